@@ -1,0 +1,43 @@
+# make demo      set up and see what a model looks like
+# make test      set up, lint, and run every test
+# make test-fast the same without tests that need system programs
+# make bench     run the benchmarks
+PYTHON ?= python3
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -n auto -q
+
+.PHONY: demo test test-fast lint bench docs clean
+
+demo: .venv/ready
+	@$(BIN)/weigh demo
+
+test: lint
+	$(PYTEST)
+
+test-fast: lint
+	$(PYTEST) -m "not system"
+
+lint: .venv/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/bench
+	$(BIN)/python -m benchmarks.speed
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+.venv/test: .venv/ready
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+.venv/bench: .venv/ready
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf .venv

@@ -1,0 +1,56 @@
+"""Probability models that people can read.
+
+A model is a prior and a table of weights of evidence; a prediction is a balance sheet.
+
+    any table -> levels -> tally (adds) -> learner -> Evidence -> total -> probability -> sheet
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from weigh import datasets
+    from weigh.bins import MDLDiscretizer
+    from weigh.evidence import Evidence
+    from weigh.naive import EvidenceNB
+    from weigh.plot import BalanceSheetDisplay
+    from weigh.sheet import BalanceSheet, conversion_table
+    from weigh.store import load, save
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BalanceSheet",
+    "BalanceSheetDisplay",
+    "Evidence",
+    "EvidenceNB",
+    "MDLDiscretizer",
+    "conversion_table",
+    "datasets",
+    "load",
+    "save",
+]
+
+_HOMES = {
+    "BalanceSheet": "sheet",
+    "BalanceSheetDisplay": "plot",
+    "Evidence": "evidence",
+    "EvidenceNB": "naive",
+    "MDLDiscretizer": "bins",
+    "conversion_table": "sheet",
+    "load": "store",
+    "save": "store",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used: `weigh --help` must not wait for scikit-learn."""
+    if name == "datasets":
+        return import_module("weigh.datasets")
+    if name in _HOMES:
+        return getattr(import_module(f"weigh.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'weigh' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

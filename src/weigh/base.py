@@ -1,0 +1,278 @@
+"""The one base class: read a table, learn `Evidence`, predict and explain from it.
+
+A learner stores its parameters and writes one method, `_learn(sample) -> Evidence`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from weigh import engine
+from weigh.engine import Setting
+from weigh.evidence import Evidence
+from weigh.frames import (
+    Floats,
+    Sample,
+    Table,
+    Value,
+    as_rows,
+    canonical,
+    key,
+    label_sample,
+    match,
+    read,
+)
+from weigh.sheet import BalanceSheet, explain
+
+
+class EvidenceClassifier(ClassifierMixin, BaseEstimator):
+    """What all classifiers of the family share; a learner adds `_learn`."""
+
+    evidence_: Evidence
+    event_model: str = "levels"
+
+    def _learn(self, sample: Sample) -> Evidence:
+        raise NotImplementedError("a learner turns a sample into Evidence")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : table
+            Any dataframe, array or list of dicts.
+        y : array or str
+            Class labels, or the name of the column of X that holds them.
+        sample_weight : array or str, optional
+            Row weights, or the name of the column of X that holds them.
+        """
+        sample = self._read_sample(X, y, sample_weight)
+        evidence = self._learn(sample)
+        self._set_names(sample.table)
+        return self._keep(replace(evidence, backend=sample.table.backend))
+
+    # ------------------------------------------------------------ reading
+
+    def _read_sample(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Sample:
+        check_parameters(self)
+        table = read(X, allow_sparse=self.event_model == "counts")
+        sample = label_sample(table, y, sample_weight, classes)
+        if len(sample.classes) < 2:
+            raise ValueError(
+                f"y holds one class only ({sample.classes.tolist()}); it takes two or more"
+            )
+        return sample
+
+    def _set_names(self, table: Table) -> None:
+        self.n_features_in_ = len(table.names)
+        if table.named:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _read(self, X: Any) -> Table:
+        check_is_fitted(self, "evidence_")
+        return self._match(read(X, allow_sparse=self.evidence_.event_model == "counts"))
+
+    def _match(self, table: Table) -> Table:
+        named = hasattr(self, "feature_names_in_")
+        return match(table, self.evidence_.column_names, named, type(self).__name__)
+
+    def _keep(self, evidence: Evidence) -> Self:
+        self.evidence_ = evidence
+        self.classes_ = evidence.classes
+        return self
+
+    # ------------------------------------------------------------ predicting
+
+    def decision_function(self, X: Any) -> Floats:
+        """The total: log odds of `classes_[1]`, or one total per class for more than two."""
+        totals = self.evidence_total(X)
+        return totals[:, 0] if totals.shape[1] == 1 else totals
+
+    def evidence_total(self, X: Any) -> Floats:
+        """Totals as columns: one for two classes, else one per class."""
+        table = self._read(X)
+        return self.evidence_.total(table)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each class, in the order of `classes_`."""
+        return engine.link(self.evidence_total(X))
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The log of the probability of each class, exact far into the tails."""
+        totals = self.evidence_total(X)
+        if totals.shape[1] == 1:
+            return -np.logaddexp(0.0, np.hstack([totals, -totals]))
+        shifted = totals - totals.max(axis=1, keepdims=True)
+        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))  # type: ignore[no-any-return]
+
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """The most probable class."""
+        totals = self.evidence_total(X)
+        winner = totals[:, 0] > 0 if totals.shape[1] == 1 else totals.argmax(axis=1)
+        return self.classes_[winner.astype(np.intp)]
+
+    # ------------------------------------------------------------ explaining
+
+    def balance_sheet(self, row: Any, of: Any = None, against: Any = None) -> BalanceSheet:
+        """What speaks for and against one case.
+
+        Parameters
+        ----------
+        row : mapping, sequence or table of one row
+            The case. In a mapping, give None for an answer that is not known.
+        of : label, optional
+            The class that positive weights speak for: by default `classes_[1]` of two, the most
+            probable of more.
+        against : label, optional
+            Its rival, for more than two classes; by default all the others together.
+        """
+        check_is_fitted(self, "evidence_")
+        table = self._read(as_rows(row))
+        if table.n_rows != 1:
+            raise ValueError(
+                f"a balance sheet explains one row, got {table.n_rows}; pass one of them"
+            )
+        return explain(self.evidence_, table, of, against)
+
+    def with_prior(self, rate: Any) -> Self:
+        """The same model for a population with other class frequencies.
+
+        Parameters
+        ----------
+        rate : float, array or mapping
+            The probability of `classes_[1]` (two classes), or of every class: in the order of
+            `classes_`, or by label.
+        """
+        check_is_fitted(self, "evidence_")
+        model = copy.copy(self)
+        return model._keep(self.evidence_.with_prior(read_rate(rate, self.classes_, "rate")))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.event_model == "levels"
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.sparse = self.event_model == "counts"
+        tags.input_tags.positive_only = self.event_model == "counts"
+        tags.classifier_tags.poor_score = self.event_model == "counts"
+        return tags
+
+
+# ---------------------------------------------------------------- parameters
+
+
+def check_parameters(learner: Any) -> None:
+    """Refuse a shared parameter of a wrong kind, naming it and what it may be."""
+    smoothing, bins, missing = learner.smoothing, learner.bins, learner.missing
+    if not (smoothing == "1/n" or (_is_number(smoothing) and 0 <= smoothing < np.inf)):
+        raise ValueError(f"smoothing must be a number of at least 0 or '1/n', got {smoothing!r}")
+    by_column = isinstance(bins, Mapping)
+    for rule in bins.values() if by_column else [bins]:
+        cuts = by_column and isinstance(rule, Iterable) and not isinstance(rule, str)
+        count = _is_count(rule) and rule >= 2
+        if not (cuts or count or (isinstance(rule, str) and rule == "mdl")):
+            raise ValueError(
+                "bins must be 'mdl', a number of quantile bins of at least 2, or a dict from "
+                f"column to one of these or to cut points, got {rule!r}"
+            )
+    for choice in missing.values() if isinstance(missing, Mapping) else [missing]:
+        if choice not in ("level", "skip"):
+            raise ValueError(
+                f"missing must be 'level', 'skip', or a dict from column to these, got {choice!r}"
+            )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
+    """How each column is to be read, from the shared parameters."""
+    categorical = _read_categorical(learner.categorical_features, table)
+    bins = _by_column(learner.bins, table, "bins", "mdl")
+    missing = _by_column(learner.missing, table, "missing", "level")
+    special = _by_column(learner.special_values or {}, table, "special_values", ())
+    return {
+        name: Setting(
+            categorical[name],
+            bins[name],
+            _read_special(special[name], name),
+            missing[name] == "skip",
+        )
+        for name in table.names
+    }
+
+
+def _by_column(value: Any, table: Table, parameter: str, default: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(table.names, value)
+    given = {_name(column, table, parameter): choice for column, choice in value.items()}
+    return {name: given.get(name, default) for name in table.names}
+
+
+def _name(column: Any, table: Table, parameter: str) -> str:
+    if _is_count(column) and -len(table.names) <= column < len(table.names):
+        return table.names[int(column)]
+    if column in table.names:
+        return str(column)
+    raise ValueError(
+        f"{parameter} names {column!r}, which is not a column of the table: {table.names}"
+    )
+
+
+def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
+    if isinstance(choice, str):
+        if choice not in ("from_dtype", "all"):
+            raise ValueError(
+                "categorical_features must be 'from_dtype', 'all', or a list of columns, got "
+                f"{choice!r}"
+            )
+        return dict.fromkeys(table.names, True if choice == "all" else None)
+    chosen = list(choice)
+    if chosen and all(isinstance(item, bool | np.bool_) for item in chosen):
+        if len(chosen) != len(table.names):
+            raise ValueError(
+                f"categorical_features is a mask of {len(chosen)} for {len(table.names)} columns"
+            )
+        chosen = np.flatnonzero(chosen).tolist()
+    names = {_name(column, table, "categorical_features") for column in chosen}
+    return {name: name in names for name in table.names}
+
+
+def _read_special(values: Any, name: str) -> tuple[Value, ...]:
+    chosen = [canonical(value) for value in values]
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in chosen):
+        raise ValueError(f"special_values for column {name!r} must be numbers, got {values!r}")
+    return tuple(sorted(set(chosen), key=float))  # type: ignore[arg-type]
+
+
+def read_rate(rate: Any, classes: np.ndarray[Any, Any], parameter: str) -> Floats:
+    """Class probabilities, given for the second of two, for all in order, or by label."""
+    if isinstance(rate, Mapping):
+        given = {key(canonical(label)): p for label, p in rate.items()}
+        wanted = [key(label) for label in classes.tolist()]
+        if set(given) != set(wanted):
+            raise ValueError(f"{parameter} must name each of {classes.tolist()}, got {[*rate]}")
+        rate = [given[label] for label in wanted]
+    row = np.asarray(rate, dtype=np.float64)
+    if row.ndim == 0:
+        row = np.array([1 - row, row])
+    if row.shape != classes.shape or not (row > 0).all() or not np.isclose(row.sum(), 1.0):
+        raise ValueError(
+            f"{parameter} must give {len(classes)} classes positive probabilities that sum to 1, "
+            f"got {rate!r}"
+        )
+    return row

@@ -1,0 +1,24 @@
+"""A column's values become levels: categories, intervals, special codes, missing.
+
+levels        a `Feature` says which levels there are and finds the level of any value
+cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
+discretizer   the cuts alone, as a scikit-learn transformer
+"""
+
+from weigh.bins.cuts import check_cuts, group, mdl_cuts, quantile_cuts
+from weigh.bins.discretizer import MDLDiscretizer
+from weigh.bins.levels import Feature, Interval, Level, Placed, label, sort_values
+
+__all__ = [
+    "Feature",
+    "Interval",
+    "Level",
+    "MDLDiscretizer",
+    "Placed",
+    "check_cuts",
+    "group",
+    "label",
+    "mdl_cuts",
+    "quantile_cuts",
+    "sort_values",
+]

@@ -1,0 +1,183 @@
+"""A column's values become levels: categories, intervals, special codes, missing.
+
+A `Feature` says which levels there are and finds the level of any value. Cut points come from
+Fayyad & Irani (1993), from quantiles, or from the user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from weigh.frames import Codes, Column, Floats, Integers, Value, key, order
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The numbers above `lower` up to and including `upper`."""
+
+    lower: float
+    upper: float
+    label: str
+
+    def __str__(self) -> str:
+        return self.label
+
+
+Level: TypeAlias = Value | Interval
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Rows as codes, and the level that each code stands for (the number of levels: none)."""
+
+    codes: Integers
+    levels: Integers
+
+
+@dataclass(frozen=True)
+class Feature:
+    """The levels of one feature: intervals, then categories or special codes, then missing.
+
+    >>> age = Feature("age", values=(-1,), cuts=(18.0, 65.0), has_missing=True)
+    >>> age.labels
+    ('<= 18.0', '(18.0, 65.0]', '> 65.0', '-1', 'missing')
+    >>> age.place(Numbers(np.array([18.0, 70.0, -1.0, np.nan]))).codes.tolist()
+    [0, 2, 3, 4]
+    """
+
+    name: str
+    values: tuple[Value, ...] = ()
+    cuts: tuple[float, ...] | None = None
+    has_missing: bool = False
+    skip_missing: bool = False
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the feature's levels are intervals."""
+        return self.cuts is not None
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """Category or special code as it is, interval as an `Interval`, missing as None."""
+        return (*self._intervals, *self.values, *((None,) if self.has_missing else ()))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The levels as people read them."""
+        return tuple(map(label, self.levels))
+
+    @cached_property
+    def _intervals(self) -> tuple[Interval, ...]:
+        if self.cuts is None:
+            return ()
+        if not self.cuts:
+            return (Interval(-np.inf, np.inf, "any number"),)
+        texts = _cut_texts(self.cuts)
+        inner = [f"({a}, {b}]" for a, b in pairwise(texts)]
+        names = (f"<= {texts[0]}", *inner, f"> {texts[-1]}")
+        ends = (-np.inf, *self.cuts, np.inf)
+        return tuple(map(Interval, ends, ends[1:], names))
+
+    @cached_property
+    def _lookup(self) -> dict[tuple[type, Value], int]:
+        places = {key(v): i for i, v in enumerate(self.values, len(self._intervals))}
+        if self.has_missing:
+            places[key(None)] = len(self.levels) - 1
+        return places
+
+    def place(self, column: Column) -> Placed:
+        """Find the level of every row."""
+        if self.cuts is None:
+            assert isinstance(column, Codes)
+            return self._place_codes(column)
+        numbers = column.numbers(self.name) if isinstance(column, Codes) else column
+        return Placed(self._place_numbers(numbers.values), np.arange(len(self.levels) + 1))
+
+    def _place_codes(self, column: Codes) -> Placed:
+        nothing, lookup = len(self.levels), self._lookup
+        levels = np.full(max(len(column.values), 1), nothing)
+        few = len(column.codes) < len(column.values)
+        used = np.unique(column.codes).tolist() if few else range(len(column.values))
+        self.check_kind([column.values[code] for code in used])
+        for code in used:
+            levels[code] = lookup.get(key(column.values[code]), nothing)
+        return Placed(column.codes, levels)
+
+    def _place_numbers(self, values: Floats) -> Integers:
+        from weigh import kernels
+
+        specials = np.array(self.values, dtype=np.float64)
+        missing = self._lookup.get(key(None), len(self.levels))
+        codes = np.empty(len(values), dtype=np.min_scalar_type(len(self.levels)))
+        kernels.digitize(values, np.array(self.cuts), specials, missing, codes)
+        return codes
+
+    def check_kind(self, values: Sequence[Value]) -> None:
+        """Refuse a column of another type than in training: none of its values could match."""
+        before, now = _kinds(self.values), _kinds(values)
+        if before and now and not before & now:
+            example = next(v for v in values if v is not None)
+            raise ValueError(
+                f"column {self.name!r} held {_join(before)} in training (such as "
+                f"{self.values[0]!r}) and holds {_join(now)} here (such as {example!r}); "
+                "convert it to the type it had in training"
+            )
+
+    def unite(self, other: Feature) -> Feature:
+        """The levels of both; cut points and treatment of missing values must be the same."""
+        for what, mine, theirs in (
+            ("cut points", self.cuts, other.cuts),
+            ("missing", self.skip_missing, other.skip_missing),
+            ("special values", self.is_numeric and self.values, other.is_numeric and other.values),
+        ):
+            if mine != theirs:
+                raise ValueError(
+                    f"column {self.name!r}: {what} differ ({_show(mine)} against {_show(theirs)}); "
+                    "fit both parts with the same settings, cut points given through bins="
+                )
+        has_missing = self.has_missing or other.has_missing
+        if self.is_numeric:
+            return replace(self, has_missing=has_missing)
+        self.check_kind(other.values)
+        values = sort_values({*map(key, self.values + other.values)})
+        return replace(self, values=values, has_missing=has_missing)
+
+
+def label(level: Level) -> str:
+    """A level as people read it: true, 3, (3.5, 7.0], missing."""
+    if level is None:
+        return "missing"
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def sort_values(keys: set[tuple[type, Value]]) -> tuple[Value, ...]:
+    """Distinct values in one order for every engine."""
+    return tuple(sorted((value for _, value in keys), key=order))
+
+
+def _cut_texts(cuts: tuple[float, ...]) -> list[str]:
+    """As few digits as tell the cut points apart, six at least."""
+    for digits in range(6, 18):
+        texts = [f"{cut:.{digits}g}" for cut in cuts]
+        if len(set(texts)) == len(cuts):
+            break
+    return [text if set(text) & set(".en") else f"{text}.0" for text in texts]
+
+
+def _kinds(values: Sequence[Value]) -> set[str]:
+    names = {str: "text", bool: "booleans", int: "numbers", float: "numbers"}
+    return {names[type(value)] for value in values if value is not None}
+
+
+def _join(kinds: set[str]) -> str:
+    return " and ".join(sorted(kinds))
+
+
+def _show(value: Any) -> str:
+    return "none" if value is None or value is False else str(value)

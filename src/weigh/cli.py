@@ -1,0 +1,299 @@
+"""The command line: data to stdout, words to stderr, heavy imports only where they are used."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+
+class Group(click.Group):
+    """Turn expected errors into one line on stderr and exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            sys.stderr.close()
+            ctx.exit(1)
+        except (ValueError, TypeError, OSError, KeyError) as error:
+            text = error.args[0] if isinstance(error, KeyError) else error
+            click.echo(f"error: {text}", err=True)
+            ctx.exit(1)
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="weigh")
+def main() -> None:
+    """Probability models that people can read.
+
+    A model is a prior and a table of weights of evidence; a prediction is a balance sheet.
+
+    Start with: weigh demo
+    """
+
+
+def say(text: str) -> None:
+    """Words for people."""
+    click.echo(text, err=True)
+
+
+def hint(text: str) -> None:
+    """What to type next, on a line of its own."""
+    click.echo(f"hint: {text}", err=True)
+
+
+data_argument = click.argument("data", metavar="DATA")
+model_argument = click.argument("model", metavar="MODEL")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@main.command()
+def demo() -> None:
+    """Fit the Titanic's passengers, print the evidence and a balance sheet.
+
+    Example: weigh demo
+    """
+    from weigh import EvidenceNB
+    from weigh.datasets import titanic
+
+    say("Who survived the Titanic? 2201 people by class, sex and age.\n")
+    model = EvidenceNB().fit(titanic(), "Survived")
+    case = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
+    click.echo(str(model.evidence_))
+    say("\nThe balance sheet of a girl in third class:\n")
+    click.echo(model.balance_sheet(case).to_text(_width()))
+    say("\nNow with your own table (CSV, TSV or Parquet):")
+    hint("weigh fit DATA.csv --target COLUMN -o model.json")
+    hint("weigh show model.json")
+    hint("weigh explain model.json DATA.csv --row 0")
+
+
+@main.command()
+@data_argument
+@click.option("--target", required=True, metavar="COL", help="The column to predict.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
+@click.option("--learner", default="evidence", show_default=True, help="How the weights are found.")
+@click.option("--weight", metavar="COL", help="A column of row weights.")
+@click.option("--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable).")
+@click.option("--categorical", multiple=True, metavar="COL", help="A column of categories.")
+@click.option("--bins", default="mdl", show_default=True, help="mdl, or a number of quantile bins.")
+@click.option("--smoothing", default="1", show_default=True, help="Rows added per level, or 1/n.")
+@click.option("--missing", type=click.Choice(["level", "skip"]), default="level", show_default=True)
+def fit(
+    data: str, target: str, output: str, learner: str, weight: str | None, drop: tuple[str, ...],
+    categorical: tuple[str, ...], **choices: str,
+) -> None:  # fmt: skip
+    """Learn a model from a table.
+
+    DATA is a CSV, TSV or Parquet file, or - for standard input.
+
+    Example: weigh fit people.csv --target Survived -o model.json
+    """
+    import weigh
+    from weigh.frames import read_file
+    from weigh.store import learners
+
+    if learner not in learners():
+        raise click.UsageError(f"--learner must be one of {', '.join(learners())}, not {learner!r}")
+    table = _drop(read_file(data, categorical), drop)
+    model = getattr(weigh, learners()[learner])(
+        smoothing=_number(choices["smoothing"]),
+        bins=_number(choices["bins"]),
+        missing=choices["missing"],
+    )
+    with _progress("fitting"):
+        model.fit(table, target, sample_weight=weight)
+    weigh.save(model, output)
+    rows, features = f"{table.num_rows:,}", model.n_features_in_
+    say(f"{learners()[learner]} from {rows} rows and {features} features: {output}")
+    hint(f"weigh show {output}")
+
+
+@main.command()
+@model_argument
+@click.option("--feature", metavar="NAME", help="One feature only.")
+@json_option
+def show(model: str, feature: str | None, as_json: bool) -> None:
+    """Print the weights of evidence.
+
+    Example: weigh show model.json
+    """
+    from dataclasses import replace
+
+    from weigh.evidence.show import to_text
+    from weigh.store import load
+
+    evidence = load(model).evidence_
+    if feature is not None:
+        evidence = replace(evidence, tables=(evidence[feature],))
+    if as_json:
+        click.echo(json.dumps(_without_nan(evidence.to_frame().to_pylist()), ensure_ascii=False))
+    else:
+        click.echo(to_text(evidence, _width()))
+
+
+@main.command()
+@model_argument
+@data_argument
+@click.option("-o", "--output", default="-", metavar="FILE", help="CSV, TSV or Parquet to write.")
+@click.option("--keep", multiple=True, metavar="COL", help="A column to copy (repeatable).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
+def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bool) -> None:
+    """Predict every row: class, total weight of evidence, probabilities.
+
+    Example: weigh score model.json people.csv -o scores.csv
+    """
+    import pyarrow as pa
+
+    from weigh.frames import write_file
+    from weigh.store import load
+
+    fitted = load(model)
+    table = _read_like(fitted, data)
+    with _progress("scoring"):
+        columns = {name: _column(table, name) for name in keep} | _scores(fitted, table)
+    scores = pa.table(columns)
+    if as_json:
+        for row in scores.to_pylist():
+            click.echo(json.dumps(row, ensure_ascii=False, default=str))
+    else:
+        write_file(scores, output)
+    if output != "-":
+        say(f"{scores.num_rows:,} rows: {output}")
+
+
+@main.command()
+@model_argument
+@data_argument
+@click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
+@click.option("--of", "of", metavar="CLASS", help="The class in question.")
+@click.option("--against", metavar="CLASS", help="Its rival, for more than two classes.")
+@json_option
+def explain(
+    model: str, data: str, row: int, of: str | None, against: str | None, as_json: bool
+) -> None:
+    """Print the balance sheet of one row.
+
+    Example: weigh explain model.json people.csv --row 3
+    """
+    from weigh.store import load
+
+    fitted = load(model)
+    table = _read_like(fitted, data)
+    if not 0 <= row < table.num_rows:
+        raise click.BadParameter(f"{row} is not in 0 to {table.num_rows - 1}", param_hint="--row")
+    classes: dict[str | None, Any] = {_text(label): label for label in fitted.classes_.tolist()}
+    of, against = classes.get(of, of), classes.get(against, against)
+    sheet = fitted.balance_sheet(table.slice(row, 1), of=of, against=against)
+    if as_json:
+        click.echo(json.dumps(sheet.to_dict(), ensure_ascii=False))
+    else:
+        click.echo(sheet.to_text(_width()))
+
+
+@main.command()
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
+def merge(models: tuple[str, ...], output: str) -> None:
+    """Add up models of different rows: the model that all rows would have given.
+
+    Example: weigh merge north.json south.json -o all.json
+    """
+    from weigh.store import load, save
+
+    first, *others = [load(model) for model in models]
+    if not hasattr(first, "merge"):
+        raise ValueError(
+            f"{models[0]} is a {type(first).__name__}, whose fit is not a sum of counts"
+        )
+    save(first.merge(*others), output)
+    say(f"{len(models)} models merged: {output}")
+
+
+# ---------------------------------------------------------------- small things
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _text(label: Any) -> str:
+    from weigh.bins import label as read
+
+    return read(label)
+
+
+def _drop(table: Any, names: tuple[str, ...]) -> Any:
+    for name in names:
+        _column(table, name)
+    return table.drop_columns(list(names))
+
+
+def _column(table: Any, name: str) -> Any:
+    if name not in table.column_names:
+        held = ", ".join(table.column_names)
+        raise ValueError(f"the table has no column {name!r}; it holds {held}")
+    return table[name]
+
+
+def _read_like(model: Any, data: str) -> Any:
+    """Read a file with the types that the model was fitted on."""
+    from weigh.frames import read_file
+
+    features = [table.feature for table in model.evidence_]
+    text = tuple(f.name for f in features if any(isinstance(v, str) for v in f.values))
+    return read_file(data, text if model.evidence_.event_model == "levels" else ())
+
+
+def _scores(model: Any, table: Any) -> dict[str, Any]:
+    from weigh.engine import link
+
+    totals = model.evidence_total(table)
+    names = [_text(label) for label in model.classes_.tolist()]
+    places = totals.argmax(axis=1) if totals.shape[1] > 1 else (totals[:, 0] > 0).astype(int)
+    heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
+    columns: dict[str, Any] = {"prediction": model.classes_[places]}
+    columns |= {head: totals[:, k] for k, head in enumerate(heads)}
+    probabilities = link(totals)
+    return columns | {f"probability_{name}": probabilities[:, k] for k, name in enumerate(names)}
+
+
+def _without_nan(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: None if v != v else v for name, v in row.items()} for row in rows]
+
+
+def _width() -> int:
+    import shutil
+
+    return min(shutil.get_terminal_size((100, 24)).columns, 120)
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[None]:
+    """A progress bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from weigh.engine import watch
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what)
+        report: Callable[[int, int], None] = lambda done, of: bar.update(  # noqa: E731
+            task, completed=done, total=of
+        )
+        with watch(report):
+            yield

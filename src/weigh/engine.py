@@ -1,0 +1,197 @@
+"""One pass over a table: map its columns or rows to a statistic, and sum in a fixed order.
+
+A fit is a few passes. In memory, counting runs on threads over columns, and predicting on threads
+over blocks of rows; either way each number is a sum in one order, whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from weigh.bins import Feature, Placed, check_cuts, group, mdl_cuts, quantile_cuts
+from weigh.frames import Codes, Column, Floats, Sample, Table, Value, count_matrix
+from weigh.tally import Counts, Rows, Tally, count_categories, count_levels
+
+BLOCK = 1 << 16
+"""Rows whose totals stay in the cache while all features are added."""
+
+TOKEN = "token"
+"""The one feature of a model of documents; its levels are the tokens."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How one column is read: as categories or numbers, where to cut, what is special."""
+
+    categorical: bool | None = None
+    bins: str | int | Sequence[float] = "mdl"
+    special: tuple[Value, ...] = ()
+    skip_missing: bool = False
+
+
+_watcher: ContextVar[Callable[[int, int], None] | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watch(report: Callable[[int, int], None]) -> Iterator[None]:
+    """While in this context, call `report(done, of)` after each column or block of a pass."""
+    token = _watcher.set(report)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+def spread(function: Callable[[Item], Result], items: Sequence[Item], n_rows: int) -> list[Result]:
+    """Map over items in order, on threads where there are rows enough to pay for them."""
+    if n_rows < BLOCK // 4 or workers() == 1:
+        return [*_reported(map(function, items), len(items))]
+    with ThreadPoolExecutor(workers()) as pool:
+        return [*_reported(pool.map(function, items), len(items))]
+
+
+def _reported(results: Iterable[Result], of: int) -> Iterator[Result]:
+    report = _watcher.get()
+    for done, result in enumerate(results, 1):
+        if report is not None:
+            report(done, of)
+        yield result
+
+
+def workers() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def tally(sample: Sample, settings: Mapping[str, Setting]) -> Tally:
+    """Find the levels of every column and count them by class."""
+    rows = Rows(sample.labels, sample.weight, len(sample.classes))
+
+    def count(name: str) -> Counts:
+        return _count_column(sample.table, name, settings[name], rows)
+
+    counts = spread(count, sample.table.names, sample.table.n_rows)
+    return Tally(sample.classes, sample.class_counts, tuple(counts))
+
+
+def tally_levels(sample: Sample, features: Sequence[Feature]) -> Tally:
+    """Count on cut points that are known; new categories become levels."""
+    rows = Rows(sample.labels, sample.weight, len(sample.classes))
+
+    def count(feature: Feature) -> Counts:
+        column = sample.table.column(feature.name, not feature.is_numeric)
+        if isinstance(column, Codes):
+            return count_categories(feature.name, column, rows, feature.skip_missing)
+        return count_levels(_with_missing(feature), column, rows)
+
+    counts = spread(count, features, sample.table.n_rows)
+    return Tally(sample.classes, sample.class_counts, tuple(counts))
+
+
+def tally_counts(sample: Sample) -> Tally:
+    """Documents by tokens: every token is a level of one feature, every occurrence a row of it."""
+    n_rows = sample.table.n_rows
+    weight = np.ones(n_rows) if sample.weight is None else sample.weight
+    places = sample.labels.astype(np.intp), np.arange(n_rows)
+    by_class = sparse.csr_array((weight, places), shape=(len(sample.classes), n_rows))
+    counts: Any = by_class @ count_matrix(sample.table)
+    dense = counts.toarray() if hasattr(counts, "toarray") else np.asarray(counts)
+    table = Counts(Feature(TOKEN, sample.table.names), np.ascontiguousarray(dense.T, np.float64))
+    return Tally(sample.classes, sample.class_counts, (table,))
+
+
+def total_counts(table: Table, weights: Floats, prior: Floats) -> Floats:
+    """Prior + sum over tokens of their count times their weight."""
+    return np.asarray(count_matrix(table) @ weights, dtype=np.float64) + prior
+
+
+def _count_column(table: Table, name: str, setting: Setting, rows: Rows) -> Counts:
+    column = table.column(name, setting.categorical)
+    if isinstance(column, Codes):
+        return count_categories(name, column, rows, setting.skip_missing)
+    cuts = _find_cuts(column.values, name, setting, rows)
+    feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
+    return count_levels(_with_missing(feature), column, rows)
+
+
+def _with_missing(feature: Feature) -> Feature:
+    missing = not feature.skip_missing
+    return Feature(feature.name, feature.values, feature.cuts, missing, feature.skip_missing)
+
+
+def _find_cuts(values: Floats, name: str, setting: Setting, rows: Rows) -> tuple[float, ...]:
+    if not isinstance(setting.bins, str | int):
+        return check_cuts(setting.bins, name)
+    if setting.special:
+        special = np.isin(values, np.array(setting.special, dtype=np.float64))
+        values = np.where(special, np.nan, values)
+    groups = group(values, rows.labels, rows.weight, rows.n_classes)
+    if isinstance(setting.bins, str):
+        return mdl_cuts(groups)
+    return quantile_cuts(groups, setting.bins)
+
+
+def place(table: Table, features: Sequence[Feature]) -> list[Placed]:
+    """The level of every row in every feature."""
+
+    def one(feature: Feature) -> Placed:
+        column: Column = table.column(feature.name, not feature.is_numeric)
+        return feature.place(column)
+
+    return spread(one, features, table.n_rows)
+
+
+def total(
+    table: Table, features: Sequence[Feature], weights: Sequence[Floats], prior: Floats
+) -> Floats:
+    """Prior + sum of the weights of each row's levels: one column, or one per class."""
+    placed = place(table, features)
+    by_code = [
+        np.vstack([w, np.zeros_like(prior)])[p.levels] for w, p in zip(weights, placed, strict=True)
+    ]
+    totals = np.empty((table.n_rows, len(prior)))
+    add = _adder(len(prior))
+
+    def fill(start: int) -> None:
+        block = slice(start, start + BLOCK)
+        totals[block] = prior
+        for part, weight in zip(placed, by_code, strict=True):
+            add(totals[block], part.codes[block], weight)
+
+    spread(fill, range(0, table.n_rows, BLOCK), table.n_rows)
+    return totals
+
+
+def _adder(n_columns: int) -> Callable[..., Any]:
+    from weigh import kernels
+
+    return kernels.add_one if n_columns == 1 else kernels.add_many
+
+
+def link(totals: Floats) -> Floats:
+    """Probabilities of all classes: logistic of one total, softmax of many."""
+    from weigh import kernels
+
+    probabilities = np.empty((len(totals), max(totals.shape[1], 2)))
+    to_probability = kernels.logistic if totals.shape[1] == 1 else kernels.softmax
+
+    def fill(start: int) -> None:
+        block = slice(start, start + BLOCK)
+        to_probability(totals[block], probabilities[block])
+
+    spread(fill, range(0, len(totals), BLOCK), len(totals))
+    return probabilities

@@ -1,0 +1,56 @@
+"""Counts to weights of evidence, with their uncertainty."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+from scipy.special import polygamma
+
+from weigh.evidence.tables import Evidence, FeatureTable, contrast, squeeze
+from weigh.frames import Floats
+from weigh.tally import Counts, Tally
+
+Smoothing: TypeAlias = float | Literal["1/n"]
+
+BOUND = 1e-10
+"""Plain frequencies are kept this far from 0 and 1, so that no weight is infinite."""
+
+
+def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None = None) -> Evidence:
+    """Naive Bayes in one step: the prior and weights of evidence of a tally.
+
+    w(v) = ln P(v|1)/P(v|0),  P(v|c) = (n_vc + s)/(N_c + s m)        (Ridgeway 2025, Eq. 1)
+
+    m counts the levels that occur, N_c is the weight of class c where the feature was observed.
+    """
+    total = tally.class_counts.sum()
+    s = 1.0 / total if isinstance(smoothing, str) else float(smoothing)
+    rate = tally.class_counts / total if class_prior is None else class_prior
+    variances = _trigamma(tally.class_counts) if class_prior is None else np.zeros(len(rate))
+    return Evidence(
+        classes=tally.classes,
+        class_counts=tally.class_counts,
+        prior=squeeze(contrast(np.log(np.clip(rate, BOUND, 1 - BOUND)))),
+        tables=tuple(weigh_counts(counts, s) for counts in tally.tables),
+        assumed_rate=np.clip(rate, BOUND, 1 - BOUND),
+        prior_variances=variances,
+    )
+
+
+def weigh_counts(table: Counts, s: float) -> FeatureTable:
+    """The weights of one feature. A level without rows weighs nothing."""
+    counts = table.counts
+    seen = counts.sum(axis=1) > 0
+    norm = counts.sum(axis=0) + s * seen.sum()
+    share = (counts + s) / np.where(norm > 0, norm, 1)
+    if s == 0:
+        share = np.where(norm > 0, np.clip(share, BOUND, 1 - BOUND), 1.0)
+    columns = contrast(np.log(np.where(seen[:, None], share, 1.0)))
+    variances = np.where(seen[:, None], _trigamma(counts + s) - _trigamma(norm), 0.0)
+    return FeatureTable(table.feature, counts, columns, np.maximum(variances, 0.0))
+
+
+def _trigamma(x: Floats) -> Floats:
+    """The variance of the log of a gamma variable; NaN for an empty cell."""
+    return np.asarray(polygamma(1, np.where(x > 0, x, np.nan)), dtype=np.float64)

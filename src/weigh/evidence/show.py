@@ -1,0 +1,144 @@
+"""The evidence table as text, as HTML and as a dataframe."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.frames import Floats, build
+
+if TYPE_CHECKING:
+    from weigh.evidence.tables import Evidence, FeatureTable
+
+MOST_LEVELS, MOST_FEATURES, MOST_CLASSES = 20, 60, 6
+BAR = 6
+
+
+def hundredths(weight: float) -> str:
+    """A weight as people read it: times 100, rounded, with its sign."""
+    whole = round(100 * weight)
+    return f"{whole:+d}" if whole else "0"
+
+
+def to_frame(evidence: Evidence) -> Any:
+    """One row per level: feature, level, weight, error, count, information value."""
+    columns: dict[str, list[Any]] = {"feature": [], "level": []}
+    columns |= {name: [] for name in (*weight_names(evidence), *count_names(evidence))}
+    for table in evidence:
+        columns["feature"] += [table.name] * len(table.levels)
+        columns["level"] += table.labels
+        numbers = np.column_stack([table.columns, _errors(table), table.counts])
+        names = [*weight_names(evidence), *count_names(evidence)]
+        for name, column in zip(names, numbers.T, strict=True):
+            columns[name] += column.tolist()
+    return build(columns, evidence.backend)
+
+
+def weight_names(evidence: Evidence) -> list[str]:
+    """The columns of weights and of errors."""
+    if len(evidence.classes) == 2:
+        return ["weight", "error"]
+    names = [label(c) for c in evidence.classes.tolist()]
+    return [f"weight {name}" for name in names] + [f"error {name}" for name in names]
+
+
+def count_names(evidence: Evidence) -> list[str]:
+    """The columns of counts."""
+    return [f"count {label(c)}" for c in evidence.classes.tolist()]
+
+
+def _errors(table: FeatureTable) -> Floats:
+    errors = np.full(table.columns.shape, np.nan) if table.errors is None else table.errors
+    return errors.reshape(table.columns.shape)
+
+
+def title(evidence: Evidence) -> str:
+    """What the weights speak for."""
+    names = [label(c) for c in evidence.classes.tolist()]
+    rows = f"{evidence.class_counts.sum():,.0f} rows"
+    if len(names) == 2:
+        return f"Weights of evidence for {names[1]} against {names[0]}, times 100 ({rows})"
+    return f"Weights of evidence for each class, times 100 ({rows})"
+
+
+def to_text(evidence: Evidence, width: int = 100) -> str:
+    """The table of weights as plain text."""
+    import io
+
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(title=title(evidence), box=box.SIMPLE_HEAD, title_justify="left", title_style="")
+    grid.add_column("Feature", overflow="fold")
+    grid.add_column("Level", overflow="fold")
+    for name in _headings(evidence):
+        grid.add_column(name, justify="right", overflow="fold")
+    if evidence.link == "logistic":
+        grid.add_column("against | for", no_wrap=True)
+    for row in _lines(evidence):
+        grid.add_row(*map(Text, row))
+    buffer = io.StringIO()
+    Console(file=buffer, width=width, color_system=None).print(grid)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+
+
+def _headings(evidence: Evidence) -> list[str]:
+    if evidence.link == "logistic":
+        return ["Weight", "Error", "Rows"]
+    return [label(c) for c in evidence.classes.tolist()[:MOST_CLASSES]] + ["Rows"]
+
+
+def _lines(evidence: Evidence) -> list[tuple[str, ...]]:
+    prior = evidence.prior_row[:MOST_CLASSES]
+    strongest = max((float(np.abs(t.columns).max(initial=0)) for t in evidence), default=1.0)
+    scale = max(strongest, float(np.abs(prior).max()), 1e-9)
+    two = evidence.link == "logistic"
+    empty = ("", "") if two else ("",)
+    bar = (_bar(prior[0], scale),) if two else ()
+    lines = [("Prior", "", *map(hundredths, prior), *empty, *bar)]
+    for table in evidence.tables[:MOST_FEATURES]:
+        lines += _feature_lines(table, scale)
+    if len(evidence) > MOST_FEATURES:
+        lines.append((f"... and {len(evidence) - MOST_FEATURES} more features",))
+    return lines
+
+
+def _feature_lines(table: FeatureTable, scale: float) -> list[tuple[str, ...]]:
+    two, lines = table.columns.shape[1] == 1, []
+    for i, name in enumerate(table.labels[:MOST_LEVELS]):
+        weights = tuple(map(hundredths, table.columns[i, :MOST_CLASSES]))
+        error = (_error(_errors(table)[i, 0]),) if two else ()
+        bar = (_bar(table.columns[i, 0], scale),) if two else ()
+        rows = f"{table.counts[i].sum():,.6g}"
+        lines.append((table.name if i == 0 else "", name, *weights, *error, rows, *bar))
+    if len(table.levels) > MOST_LEVELS:
+        lines.append(("", f"... and {len(table.levels) - MOST_LEVELS:,} more levels"))
+    return lines
+
+
+def _error(error: float) -> str:
+    return "" if np.isnan(error) else f"{100 * error:.0f}"
+
+
+def _bar(weight: float, scale: float) -> str:
+    length = round(BAR * abs(weight) / scale)
+    left = "█" * length if weight < 0 else ""
+    right = "█" * length if weight > 0 else ""
+    return f"{left:>{BAR}}|{right:<{BAR}}"
+
+
+def to_html(evidence: Evidence) -> str:
+    """The table of weights as HTML; every name is escaped."""
+    heads = ["Feature", "Level", *_headings(evidence)]
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    body = ""
+    for line in _lines(evidence):
+        cells = line[: len(heads)]
+        body += "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+    caption = html.escape(title(evidence))
+    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>{body}</table>"

@@ -1,0 +1,180 @@
+"""Evidence: a prior and one table of weights per feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from weigh import engine
+from weigh.bins import Feature, Level
+from weigh.evidence import show
+from weigh.frames import Floats, Table
+from weigh.tally import Counts, Tally
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureTable:
+    """The weights of evidence of one feature, level by level.
+
+    Two classes have one column of weights, more have one per class. `variances` holds the
+    posterior variance of ln P(v|c) for each level and class, NaN where it cannot be known, or None
+    where the learner has no such thing.
+    """
+
+    feature: Feature
+    counts: Floats
+    columns: Floats = field(repr=False)
+    variances: Floats | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The feature's name."""
+        return self.feature.name
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """Categories as they are, intervals as `Interval`, missing as None."""
+        return self.feature.levels
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The levels as people read them."""
+        return self.feature.labels
+
+    @property
+    def weights(self) -> Floats:
+        """One weight per level (two classes), or one per level and class."""
+        return self.columns[:, 0] if self.columns.shape[1] == 1 else self.columns
+
+    @property
+    def errors(self) -> Floats | None:
+        """Posterior standard errors of the weights; NaN where they cannot be known."""
+        if self.variances is None:
+            return None
+        n_classes = self.variances.shape[1]
+        total = self.variances.sum(axis=1, keepdims=True)
+        centred = self.variances * (1 - 2 / n_classes) + total / n_classes**2
+        errors: Floats = np.sqrt(total[:, 0] if n_classes == 2 else centred)
+        return errors
+
+    @property
+    def information_value(self) -> float:
+        """Expected weight of evidence, sum_v (P(v|1) - P(v|0)) w(v); the mean over class pairs."""
+        seen = self.counts.sum(axis=0)
+        if not seen.all():
+            return 0.0
+        share, n_classes = self.counts / seen, len(seen)
+        if n_classes == 2:
+            return float((share[:, 1] - share[:, 0]) @ self.weights)
+        return float(2 / (n_classes - 1) * (share * self.columns).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """A prior and a table of weights per feature; iterate, or ask for a feature by name.
+
+    Weights are in nats. For two classes positive speaks for `classes[1]`.
+
+    Examples
+    --------
+    >>> from weigh import EvidenceNB
+    >>> from weigh.datasets import titanic
+    >>> evidence = EvidenceNB().fit(titanic(), "Survived").evidence_
+    >>> evidence["Sex"].levels
+    ('Female', 'Male')
+    >>> (100 * evidence["Sex"].weights).round()
+    array([174., -57.])
+    """
+
+    classes: np.ndarray[Any, Any]
+    class_counts: Floats
+    prior: float | Floats
+    tables: tuple[FeatureTable, ...]
+    assumed_rate: Floats
+    prior_variances: Floats | None = None
+    event_model: Literal["levels", "counts"] = "levels"
+    backend: str | None = None
+
+    def __getitem__(self, name: str) -> FeatureTable:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise KeyError(f"no feature {name!r}; there are {[*self._by_name]}") from None
+
+    def __iter__(self) -> Iterator[FeatureTable]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    @cached_property
+    def _by_name(self) -> dict[str, FeatureTable]:
+        return {table.name: table for table in self.tables}
+
+    @property
+    def link(self) -> Literal["logistic", "softmax"]:
+        """What turns totals into probabilities."""
+        return "logistic" if len(self.classes) == 2 else "softmax"
+
+    @property
+    def base_rate(self) -> Floats:
+        """The class frequencies of the training rows."""
+        rate: Floats = self.class_counts / self.class_counts.sum()
+        return rate
+
+    @property
+    def tally(self) -> Tally:
+        """The counts alone, which add."""
+        tables = tuple(Counts(table.feature, table.counts) for table in self.tables)
+        return Tally(self.classes, self.class_counts, tables)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The columns of the tables that the evidence reads, in order."""
+        if self.event_model == "counts":
+            return tuple(map(str, self.tables[0].feature.values))
+        return tuple(table.name for table in self.tables)
+
+    @property
+    def prior_row(self) -> Floats:
+        """The prior as a row of totals."""
+        return np.atleast_1d(np.asarray(self.prior, dtype=np.float64))
+
+    def total(self, table: Table) -> Floats:
+        """Prior plus weights for each row: log odds in one column, or one total per class."""
+        weights = [part.columns for part in self.tables]
+        if self.event_model == "counts":
+            return engine.total_counts(table, weights[0], self.prior_row)
+        return engine.total(table, [part.feature for part in self.tables], weights, self.prior_row)
+
+    def with_prior(self, rate: Floats) -> Evidence:
+        """The same evidence for a population of other class frequencies, taken as known."""
+        change = contrast(np.log(rate) - np.log(self.assumed_rate))
+        prior = squeeze(self.prior_row + change)
+        return replace(self, prior=prior, assumed_rate=rate, prior_variances=np.zeros(len(rate)))
+
+    def to_frame(self) -> Any:
+        """One row per level, in the dataframe library that the training table came from."""
+        return show.to_frame(self)
+
+    def __repr__(self) -> str:
+        return show.to_text(self)
+
+    def _repr_html_(self) -> str:
+        return show.to_html(self)
+
+
+def contrast(logs: Floats) -> Floats:
+    """Log probabilities by class (last axis) as weights: the log odds of two, else centred."""
+    two = logs.shape[-1] == 2
+    weights: Floats = logs[..., 1:] - logs[..., :1] if two else logs - logs.mean(-1, keepdims=True)
+    return weights
+
+
+def squeeze(row: Floats) -> float | Floats:
+    """A row of totals as a prior: one number for two classes."""
+    return float(row[0]) if len(row) == 1 else row

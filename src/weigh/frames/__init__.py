@@ -1,0 +1,51 @@
+"""Any table in: each column comes out as numbers, or as codes into a short list of values.
+
+The only package that knows of dataframe libraries.
+
+    columns   one column as `Numbers` or `Codes`
+    tables    dataframes, arrays and lists of dicts as a `Table` of columns
+    counts    documents by tokens as a matrix
+    files     tables in CSV, TSV and Parquet files
+    targets   a table with class labels and row weights: a `Sample`
+"""
+
+from weigh.frames.columns import (
+    Codes,
+    Column,
+    Floats,
+    Integers,
+    Numbers,
+    Value,
+    canonical,
+    key,
+    order,
+)
+from weigh.frames.counts import count_matrix
+from weigh.frames.files import read_csv, read_file, write_file
+from weigh.frames.tables import Table, as_rows, build, match, read, vector
+from weigh.frames.targets import Sample, label_sample, sort_classes
+
+__all__ = [
+    "Codes",
+    "Column",
+    "Floats",
+    "Integers",
+    "Numbers",
+    "Sample",
+    "Table",
+    "Value",
+    "as_rows",
+    "build",
+    "canonical",
+    "count_matrix",
+    "key",
+    "label_sample",
+    "match",
+    "order",
+    "read",
+    "read_csv",
+    "read_file",
+    "sort_classes",
+    "vector",
+    "write_file",
+]

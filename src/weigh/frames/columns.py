@@ -1,0 +1,219 @@
+"""One column as numbers, or as codes into a short list of values.
+
+A column that is already coded (Arrow dictionary, pandas or Polars categorical, small integers,
+booleans) keeps its codes; text is coded once, by Arrow or pandas. What can be viewed is not copied.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Value: TypeAlias = str | int | float | bool | None
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[Any]
+
+SMALL_RANGE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A numeric column; missing is NaN."""
+
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Codes:
+    """A column of categories: row i holds values[codes[i]]; the value None is missing.
+
+    `typed` is False where plain Python objects were coded and only their values tell what they are.
+    """
+
+    codes: Integers
+    values: tuple[Value, ...]
+    typed: bool = True
+
+    @property
+    def is_category(self) -> bool:
+        """Whether the column is one of categories when nobody says so."""
+        present = [value for value in self.values if value is not None]
+        return self.typed or not present or any(isinstance(v, str | bool) for v in present)
+
+    def numbers(self, name: str) -> Numbers:
+        """The same column as numbers, for a feature that is numeric."""
+        for value in self.values:
+            if isinstance(value, str):
+                raise ValueError(
+                    f"column {name!r} is numeric but holds text ({value!r}); convert it to numbers "
+                    f"(missing as null), or fit with categorical_features naming {name!r}"
+                )
+        table = np.array([np.nan if v is None else float(v) for v in self.values] or [np.nan])
+        return Numbers(table[self.codes])
+
+
+Column: TypeAlias = Numbers | Codes
+
+
+def canonical(value: Any) -> Value:
+    """One value, one level, whatever the engine: 3.0 is 3, NaN and NA are None.
+
+    >>> canonical(3.0), canonical(float("nan")), canonical(True), canonical("3")
+    (3, None, True, '3')
+    """
+    if value is None or isinstance(value, str):
+        return None if value is None else str(value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating | Decimal):
+        number = float(value)
+        return None if number != number else int(number) if number.is_integer() else number
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    raise TypeError(
+        f"argument must be a string or a real number, not {type(value).__name__!r} ({value!r}); "
+        "derive a number or a text from it first, or leave the column out"
+    )
+
+
+def key(value: Value) -> tuple[type, Value]:
+    """What tells two values apart: True is not 1, and '1' is not 1."""
+    return type(value), value
+
+
+def order(value: Value) -> tuple[int, Any]:
+    """Sorting key over values of any type: booleans, numbers, text, missing."""
+    if value is None:
+        return 3, 0
+    return (2 if isinstance(value, str) else 0 if isinstance(value, bool) else 1), value
+
+
+def convert(source: Any, name: str, categorical: bool | None) -> Column:
+    """A column of any library as numbers or codes; None lets its type decide which."""
+    column: Any = _open_series(source) if isinstance(source, nw.Series) else source
+    if isinstance(column, np.ndarray) and column.dtype.kind == "O":
+        column = _code_objects(column)
+    if isinstance(column, Codes):
+        category = column.is_category
+    else:
+        array = isinstance(column, np.ndarray)
+        category = array_is_category(column) if array else _arrow_is_category(column)
+        if not (category or categorical):
+            return _number_array(column) if array else _number_arrow(column)
+        column = _code_array(column) if array else _code_arrow(column)
+    codes: Codes = column
+    wanted = category if categorical is None else categorical
+    return codes if wanted else codes.numbers(name)
+
+
+def _open_series(series: nw.Series[Any]) -> Codes | np.ndarray[Any, Any] | Any:
+    native = series.to_native()
+    if series.implementation.is_pandas_like():
+        if isinstance(series.dtype, nw.Categorical | nw.Enum):
+            return _code_with_gaps(native.cat.codes.to_numpy(), native.cat.categories)
+        if isinstance(native.dtype, np.dtype):
+            return _code_pandas_objects(native) if native.dtype == object else native.to_numpy()
+    if isinstance(series.dtype, nw.Object):
+        return np.array([*series.to_list(), None], dtype=object)[:-1]
+    return series.to_arrow()
+
+
+def _code_with_gaps(codes: Integers, values: Any) -> Codes:
+    """Codes in which -1 is missing."""
+    codes = np.where(codes < 0, len(values), codes).astype(np.min_scalar_type(len(values)))
+    return Codes(codes, (*map(canonical, values), None))
+
+
+def _code_pandas_objects(series: Any) -> Codes:
+    """Pandas hashes text fast, but takes True, 1 and 1.0 for one value: then look again."""
+    try:
+        codes, values = series.factorize()
+    except TypeError:  # unhashable
+        return _code_objects(series.to_numpy())
+    if all(isinstance(value, str) for value in values):
+        return _code_with_gaps(codes, values)
+    return _code_objects(series.to_numpy())
+
+
+def _code_objects(values: np.ndarray[Any, Any]) -> Codes:
+    try:
+        array = pa.array(values, from_pandas=True)
+        if pa.types.is_string(array.type):
+            return _code_arrow(array)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        pass
+    places: dict[tuple[type, Value], int] = {}
+    codes = [places.setdefault(key(canonical(v)), len(places)) for v in values]
+    kind = np.min_scalar_type(len(places))
+    return Codes(np.array(codes, dtype=kind), tuple(v for _, v in places), typed=False)
+
+
+def array_is_category(array: np.ndarray[Any, Any]) -> bool:
+    """Whether a NumPy array holds categories when nobody says so; what has no levels is refused."""
+    kind = array.dtype.kind
+    if kind == "c":
+        raise ValueError("Complex data not supported: give the real and imaginary parts as columns")
+    if kind in "mMSV":
+        raise TypeError(f"{array.dtype} values have no levels; derive numbers or text from them")
+    return kind in "bU"
+
+
+def _code_array(array: np.ndarray[Any, Any]) -> Codes:
+    if array.dtype.itemsize == 1:  # booleans and small integers are codes already
+        every = np.arange(2 if array.dtype.kind == "b" else 256, dtype=np.uint8)
+        return Codes(array.view(np.uint8), tuple(every.view(array.dtype).tolist()))
+    if array.dtype.kind in "iu" and array.size:
+        low, high = int(array.min()), int(array.max())
+        if high - low < SMALL_RANGE:
+            codes = (array - array.dtype.type(low)).astype(np.min_scalar_type(high - low))
+            return Codes(codes, tuple(range(low, high + 1)))
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64, copy=False)
+    return _code_arrow(pa.array(array, from_pandas=True))
+
+
+def _number_array(array: np.ndarray[Any, Any]) -> Numbers:
+    return Numbers(np.ascontiguousarray(array, dtype=np.float64))
+
+
+def _arrow_is_category(array: Any) -> bool:
+    types, coded = pa.types, pa.types.is_dictionary(array.type)
+    kind = array.type.value_type if coded else array.type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return bool(coded)
+    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    if text or types.is_boolean(kind) or types.is_null(kind):
+        return True
+    raise TypeError(f"{kind} values have no levels; derive numbers or text from them")
+
+
+def _code_arrow(array: Any) -> Codes:
+    if pa.types.is_null(array.type):
+        return Codes(np.zeros(len(array), dtype=np.uint8), (None,))
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_string())
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    elif isinstance(array, pa.ChunkedArray):
+        array = array.unify_dictionaries()
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    values = (*map(canonical, array.dictionary.to_pylist()), None)
+    indices = array.indices.fill_null(len(values) - 1) if array.null_count else array.indices
+    codes = indices.to_numpy(zero_copy_only=False)
+    return Codes(codes.astype(np.min_scalar_type(len(values))), values)
+
+
+def _number_arrow(array: Any) -> Numbers:
+    if pa.types.is_decimal(array.type) or array.null_count or array.type != pa.float64():
+        array = array.cast(pa.float64(), safe=False)
+    numbers = array.to_numpy() if isinstance(array, pa.ChunkedArray) else array.to_numpy(False)
+    return Numbers(np.ascontiguousarray(numbers, dtype=np.float64))

@@ -1,0 +1,57 @@
+"""Tables in files: CSV, TSV and Parquet, plain, gzipped, or on standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+
+def read_csv(source: Any, delimiter: str = ",", types: Mapping[str, Any] | None = None) -> pa.Table:
+    """A CSV file as a table: an empty field is missing, and nothing else is."""
+    convert = csv.ConvertOptions(
+        null_values=[""], strings_can_be_null=True, column_types=dict(types or {})
+    )
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    return csv.read_csv(source, parse_options=parse, convert_options=convert)
+
+
+def read_file(path: str, text: tuple[str, ...] = ()) -> pa.Table:
+    """A file by its ending, or standard input for `-`; columns named in `text` are read as text."""
+    types = dict.fromkeys(text, pa.string())
+    try:
+        if path == "-":
+            return _read_bytes(sys.stdin.buffer.read(), types)
+        if not Path(path).exists():
+            raise FileNotFoundError(f"no such file: {path}")
+        name = path.removesuffix(".gz")
+        if name.endswith((".parquet", ".pq")):
+            return parquet.read_table(path)
+        return read_csv(path, "\t" if name.endswith((".tsv", ".tab")) else ",", types)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path} cannot be read as a table: {error}") from None
+
+
+def _read_bytes(data: bytes, types: dict[str, Any]) -> pa.Table:
+    if data.startswith(b"PAR1"):
+        return parquet.read_table(pa.BufferReader(data))
+    header = data.split(b"\n", 1)[0]
+    delimiter = "\t" if b"\t" in header and b"," not in header else ","
+    return read_csv(pa.BufferReader(data), delimiter, types)
+
+
+def write_file(table: pa.Table, path: str) -> None:
+    """Write a table by the ending of its path, or as CSV to standard output for `-`."""
+    if path.endswith((".parquet", ".pq")):
+        parquet.write_table(table, path)
+        return
+    options = csv.WriteOptions(delimiter="\t" if path.endswith((".tsv", ".tab")) else ",")
+    if path == "-":
+        csv.write_csv(table, pa.PythonFile(sys.stdout.buffer, mode="w"), options)
+        sys.stdout.buffer.flush()
+    else:
+        csv.write_csv(table, path, options)

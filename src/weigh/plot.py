@@ -1,0 +1,90 @@
+"""Figures. Each display follows scikit-learn: hold the data, draw with `plot(ax=)`, never show."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.sheet import BalanceSheet
+
+FOR, AGAINST, TOTAL = "#0072B2", "#D55E00", "#4D4D4D"  # told apart by colour-blind eyes
+
+
+class BalanceSheetDisplay:
+    """A balance sheet as a waterfall from the prior to the total.
+
+    Parameters
+    ----------
+    sheet : BalanceSheet
+        The case to draw.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of that axes.
+    """
+
+    def __init__(self, sheet: BalanceSheet) -> None:
+        self.sheet = sheet
+
+    @classmethod
+    def from_estimator(cls, model: Any, row: Any, *, ax: Any = None, **choice: Any) -> Self:
+        """Draw what a fitted model says about a row; `of` and `against` as in `balance_sheet`."""
+        return cls(model.balance_sheet(row, **choice)).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure."""
+        names, weights = self._bars()
+        if ax is None:
+            ax = _new_axes(len(names) + 1)
+        starts = np.cumsum([0.0, *weights[:-1]])
+        places = np.arange(len(names))
+        colours = [FOR if weight >= 0 else AGAINST for weight in weights]
+        ax.barh(places, weights, left=starts, color=colours, height=0.7)
+        ax.barh(len(names), 100 * self.sheet.total, color=TOTAL, height=0.7)
+        self._label(ax, names, starts + weights, weights)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _bars(self) -> tuple[list[str], np.ndarray[Any, Any]]:
+        items = [item for item in self.sheet.items if item.weight]
+        items = sorted(items, key=lambda item: -abs(item.weight))
+        names = ["Prior", *(_shorten(str(item)) for item in items)]
+        return names, 100 * np.array([self.sheet.prior, *(item.weight for item in items)])
+
+    def _label(self, ax: Any, names: list[str], ends: Any, weights: Any) -> None:
+        total = 100 * self.sheet.total
+        for place, (end, weight) in enumerate(zip([*ends, total], [*weights, total], strict=True)):
+            side = "left" if weight >= 0 else "right"
+            ax.annotate(
+                f"{weight:+.0f}",
+                (end, place),
+                xytext=(3 if weight >= 0 else -3, 0),
+                textcoords="offset points",
+                ha=side,
+                va="center",
+                fontsize="small",
+            )
+        ax.set_yticks(range(len(names) + 1), [*names, "Total"])
+        ax.invert_yaxis()
+        ax.axvline(0, color="black", linewidth=0.8)
+        ax.margins(x=0.15)
+        ax.set_xlabel(f"Weight of evidence for {label(self.sheet.of)}, times 100")
+        ax.set_title(f"Probability of {label(self.sheet.of)}: {self.sheet.probability:.2f}")
+        ax.spines[["top", "right"]].set_visible(False)
+
+
+def _new_axes(n_bars: int) -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("plots need matplotlib: pip install 'weigh[plot]'") from None
+    return pyplot.subplots(figsize=(8, 1.2 + 0.32 * n_bars), layout="constrained")[1]
+
+
+def _shorten(text: str, most: int = 48) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,14 @@
+"""The evidence for and against one case, as people write it down.
+
+The layout is that of Spiegelhalter & Knill-Jones (1984), Ridgeway et al. (1998) and Table 3 of
+Ridgeway (2025): two columns, weights times 100, the totals, and what they mean as a probability.
+
+    balance   the `BalanceSheet`
+    explain   from evidence and a row to a sheet
+    show      the sheet as text and HTML
+"""
+
+from weigh.sheet.balance import BalanceSheet, Item, conversion_table
+from weigh.sheet.explain import explain
+
+__all__ = ["BalanceSheet", "Item", "conversion_table", "explain"]

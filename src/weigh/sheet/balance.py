@@ -1,0 +1,97 @@
+"""One case explained: a prior, items, and what their total means as a probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.sheet import show
+
+COVERAGE = 0.9
+"""Of the interval of the probability."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """What one feature says about the case; `note` says why it says nothing."""
+
+    feature: str
+    level: str
+    weight: float
+    note: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.feature} = {self.level}"
+        return f"{text} ({self.note})" if self.note else text
+
+
+@dataclass(frozen=True)
+class BalanceSheet:
+    """One case explained: prior, items, total, probability.
+
+    `of` is the class that positive weights speak for and `against` its rival; None is all the rest
+    of three classes or more. Against a rival, prior and items add up to `total`, the log odds.
+    Against the rest, they add up to this class's total, and `totals` holds those of every class,
+    which the softmax turns into the probability.
+    """
+
+    of: Any
+    against: Any
+    prior: float
+    items: tuple[Item, ...]
+    total: float
+    probability: float
+    interval: tuple[float, float] | None
+    totals: dict[Any, float] | None = None
+    two_classes: bool = True
+    coverage: float = COVERAGE
+
+    @property
+    def speaks_for(self) -> tuple[Item, ...]:
+        """Items with positive weight, heaviest first."""
+        return tuple(sorted((i for i in self.items if i.weight > 0), key=lambda i: -i.weight))
+
+    @property
+    def speaks_against(self) -> tuple[Item, ...]:
+        """Items with negative weight, heaviest first."""
+        return tuple(sorted((i for i in self.items if i.weight < 0), key=lambda i: i.weight))
+
+    @property
+    def silent(self) -> tuple[Item, ...]:
+        """Items without weight: missing, not seen in training, or a feature that tells nothing."""
+        return tuple(item for item in self.items if item.weight == 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return {
+            "of": self.of,
+            "against": self.against,
+            "prior": self.prior,
+            "items": [{**vars(item)} for item in self.items],
+            "total": self.total,
+            "probability": self.probability,
+            "interval": self.interval and list(self.interval),
+            "totals": self.totals and {label(c): t for c, t in self.totals.items()},
+        }
+
+    def to_text(self, width: int = 100) -> str:
+        """The two-column layout as plain text, at most `width` characters wide."""
+        return show.to_text(self, width)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return show.to_html(self)
+
+
+def conversion_table() -> list[tuple[float, int]]:
+    """Probability and total weight of evidence times 100 (Table 4 of Ridgeway 2025).
+
+    >>> conversion_table()[:2]
+    [(0.1, -220), (0.2, -139)]
+    """
+    return [(p / 10, round(100 * float(np.log(p / (10 - p))))) for p in range(1, 10)]

@@ -1,0 +1,125 @@
+"""The balance sheet as text and as HTML."""
+
+from __future__ import annotations
+
+import html
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from weigh.bins import label
+from weigh.evidence import hundredths
+
+if TYPE_CHECKING:
+    from weigh.sheet.balance import BalanceSheet, Item
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two columns: its title, lines of text and rounded weight, and their sum."""
+
+    title: str
+    lines: list[tuple[str, str]]
+    total: tuple[str, str]
+
+
+def _sides(sheet: BalanceSheet) -> tuple[Side, Side]:
+    of = label(sheet.of)
+    prior_for = sheet.prior >= 0
+    return (
+        _side(
+            f"Evidence for {of}", "positive", sheet.speaks_for, sheet.prior if prior_for else None
+        ),
+        _side(
+            f"Evidence against {of}",
+            "negative",
+            sheet.speaks_against,
+            None if prior_for else sheet.prior,
+        ),
+    )
+
+
+def _side(title: str, sign: str, items: tuple[Item, ...], prior: float | None) -> Side:
+    """The sum is that of the rounded weights, as in the papers: readers add what they see."""
+    lines = [] if prior is None else [("Prior", prior)]
+    lines += [(str(item), item.weight) for item in items]
+    total = sum(round(100 * weight) for _, weight in lines) / 100
+    shown = [(text, hundredths(weight)) for text, weight in lines]
+    return Side(title, shown, (f"Total {sign} weight", hundredths(total)))
+
+
+def _foot(sheet: BalanceSheet) -> list[tuple[str, str]]:
+    rival = (
+        "" if sheet.against is None or sheet.two_classes else f" rather than {label(sheet.against)}"
+    )
+    rows = [("Total weight of evidence", hundredths(sheet.total))]
+    for other, total in (sheet.totals or {}).items():
+        if other != sheet.of:
+            rows.append((f"Total of {label(other)}", hundredths(total)))
+    rows.append((f"Probability of {label(sheet.of)}{rival}", f"{sheet.probability:.2f}"))
+    if sheet.interval is not None:
+        low, high = sheet.interval
+        rows.append((f"{sheet.coverage:.0%} interval", f"{low:.2f} to {high:.2f}"))
+    return rows
+
+
+def _notes(sheet: BalanceSheet) -> list[str]:
+    notes = []
+    if sheet.silent:
+        notes.append(f"No weight: {'; '.join(map(str, sheet.silent))}.")
+    notes.append("Weights are times 100.")
+    shown = sum(round(100 * w) for w in (sheet.prior, *(item.weight for item in sheet.items)))
+    if shown != round(100 * sheet.total):
+        notes.append(f"Rounded, they add up to {shown}; the total is of the exact ones.")
+    if sheet.totals is not None:
+        notes.append("The probability is exp(total) over the sum of exp(total) of all classes.")
+    if sheet.interval is not None:
+        notes.append("The interval assumes independent features.")
+    return notes
+
+
+def to_text(sheet: BalanceSheet, width: int) -> str:
+    """Two columns, the totals, and the probability, as plain text."""
+    from rich import box
+    from rich.console import Console, Group
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    sides = _sides(sheet)
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_footer=True)
+    for side in sides:
+        grid.add_column(Text(side.title), Text(side.total[0]), overflow="fold")
+        grid.add_column("", Text(side.total[1]), justify="right", no_wrap=True)
+    for pairs in _paired(sides):
+        grid.add_row(*(Text(cell) for pair in pairs for cell in pair))
+    foot = Grid.grid(padding=(0, 2))
+    for text, number in _foot(sheet):
+        foot.add_row(Text(text), Text(number))
+    buffer = io.StringIO()
+    page = Group(grid, Text(), foot, Text(), *map(Text, _notes(sheet)))
+    Console(file=buffer, width=width, color_system=None).print(page)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+
+
+def _paired(sides: tuple[Side, Side]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+    left, right = (side.lines for side in sides)
+    longest = max(len(left), len(right))
+    blank = ("", "")
+    return [
+        (left[i] if i < len(left) else blank, right[i] if i < len(right) else blank)
+        for i in range(longest)
+    ]
+
+
+def to_html(sheet: BalanceSheet) -> str:
+    """The same page as HTML; every name is escaped."""
+
+    def row(cells: tuple[str, ...], tag: str = "td") -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+
+    left, right = sides = _sides(sheet)
+    head = row((left.title, "", right.title, ""), "th")
+    body = "".join(row((*a, *b)) for a, b in _paired(sides))
+    foot = row((*left.total, *right.total)) + "".join(row(("", "", *p)) for p in _foot(sheet))
+    notes = "<br>".join(map(html.escape, _notes(sheet)))
+    return f"<table><thead>{head}</thead>{body}<tfoot>{foot}</tfoot></table><p>{notes}</p>"

@@ -1,0 +1,125 @@
+"""Statistics that add: weighted counts by feature, level and class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import Feature, Placed, sort_values
+from weigh.frames import Codes, Column, Floats, Integers, key, sort_classes
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The weight of each level (row) and class (column) of one feature."""
+
+    feature: Feature
+    counts: Floats
+
+    def spread(self, feature: Feature, classes: Integers, n_classes: int) -> Floats:
+        """The same counts laid out on the levels of `feature` and a longer list of classes."""
+        out = np.zeros((len(feature.levels), n_classes))
+        places = {(type(level), level): i for i, level in enumerate(feature.levels)}
+        rows = np.array([places[type(level), level] for level in self.feature.levels], np.intp)
+        out[rows[:, None], classes] = self.counts
+        return out
+
+
+@dataclass(frozen=True)
+class Tally:
+    """All counts of a set of rows. The tally of two sets is the sum of their tallies.
+
+    Examples
+    --------
+    >>> from weigh import EvidenceNB
+    >>> X, y = [["a"], ["b"], ["b"]], [0, 1, 0]
+    >>> tally = EvidenceNB().fit(X, y).evidence_.tally
+    >>> (tally + tally).tables[0].counts.tolist()
+    [[2.0, 0.0], [2.0, 2.0]]
+    """
+
+    classes: np.ndarray[Any, Any]
+    class_counts: Floats
+    tables: tuple[Counts, ...]
+
+    def __add__(self, other: Tally) -> Tally:
+        mine = tuple(table.feature.name for table in self.tables)
+        theirs = tuple(table.feature.name for table in other.tables)
+        if mine != theirs:
+            odd = sorted(set(mine) ^ set(theirs)) or [*mine]
+            raise ValueError(f"the features differ: {odd[0]!r} is not in both, or not in its place")
+        classes = sort_classes(
+            [v for _, v in dict.fromkeys(map(key, self.classes.tolist() + other.classes.tolist()))],
+            "classes",
+        )
+        places = [_positions(part.classes, classes) for part in (self, other)]
+        class_counts = np.zeros(len(classes))
+        for part, where in zip((self, other), places, strict=True):
+            class_counts[where] += part.class_counts
+        tables = []
+        for a, b in zip(self.tables, other.tables, strict=True):
+            feature = a.feature.unite(b.feature)
+            laid = [t.spread(feature, w, len(classes)) for t, w in zip((a, b), places, strict=True)]
+            tables.append(Counts(feature, laid[0] + laid[1]))
+        return Tally(classes, class_counts, tuple(tables))
+
+
+def add(tallies: list[Tally]) -> Tally:
+    """The sum of tallies, from the first to the last."""
+    return reduce(lambda a, b: a + b, tallies)
+
+
+def _positions(some: np.ndarray[Any, Any], every: np.ndarray[Any, Any]) -> Integers:
+    places = {key(label): k for k, label in enumerate(every.tolist())}
+    return np.array([places[key(label)] for label in some.tolist()])
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The class and weight of each row, as the counting loops want them."""
+
+    labels: Integers
+    weight: Floats | None
+    n_classes: int
+
+    def count(self, codes: Integers, n_codes: int) -> Floats:
+        """The weight of each code and class."""
+        from weigh import kernels
+
+        if self.weight is None:
+            whole = np.zeros((n_codes, self.n_classes), dtype=np.int64)
+            kernels.count(codes, self.labels, whole)
+            return whole.astype(np.float64)
+        out = np.zeros((n_codes, self.n_classes))
+        kernels.count_weighted(codes, self.labels, self.weight, out)
+        return out
+
+
+def count_levels(feature: Feature, column: Column, rows: Rows) -> Counts:
+    """Count a column on levels that are given; a missing level that does not occur is dropped."""
+    placed = feature.place(column)
+    counts = _gather(placed, rows.count(placed.codes, len(placed.levels)), len(feature.levels))
+    if feature.has_missing and not counts[-1].any():
+        kept = Feature(feature.name, feature.values, feature.cuts, False, feature.skip_missing)
+        return Counts(kept, counts[:-1])
+    return Counts(feature, counts)
+
+
+def count_categories(name: str, column: Codes, rows: Rows, skip_missing: bool) -> Counts:
+    """Count a column of categories; the values that have weight are its levels."""
+    raw = rows.count(column.codes, max(len(column.values), 1))
+    present = {key(v) for v, row in zip(column.values, raw, strict=False) if row.any()}
+    missing = key(None) in present and not skip_missing
+    feature = Feature(name, sort_values(present - {key(None)}), None, missing, skip_missing)
+    placed = feature.place(column)
+    return Counts(feature, _gather(placed, raw, len(feature.levels)))
+
+
+def _gather(placed: Placed, raw: Floats, n_levels: int) -> Floats:
+    """Counts by code become counts by level; what stands for no level is left out."""
+    counts = np.zeros((n_levels + 1, raw.shape[1]))
+    np.add.at(counts, placed.levels, raw)
+    return counts[:-1]
