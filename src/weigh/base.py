@@ -173,6 +173,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
 def check_parameters(learner: Any) -> None:
     """Refuse a shared parameter of a wrong kind, naming it and what it may be."""
     smoothing, bins, missing = learner.smoothing, learner.bins, learner.missing
+    if learner.event_model not in ("levels", "counts"):
+        raise ValueError(f"event_model must be 'levels' or 'counts', got {learner.event_model!r}")
     if not (smoothing == "1/n" or (_is_number(smoothing) and 0 <= smoothing < np.inf)):
         raise ValueError(f"smoothing must be a number of at least 0 or '1/n', got {smoothing!r}")
     by_column = isinstance(bins, Mapping)
@@ -228,9 +230,7 @@ def _name(column: Any, table: Table, parameter: str) -> str:
         return table.names[int(column)]
     if column in table.names:
         return str(column)
-    raise ValueError(
-        f"{parameter} names {column!r}, which is not a column of the table: {table.names}"
-    )
+    raise ValueError(f"{parameter} names {column!r}, but the columns are {[*table.names]}")
 
 
 def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:

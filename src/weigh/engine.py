@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from weigh.bins import Feature, Placed, check_cuts, group, mdl_cuts, quantile_cuts
+from weigh.bins import Feature, Placed, check_cuts, mdl_cuts, quantile_cuts
 from weigh.frames import Codes, Column, Floats, Sample, Table, Value, count_matrix
 from weigh.tally import Counts, Rows, Tally, count_categories, count_levels
 
@@ -139,10 +139,9 @@ def _find_cuts(values: Floats, name: str, setting: Setting, rows: Rows) -> tuple
     if setting.special:
         special = np.isin(values, np.array(setting.special, dtype=np.float64))
         values = np.where(special, np.nan, values)
-    groups = group(values, rows.labels, rows.weight, rows.n_classes)
     if isinstance(setting.bins, str):
-        return mdl_cuts(groups)
-    return quantile_cuts(groups, setting.bins)
+        return mdl_cuts(values, rows.labels, rows.weight, rows.n_classes)
+    return quantile_cuts(values, rows.weight, setting.bins)
 
 
 def place(table: Table, features: Sequence[Feature]) -> list[Placed]:

@@ -34,6 +34,14 @@ def count_weighted(codes: Any, classes: Any, weight: Any, out: Any) -> None:
 
 
 @compiled
+def sum_codes(codes: Any, weight: Any, out: Any) -> None:
+    """Add each row's weight to out[code]; a single weight is that of every row."""
+    step = 1 if weight.shape[0] == codes.shape[0] else 0
+    for i in range(codes.shape[0]):
+        out[codes[i]] += weight[i * step]
+
+
+@compiled
 def add_one(totals: Any, codes: Any, weights: Any) -> None:
     """Add weights[code] to the total of each row: one column of totals."""
     for i in range(codes.shape[0]):
@@ -97,56 +105,89 @@ def digitize(values: Any, cuts: Any, specials: Any, missing: int, out: Any) -> N
 
 
 @compiled
-def group_equal(values: Any, order: Any, classes: Any, weight: Any, distinct: Any, out: Any) -> int:
-    """Sum class weights over equal values, in order; return how many distinct values there are.
+def group_equal(values: Any, order: Any, weight: Any, distinct: Any, out: Any) -> int:
+    """Sum weights over equal values, in order; return how many distinct values there are.
 
-    Rows of no weight are passed over, so that a weight of zero is a row that is not there.
+    A single weight is that of every row. Rows of no weight are passed over, here and in
+    `group_runs`, so that a weight of zero is a row that is not there.
     """
+    step = 1 if weight.shape[0] == values.shape[0] else 0
     last = -1
-    for position in range(order.shape[0]):
-        i = order[position]
-        if weight[i] == 0:
+    for i in order:
+        if weight[i * step] == 0:
             continue
         if last < 0 or values[i] != distinct[last]:
             last += 1
             distinct[last] = values[i]
-        out[last, classes[i]] += weight[i]
+        out[last] += weight[i * step]
     return last + 1
 
 
 @compiled
-def _entropy_sum(counts: Any) -> float:
-    """N times the class entropy in bits: N log N - sum n log n."""
-    total, inner = 0.0, 0.0
-    for k in range(counts.shape[0]):
-        if counts[k] > 0:
-            total += counts[k]
-            inner += counts[k] * np.log2(counts[k])
-    return total * np.log2(total) - inner if total > 0 else 0.0
+def group_runs(values: Any, order: Any, labels: Any, weight: Any, ends: Any, out: Any) -> int:
+    """Class weights of runs of values between which a cut may be best; return how many there are.
+
+    Neighbouring values that hold one and the same class alone make one run: no cut inside it can
+    be the best (Fayyad & Irani 1992). ends[r] holds the first and last value of run r.
+    """
+    step = 1 if weight.shape[0] == values.shape[0] else 0
+    last, pure_before, pure = -1, -1, -1  # the class that a value holds alone; -1: none or several
+    for i in order:
+        if weight[i * step] == 0:
+            continue
+        label: Any = np.int64(labels[i])
+        if last < 0 or values[i] != ends[last, 1]:
+            if last > 0 and pure >= 0 and pure == pure_before:
+                ends[last - 1, 1] = ends[last, 1]
+                out[last - 1] += out[last]
+                out[last] = 0.0
+            else:
+                last += 1
+                pure_before = pure
+            ends[last, 0] = ends[last, 1] = values[i]
+            pure = label
+        elif pure != label:
+            pure = -1
+        out[last, label] += weight[i * step]
+    if last > 0 and pure >= 0 and pure == pure_before:
+        ends[last - 1, 1] = ends[last, 1]
+        out[last - 1] += out[last]
+        last -= 1
+    return last + 1
 
 
 @compiled
-def best_split(cumulative: Any, start: int, stop: int, equally_good: float) -> int:
-    """The smallest of the equally good cuts of groups [start, stop), by class entropy; -1 if none.
+def _n_log_n(n: float, table: Any) -> float:
+    """From the table where n is whole and the table is long enough."""
+    if n < table.shape[0]:
+        return table[int(n)]  # type: ignore[no-any-return]
+    return n * np.log2(n) if n > 0 else 0.0
 
-    `cumulative[g]` holds the class weights of all groups before g. The cut at g puts groups
-    [start, g) on the left.
+
+@compiled
+def best_split(cumulative: Any, start: int, stop: int, equally_good: float, table: Any) -> int:
+    """The smallest of the equally good cuts of runs [start, stop), by class entropy; -1 if none.
+
+    `cumulative[r]` holds the class weights of all runs before r. The cut at r puts runs [start, r)
+    on the left. `table[n]` is n log2 n for whole weights; empty where weights are fractions.
     """
-    n_classes = cumulative.shape[1]
-    left, right = np.empty(n_classes), np.empty(n_classes)
-    entropies = np.empty(max(stop - start - 1, 0))
-    total = 0.0
-    for k in range(n_classes):
-        total += cumulative[stop, k] - cumulative[start, k]
-    for g in range(start + 1, stop):
-        for k in range(n_classes):
-            left[k] = cumulative[g, k] - cumulative[start, k]
-            right[k] = cumulative[stop, k] - cumulative[g, k]
-        entropies[g - start - 1] = _entropy_sum(left) + _entropy_sum(right)
-    if entropies.size == 0:
+    if stop - start < 2:
         return -1
-    limit = entropies.min() + equally_good * total * max(np.log2(total), 1.0)
-    for g in range(entropies.size):
-        if entropies[g] <= limit:
-            return start + 1 + g
+    n_classes = cumulative.shape[1]
+    entropies = np.empty(stop - start - 1)
+    whole = 0.0
+    for r in range(start + 1, stop):
+        left, right, inner = 0.0, 0.0, 0.0
+        for k in range(n_classes):
+            below = cumulative[r, k] - cumulative[start, k]
+            above = cumulative[stop, k] - cumulative[r, k]
+            left += below
+            right += above
+            inner += _n_log_n(below, table) + _n_log_n(above, table)
+        whole = left + right
+        entropies[r - start - 1] = _n_log_n(left, table) + _n_log_n(right, table) - inner
+    limit = entropies.min() + equally_good * whole * max(np.log2(whole), 1.0)
+    for r in range(entropies.shape[0]):
+        if entropies[r] <= limit:
+            return start + 1 + r
     return -1

@@ -111,11 +111,12 @@ def count_levels(feature: Feature, column: Column, rows: Rows) -> Counts:
 def count_categories(name: str, column: Codes, rows: Rows, skip_missing: bool) -> Counts:
     """Count a column of categories; the values that have weight are its levels."""
     raw = rows.count(column.codes, max(len(column.values), 1))
-    present = {key(v) for v, row in zip(column.values, raw, strict=False) if row.any()}
+    used = np.flatnonzero(raw.any(axis=1)).tolist()
+    present = {key(column.values[code]) for code in used}
     missing = key(None) in present and not skip_missing
     feature = Feature(name, sort_values(present - {key(None)}), None, missing, skip_missing)
-    placed = feature.place(column)
-    return Counts(feature, _gather(placed, raw, len(feature.levels)))
+    kept = Codes(np.array(used), tuple(column.values[code] for code in used))
+    return Counts(feature, _gather(feature.place(kept), raw[used], len(feature.levels)))
 
 
 def _gather(placed: Placed, raw: Floats, n_levels: int) -> Floats:

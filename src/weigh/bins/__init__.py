@@ -5,7 +5,7 @@ cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given poin
 discretizer   the cuts alone, as a scikit-learn transformer
 """
 
-from weigh.bins.cuts import check_cuts, group, mdl_cuts, quantile_cuts
+from weigh.bins.cuts import check_cuts, mdl_cuts, quantile_cuts
 from weigh.bins.discretizer import MDLDiscretizer
 from weigh.bins.levels import Feature, Interval, Level, Placed, label, sort_values
 
@@ -16,7 +16,6 @@ __all__ = [
     "MDLDiscretizer",
     "Placed",
     "check_cuts",
-    "group",
     "label",
     "mdl_cuts",
     "quantile_cuts",

@@ -13,32 +13,28 @@ EQUALLY_GOOD = 1e-12
 """Entropies that differ by less, relative to N log2 N, are ties; the smallest cut wins."""
 
 
+WHOLE = 1 << 22
+"""Up to this total weight, n log2 n of whole numbers is looked up and not computed."""
+
+
 @dataclass(frozen=True)
-class Groups:
-    """The distinct finite values of a column in order, and the class weights of each."""
+class Ordered:
+    """A column of numbers in order: missing left out, infinities taken for the outermost values."""
 
     values: Floats
-    counts: Floats
+    order: Integers
+    weight: Floats  # a single one is that of every row
 
-    def cut_after(self, group: int) -> float:
-        """The midpoint between a group and the next."""
-        return midpoint(float(self.values[group]), float(self.values[group + 1]))
-
-
-def group(values: Floats, labels: Integers, weight: Floats | None, n_classes: int) -> Groups:
-    """Sort a column into distinct values; NaN is left out, infinities join the outermost values."""
-    from weigh import kernels
-
-    keep = ~np.isnan(values)
-    values, labels = values[keep], labels[keep]
-    finite = values[np.isfinite(values)]
-    if finite.size < values.size:
-        ends = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
-        values = np.clip(values, *ends)
-    weight = np.ones(len(values)) if weight is None else weight[keep]
-    distinct, counts = np.empty(len(values)), np.zeros((len(values), n_classes))
-    n = kernels.group_equal(values, np.argsort(values), labels, weight, distinct, counts)
-    return Groups(distinct[:n], counts[:n])
+    @classmethod
+    def of(cls, values: Floats, weight: Floats | None) -> Ordered:
+        """Sort a column."""
+        n_missing = int(np.isnan(values).sum())
+        finite = np.isfinite(values)
+        if finite.sum() + n_missing < len(values):
+            ends = (values[finite].min(), values[finite].max()) if finite.any() else (0.0, 0.0)
+            values = np.clip(values, *ends)
+        order = np.argsort(values)[: len(values) - n_missing]
+        return cls(values, order, np.ones(1) if weight is None else weight)
 
 
 def midpoint(lower: float, upper: float) -> float:
@@ -52,50 +48,62 @@ def midpoint(lower: float, upper: float) -> float:
     return middle if middle < upper else lower
 
 
-def quantile_cuts(groups: Groups, n_bins: int) -> tuple[float, ...]:
+def quantile_cuts(values: Floats, weight: Floats | None, n_bins: int) -> tuple[float, ...]:
     """Cut where the cumulative weight reaches 1/n_bins, 2/n_bins, ... of the total."""
-    cumulative = np.cumsum(groups.counts.sum(axis=1))
-    if not len(cumulative):
+    from weigh import kernels
+
+    column = Ordered.of(values, weight)
+    distinct, weights = np.empty(len(column.order)), np.zeros(len(column.order))
+    n = kernels.group_equal(column.values, column.order, column.weight, distinct, weights)
+    cumulative = np.cumsum(weights[:n])
+    if n < 2:
         return ()
     wanted = cumulative[-1] * np.arange(1, n_bins)
-    places = np.unique(np.searchsorted(cumulative * n_bins, wanted))
-    return tuple(groups.cut_after(g) for g in places if g + 1 < len(cumulative))
+    places = np.unique(np.searchsorted(cumulative * n_bins, wanted)).tolist()
+    return tuple(midpoint(*distinct[g : g + 2].tolist()) for g in places if g + 1 < n)
 
 
-def mdl_cuts(groups: Groups) -> tuple[float, ...]:
+def mdl_cuts(
+    values: Floats, labels: Integers, weight: Floats | None, n_classes: int
+) -> tuple[float, ...]:
     """Fayyad & Irani (1993): split where class entropy falls most, while a shorter message pays.
 
     A split of S into S1 and S2 is kept if
 
         Gain > log2(N - 1)/N + (log2(3^k - 2) - k Ent(S) + k1 Ent(S1) + k2 Ent(S2))/N
 
-    with N rows (or their weight) and k, k1, k2 classes present. Only boundary points, where the
-    class can change, need be tried (their theorem 1).
+    with N rows (or their weight) and k, k1, k2 classes present. Of equally good splits the one at
+    the smallest value is tried.
     """
-    if len(groups.values) < 2:
-        return ()
-    ends = _boundaries(groups.counts)
-    cumulative = np.zeros((len(ends) + 1, groups.counts.shape[1]))
-    runs = np.add.reduceat(groups.counts, np.r_[0, ends[:-1] + 1], axis=0)
-    np.cumsum(runs, axis=0, out=cumulative[1:])
-    return tuple(groups.cut_after(int(ends[split - 1])) for split in _split(cumulative))
+    from weigh import kernels
+
+    column = Ordered.of(values, weight)
+    ends, counts = np.empty((len(column.order), 2)), np.zeros((len(column.order), n_classes))
+    n = kernels.group_runs(column.values, column.order, labels, column.weight, ends, counts)
+    cumulative = np.zeros((n + 1, n_classes))
+    np.cumsum(counts[:n], axis=0, out=cumulative[1:])
+    table = _whole_table(cumulative)
+    return tuple(
+        midpoint(float(ends[r - 1, 1]), float(ends[r, 0])) for r in _split(cumulative, table)
+    )
 
 
-def _boundaries(counts: Floats) -> Integers:
-    """The last group of each run of groups that hold one and the same class alone."""
-    pure = (counts > 0).sum(axis=1) == 1
-    winner = counts.argmax(axis=1)
-    same = pure[1:] & pure[:-1] & (winner[1:] == winner[:-1])
-    return np.append(np.flatnonzero(~same), len(counts) - 1)
+def _whole_table(cumulative: Floats) -> Floats:
+    """N log2 n for every n that can occur, or nothing where weights are fractions."""
+    total = cumulative[-1].sum()
+    if total > WHOLE or (cumulative != np.floor(cumulative)).any():
+        return np.empty(0)
+    n = np.arange(total + 1)
+    return n * np.log2(np.maximum(n, 1))
 
 
-def _split(cumulative: Floats) -> list[int]:
+def _split(cumulative: Floats, table: Floats) -> list[int]:
     from weigh import kernels
 
     found, segments = [], [(0, len(cumulative) - 1)]
     while segments:
         start, stop = segments.pop()
-        split = kernels.best_split(cumulative, start, stop, EQUALLY_GOOD)
+        split = kernels.best_split(cumulative, start, stop, EQUALLY_GOOD, table)
         if split > 0 and _pays(cumulative[[start, split, stop]]):
             found.append(split)
             segments += [(start, split), (split, stop)]

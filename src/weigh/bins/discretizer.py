@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from weigh.bins.cuts import group, mdl_cuts
+from weigh.bins.cuts import mdl_cuts
 from weigh.bins.levels import Feature
 from weigh.frames import Floats, Numbers, Sample, label_sample, match, read
 
@@ -71,8 +71,7 @@ class MDLDiscretizer(TransformerMixin, BaseEstimator):
 
     def _cut(self, sample: Sample, name: str) -> Floats:
         values = self._numbers(sample.table, name)
-        groups = group(values, sample.labels, sample.weight, len(sample.classes))
-        return np.array(mdl_cuts(groups))
+        return np.array(mdl_cuts(values, sample.labels, sample.weight, len(sample.classes)))
 
     @staticmethod
     def _numbers(table: Any, name: str) -> Floats:

@@ -50,6 +50,11 @@ class FeatureTable:
         """One weight per level (two classes), or one per level and class."""
         return self.columns[:, 0] if self.columns.shape[1] == 1 else self.columns
 
+    @cached_property
+    def padded(self) -> Floats:
+        """The weights by level, and zero for what is no level."""
+        return np.vstack([self.columns, np.zeros((1, self.columns.shape[1]))])
+
     @property
     def errors(self) -> Floats | None:
         """Posterior standard errors of the weights; NaN where they cannot be known."""
@@ -146,10 +151,10 @@ class Evidence:
 
     def total(self, table: Table) -> Floats:
         """Prior plus weights for each row: log odds in one column, or one total per class."""
-        weights = [part.columns for part in self.tables]
         if self.event_model == "counts":
-            return engine.total_counts(table, weights[0], self.prior_row)
-        return engine.total(table, [part.feature for part in self.tables], weights, self.prior_row)
+            return engine.total_counts(table, self.tables[0].columns, self.prior_row)
+        features, padded = [t.feature for t in self.tables], [t.padded for t in self.tables]
+        return engine.total(table, features, padded, self.prior_row)
 
     def with_prior(self, rate: Floats) -> Evidence:
         """The same evidence for a population of other class frequencies, taken as known."""

@@ -6,6 +6,7 @@ booleans) keeps its codes; text is coded once, by Arrow or pandas. What can be v
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -128,8 +129,9 @@ def _open_series(series: nw.Series[Any]) -> Codes | np.ndarray[Any, Any] | Any:
 
 def _code_with_gaps(codes: Integers, values: Any) -> Codes:
     """Codes in which -1 is missing."""
-    codes = np.where(codes < 0, len(values), codes).astype(np.min_scalar_type(len(values)))
-    return Codes(codes, (*map(canonical, values), None))
+    small = codes.astype(np.min_scalar_type(len(values)))
+    small[codes < 0] = len(values)
+    return Codes(small, (*map(canonical, values), None))
 
 
 def _code_pandas_objects(series: Any) -> Codes:
@@ -150,6 +152,11 @@ def _code_objects(values: np.ndarray[Any, Any]) -> Codes:
             return _code_arrow(array)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         pass
+    return code_values(values)
+
+
+def code_values(values: Iterable[Any]) -> Codes:
+    """Python values of any type, one by one."""
     places: dict[tuple[type, Value], int] = {}
     codes = [places.setdefault(key(canonical(v)), len(places)) for v in values]
     kind = np.min_scalar_type(len(places))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -12,24 +13,43 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from weigh.frames.columns import Column, array_is_category, convert
+from weigh.frames.columns import Column, array_is_category, code_values, convert
+
+FEW = 64
+"""Tables of so few rows are read value by value, which costs less than any column operation."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns of equal length, converted one at a time when asked for."""
+    """Named columns of equal length, converted one at a time when asked for.
+
+    `source(j)` is the j-th column as its library holds it; `listed()` all columns as Python values.
+    """
 
     names: tuple[str, ...]
     n_rows: int
     source: Callable[[int], Any]
+    listed: Callable[[], Sequence[Sequence[Any]]]
     named: bool = True
     backend: str | None = None
     matrix: Any = None  # where the table was read from a sparse matrix
 
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.names)}
+
+    @cached_property
+    def _few(self) -> Sequence[Sequence[Any]] | None:
+        return self.listed() if self.n_rows <= FEW else None
+
     def column(self, name: str, categorical: bool | None = None) -> Column:
         """The column as numbers or codes; None lets its type decide."""
+        j = self._place[name]
         try:
-            return convert(self.source(self.names.index(name)), name, categorical)
+            if categorical is not None and self._few is not None:
+                codes = code_values(self._few[j])
+                return codes if categorical else codes.numbers(name)
+            return convert(self.source(j), name, categorical)
         except TypeError as error:
             raise TypeError(f"column {name!r}: {error}") from None
 
@@ -39,8 +59,15 @@ class Table:
 
     def select(self, names: tuple[str, ...]) -> Table:
         """Some of the columns, in the order given."""
-        places = [self.names.index(name) for name in names]
-        return Table(names, self.n_rows, lambda j: self.source(places[j]), self.named, self.backend)
+        if names == self.names:
+            return self
+        places = [self._place[name] for name in names]
+        return replace(
+            self,
+            names=names,
+            source=lambda j: self.source(places[j]),
+            listed=lambda: [(self._few or self.listed())[place] for place in places],
+        )
 
 
 def read(X: Any, allow_sparse: bool = False) -> Table:
@@ -52,10 +79,9 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
             )
         table = _read_sparse(X)
     else:
-        table = _read_frame(X) if _is_frame(X) else _read_array(X)
-    if len(set(table.names)) < len(table.names):
-        twice = sorted({n for n in table.names if table.names.count(n) > 1})
-        raise ValueError(f"column names must differ, but {twice[0]!r} occurs twice; rename one")
+        frame = _wrap(X)
+        table = _read_array(X) if frame is None else _read_frame(frame, X)
+    _refuse_twice(table.names)
     if not table.names:
         raise ValueError(
             f"0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required."
@@ -65,11 +91,17 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
     return table
 
 
+def _refuse_twice(names: tuple[str, ...]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"column names must differ, but {twice!r} occurs twice; rename one")
+
+
 def as_rows(row: Any) -> Any:
     """One case as a table: a mapping, a series, a sequence of values, or a table already."""
     if isinstance(row, Mapping):
         return [row]
-    if sparse.issparse(row) or _is_frame(row) or getattr(row, "ndim", 1) > 1:
+    if sparse.issparse(row) or _wrap(row) is not None or getattr(row, "ndim", 1) > 1:
         return row
     if hasattr(row, "to_dict") and hasattr(row, "index"):  # a pandas row
         return [row.to_dict()]
@@ -79,30 +111,36 @@ def as_rows(row: Any) -> Any:
 def _read_sparse(X: Any) -> Table:
     matrix = X.tocsr()
     n_rows, n_columns = matrix.shape
-    return Table(positions(n_columns), n_rows, lambda j: None, named=False, matrix=matrix)
+    return Table(positions(n_columns), n_rows, lambda j: None, list, False, matrix=matrix)
 
 
-def _is_frame(X: Any) -> bool:
+def _wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
+    """The frame of whatever library, or None where X is no dataframe."""
     if isinstance(X, np.ndarray | list | tuple):
-        return False
-    return isinstance(nw.from_native(X, pass_through=True), nw.DataFrame | nw.LazyFrame)
+        return None
+    if hasattr(X, "iloc") and not X.columns.is_unique:  # narwhals would refuse it in its own words
+        _refuse_twice(tuple(map(str, X.columns)))
+    frame = nw.from_native(X, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
 
 
-def _read_frame(X: Any) -> Table:
-    native_names = [*getattr(X, "columns", ())] if hasattr(X, "iloc") else None
-    if native_names is not None and not all(isinstance(name, str) for name in native_names):
-        return _read_unnamed(X, native_names)
-    if native_names is not None and len(set(native_names)) < len(native_names):
-        return Table(tuple(native_names), len(X), lambda j: None)  # refused by name in `read`
-    frame = nw.from_native(X)
+def _read_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], X: Any) -> Table:
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
-    names = tuple(frame.columns)
-    backend = frame.implementation.value
-    return Table(names, len(frame), lambda j: frame.get_column(names[j]), True, backend)
+    names, backend = tuple(frame.columns), frame.implementation.value
+    if not all(isinstance(name, str) for name in names):
+        return _read_unnamed(X, names)
+    n_rows, get = len(frame), frame.get_column
+    return Table(names, n_rows, lambda j: get(names[j]), lambda: _listed(frame), True, backend)
 
 
-def _read_unnamed(X: Any, names: list[Any]) -> Table:
+def _listed(frame: nw.DataFrame[Any]) -> Sequence[Sequence[Any]]:
+    if frame.implementation.is_pandas_like():
+        return frame.to_native().to_numpy(dtype=object).T  # type: ignore[no-any-return]
+    return [*zip(*frame.rows(), strict=True)]
+
+
+def _read_unnamed(X: Any, names: tuple[Any, ...]) -> Table:
     """A pandas frame whose columns have no text names is an array."""
     if any(isinstance(name, str) for name in names):
         raise TypeError(
@@ -110,7 +148,8 @@ def _read_unnamed(X: Any, names: list[Any]) -> Table:
             f"{sorted({type(n).__name__ for n in names})}; use X.columns = X.columns.astype(str)"
         )
     series = [nw.from_native(X.iloc[:, j], series_only=True) for j in range(len(names))]
-    return Table(positions(len(names)), len(X), lambda j: series[j], False, "pandas")
+    listed = lambda: [column.to_list() for column in series]  # noqa: E731
+    return Table(positions(len(names)), len(X), lambda j: series[j], listed, False, "pandas")
 
 
 def positions(n: int) -> tuple[str, ...]:
@@ -135,7 +174,10 @@ def _read_array(X: Any) -> Table:
         )
     if array.dtype.kind == "c":
         array_is_category(array)
-    return Table(positions(array.shape[1]), len(array), lambda j: array[:, j], False)
+    columns = array.T
+    return Table(
+        positions(len(columns)), len(array), columns.__getitem__, columns.tolist, named=False
+    )
 
 
 def _read_dicts(rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -146,7 +188,8 @@ def _read_dicts(rows: Sequence[Mapping[str, Any]]) -> Table:
         values[:] = [row.get(names[j]) for row in rows]
         return values
 
-    return Table(names, len(rows), column)
+    listed = lambda: [[row.get(name) for row in rows] for name in names]  # noqa: E731
+    return Table(names, len(rows), column, listed)
 
 
 def vector(values: Any, name: str, categorical: bool) -> Column:

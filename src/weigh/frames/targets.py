@@ -21,11 +21,7 @@ class Sample:
     labels: Integers
     classes: np.ndarray[Any, Any]
     weight: Floats | None
-
-    @property
-    def class_counts(self) -> Floats:
-        """The weight of each class."""
-        return np.bincount(self.labels, self.weight, len(self.classes)).astype(np.float64)
+    class_counts: Floats
 
 
 def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any = None) -> Sample:
@@ -38,15 +34,28 @@ def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any =
             raise ValueError(
                 f"X and {name} must be of equal length: {table.n_rows} rows against {len(rows)}"
             )
-    present = np.bincount(column.codes, weight, len(column.values)) > 0
-    values = [value for value, here in zip(column.values, present, strict=True) if here]
-    if classes is None:
-        known = sort_classes(values, "y")
-    else:
-        known = sort_classes(list(vector(classes, "classes", categorical=True).values), "classes")
-    labels = _place(column, values, known)
+    counts = _count(column.codes, weight, len(column.values))
+    values = [column.values[code] for code in np.flatnonzero(counts)]
+    known = sort_classes(values, "y") if classes is None else _read_classes(classes)
+    places = _places(column, values, known)
+    class_counts = np.bincount(places, counts, len(known)).astype(np.float64)
     used = {name for name in (y, sample_weight) if isinstance(name, str)}
-    return Sample(table.without(used) if used else table, labels, known, weight)
+    table = table.without(used) if used else table
+    return Sample(table, places[column.codes], known, weight, class_counts)
+
+
+def _read_classes(classes: Any) -> np.ndarray[Any, Any]:
+    column = vector(classes, "classes", categorical=True)
+    assert isinstance(column, Codes)
+    return sort_classes([column.values[code] for code in np.unique(column.codes)], "classes")
+
+
+def _count(codes: Integers, weight: Floats | None, n_codes: int) -> Floats:
+    from weigh import kernels
+
+    counts = np.zeros(n_codes)
+    kernels.sum_codes(codes, np.ones(1) if weight is None else weight, counts)
+    return counts
 
 
 def _find(table: Table, target: Any, role: str, categorical: bool) -> Column:
@@ -98,13 +107,11 @@ def sort_classes(values: list[Value], name: str) -> np.ndarray[Any, Any]:
     return np.array(sorted(values, key=order))
 
 
-def _place(column: Codes, values: list[Value], classes: np.ndarray[Any, Any]) -> Integers:
-    """The position of each row's label in classes. A label of no weight may stand anywhere."""
+def _places(column: Codes, values: list[Value], classes: np.ndarray[Any, Any]) -> Integers:
+    """The position in classes of each label. A label of no weight may stand anywhere."""
     places = {key(label): k for k, label in enumerate(classes.tolist())}
     for value in values:
         if key(value) not in places:
-            raise ValueError(
-                f"y holds the label {value!r}, which classes={[*places]} does not name"
-            )
-    lookup = np.array([places.get(key(value), 0) for value in column.values] or [0])
-    return lookup.astype(np.min_scalar_type(len(classes)))[column.codes]
+            raise ValueError(f"y holds {value!r}, which is not among classes={classes.tolist()}")
+    lookup = [places.get(key(value), 0) for value in column.values]
+    return np.array(lookup or [0], dtype=np.min_scalar_type(len(classes)))

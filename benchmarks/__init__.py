@@ -1,0 +1,1 @@
+"""Measurements beside rivals, as ratios of the same run."""

@@ -1,0 +1,179 @@
+"""Each hot loop equals its plain NumPy definition."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from weigh import kernels
+
+few = settings(max_examples=50, deadline=None)
+finite = st.floats(-50, 50)
+sometimes_nan = st.floats(allow_infinity=True) | st.integers(-4, 4).map(float)
+
+
+@st.composite
+def coded_rows(draw):
+    """Codes, classes and weights of some rows; how many codes and classes there are."""
+    n = draw(st.integers(0, 30))
+    codes = draw(arrays(np.uint8, n, elements=st.integers(0, 5)))
+    classes = draw(arrays(np.uint8, n, elements=st.integers(0, 2)))
+    weight = draw(arrays(np.float64, n, elements=st.floats(0, 10)))
+    return codes, classes, weight
+
+
+def matrices(rows, columns):
+    return arrays(np.float64, st.tuples(st.integers(0, rows), columns), elements=finite)
+
+
+@few
+@given(coded_rows())
+def test_count_adds_one_per_row(rows):
+    codes, classes, _ = rows
+    out = np.zeros((6, 3), dtype=np.int64)
+    kernels.count(codes, classes, out)
+    literal = [[((codes == v) & (classes == c)).sum() for c in range(3)] for v in range(6)]
+    np.testing.assert_array_equal(out, literal)
+
+
+@few
+@given(coded_rows())
+def test_count_weighted_adds_the_weights_in_the_order_of_the_rows(rows):
+    codes, classes, weight = rows
+    out, literal = np.zeros((6, 3)), np.zeros((6, 3))
+    kernels.count_weighted(codes, classes, weight, out)
+    np.add.at(literal, (codes, classes), weight)
+    np.testing.assert_array_equal(out, literal)
+
+
+def test_counting_adds_to_what_is_there():
+    codes = classes = np.zeros(2, dtype=np.uint8)
+    whole, real = np.full((1, 1), 5, dtype=np.int64), np.full((1, 1), 5.0)
+    kernels.count(codes, classes, whole)
+    kernels.count_weighted(codes, classes, np.array([0.5, 0.25]), real)
+    assert (whole[0, 0], real[0, 0]) == (7, 5.75)
+
+
+@few
+@given(coded_rows(), arrays(np.float64, (6, 1), elements=finite))
+def test_add_one_adds_the_weight_of_each_rows_code(rows, weights):
+    codes, _, start = rows
+    totals = start.reshape(-1, 1).copy()
+    kernels.add_one(totals, codes, weights)
+    np.testing.assert_array_equal(totals, start.reshape(-1, 1) + weights[codes])
+
+
+@few
+@given(
+    coded_rows(), st.integers(1, 4).flatmap(lambda k: arrays(np.float64, (6, k), elements=finite))
+)
+def test_add_many_adds_the_weights_of_each_rows_code(rows, weights):
+    codes, _, start = rows
+    totals = np.repeat(start.reshape(-1, 1), weights.shape[1], axis=1)
+    expected = totals + weights[codes]
+    kernels.add_many(totals, codes, weights)
+    np.testing.assert_array_equal(totals, expected)
+
+
+@few
+@given(matrices(20, st.just(1)))
+def test_logistic_gives_both_probabilities(totals):
+    out = np.empty((len(totals), 2))
+    kernels.logistic(totals, out)
+    odds = np.exp(totals[:, 0])
+    np.testing.assert_allclose(out, np.column_stack([1 / (1 + odds), odds / (1 + odds)]), 1e-14)
+
+
+@pytest.mark.parametrize("total", [709.0, 745.0, 1e4, 1e308])
+def test_logistic_keeps_small_probabilities_and_never_overflows(total):
+    out = np.empty((2, 2))
+    kernels.logistic(np.array([[total], [-total]]), out)
+    small = np.exp(-total)
+    np.testing.assert_array_equal(out, [[small, 1.0], [1.0, small]])
+
+
+@few
+@given(matrices(20, st.integers(2, 5)))
+def test_softmax_is_exp_over_the_sum_of_exp(totals):
+    out = np.empty_like(totals)
+    kernels.softmax(totals, out)
+    expected = np.exp(totals) / np.exp(totals).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(out, expected, 1e-13)
+
+
+@few
+@given(matrices(10, st.integers(2, 4)), st.sampled_from([-1e6, 1e6]))
+def test_softmax_does_not_overflow_and_does_not_mind_a_common_shift(totals, shift):
+    plain, shifted = np.empty_like(totals), np.empty_like(totals)
+    kernels.softmax(totals, plain)
+    kernels.softmax(totals + shift, shifted)
+    np.testing.assert_allclose(shifted, plain, rtol=1e-8)
+
+
+@few
+@given(
+    arrays(np.float64, st.integers(0, 30), elements=sometimes_nan),
+    st.sets(st.integers(-4, 4).map(float) | st.floats(allow_nan=False), max_size=6),
+    st.sets(st.integers(-4, 4).map(float), max_size=3),
+)
+def test_digitize_counts_the_cuts_below_unless_special_or_missing(values, cuts, specials):
+    cuts, specials = sorted(cuts), sorted(specials)
+    out = np.empty(len(values), dtype=np.uint8)
+    kernels.digitize(values, np.array(cuts), np.array(specials), 99, out)
+
+    def literal(value):
+        if np.isnan(value):
+            return 99
+        if value in specials:
+            return len(cuts) + 1 + specials.index(value)
+        return sum(cut < value for cut in cuts)
+
+    assert out.tolist() == [literal(value) for value in values]
+
+
+@few
+@given(coded_rows(), st.data())
+def test_group_equal_sums_the_class_weights_of_equal_values(rows, data):
+    _, classes, weight = rows
+    n = len(classes)
+    values = data.draw(arrays(np.float64, n, elements=st.integers(-3, 3).map(float)))
+    distinct, out = np.empty(n), np.zeros((n, 3))
+    found = kernels.group_equal(values, np.argsort(values), classes, weight, distinct, out)
+    expected = np.unique(values[weight > 0])
+    assert distinct[:found].tolist() == expected.tolist()
+    literal = [[weight[(values == v) & (classes == c)].sum() for c in range(3)] for v in expected]
+    np.testing.assert_allclose(out[:found], np.reshape(literal, (found, 3)), rtol=1e-13)
+
+
+def entropy_sum(counts):
+    """N times the entropy in bits."""
+    total = counts.sum()
+    share = counts[counts > 0] / total
+    return -total * (share * np.log2(share)).sum()
+
+
+@few
+@given(
+    st.tuples(st.integers(1, 8), st.integers(2, 4)).flatmap(
+        lambda shape: arrays(np.float64, shape, elements=st.integers(0, 6))
+    ),
+    st.data(),
+)
+def test_best_split_is_the_smallest_cut_of_least_entropy(counts, data):
+    counts[:, 0] += counts.sum(axis=1) == 0
+    cumulative = np.vstack([np.zeros(counts.shape[1]), counts.cumsum(axis=0)])
+    start = data.draw(st.integers(0, len(counts) - 1))
+    stop = data.draw(st.integers(start + 1, len(counts)))
+    sums = [
+        entropy_sum(counts[start:g].sum(axis=0)) + entropy_sum(counts[g:stop].sum(axis=0))
+        for g in range(start + 1, stop)
+    ]
+    smallest = next((g for g, s in enumerate(sums, start + 1) if s <= min(sums) + 1e-9), -1)
+    assert kernels.best_split(cumulative, start, stop, 1e-12) == smallest
+
+
+def test_best_split_takes_the_first_cut_within_the_tolerance():
+    cumulative = np.array([[0, 0], [4, 1], [4, 5], [8, 5], [8, 9.5]])
+    assert kernels.best_split(cumulative, 0, 4, 1e-12) == 3
+    assert kernels.best_split(cumulative, 0, 4, 1.0) == 1
