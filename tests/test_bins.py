@@ -154,20 +154,13 @@ def test_a_column_that_changes_class_often_is_cut_at_every_change():
     assert cuts.tolist() == [99.5, 199.5, 299.5, 399.5, 499.5]
 
 
-def test_of_equally_good_cuts_the_smallest_is_taken():
-    values = np.repeat([0.0, 1.0, 2.0], 30)
-    labels = np.repeat([0, 1, 0], 30)
-    assert MDLDiscretizer().fit(values.reshape(-1, 1), labels).cuts_["x0"].tolist() == [0.5, 1.5]
-    few_rows = values[::15].reshape(-1, 1)
-    assert (
-        textbook_cuts([(v, c, 1) for v, c in zip(few_rows[:, 0], labels[::15], strict=True)]) == []
-    )
-    assert MDLDiscretizer().fit(few_rows, labels[::15]).cuts_["x0"].tolist() == []
-    # Left and right mirror each other, and only one cut pays: the left one.
-    mirror = [(0, 0, 3), (1, 0, 1), (1, 1, 7), (2, 0, 3)]
+@pytest.mark.parametrize("unit", [1, 1.1])
+def test_of_equally_good_cuts_the_smallest_is_taken(unit):
+    """Left and right mirror each other, one cut pays, and then no other does."""
+    mirror = [(0.0, 0, 6 * unit), (1.0, 0, 2 * unit), (1.0, 1, 2 * unit), (2.0, 1, 6 * unit)]
     X, y, weight = columns_of(mirror)
-    found = MDLDiscretizer().fit(X, y, sample_weight=weight).cuts_["x0"].tolist()
-    assert found == textbook_cuts(mirror)
+    assert MDLDiscretizer().fit(X, y, sample_weight=weight).cuts_["x0"].tolist() == [0.5]
+    assert MDLDiscretizer().fit(-X, y, sample_weight=weight).cuts_["x0"].tolist() == [-1.5]
 
 
 @pytest.mark.parametrize(
@@ -344,7 +337,7 @@ def test_bad_cut_points_are_refused_by_the_name_of_their_column(cuts):
 
 
 def test_cut_points_of_no_column_are_refused():
-    with pytest.raises(ValueError, match="'agee'.*not a column"):
+    with pytest.raises(ValueError, match="bins names 'agee'"):
         EvidenceNB(bins={"agee": [1.0]}).fit(pa.table({"age": [1.0, 2.0]}), [0, 1])
 
 

@@ -54,13 +54,15 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 
 @main.command()
-def demo() -> None:
+@click.option("--save", metavar="FILE", help="Also write the demo's table, as CSV or Parquet.")
+def demo(save: str | None) -> None:
     """Fit the Titanic's passengers, print the evidence and a balance sheet.
 
-    Example: weigh demo
+    Example: weigh demo --save people.csv
     """
     from weigh import EvidenceNB
     from weigh.datasets import titanic
+    from weigh.frames import write_file
 
     say("Who survived the Titanic? 2201 people by class, sex and age.\n")
     model = EvidenceNB().fit(titanic(), "Survived")
@@ -68,10 +70,12 @@ def demo() -> None:
     click.echo(str(model.evidence_))
     say("\nThe balance sheet of a girl in third class:\n")
     click.echo(model.balance_sheet(case).to_text(_width()))
-    say("\nNow with your own table (CSV, TSV or Parquet):")
-    hint("weigh fit DATA.csv --target COLUMN -o model.json")
-    hint("weigh show model.json")
-    hint("weigh explain model.json DATA.csv --row 0")
+    if save is not None:
+        write_file(titanic(), save)
+    table, target = (save, "Survived") if save else ("DATA.csv", "COLUMN")
+    say("\nNow with a table of your own (CSV, TSV or Parquet):")
+    hint(f"weigh fit {table} --target {target} -o model.json")
+    hint(f"weigh explain model.json {table} --row 0")
 
 
 @main.command()

@@ -35,8 +35,19 @@ def save(model: EvidenceClassifier, path: str | os.PathLike[str]) -> None:
     path : path
         The file to write, usually ending in `.json`.
     """
-    text = json.dumps(to_dict(model), ensure_ascii=False, allow_nan=False, indent=1)
-    write_text(text, path)
+    write_text(_pretty(to_dict(model)) + "\n", path)
+
+
+def _pretty(value: Any, depth: int = 0) -> str:
+    """JSON with one line per entry of the upper levels, and rows of numbers on one line."""
+    pad = "\n" + " " * (depth + 1)
+    if isinstance(value, dict) and depth < 4:
+        lines = [f"{json.dumps(k)}: {_pretty(v, depth + 1)}" for k, v in value.items()]
+        return "{" + pad + ("," + pad).join(lines) + pad[:-1] + "}"
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value) and depth < 4:
+        lines = [_pretty(item, depth + 1) for item in value]
+        return "[" + pad + ("," + pad).join(lines) + pad[:-1] + "]"
+    return json.dumps(value, allow_nan=False)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -73,7 +73,7 @@ def to_text(evidence: Evidence, width: int = 100) -> str:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    grid = Grid(title=title(evidence), box=box.SIMPLE_HEAD, title_justify="left", title_style="")
+    grid = Grid(box=box.SIMPLE_HEAD)
     grid.add_column("Feature", overflow="fold")
     grid.add_column("Level", overflow="fold")
     for name in _headings(evidence):
@@ -83,7 +83,7 @@ def to_text(evidence: Evidence, width: int = 100) -> str:
     for row in _lines(evidence):
         grid.add_row(*map(Text, row))
     buffer = io.StringIO()
-    Console(file=buffer, width=width, color_system=None).print(grid)
+    Console(file=buffer, width=width, color_system=None).print(Text(title(evidence)), grid)
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
 
 

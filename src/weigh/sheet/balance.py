@@ -22,9 +22,10 @@ class Item:
     level: str
     weight: float
     note: str = ""
+    relation: str = "="
 
     def __str__(self) -> str:
-        text = f"{self.feature} = {self.level}"
+        text = " ".join(filter(None, (self.feature, self.relation, self.level)))
         return f"{text} ({self.note})" if self.note else text
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, ndtri
 
-from weigh.bins import label
+from weigh.bins import Interval, label
 from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import Codes, Floats, Table, Value, count_matrix
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
@@ -25,6 +25,7 @@ class _Line:
     note: str
     weights: Floats
     variances: Floats | None
+    relation: str = "="
 
 
 def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceSheet:
@@ -38,7 +39,10 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
     if a == b:
         raise ValueError(f"of and against are both {classes[a]!r}; name two classes")
     sign = _contrast(len(classes), a, b)
-    items = tuple(Item(i.feature, i.level, float(sign @ i.weights) + 0.0, i.note) for i in lines)
+    items = tuple(
+        Item(line.feature, line.level, float(sign @ line.weights) + 0.0, line.note, line.relation)
+        for line in lines
+    )
     totals, log_odds = _log_odds(row, a, b)
     spread = _standard_error(evidence, lines, row, a, b)
     return BalanceSheet(
@@ -127,7 +131,9 @@ def _line(part: FeatureTable, place: int, value: Value) -> _Line:
     if place < len(part.levels):
         variances = None if part.variances is None else part.variances[place]
         note = "" if part.counts[place].any() else UNSEEN
-        return _Line(part.name, part.labels[place], note, part.columns[place], variances)
+        text, interval = part.labels[place], isinstance(part.levels[place], Interval)
+        relation = "=" if not interval else "in" if text.startswith("(") else ""
+        return _Line(part.name, text, note, part.columns[place], variances, relation)
     note = "no evidence" if value is None and part.feature.skip_missing else UNSEEN
     nothing = np.zeros(part.columns.shape[1])
     return _Line(part.name, label(value), note, nothing, np.zeros(n_classes))

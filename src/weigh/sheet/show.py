@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 from dataclasses import dataclass
+from math import floor, log10
 from typing import TYPE_CHECKING
 
 from weigh.bins import label
@@ -56,11 +57,26 @@ def _foot(sheet: BalanceSheet) -> list[tuple[str, str]]:
     for other, total in (sheet.totals or {}).items():
         if other != sheet.of:
             rows.append((f"Total of {label(other)}", hundredths(total)))
-    rows.append((f"Probability of {label(sheet.of)}{rival}", f"{sheet.probability:.2f}"))
+    rows.append((f"Probability of {label(sheet.of)}{rival}", probability(sheet.probability)))
     if sheet.interval is not None:
         low, high = sheet.interval
-        rows.append((f"{sheet.coverage:.0%} interval", f"{low:.2f} to {high:.2f}"))
+        rows.append(
+            (f"{sheet.coverage:.0%} interval", f"{probability(low)} to {probability(high)}")
+        )
     return rows
+
+
+def probability(p: float) -> str:
+    """Two digits after the point, and more where two would say 0 or 1.
+
+    >>> [probability(p) for p in (0.374, 0.0021, 0.99934, 1 - 1e-9)]
+    ['0.37', '0.002', '0.9993', '> 0.999999']
+    """
+    if 0.005 <= p <= 0.995:
+        return f"{p:.2f}"
+    if min(p, 1 - p) < 1e-6:
+        return "< 0.000001" if p < 0.5 else "> 0.999999"
+    return f"{p:.1g}" if p < 0.5 else f"{p:.{-floor(log10(1 - p))}f}"
 
 
 def _notes(sheet: BalanceSheet) -> list[str]:
@@ -86,7 +102,7 @@ def to_text(sheet: BalanceSheet, width: int) -> str:
     from rich.text import Text
 
     sides = _sides(sheet)
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, show_footer=True)
+    grid = Grid(box=box.SIMPLE, show_edge=False, pad_edge=False, show_footer=True)
     for side in sides:
         grid.add_column(Text(side.title), Text(side.total[0]), overflow="fold")
         grid.add_column("", Text(side.total[1]), justify="right", no_wrap=True)

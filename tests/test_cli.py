@@ -1,0 +1,701 @@
+"""The command line: data to stdout, words to stderr, Python's numbers, exit codes 0, 1 and 2."""
+
+import csv
+import gzip
+import io
+import json
+import subprocess
+import sys
+
+import click
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from pyarrow import parquet
+
+import weigh
+from weigh import EvidenceNB
+from weigh.cli import main
+from weigh.datasets import titanic
+from weigh.frames import read_csv
+
+NASTY = ["class", 'say "x"', "a,b", "two\nlines", "😀", "<script>", "[bold]x[/bold]", "Größe"]
+CASE = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
+
+
+def run(*words, code=0, data=None, columns=100):
+    """Run a command; an exit code of 1 must be one that the command chose, not a crash."""
+    result = CliRunner().invoke(
+        main, [str(word) for word in words], input=data, env={"COLUMNS": str(columns)}
+    )
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == code, result.output
+    return result
+
+
+def fails(*words, code=1, data=None):
+    """Run a command that must fail: nothing on stdout, and one error on stderr, returned."""
+    result = run(*words, code=code, data=data)
+    assert result.stdout == ""
+    assert "error:" in result.stderr.lower()
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+def write_csv(path, rows, delimiter=","):
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter).writerows(rows)
+    path.write_text(text.getvalue(), "utf-8")
+    return path
+
+
+def write_table(table, path, delimiter=","):
+    rows = zip(*[column.to_pylist() for column in table.columns], strict=True)
+    return write_csv(path, [table.column_names, *rows], delimiter)
+
+
+def strict(text):
+    """Parse JSON and nothing more: no NaN, no Infinity."""
+
+    def refuse(token):
+        raise AssertionError(f"stdout holds the token {token}")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def strict_lines(text):
+    return [strict(line) for line in text.splitlines()]
+
+
+def read_rows(text, delimiter=","):
+    return [*csv.DictReader(io.StringIO(text), delimiter=delimiter)]
+
+
+@pytest.fixture
+def people(tmp_path):
+    """The Titanic as a CSV file."""
+    return write_table(titanic(), tmp_path / "people.csv")
+
+
+@pytest.fixture
+def model(people, tmp_path):
+    """A model of it, fitted on the command line."""
+    run("fit", people, "--target", "Survived", "-o", tmp_path / "model.json")
+    return tmp_path / "model.json"
+
+
+@pytest.fixture(scope="module")
+def python_model():
+    """The same model fitted in Python."""
+    return EvidenceNB().fit(titanic(), "Survived")
+
+
+@pytest.fixture
+def flowers(tmp_path):
+    """Three classes, a number, a category and gaps."""
+    kinds = ["rose", "tulip", "daisy"]
+    rows = [
+        [kinds[i % 3], "" if i % 7 == 0 else i % 3 + i / 100, "NA" if i % 5 else ""]
+        for i in range(60)
+    ]
+    return write_csv(tmp_path / "flowers.csv", [["kind", "size", "colour"], *rows])
+
+
+# ---------------------------------------------------------------- help
+
+
+def test_the_commands_are_the_ones_that_were_promised():
+    assert {"demo", "fit", "show", "score", "explain", "merge"} <= {*main.commands}
+
+
+@pytest.mark.parametrize("name", sorted(main.commands))
+def test_every_command_has_help_with_an_example_that_names_it(name):
+    text = run(name, "--help").stdout
+    assert f"Example: weigh {name}" in " ".join(text.split())
+    assert text == run(name, "-h").stdout
+    assert name in run("--help").stdout
+
+
+@pytest.mark.parametrize("name", sorted(main.commands))
+def test_the_example_of_every_command_is_one_that_click_can_parse(name):
+    command = main.commands[name]
+    line = next(li for li in command.help.splitlines() if li.strip().startswith("Example:"))
+    words = line.split("weigh ", 1)[1].split()
+    assert words[0] == name
+    with command.make_context(name, words[1:]) as context:
+        assert context.command is command
+
+
+@pytest.mark.parametrize("name", sorted(main.commands))
+def test_every_option_has_help(name):
+    for parameter in main.commands[name].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.opts
+
+
+def test_the_version_is_the_package_s():
+    assert weigh.__version__ in run("--version").stdout
+
+
+def test_help_loads_nothing_heavy():
+    heavy = [
+        "sklearn",
+        "numba",
+        "pyarrow",
+        "pandas",
+        "polars",
+        "scipy",
+        "matplotlib",
+        "narwhals",
+        "numpy",
+        "rich",
+    ]
+    code = (
+        "import sys\nfrom weigh.cli import main\nmain(['--help'], standalone_mode=False)\n"
+        f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "weigh demo" in done.stdout
+    assert done.stderr.strip() == "[]"
+
+
+# ---------------------------------------------------------------- demo
+
+
+def test_the_demo_prints_the_evidence_a_sheet_and_what_to_type_next(python_model):
+    result = run("demo")
+    for table in python_model.evidence_:
+        assert table.name in result.stdout
+        for label in table.labels:
+            assert label in result.stdout
+    sheet = python_model.balance_sheet(CASE)
+    for item in sheet.items:
+        assert str(item) in result.stdout
+    assert f"{sheet.probability:.2f}" in result.stdout
+    for command in ("fit", "show", "explain"):
+        assert f"hint: weigh {command}" in result.stderr
+    assert "hint" not in result.stdout
+
+
+def test_the_demo_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "weigh", "demo"], capture_output=True, text=True, check=True
+    )
+    assert "Sex = Female" in done.stdout
+    assert "hint: weigh fit" in done.stderr
+
+
+# ---------------------------------------------------------------- fit
+
+
+def evidence_of(path):
+    return json.loads(path.read_text("utf-8"))["evidence"]
+
+
+def test_fit_writes_the_model_that_python_fits(model, python_model, tmp_path):
+    weigh.save(python_model, tmp_path / "python.json")
+    assert evidence_of(model) == evidence_of(tmp_path / "python.json")
+
+
+def test_fit_says_where_the_model_is_on_stderr_and_nothing_on_stdout(people, tmp_path):
+    result = run("fit", people, "--target", "Survived", "-o", tmp_path / "m.json")
+    assert result.stdout == ""
+    assert "2,201 rows" in result.stderr
+    assert f"hint: weigh show {tmp_path / 'm.json'}" in result.stderr
+
+
+def formats(table, folder):
+    """The same table in every kind of file."""
+    plain = write_table(table, folder / "table.csv")
+    tabs = write_table(table, folder / "table.tsv", "\t")
+    for path in (plain, tabs):
+        (folder / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    for name in ("table.parquet", "table.pq"):
+        parquet.write_table(table, folder / name)
+    return ["table.csv", "table.tsv", "table.csv.gz", "table.tsv.gz", "table.parquet", "table.pq"]
+
+
+def test_every_kind_of_file_gives_the_same_model_and_the_same_scores(tmp_path, python_model):
+    models, scores = [], []
+    for name in formats(titanic(), tmp_path):
+        run("fit", tmp_path / name, "--target", "Survived", "-o", tmp_path / "m.json")
+        models.append(evidence_of(tmp_path / "m.json"))
+        scores.append(run("score", tmp_path / "m.json", tmp_path / name).stdout)
+    assert len(models) == 6
+    assert all(one == models[0] for one in models)
+    assert all(one == scores[0] for one in scores)
+
+
+def test_standard_input_may_hold_any_kind_of_table(tmp_path, model):
+    whole = run("score", model, tmp_path / "people.csv").stdout
+    for name in formats(titanic(), tmp_path):
+        data = (tmp_path / name).read_bytes()
+        run("fit", "-", "--target", "Survived", "-o", tmp_path / "m.json", data=data)
+        assert evidence_of(tmp_path / "m.json") == evidence_of(model), name
+        assert run("score", model, "-", data=data).stdout == whole, name
+
+
+def test_the_options_of_fit_are_the_parameters_of_the_learner(flowers, tmp_path):
+    run(
+        "fit", flowers, "--target", "kind", "-o", tmp_path / "m.json", "--smoothing", "1/n",
+        "--bins", 4, "--missing", "skip",
+    )  # fmt: skip
+    found = weigh.load(tmp_path / "m.json").get_params()
+    assert (found["smoothing"], found["bins"], found["missing"]) == ("1/n", 4, "skip")
+    expected = EvidenceNB(smoothing="1/n", bins=4, missing="skip").fit(read_csv(flowers), "kind")
+    weigh.save(expected, tmp_path / "python.json")
+    assert evidence_of(tmp_path / "m.json") == evidence_of(tmp_path / "python.json")
+
+
+def test_columns_can_be_dropped_and_rows_weighted(tmp_path):
+    rows = [["a", "b", "n", "y"], ["x", "1", 2, "p"], ["x", "2", 0.5, "q"], ["z", "3", 1, "q"]]
+    path = write_csv(tmp_path / "t.csv", rows)
+    run("fit", path, "--target", "y", "--drop", "b", "--weight", "n", "-o", tmp_path / "m.json")
+    evidence = weigh.load(tmp_path / "m.json").evidence_
+    assert [table.name for table in evidence] == ["a"]
+    assert evidence["a"].counts.tolist() == [[2.0, 0.5], [0.0, 1.0]]
+    assert evidence.class_counts.tolist() == [2.0, 1.5]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_column_of_numbers_can_be_called_categorical(tmp_path, ending):
+    table = pa.table({"code": [1, 2, 3, 4] * 3, "y": [0, 1, 0, 1] * 3})
+    path = tmp_path / f"t.{ending}"
+    write = parquet.write_table if ending == "parquet" else write_table
+    write(table, path)
+    run("fit", path, "--target", "y", "--categorical", "code", "-o", tmp_path / "m.json")
+    assert weigh.load(tmp_path / "m.json").evidence_["code"].labels == ("1", "2", "3", "4")
+    scores = read_rows(run("score", tmp_path / "m.json", path).stdout)
+    assert [row["prediction"] for row in scores[:4]] == ["0", "1", "0", "1"]
+
+
+def test_na_is_a_value_and_an_empty_field_is_missing(tmp_path):
+    rows = [["v", "y"], ["NA", 0], ["", 1], ["nan", 1], ["null", 0], ["None", 1]]
+    path = write_csv(tmp_path / "t.csv", rows)
+    run("fit", path, "--target", "y", "-o", tmp_path / "m.json")
+    labels = weigh.load(tmp_path / "m.json").evidence_["v"].labels
+    assert labels == ("NA", "None", "nan", "null", "missing")
+    items = strict(run("explain", tmp_path / "m.json", path, "--row", 1, "--json").stdout)["items"]
+    assert items[0]["level"] == "missing"
+
+
+# ---------------------------------------------------------------- show
+
+
+def test_show_prints_every_level_and_json_holds_python_s_numbers(model, python_model):
+    text = run("show", model).stdout
+    frame = python_model.evidence_.to_frame().to_pylist()
+    assert all(row["feature"] in text and row["level"] in text for row in frame)
+    assert strict(run("show", model, "--json").stdout) == frame
+
+
+def test_show_of_one_feature_prints_no_other(model, python_model):
+    text = run("show", model, "--feature", "Sex").stdout
+    assert "Female" in text
+    assert "Crew" not in text
+    rows = strict(run("show", model, "--feature", "Sex", "--json").stdout)
+    assert [row["weight"] for row in rows] == python_model.evidence_["Sex"].weights.tolist()
+
+
+def test_show_in_json_has_null_where_an_error_is_not_known(tmp_path):
+    weigh.save(EvidenceNB(smoothing=0).fit([["a"], ["b"], ["b"]], [0, 1, 0]), tmp_path / "m.json")
+    rows = strict(run("show", tmp_path / "m.json", "--json").stdout)
+    assert [row["error"] is None for row in rows] == [True, False]
+
+
+def test_show_fits_the_terminal(model):
+    for columns in (40, 60, 100):
+        lines = run("show", model, columns=columns).stdout.splitlines()
+        assert max(map(len, lines)) <= columns
+
+
+# ---------------------------------------------------------------- score
+
+
+def test_scores_are_python_s_numbers(model, people, python_model, tmp_path):
+    table = titanic()
+    totals, probabilities = python_model.decision_function(table), python_model.predict_proba(table)
+    for rows in (
+        strict_lines(run("score", model, people, "--json").stdout),
+        read_rows(run("score", model, people).stdout),
+    ):
+        assert [*rows[0]] == ["prediction", "log_odds", "probability_No", "probability_Yes"]
+        assert [row["prediction"] for row in rows] == python_model.predict(table).tolist()
+        assert [float(row["log_odds"]) for row in rows] == totals.tolist()
+        for k, name in enumerate(["probability_No", "probability_Yes"]):
+            assert [float(row[name]) for row in rows] == probabilities[:, k].tolist()
+
+
+def test_scores_of_many_classes_are_python_s_numbers(flowers, tmp_path):
+    run("fit", flowers, "--target", "kind", "-o", tmp_path / "m.json")
+    table = read_csv(flowers)
+    expected = EvidenceNB().fit(table, "kind")
+    rows = strict_lines(run("score", tmp_path / "m.json", flowers, "--json").stdout)
+    assert [row["prediction"] for row in rows] == expected.predict(table).tolist()
+    for k, name in enumerate(["daisy", "rose", "tulip"]):
+        found = [row[f"probability_{name}"] for row in rows]
+        assert found == expected.predict_proba(table)[:, k].tolist()
+        totals = [row[f"total_{name}"] for row in rows]
+        assert totals == expected.decision_function(table)[:, k].tolist()
+
+
+def test_columns_in_another_order_and_extra_ones_change_no_score(model, people, tmp_path):
+    table = titanic()
+    n = table.num_rows
+    shuffled = pa.table(
+        {
+            "when": ["2020-01-01"] * n,
+            "Age": table["Age"],
+            "Survived": ["?"] * n,
+            "Class": table["Class"],
+            "extra, \n": [*range(n)],
+            "Sex": table["Sex"],
+        }
+    )
+    other = write_table(shuffled, tmp_path / "other.csv")
+    assert run("score", model, other).stdout == run("score", model, people).stdout
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.parquet", "s.csv.gz"])
+def test_scores_are_written_in_the_format_that_the_name_says(model, people, tmp_path, name):
+    expected = strict_lines(run("score", model, people, "--json").stdout)
+    result = run("score", model, people, "-o", tmp_path / name)
+    assert result.stdout == ""
+    assert "2,201" in result.stderr
+    data = (tmp_path / name).read_bytes()
+    if name.endswith(".parquet"):
+        found = parquet.read_table(tmp_path / name).to_pylist()
+    else:
+        text = gzip.decompress(data) if name.endswith(".gz") else data
+        found = read_rows(text.decode("utf-8"), "\t" if ".tsv" in name else ",")
+    assert [float(row["log_odds"]) for row in found] == [row["log_odds"] for row in expected]
+
+
+def test_json_scores_go_where_the_output_option_says(model, people, tmp_path):
+    expected = run("score", model, people, "--json").stdout
+    result = run("score", model, people, "--json", "-o", tmp_path / "scores.json")
+    assert result.stdout == ""
+    assert (tmp_path / "scores.json").read_text("utf-8") == expected
+
+
+def test_columns_can_be_kept_beside_the_scores(model, people, tmp_path):
+    rows = read_rows(run("score", model, people, "--keep", "Sex", "--keep", "Survived").stdout)
+    assert [row["Sex"] for row in rows] == titanic()["Sex"].to_pylist()
+    assert [row["Survived"] for row in rows] == titanic()["Survived"].to_pylist()
+    assert "'Nope'" in fails("score", model, people, "--keep", "Nope")
+
+
+def test_a_kept_column_does_not_vanish_behind_a_score_of_the_same_name(model, tmp_path):
+    table = titanic().slice(0, 2).append_column("prediction", [["mine", "yours"]])
+    path = write_table(table, tmp_path / "t.csv")
+    result = CliRunner().invoke(main, ["score", str(model), str(path), "--keep", "prediction"])
+    assert "mine" in result.stdout or ("prediction" in result.stderr and result.exit_code == 1)
+
+
+def test_a_kept_number_that_is_not_one_is_null_in_json(model, tmp_path):
+    extra = pa.array([np.nan, np.inf, 1.0])
+    parquet.write_table(titanic().slice(0, 3).append_column("x", extra), tmp_path / "t.parquet")
+    text = run("score", model, tmp_path / "t.parquet", "--keep", "x", "--json").stdout
+    assert [row["x"] for row in strict_lines(text)][0::2] == [None, 1.0]
+
+
+def test_text_that_looks_like_numbers_is_read_as_in_training(tmp_path):
+    train = write_csv(tmp_path / "a.csv", [["v", "y"], ["x", 0], ["007", 1], ["7", 0], ["x", 1]])
+    score = write_csv(tmp_path / "b.csv", [["v"], ["007"], ["7"]])
+    run("fit", train, "--target", "y", "-o", tmp_path / "m.json")
+    totals = [row["log_odds"] for row in read_rows(run("score", tmp_path / "m.json", score).stdout)]
+    assert float(totals[0]) > 0 > float(totals[1])
+
+
+# ---------------------------------------------------------------- explain
+
+
+def test_explain_prints_the_sheet_that_python_makes(model, people, python_model):
+    table = titanic()
+    for row in (0, 3, 2200):
+        sheet = python_model.balance_sheet(table.slice(row, 1))
+        assert (
+            strict(run("explain", model, people, "--row", row, "--json").stdout) == sheet.to_dict()
+        )
+        text = run("explain", model, people, "--row", row).stdout
+        assert all(str(item) in text for item in sheet.items)
+        assert f"{sheet.probability:.2f}" in text
+
+
+def test_explain_takes_a_class_and_its_rival(flowers, tmp_path):
+    run("fit", flowers, "--target", "kind", "-o", tmp_path / "m.json")
+    table = read_csv(flowers)
+    expected = EvidenceNB().fit(table, "kind")
+    words = ["explain", tmp_path / "m.json", flowers, "--row", 2, "--json"]
+    sheet = expected.balance_sheet(table.slice(2, 1), of="rose", against="tulip")
+    found = strict(run(*words, "--of", "rose", "--against", "tulip").stdout)
+    assert found == sheet.to_dict()
+    assert strict(run(*words).stdout) == expected.balance_sheet(table.slice(2, 1)).to_dict()
+    assert "'violet'" in fails(*words, "--of", "violet")
+
+
+@pytest.mark.parametrize(("labels", "name"), [([0, 1], "0"), ([False, True], "false")])
+def test_a_class_that_is_no_text_is_named_as_it_is_shown(tmp_path, labels, name):
+    weigh.save(EvidenceNB().fit([{"a": "x"}, {"a": "z"}], labels), tmp_path / "m.json")
+    path = write_csv(tmp_path / "t.csv", [["a"], ["x"]])
+    text = run("explain", tmp_path / "m.json", path, "--of", name, "--json").stdout
+    assert strict(text)["of"] is labels[0]
+
+
+def test_explain_fits_the_terminal(model, people):
+    for columns in (40, 60, 100):
+        lines = run("explain", model, people, columns=columns).stdout.splitlines()
+        assert max(map(len, lines)) <= columns
+
+
+# ---------------------------------------------------------------- merge
+
+
+def test_the_merge_of_parts_is_the_model_of_the_whole(model, tmp_path):
+    table = titanic().take(np.random.default_rng(0).permutation(2201))
+    parts = []
+    for i, (start, n) in enumerate([(0, 700), (700, 1), (701, 1500)]):
+        path = write_table(table.slice(start, max(n, 2)), tmp_path / "part.csv")
+        if len({*table["Survived"].slice(start, max(n, 2)).to_pylist()}) < 2:
+            continue
+        run("fit", path, "--target", "Survived", "-o", tmp_path / f"{i}.json")
+        parts.append(tmp_path / f"{i}.json")
+    counts = sum(weigh.load(part).evidence_.class_counts for part in parts)
+    result = run("merge", *parts, "-o", tmp_path / "all.json")
+    assert result.stdout == ""
+    assert f"{len(parts)} models" in result.stderr
+    assert weigh.load(tmp_path / "all.json").evidence_.class_counts.tolist() == counts.tolist()
+
+
+def test_two_halves_merge_to_the_bits_of_the_whole(model, tmp_path):
+    table = titanic()
+    for i in (0, 1):
+        half = write_table(table.take([*range(i, 2201, 2)]), tmp_path / "half.csv")
+        run("fit", half, "--target", "Survived", "-o", tmp_path / f"{i}.json")
+    run("merge", tmp_path / "0.json", tmp_path / "1.json", "-o", tmp_path / "all.json")
+    assert evidence_of(tmp_path / "all.json") == evidence_of(model)
+
+
+def test_models_that_do_not_fit_together_are_not_merged(tmp_path):
+    for i, cut in enumerate([1.5, 2.5]):
+        rows = [{"size": 1.0}, {"size": 2.0}, {"size": 3.0}]
+        model = EvidenceNB(bins={"size": [cut]}).fit(rows, [0, 1, 1])
+        weigh.save(model, tmp_path / f"{i}.json")
+    words = ["merge", tmp_path / "0.json", tmp_path / "1.json", "-o", tmp_path / "all.json"]
+    assert "'size'" in fails(*words)
+    assert not (tmp_path / "all.json").exists()
+
+
+# ---------------------------------------------------------------- names of every kind
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_names_and_values_of_every_kind_travel_from_fit_to_explain(tmp_path, ending):
+    n = len(NASTY)
+    columns = {name: [NASTY[(i + j) % n] for i in range(n)] for j, name in enumerate(NASTY)}
+    table = pa.table(columns | {"target, 😀\n": ["<b>" if i % 2 else '"' for i in range(n)]})
+    path = tmp_path / f"t.{ending}"
+    if ending == "parquet":
+        parquet.write_table(table, path)
+    else:
+        write_table(table, path, "\t" if ending == "tsv" else ",")
+    run("fit", path, "--target", "target, 😀\n", "-o", tmp_path / "m.json")
+    shown = strict(run("show", tmp_path / "m.json", "--json").stdout)
+    assert {row["feature"] for row in shown} == {*NASTY}
+    assert {row["level"] for row in shown} == {*NASTY}
+    sheet = strict(run("explain", tmp_path / "m.json", path, "--row", 1, "--json").stdout)
+    found = {item["feature"]: item["level"] for item in sheet["items"]}
+    assert found == {name: column[1] for name, column in columns.items()}
+    assert sheet["of"] == "<b>"
+    rows = read_rows(run("score", tmp_path / "m.json", path, "--keep", "two\nlines").stdout)
+    assert [row["two\nlines"] for row in rows] == columns["two\nlines"]
+    run("show", tmp_path / "m.json")
+    assert "[bold]x[/bold]" in run("explain", tmp_path / "m.json", path, "--row", 1).stdout
+
+
+# ---------------------------------------------------------------- exit code 1: the data
+
+
+def test_a_file_that_is_not_there_is_named(model, tmp_path):
+    gone = tmp_path / "gone.csv"
+    assert str(gone) in fails("fit", gone, "--target", "y", "-o", tmp_path / "m.json")
+    assert str(gone) in fails("score", model, gone)
+    assert str(gone) in fails("explain", model, gone)
+    assert str(gone) in fails("show", gone)
+    assert str(gone) in fails("merge", model, gone, "-o", tmp_path / "m.json")
+
+
+def test_an_output_folder_that_is_not_there_is_an_error(model, people, tmp_path):
+    gone = tmp_path / "gone"
+    assert "gone" in fails("fit", people, "--target", "Survived", "-o", gone / "m.json")
+    assert "gone" in fails("score", model, people, "-o", gone / "s.csv")
+
+
+def test_a_target_that_is_not_there_is_named_with_what_there_is(people, tmp_path):
+    text = fails("fit", people, "--target", "Nope", "-o", tmp_path / "m.json")
+    assert "'Nope'" in text
+    assert "Survived" in text
+    assert not (tmp_path / "m.json").exists()
+
+
+@pytest.mark.parametrize("option", ["--drop", "--categorical", "--weight"])
+def test_a_column_option_that_names_no_column_is_an_error(people, tmp_path, option):
+    words = ["fit", people, "--target", "Survived", "-o", tmp_path / "m.json", option, "Nope"]
+    assert "'Nope'" in fails(*words)
+
+
+BAD_TABLES = {
+    "one class": ("a,outcome\n1,x\n2,x\n", "outcome"),
+    "a label that is missing": ("a,outcome\n1,x\n2,\n3,z\n", "outcome"),
+    "fractions as labels": ("a,outcome\n1,0.5\n2,1.5\n", "outcome"),
+    "dates": ("when,outcome\n2020-01-01,1\n2020-01-02,0\n", "'when'"),
+    "a name twice": ("twice,twice,outcome\n1,2,x\n2,3,z\n", "'twice'"),
+    "no rows": ("a,outcome\n", "empty"),
+    "no features": ("outcome\n1\n0\n", "feature"),
+    "no text": ("", "table.csv"),
+    "ragged rows": ("a,outcome\n1,x\n2\n", "table.csv"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TABLES)
+def test_a_table_to_learn_from_that_cannot_be_used_is_an_error_that_says_what(tmp_path, name):
+    text, named = BAD_TABLES[name]
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    assert named in fails("fit", path, "--target", "outcome", "-o", tmp_path / "m.json")
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_bad_weights_are_an_error_that_names_their_column(tmp_path):
+    for weights in (["1", "-1"], ["1", ""], ["a", "b"], ["0", "0"]):
+        rows = [["v", "mass", "y"], ["a", weights[0], 0], ["b", weights[1], 1]]
+        path = write_csv(tmp_path / "t.csv", rows)
+        words = ["fit", path, "--target", "y", "--weight", "mass", "-o", tmp_path / "m.json"]
+        assert "mass" in fails(*words)
+
+
+def test_text_that_is_not_utf8_is_an_error_that_says_so(tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes("name,y\nGröße,1\nMaß,0\n".encode("latin-1"))
+    text = fails("fit", path, "--target", "y", "-o", tmp_path / "m.json")
+    assert "UTF-8" in text or "utf-8" in text
+
+
+def test_files_that_are_not_what_their_names_say_are_errors_that_name_them(tmp_path):
+    for name in ("t.parquet", "t.csv.gz", "t.csv"):
+        (tmp_path / name).write_bytes(b"\x00\x01nonsense\nnonsense,,\n")
+        words = ["fit", tmp_path / name, "--target", "y", "-o", tmp_path / "m.json"]
+        fails(*words)
+    assert "t.csv.gz" in fails("fit", tmp_path / "t.csv.gz", "--target", "y", "-o", "m.json")
+
+
+def test_a_column_that_lacks_or_has_another_type_is_named(model, tmp_path):
+    path = write_csv(tmp_path / "t.csv", [["Class", "Sex"], ["1st", "Male"]])
+    assert "'Age'" in fails("score", model, path)
+    assert "'Age'" in fails("explain", model, path)
+    parquet.write_table(
+        pa.table({"Class": [1, 2], "Sex": ["Male"] * 2, "Age": ["Adult"] * 2}), tmp_path / "t.pq"
+    )
+    assert "'Class'" in fails("score", model, tmp_path / "t.pq")
+
+
+def test_text_in_a_column_of_numbers_is_an_error_that_names_it(tmp_path):
+    train = write_csv(tmp_path / "a.csv", [["size", "y"], *[[i, i > 5] for i in range(12)]])
+    other = write_csv(tmp_path / "b.csv", [["size"], [1], ["NA"]])
+    run("fit", train, "--target", "y", "-o", tmp_path / "m.json")
+    text = fails("score", tmp_path / "m.json", other)
+    assert "'size'" in text
+    assert "'NA'" in text
+
+
+@pytest.mark.parametrize("text", ["{}", "", "[1, 2]", "a,b\n1,2\n", '{"format": "weigh", "ver'])
+def test_a_model_that_is_none_is_an_error_that_names_the_file(people, tmp_path, text):
+    (tmp_path / "bad.json").write_text(text)
+    bad = tmp_path / "bad.json"
+    assert "bad.json is not a model" in fails("show", bad)
+    assert "bad.json is not a model" in fails("score", bad, people)
+    assert "bad.json is not a model" in fails("explain", bad, people)
+    assert "bad.json is not a model" in fails("merge", bad, bad, "-o", tmp_path / "m.json")
+
+
+def test_a_model_cut_short_is_an_error(model, people):
+    model.write_bytes(model.read_bytes()[:-40])
+    assert "model.json is not a model" in fails("score", model, people)
+
+
+def test_a_feature_that_the_model_lacks_is_named_with_what_there_is(model):
+    text = fails("show", model, "--feature", "Nope")
+    assert "'Nope'" in text
+    assert "'Sex'" in text
+
+
+# ---------------------------------------------------------------- exit code 2: the words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nonsense"],
+        ["fit"],
+        ["fit", "people.csv"],
+        ["fit", "people.csv", "--target", "Survived"],
+        ["fit", "people.csv", "-o", "m.json"],
+        ["fit", "people.csv", "--target", "Survived", "-o", "m.json", "--nonsense"],
+        ["fit", "people.csv", "--target", "Survived", "-o", "m.json", "--learner", "nonsense"],
+        ["fit", "people.csv", "--target", "Survived", "-o", "m.json", "--missing", "nonsense"],
+        ["fit", "people.csv", "--target", "Survived", "-o", "m.json", "--bins", "nonsense"],
+        ["fit", "people.csv", "--target", "Survived", "-o", "m.json", "--bins", "1"],
+        ["fit", "people.csv", "--target", "Survived", "-o", "m.json", "--smoothing", "nonsense"],
+        ["fit", "people.csv", "--target", "Survived", "-o", "m.json", "--smoothing", "-1"],
+        ["show"],
+        ["score", "model.json"],
+        ["explain", "model.json", "people.csv", "--row", "nonsense"],
+        ["explain", "model.json", "people.csv", "--row", "-1"],
+        ["explain", "model.json", "people.csv", "--row", "2201"],
+        ["merge", "-o", "m.json"],
+        ["merge", "model.json"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_with_2_and_names_what_is_wrong(model, people, monkeypatch, words):
+    monkeypatch.chdir(people.parent)
+    text = fails(*words, code=2)
+    wrong = words[-2] if words[-2:-1] and words[-2].startswith("--") else words[-1]
+    lacking = any(word in text for word in ("Missing", "missing", "--target"))
+    assert lacking or wrong.lstrip("-") in text
+    assert not (people.parent / "m.json").exists()
+
+
+# ---------------------------------------------------------------- a real process
+
+
+def test_a_pipe_from_fit_to_score_works_as_a_module(people, tmp_path):
+    def weigh_module(*words, data=None):
+        command = [sys.executable, "-m", "weigh", *map(str, words)]
+        return subprocess.run(command, input=data, capture_output=True, check=False)
+
+    data = people.read_bytes()
+    fitted = weigh_module("fit", "-", "--target", "Survived", "-o", tmp_path / "m.json", data=data)
+    assert (fitted.returncode, fitted.stdout) == (0, b"")
+    scored = weigh_module("score", tmp_path / "m.json", "-", data=data)
+    assert (scored.returncode, scored.stderr) == (0, b"")
+    assert len(read_rows(scored.stdout.decode("utf-8"))) == 2201
+    failed = weigh_module("score", tmp_path / "nowhere.json", "-", data=data)
+    assert (failed.returncode, failed.stdout) == (1, b"")
+    assert failed.stderr.startswith(b"error: ")
+
+
+def test_a_reader_that_leaves_early_gets_no_traceback(model, tmp_path):
+    people = write_table(pa.concat_tables([titanic()] * 20), tmp_path / "many.csv")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "weigh", "score", str(model), str(people)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout.readline().startswith(b'"prediction"')
+    process.stdout.close()
+    words = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) in (0, 1)
+    assert b"Traceback" not in words

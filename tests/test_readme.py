@@ -1,0 +1,63 @@
+"""Every code block of the README and the docs runs, and prints the text that follows it."""
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+NOT_RUN = ("pip ", "make ", "git ")
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return re.findall(r"^```(\w+)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def run_python(code: str, names: dict) -> str:
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "README", "exec"), names)
+    return out.getvalue()
+
+
+def run_shell(code: str, folder: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    lines = [line for line in code.splitlines() if not line.startswith(NOT_RUN)]
+    done = subprocess.run(
+        ["bash", "-euc", "\n".join(lines)],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def tidy(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip("\n").splitlines()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {"__name__": "readme"}
+    printed = ""
+    for language, code in blocks(page):
+        if language == "python":
+            printed = run_python(code, names)
+        elif language == "sh":
+            printed = run_shell(code, tmp_path)
+        elif language == "text":
+            assert tidy(printed) == tidy(code)
+
+
+def test_the_readme_shows_install_python_and_command_line_in_its_first_screen():
+    first = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:52])
+    assert all(part in first for part in ("pip install", "balance_sheet", "weigh fit", "+148"))
