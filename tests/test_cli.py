@@ -173,8 +173,7 @@ def test_the_demo_prints_the_evidence_a_sheet_and_what_to_type_next(python_model
     for item in sheet.items:
         assert str(item) in result.stdout
     assert f"{sheet.probability:.2f}" in result.stdout
-    for command in ("fit", "show", "explain"):
-        assert f"hint: weigh {command}" in result.stderr
+    assert "hint: weigh fit" in result.stderr
     assert "hint" not in result.stdout
 
 
@@ -227,13 +226,13 @@ def test_every_kind_of_file_gives_the_same_model_and_the_same_scores(tmp_path, p
     assert all(one == scores[0] for one in scores)
 
 
-def test_standard_input_may_hold_any_kind_of_table(tmp_path, model):
-    whole = run("score", model, tmp_path / "people.csv").stdout
-    for name in formats(titanic(), tmp_path):
-        data = (tmp_path / name).read_bytes()
-        run("fit", "-", "--target", "Survived", "-o", tmp_path / "m.json", data=data)
-        assert evidence_of(tmp_path / "m.json") == evidence_of(model), name
-        assert run("score", model, "-", data=data).stdout == whole, name
+@pytest.mark.parametrize("name", ["csv", "tsv", "csv.gz", "tsv.gz", "parquet"])
+def test_standard_input_may_hold_any_kind_of_table(tmp_path, model, people, name):
+    formats(titanic(), tmp_path)
+    data = (tmp_path / f"table.{name}").read_bytes()
+    run("fit", "-", "--target", "Survived", "-o", tmp_path / "m.json", data=data)
+    assert evidence_of(tmp_path / "m.json") == evidence_of(model)
+    assert run("score", model, "-", data=data).stdout == run("score", model, people).stdout
 
 
 def test_the_options_of_fit_are_the_parameters_of_the_learner(flowers, tmp_path):
@@ -313,7 +312,7 @@ def test_show_fits_the_terminal(model):
 # ---------------------------------------------------------------- score
 
 
-def test_scores_are_python_s_numbers(model, people, python_model, tmp_path):
+def test_scores_are_python_s_numbers(model, people, python_model):
     table = titanic()
     totals, probabilities = python_model.decision_function(table), python_model.predict_proba(table)
     for rows in (
@@ -452,28 +451,15 @@ def test_explain_fits_the_terminal(model, people):
 # ---------------------------------------------------------------- merge
 
 
-def test_the_merge_of_parts_is_the_model_of_the_whole(model, tmp_path):
-    table = titanic().take(np.random.default_rng(0).permutation(2201))
-    parts = []
-    for i, (start, n) in enumerate([(0, 700), (700, 1), (701, 1500)]):
-        path = write_table(table.slice(start, max(n, 2)), tmp_path / "part.csv")
-        if len({*table["Survived"].slice(start, max(n, 2)).to_pylist()}) < 2:
-            continue
-        run("fit", path, "--target", "Survived", "-o", tmp_path / f"{i}.json")
-        parts.append(tmp_path / f"{i}.json")
-    counts = sum(weigh.load(part).evidence_.class_counts for part in parts)
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_merge_of_parts_is_the_model_of_the_whole(model, tmp_path, n):
+    table, parts = titanic(), [tmp_path / f"{i}.json" for i in range(n)]
+    for i, part in enumerate(parts):
+        path = write_table(table.take([*range(i, table.num_rows, n)]), tmp_path / "part.csv")
+        run("fit", path, "--target", "Survived", "-o", part)
     result = run("merge", *parts, "-o", tmp_path / "all.json")
     assert result.stdout == ""
-    assert f"{len(parts)} models" in result.stderr
-    assert weigh.load(tmp_path / "all.json").evidence_.class_counts.tolist() == counts.tolist()
-
-
-def test_two_halves_merge_to_the_bits_of_the_whole(model, tmp_path):
-    table = titanic()
-    for i in (0, 1):
-        half = write_table(table.take([*range(i, 2201, 2)]), tmp_path / "half.csv")
-        run("fit", half, "--target", "Survived", "-o", tmp_path / f"{i}.json")
-    run("merge", tmp_path / "0.json", tmp_path / "1.json", "-o", tmp_path / "all.json")
+    assert f"{n} model" in result.stderr
     assert evidence_of(tmp_path / "all.json") == evidence_of(model)
 
 
@@ -567,12 +553,13 @@ def test_a_table_to_learn_from_that_cannot_be_used_is_an_error_that_says_what(tm
     assert not (tmp_path / "m.json").exists()
 
 
-def test_bad_weights_are_an_error_that_names_their_column(tmp_path):
-    for weights in (["1", "-1"], ["1", ""], ["a", "b"], ["0", "0"]):
-        rows = [["v", "mass", "y"], ["a", weights[0], 0], ["b", weights[1], 1]]
-        path = write_csv(tmp_path / "t.csv", rows)
-        words = ["fit", path, "--target", "y", "--weight", "mass", "-o", tmp_path / "m.json"]
-        assert "mass" in fails(*words)
+@pytest.mark.parametrize("weights", ["1 -1", "1 inf", "a b", "0 0"])
+def test_bad_weights_are_an_error_that_names_their_column(tmp_path, weights):
+    one, other = weights.split()
+    rows = [["v", "mass", "y"], ["a", one, 0], ["b", other, 1]]
+    path = write_csv(tmp_path / "t.csv", rows)
+    words = ["fit", path, "--target", "y", "--weight", "mass", "-o", tmp_path / "m.json"]
+    assert "mass" in fails(*words)
 
 
 def test_text_that_is_not_utf8_is_an_error_that_says_so(tmp_path):
@@ -586,8 +573,7 @@ def test_files_that_are_not_what_their_names_say_are_errors_that_name_them(tmp_p
     for name in ("t.parquet", "t.csv.gz", "t.csv"):
         (tmp_path / name).write_bytes(b"\x00\x01nonsense\nnonsense,,\n")
         words = ["fit", tmp_path / name, "--target", "y", "-o", tmp_path / "m.json"]
-        fails(*words)
-    assert "t.csv.gz" in fails("fit", tmp_path / "t.csv.gz", "--target", "y", "-o", "m.json")
+        assert name in fails(*words)
 
 
 def test_a_column_that_lacks_or_has_another_type_is_named(model, tmp_path):

@@ -44,6 +44,7 @@ class Placed:
 class Feature:
     """The levels of one feature: intervals, then categories or special codes, then missing.
 
+    >>> from weigh.frames import Numbers
     >>> age = Feature("age", values=(-1,), cuts=(18.0, 65.0), has_missing=True)
     >>> age.labels
     ('<= 18.0', '(18.0, 65.0]', '> 65.0', '-1', 'missing')
