@@ -1,4 +1,4 @@
-"""Numbers become intervals: the textbook's cuts, quantiles, given points; labels; the transformer."""
+"""Numbers become intervals: the textbook's cuts, quantiles, given points; their labels."""
 
 import itertools
 import math

@@ -1,6 +1,7 @@
 """Every table type gives the same model, bit for bit; what has no levels is refused by name."""
 
 import datetime
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -29,7 +30,8 @@ def describe(model):
         )
         for table in evidence
     ]
-    return evidence.classes.tolist(), evidence.class_counts.tolist(), evidence.prior, tables
+    prior = evidence.prior_row.tobytes()
+    return evidence.classes.tolist(), evidence.class_counts.tolist(), prior, tables
 
 
 def names_of(model):
@@ -270,11 +272,11 @@ LAYOUTS = {
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_the_layout_of_an_array_in_memory_does_not_matter(layout, dtype):
     array = np.random.default_rng(3).integers(0, 2, (200, 3)).astype(dtype)
-    y, weight = array[:, 0] * 1 ^ (np.arange(200) % 3 == 0), np.arange(200.0) % 4
+    y, weight = np.arange(200) % 3 == array[:, 0], np.arange(200.0) % 4
     laid = LAYOUTS[layout](array.copy())
-    readonly_y, readonly_weight = y.astype(int), weight.copy()
+    readonly_y, readonly_weight = y.copy(), weight.copy()
     readonly_y.flags.writeable = readonly_weight.flags.writeable = False
-    model = EvidenceNB().fit(array, y.astype(int), weight)
+    model = EvidenceNB().fit(array, y, weight)
     other = EvidenceNB().fit(laid, readonly_y, readonly_weight)
     assert describe(other) == describe(model)
     assert other.decision_function(laid).tobytes() == model.decision_function(array).tobytes()
@@ -454,19 +456,19 @@ MISSING = {
 @sizes
 @pytest.mark.parametrize("engine", ONE_COLUMN)
 @pytest.mark.parametrize("nothing", MISSING)
-@pytest.mark.parametrize("kind", [("a", "b"), (True, False), (1, 2), (0.5, 2.0), ("a", 1)])
-def test_all_kinds_of_nothing_are_missing(engine, nothing, kind, copies):
-    values = [kind[0], MISSING[nothing], kind[1], None] * copies
-    plain = [{"v": v} for v in [kind[0], None, kind[1], None] * copies]
+def test_all_kinds_of_nothing_are_missing(engine, nothing, copies):
     y = [0, 1, 0, 1] * copies
-    for categorical in ("from_dtype", "all"):
-        model, other = (EvidenceNB(categorical_features=categorical) for _ in range(2))
-        table = ONE_COLUMN[engine]({"v": values})
-        assert describe(other.fit(table, y)) == describe(model.fit(plain, y))
-        part = other.evidence_.tables[0]
-        assert part.levels[-1] is None
-        assert part.counts[-1].tolist() == [0, 2 * copies]
-        assert other.predict(table).tolist() == y
+    for one, other in [("a", "b"), (True, False), (1, 2), (0.5, 2.0), ("a", 1)]:
+        table = ONE_COLUMN[engine]({"v": [one, MISSING[nothing], other, None] * copies})
+        plain = [{"v": value} for value in [one, None, other, None] * copies]
+        for choice in ("from_dtype", "all"):
+            model = EvidenceNB(categorical_features=choice).fit(table, y)
+            part = model.evidence_.tables[0]
+            assert part.levels[-1] is None
+            assert part.counts[-1].tolist() == [0, 2 * copies]
+            assert model.predict(table).tolist() == y
+            expected = EvidenceNB(categorical_features=choice).fit(plain, y)
+            assert describe(model) == describe(expected)
 
 
 @sizes
@@ -708,7 +710,7 @@ def test_a_target_that_is_no_column_is_refused_by_name(y, sample_weight, role):
 
 
 def test_a_target_by_name_needs_a_table_with_names():
-    with pytest.raises(ValueError, match="y names the column 'x1'.*without names"):
+    with pytest.raises(ValueError, match=r"y names the column 'x1'.*without names"):
         EvidenceNB().fit(np.eye(2), "x1")
 
 
@@ -818,17 +820,15 @@ def test_dates_bytes_and_nested_values_are_refused_by_the_name_of_the_column(eng
     values = np.empty(n_rows, dtype=object)
     for i in range(n_rows):
         values[i] = NO_LEVELS[value]
-    bad = HOLDERS[engine]({"fine": ["a"] * n_rows, "odd one": [*values]})
+    bad = HOLDERS[engine]({"fine": [1.0] * n_rows, "odd one": [*values]})
     name = "x1" if isinstance(bad, np.ndarray) else "odd one"
-    y = np.arange(n_rows) % 2
     for choice in ("from_dtype", "all", []):
-        with pytest.raises((ValueError, TypeError), match=f"'({name}|fine)'") as caught:
-            EvidenceNB(categorical_features=choice).fit(bad, y)
-        assert choice == [] or f"'{name}'" in str(caught.value)
-    for training in (["a", "b"], [1.0, 2.0], [True, False]):
-        good = HOLDERS[engine]({"fine": ["a", "b"], "odd one": training})
         with pytest.raises((ValueError, TypeError), match=f"'{name}'"):
-            EvidenceNB().fit(good, [0, 1]).predict(bad)
+            EvidenceNB(categorical_features=choice).fit(bad, np.arange(n_rows) % 2)
+    for training in (["a", "b"], [1.0, 2.0], [True, False]):
+        model = EvidenceNB().fit(HOLDERS[engine]({"fine": [1.0, 2.0], "odd one": training}), [0, 1])
+        with pytest.raises((ValueError, TypeError), match=f"'{name}'"):
+            model.predict(bad)
 
 
 @pytest.mark.parametrize("n_rows", [3, 80])
@@ -882,35 +882,41 @@ def test_what_is_no_table_is_refused(X):
 # ---------------------------------------------------------------- a column of another type
 
 OTHER_TYPES = {
-    "booleans as text": ([True, False], ["true", "false"], "booleans.*True.*text.*'true'"),
-    "integers as text": ([1, 2], ["1", "2"], "numbers.*1.*text.*'1'"),
-    "floats as text": ([0.5, 2.0], ["0.5", "2.0"], "numbers.*text.*'0.5'"),
-    "text as integers": (["1", "2"], [1, 2], "text.*'1'.*numbers.*1"),
-    "text as floats": (["0.5", "2.0"], [0.5, 2.0], "text.*'0.5'.*numbers.*0.5"),
-    "text as booleans": (["true", "false"], [True, False], "text.*'false'.*booleans.*True"),
-    "booleans as integers": ([True, False], [1, 0], "booleans.*False.*numbers.*1"),
-    "integers as booleans": ([1, 0], [True, False], "numbers.*0.*booleans.*True"),
+    "booleans as text": ([True, False], "booleans", ["true", "false"], "text"),
+    "integers as text": ([1, 2], "numbers", ["1", "2"], "text"),
+    "floats as text": ([0.5, 2.5], "numbers", ["0.5", "2.5"], "text"),
+    "text as integers": (["1", "2"], "text", [1, 2], "numbers"),
+    "text as floats": (["0.5", "2.5"], "text", [0.5, 2.5], "numbers"),
+    "text as booleans": (["true", "false"], "text", [True, False], "booleans"),
+    "booleans as integers": ([True, False], "booleans", [1, 0], "numbers"),
+    "integers as booleans": ([1, 0], "numbers", [True, False], "booleans"),
 }
+ALL_HOLDERS = HOLDERS | {"lists": as_lists}
+
+
+def one_of(values):
+    return f"({'|'.join(re.escape(repr(value)) for value in values)})"
 
 
 @sizes
-@pytest.mark.parametrize("engine", [*HOLDERS, "lists"])
+@pytest.mark.parametrize("engine", ALL_HOLDERS)
 @pytest.mark.parametrize("case", OTHER_TYPES)
 def test_categories_of_another_type_are_refused_with_what_was_seen_and_wanted(engine, case, copies):
-    before, now, message = OTHER_TYPES[case]
-    make = (HOLDERS | {"lists": as_lists})[engine]
-    name = "my col" if isinstance(make({"my col": now}), type(make({"my col": before}))) else ""
-    assert name
+    before, wanted, now, seen = OTHER_TYPES[case]
+    make = ALL_HOLDERS[engine]
     model = EvidenceNB(categorical_features="all").fit(make({"my col": before * 40}), [0, 1] * 40)
-    name = names_of(model)[0]
-    with pytest.raises(ValueError, match=rf"'{name}' held {message}.*convert it"):
+    (name,) = names_of(model)
+    message = (
+        f"'{name}' held {wanted} .*{one_of(before)}.* holds {seen} .*{one_of(now)}.*convert it"
+    )
+    with pytest.raises(ValueError, match=message):
         model.predict(make({"my col": now * copies}))
 
 
 @sizes
-@pytest.mark.parametrize("engine", [*HOLDERS, "lists"])
+@pytest.mark.parametrize("engine", ALL_HOLDERS)
 def test_text_where_numbers_were_is_refused_with_what_was_seen_and_wanted(engine, copies):
-    make = (HOLDERS | {"lists": as_lists})[engine]
+    make = ALL_HOLDERS[engine]
     model = EvidenceNB().fit(make({"my col": [0.5, 2.0, 3.0] * 30}), [0, 1, 1] * 30)
     name = names_of(model)[0]
     with pytest.raises(
@@ -920,9 +926,9 @@ def test_text_where_numbers_were_is_refused_with_what_was_seen_and_wanted(engine
 
 
 @sizes
-@pytest.mark.parametrize("engine", [*HOLDERS, "lists"])
+@pytest.mark.parametrize("engine", ALL_HOLDERS)
 def test_a_level_not_seen_in_training_weighs_nothing_and_never_raises(engine, copies):
-    make = (HOLDERS | {"lists": as_lists})[engine]
+    make = ALL_HOLDERS[engine]
     columns = {"text": ["a", "b"] * 40, "whole": [1, 2] * 40, "flag": [True, True] * 40}
     model = EvidenceNB(categorical_features="all").fit(make(columns), [0, 1] * 40)
     unseen = {"text": ["c", ""] * copies, "whole": [7, 0] * copies, "flag": [False, False] * copies}

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from weigh.bins import label
-from weigh.sheet import BalanceSheet
+from weigh.sheet import BalanceSheet, probability
 
 FOR, AGAINST, TOTAL = "#0072B2", "#D55E00", "#4D4D4D"  # told apart by colour-blind eyes
 
@@ -72,9 +72,10 @@ class BalanceSheetDisplay:
         ax.set_yticks(range(len(names) + 1), [*names, "Total"])
         ax.invert_yaxis()
         ax.axvline(0, color="black", linewidth=0.8)
-        ax.margins(x=0.15)
+        ax.use_sticky_edges = False  # room for the numbers beyond the last bar
+        ax.margins(x=0.12, y=0.02)
         ax.set_xlabel(f"Weight of evidence for {label(self.sheet.of)}, times 100")
-        ax.set_title(f"Probability of {label(self.sheet.of)}: {self.sheet.probability:.2f}")
+        ax.set_title(f"Probability of {label(self.sheet.of)}: {probability(self.sheet.probability)}")
         ax.spines[["top", "right"]].set_visible(False)
 
 

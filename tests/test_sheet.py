@@ -1,0 +1,630 @@
+"""Balance sheets: what they list adds up to what the model predicts."""
+
+import json
+import math
+import re
+from collections import Counter
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from scipy import sparse
+from scipy.special import ndtri, polygamma
+
+from weigh import BalanceSheet, EvidenceNB, conversion_table
+from weigh.datasets import titanic
+
+LIGHT = settings(max_examples=40, deadline=None, database=None)
+CLOSE = {"rel": 1e-12, "abs": 1e-12}
+CASE = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
+LABELS = [[0, 1], [False, True], ["no", "yes"], ["a", "b", "c"], [1, 2, 3, 4]]
+
+
+@st.composite
+def fitted(draw, labels=LABELS, smoothing=(0, 1, 0.5, "1/n"), class_prior=True):
+    """A model of a small table of categories and numbers, and a row that may hold anything."""
+    classes = draw(st.sampled_from(labels))
+    n = draw(st.integers(len(classes), 14))
+    cells = {
+        "c": st.sampled_from(["a", "b", "c", None]),
+        "d": st.sampled_from(["x", "y"]),
+        "n": st.sampled_from([1.0, 2.0, 3.0, -9.0, None]),
+        "one": st.just("same"),
+    }
+    rows = [{name: draw(cell) for name, cell in cells.items()} for _ in range(n)]
+    more = [draw(st.sampled_from(classes)) for _ in range(n - len(classes))]
+    model = EvidenceNB(
+        smoothing=draw(st.sampled_from(smoothing)),
+        bins={"n": [1.0, 2.5, 7.0]},
+        missing=draw(st.sampled_from(["level", "skip", {"c": "skip"}])),
+        special_values={"n": [-9]},
+        class_prior=[1 / len(classes)] * len(classes)
+        if class_prior and draw(st.booleans())
+        else None,
+    ).fit(rows, classes + more)
+    any_cells = {
+        "c": st.sampled_from(["a", "b", "c", "never seen", None]),
+        "d": st.sampled_from(["x", "y", "never seen", None]),
+        "n": st.sampled_from([0.5, 2.0, 3.0, 99.0, -9.0, math.inf, None, math.nan]),
+        "one": st.sampled_from(["same", "other", None]),
+    }
+    return model, {name: draw(cell) for name, cell in any_cells.items()}
+
+
+def added(sheet):
+    return sheet.prior + math.fsum(item.weight for item in sheet.items)
+
+
+# ---------------------------------------------------------------- the sum
+
+
+@LIGHT
+@given(fitted(labels=LABELS[:3]))
+def test_of_two_classes_the_items_add_up_to_the_log_odds_and_those_to_the_probability(case):
+    model, row = case
+    sheet = model.balance_sheet(row)
+    assert (sheet.of, sheet.against) == (model.classes_[1], model.classes_[0])
+    assert added(sheet) == pytest.approx(sheet.total, **CLOSE)
+    assert sheet.total == pytest.approx(model.decision_function([row])[0], **CLOSE)
+    assert sheet.probability == pytest.approx(1 / (1 + math.exp(-sheet.total)), **CLOSE)
+    assert sheet.probability == pytest.approx(model.predict_proba([row])[0, 1], **CLOSE)
+    assert sheet.totals is None
+
+
+@LIGHT
+@given(fitted(labels=LABELS[3:]), st.data())
+def test_against_a_rival_the_items_add_up_to_the_log_ratio_of_the_two(case, data):
+    model, row = case
+    a, b = data.draw(st.permutations(range(len(model.classes_))))[:2]
+    sheet = model.balance_sheet(row, of=model.classes_[a], against=model.classes_[b])
+    logs = model.predict_log_proba([row])[0]
+    assert added(sheet) == pytest.approx(sheet.total, **CLOSE)
+    assert sheet.total == pytest.approx(logs[a] - logs[b], rel=1e-11, abs=1e-11)
+    pair = np.exp(logs[[a, b]] - logs[[a, b]].max())
+    assert sheet.probability == pytest.approx(pair[0] / pair.sum(), rel=1e-11)
+    assert sheet.totals is None
+
+
+@LIGHT
+@given(fitted(labels=LABELS[3:]), st.data())
+def test_against_the_rest_the_softmax_of_all_totals_is_the_probability(case, data):
+    model, row = case
+    of = data.draw(st.sampled_from(model.classes_.tolist()))
+    sheet = model.balance_sheet(row, of=of)
+    assert sheet.against is None
+    assert [*sheet.totals] == model.classes_.tolist()
+    assert added(sheet) == pytest.approx(sheet.total, **CLOSE)
+    assert sheet.totals[of] == sheet.total
+    totals = np.array([*sheet.totals.values()])
+    shares = np.exp(totals - totals.max()) / np.exp(totals - totals.max()).sum()
+    expected = model.predict_proba([row])[0]
+    assert np.allclose(shares, expected, rtol=1e-12, atol=1e-12)
+    assert sheet.probability == pytest.approx(expected[model.classes_.tolist().index(of)], **CLOSE)
+
+
+@LIGHT
+@given(fitted(labels=LABELS[3:]))
+def test_of_many_classes_the_most_probable_is_explained_unless_another_is_asked_for(case):
+    model, row = case
+    assert model.balance_sheet(row).of == model.predict([row])[0]
+
+
+@LIGHT
+@given(fitted(), st.data())
+def test_the_rival_s_sheet_is_the_same_with_every_sign_changed(case, data):
+    model, row = case
+    a, b = data.draw(st.permutations(model.classes_.tolist()))[:2]
+    sheet = model.balance_sheet(row, of=a, against=b)
+    other = model.balance_sheet(row, of=b, against=a)
+    assert (sheet.of, sheet.against) == (other.against, other.of)
+    assert sheet.prior == -other.prior
+    assert sheet.total == pytest.approx(-other.total, **CLOSE)
+    assert sheet.probability == pytest.approx(1 - other.probability, **CLOSE)
+    for mine, theirs in zip(sheet.items, other.items, strict=True):
+        assert mine.weight == -theirs.weight
+        assert (mine.feature, mine.level, mine.note) == (theirs.feature, theirs.level, theirs.note)
+    assert {*sheet.speaks_for} == {i for i in sheet.items if -i.weight < 0}
+    assert len(sheet.speaks_for) == len(other.speaks_against)
+
+
+@LIGHT
+@given(fitted())
+def test_every_feature_is_listed_once_in_its_order_and_on_one_side(case):
+    model, row = case
+    sheet = model.balance_sheet(row)
+    assert [item.feature for item in sheet.items] == ["c", "d", "n", "one"]
+    sides = [*sheet.speaks_for, *sheet.speaks_against, *sheet.silent]
+    assert Counter(map(id, sides)) == Counter(map(id, sheet.items))
+    assert [i.weight for i in sheet.speaks_for] == sorted((i.weight for i in sheet.speaks_for))[
+        ::-1
+    ]
+    assert [i.weight for i in sheet.speaks_against] == sorted(
+        i.weight for i in sheet.speaks_against
+    )
+
+
+@LIGHT
+@given(fitted(labels=LABELS[:3]))
+def test_an_item_carries_the_weight_of_its_level_in_the_evidence(case):
+    model, row = case
+    for item in model.balance_sheet(row).items:
+        table = model.evidence_[item.feature]
+        known = dict(zip(table.labels, table.weights.tolist(), strict=True))
+        assert item.weight == known.get(item.level, 0.0)
+
+
+# ---------------------------------------------------------------- nothing known
+
+
+@LIGHT
+@given(fitted())
+def test_what_is_missing_or_unseen_is_listed_with_a_note_and_no_weight(case):
+    model, row = case
+    for item in model.balance_sheet(row).items:
+        value, table = row[item.feature], model.evidence_[item.feature]
+        missing = value is None or value != value
+        if missing:
+            assert item.level == "missing"
+        if missing and not table.feature.has_missing:
+            assert (item.weight, bool(item.note)) == (0.0, True)
+        if value in ("never seen", "other"):
+            assert item.level == value
+            assert item.weight == 0.0
+            assert "not seen" in item.note
+
+
+def test_a_skipped_answer_and_a_new_answer_are_told_apart():
+    rows = [{"c": "a"}, {"c": "b"}, {"c": None}]
+    skipping = EvidenceNB(missing="skip").fit(rows, [0, 1, 1])
+    (skipped,) = skipping.balance_sheet({"c": None}).items
+    (unseen,) = skipping.balance_sheet({"c": "z"}).items
+    assert (skipped.level, unseen.level) == ("missing", "z")
+    assert (skipped.weight, unseen.weight) == (0.0, 0.0)
+    assert skipped.note
+    assert unseen.note
+    assert skipped.note != unseen.note
+    (counted,) = EvidenceNB().fit(rows, [0, 1, 1]).balance_sheet({"c": None}).items
+    assert counted.weight != 0
+    assert counted.note == ""
+    (new,) = EvidenceNB().fit(rows[:2], [0, 1]).balance_sheet({"c": None}).items
+    assert (new.level, new.weight, new.note) == ("missing", 0.0, unseen.note)
+
+
+def test_an_interval_without_rows_says_that_it_was_not_seen():
+    model = EvidenceNB(bins={"n": [1.0, 2.0]}).fit([{"n": 0.0}, {"n": 5.0}], [0, 1])
+    (item,) = model.balance_sheet({"n": 1.5}).items
+    assert (item.level, item.weight) == ("(1.0, 2.0]", 0.0)
+    assert "not seen" in item.note
+
+
+def test_a_feature_of_one_level_is_silent_without_being_called_unknown():
+    model = EvidenceNB().fit([{"a": "x", "b": "k"}, {"a": "y", "b": "k"}], [0, 1])
+    sheet = model.balance_sheet({"a": "x", "b": "k"})
+    assert [(item.feature, item.note) for item in sheet.silent] == [("b", "")]
+
+
+# ---------------------------------------------------------------- the interval
+
+
+def literal_variance(model, row, labels=(0, 1)):
+    """Of the log odds of two classes: trigamma of the counts, by the formula of the issue."""
+    evidence, s = model.evidence_, model.smoothing
+    s = 1 / evidence.class_counts.sum() if s == "1/n" else s
+
+    def trigamma(x):
+        return float(polygamma(1, x)) if x > 0 else math.nan
+
+    variance = 0.0
+    if model.class_prior is None:
+        variance += sum(trigamma(evidence.class_counts[k]) for k in labels)
+    for item in model.balance_sheet(row).items:
+        table = evidence[item.feature]
+        if item.level not in table.labels or not table.counts[table.labels.index(item.level)].any():
+            continue
+        m = sum(counts.any() for counts in table.counts)
+        for k in labels:
+            n_v, n = table.counts[table.labels.index(item.level), k], table.counts[:, k].sum()
+            variance += trigamma(n_v + s) - trigamma(n + s * m)
+    return variance
+
+
+@LIGHT
+@given(fitted(labels=LABELS[:3]))
+def test_the_interval_is_the_delta_method_s_and_contains_the_probability(case):
+    model, row = case
+    sheet, variance = model.balance_sheet(row), literal_variance(model, row)
+    if math.isnan(variance):
+        assert sheet.interval is None
+        return
+    reach = ndtri(0.95) * math.sqrt(max(variance, 0.0))
+    low, high = (1 / (1 + math.exp(-(sheet.total + side * reach))) for side in (-1, 1))
+    assert sheet.interval == pytest.approx((low, high), rel=1e-9, abs=1e-9)
+    assert sheet.interval[0] <= sheet.probability <= sheet.interval[1]
+
+
+@LIGHT
+@given(fitted(labels=LABELS[:3], smoothing=(1, 0.5), class_prior=False))
+def test_the_interval_follows_from_the_errors_of_the_evidence(case):
+    model, row = case
+    sheet, evidence = model.balance_sheet(row), model.evidence_
+    variance = float(polygamma(1, evidence.class_counts).sum())
+    for item in sheet.items:
+        table = evidence[item.feature]
+        known = dict(zip(table.labels, table.errors.tolist(), strict=True))
+        variance += known.get(item.level, 0.0) ** 2
+    reach = ndtri(0.95) * math.sqrt(variance)
+    low, high = (1 / (1 + math.exp(-(sheet.total + side * reach))) for side in (-1, 1))
+    assert sheet.interval == pytest.approx((low, high), rel=1e-9)
+
+
+@LIGHT
+@given(fitted(labels=LABELS[3:], smoothing=(1, 0.5, "1/n")), st.data())
+def test_the_interval_of_many_classes_contains_the_probability(case, data):
+    model, row = case
+    a, b = data.draw(st.permutations(range(len(model.classes_))))[:2]
+    of, against = model.classes_[[a, b]]
+    rest = model.balance_sheet(row, of=of)
+    assert rest.interval[0] <= rest.probability <= rest.interval[1]
+    rival = model.balance_sheet(row, of=of, against=against)
+    assert rival.interval[0] <= rival.probability <= rival.interval[1]
+    reach = ndtri(0.95) * math.sqrt(max(literal_variance(model, row, (a, b)), 0.0))
+    low, high = (1 / (1 + math.exp(-(rival.total + side * reach))) for side in (-1, 1))
+    assert rival.interval == pytest.approx((low, high), rel=1e-9, abs=1e-9)
+
+
+@LIGHT
+@given(fitted(labels=LABELS[3:], smoothing=(1,), class_prior=False), st.data())
+def test_against_the_rest_the_interval_is_the_delta_method_s(case, data):
+    """Of the log odds: the slope is 1 for the class, minus its share of the rest for a rival."""
+    model, row = case
+    a = data.draw(st.integers(0, len(model.classes_) - 1))
+    sheet = model.balance_sheet(row, of=model.classes_[a])
+    totals = np.array([*sheet.totals.values()])
+
+    def log_odds(totals):
+        return totals[a] - np.log(np.exp(np.delete(totals, a)).sum())
+
+    variance, step = 0.0, 1e-5
+    for k in range(len(totals)):
+        nudge = step * np.eye(len(totals))[k]
+        slope = (log_odds(totals + nudge) - log_odds(totals - nudge)) / (2 * step)
+        # the variance of one class's total alone: half of that of the class against itself
+        variance += slope**2 * literal_variance(model, row, (k, k)) / 2
+    reach = ndtri(0.95) * math.sqrt(variance)
+    low, high = (1 / (1 + math.exp(-(log_odds(totals) + side * reach))) for side in (-1, 1))
+    assert sheet.interval == pytest.approx((low, high), abs=1e-6)
+
+
+def test_more_rows_make_a_narrower_interval():
+    rows, y = [["a"], ["b"], ["a"], ["b"]], [0, 1, 1, 0]
+    widths = []
+    for times in (1, 10, 100):
+        low, high = EvidenceNB().fit(rows * times, y * times).balance_sheet(["a"]).interval
+        widths.append(high - low)
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_no_interval_is_shown_where_a_cell_is_empty_and_nothing_smooths_it():
+    model = EvidenceNB(smoothing=0).fit([["a"], ["b"], ["b"]], [0, 1, 0])
+    assert model.balance_sheet(["a"]).interval is None
+    assert "interval" not in model.balance_sheet(["a"]).to_text()
+    assert model.balance_sheet(["b"]).interval is not None
+    assert "independent" in model.balance_sheet(["b"]).to_text()
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    "choice", [{"of": "maybe"}, {"against": "maybe"}, {"of": "Yes", "against": 7}]
+)
+def test_a_label_that_is_no_class_is_refused_with_those_that_are(choice):
+    model = EvidenceNB().fit(titanic(), "Survived")
+    with pytest.raises(ValueError, match="not a class") as caught:
+        model.balance_sheet(CASE, **choice)
+    wrong = choice.get("against", choice.get("of"))
+    assert all(text in str(caught.value) for text in (repr(wrong), "'No'", "'Yes'"))
+
+
+def test_a_class_against_itself_is_refused():
+    model = EvidenceNB().fit([["a"], ["b"], ["c"]], ["p", "q", "r"])
+    with pytest.raises(ValueError, match="'p'"):
+        model.balance_sheet(["a"], of="p", against="p")
+
+
+@pytest.mark.parametrize("n", [0, 2, 2201])
+def test_a_table_of_another_number_of_rows_than_one_is_refused(n):
+    model = EvidenceNB().fit(titanic(), "Survived")
+    with pytest.raises(ValueError, match="one row|empty") as caught:
+        model.balance_sheet(titanic().slice(0, n))
+    assert str(n) in str(caught.value)
+
+
+def test_a_mapping_that_lacks_a_feature_is_refused_and_the_feature_named():
+    model = EvidenceNB().fit(titanic(), "Survived")
+    with pytest.raises(ValueError, match="'Age'"):
+        model.balance_sheet({"Class": "1st", "Sex": "Male"})
+
+
+def test_an_unfitted_model_has_no_sheet():
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        EvidenceNB().balance_sheet(CASE)
+
+
+# ---------------------------------------------------------------- one case, any container
+
+
+def containers(row):
+    yield "mapping", row
+    yield "list of one mapping", [row]
+    yield "pandas frame", pd.DataFrame([row])
+    yield "pandas series", pd.Series(row)
+    yield "pandas row", pd.DataFrame([row, row]).iloc[0]
+    yield "polars frame", pl.DataFrame([row])
+    yield "polars lazy frame", pl.LazyFrame([row])
+    yield "arrow table", pa.Table.from_pylist([row])
+    reordered = {"extra": "?", **dict(reversed(row.items()))}
+    yield "mapping in another order", reordered
+    yield "pandas series in another order", pd.Series(reordered)
+    yield "polars frame in another order", pl.DataFrame([reordered])
+
+
+MIXED = [
+    {"c": "a", "flag": True, "n": 1.5, "k": 3},
+    {"c": "b", "flag": False, "n": 2.5, "k": 4},
+    {"c": "b", "flag": True, "n": 3.5, "k": 5},
+]
+
+
+@pytest.mark.parametrize("name", [name for name, _ in containers(MIXED[0])])
+def test_the_sheet_is_the_same_whatever_holds_the_row(name):
+    model = EvidenceNB(bins={"n": [2.0], "k": [3.0]}).fit(MIXED, [0, 1, 1])
+    for row in MIXED:
+        assert model.balance_sheet(dict(containers(row))[name]) == model.balance_sheet(row)
+
+
+def test_a_list_or_an_array_is_read_by_position():
+    rows = [[*row.values()] for row in MIXED]
+    model = EvidenceNB(bins={2: [2.0], 3: [3.0]}).fit(rows, [0, 1, 1])
+    expected = model.balance_sheet(rows[0])
+    assert [item.level for item in expected.items] == ["a", "true", "<= 2.0", "<= 3.0"]
+    for row in (tuple(rows[0]), [rows[0]], np.array(rows[0], dtype=object)):
+        assert model.balance_sheet(row) == expected
+    numbers = EvidenceNB(bins={0: [2.0]}).fit(np.array([[1.0], [3.0]]), [0, 1])
+    expected = numbers.balance_sheet([1.0])
+    for row in (np.array([1.0]), np.array([[1.0]]), (1,), [[1.0]]):
+        assert numbers.balance_sheet(row) == expected
+
+
+def test_a_list_for_a_model_with_names_gives_the_same_sheet_and_a_warning():
+    model = EvidenceNB().fit(titanic(), "Survived")
+    with pytest.warns(UserWarning, match="position"):
+        found = model.balance_sheet([*CASE.values()])
+    assert found == model.balance_sheet(CASE)
+
+
+# ---------------------------------------------------------------- documents
+
+
+@LIGHT
+@given(st.lists(st.sampled_from([0, 0, 1, 2.5, 3]), min_size=4, max_size=4), st.booleans())
+def test_a_document_s_sheet_lists_the_tokens_that_occur_and_adds_up(counts, many):
+    X = np.array([[1, 0, 2, 0], [0, 1, 0, 0], [3, 0, 0, 0], [0, 2, 1, 0.0]])
+    y = ["p", "q", "r", "q"] if many else ["p", "q", "p", "q"]
+    model = EvidenceNB(event_model="counts").fit(X, y)
+    row = np.array([counts], dtype=float)
+    sheet = model.balance_sheet(row, of="p", against="q")
+    assert [item.feature for item in sheet.items] == [f"x{j}" for j in range(4) if counts[j]]
+    assert added(sheet) == pytest.approx(sheet.total, **CLOSE)
+    logs = model.predict_log_proba(row)[0]
+    assert sheet.total == pytest.approx(logs[0] - logs[1], rel=1e-11, abs=1e-11)
+    for item in sheet.items:
+        times = counts[int(item.feature[1:])]
+        assert item.level == f"{times:g}"
+        weights = model.evidence_["token"].columns[int(item.feature[1:])]
+        weight = weights[0] - weights[1] if many else -weights[0]
+        assert item.weight == pytest.approx(times * weight, **CLOSE)
+    for kind in (sparse.csr_array, sparse.csc_array, sparse.coo_array):
+        assert model.balance_sheet(kind(row), of="p", against="q") == sheet
+
+
+def test_tokens_have_their_names_and_one_that_never_occurred_says_so():
+    X = pd.DataFrame({"free": [1.0, 0, 2], "<b>": [0.0, 1, 0], "never": [0.0, 0, 0]})
+    model = EvidenceNB(event_model="counts").fit(X, [1, 0, 1])
+    sheet = model.balance_sheet({"<b>": 0, "never": 2, "free": 1})
+    assert [item.feature for item in sheet.items] == ["free", "never"]
+    assert sheet.items[1].weight == 0
+    assert "not seen" in sheet.items[1].note
+    assert "<b>" not in sheet.to_text()
+
+
+# ---------------------------------------------------------------- as data
+
+
+@LIGHT
+@given(fitted())
+def test_the_dict_is_ready_for_json_and_says_what_the_sheet_says(case):
+    model, row = case
+    sheet = model.balance_sheet(row)
+    data = sheet.to_dict()
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    for name in ("of", "against", "prior", "total", "probability"):
+        assert data[name] == getattr(sheet, name)
+        assert type(data[name]) is type(getattr(sheet, name))
+    assert data["interval"] == (None if sheet.interval is None else [*sheet.interval])
+    for found, item in zip(data["items"], sheet.items, strict=True):
+        assert {k: found[k] for k in ("feature", "level", "weight", "note")} == {
+            "feature": item.feature,
+            "level": item.level,
+            "weight": item.weight,
+            "note": item.note,
+        }
+    if sheet.totals is None:
+        assert data["totals"] is None
+    else:
+        assert [*data["totals"].values()] == [*sheet.totals.values()]
+
+
+def test_the_conversion_table_is_the_paper_s_table_4():
+    table_4 = "10% -220 20% -139 30% -85 40% -41 50% 0 60% 41 70% 85 80% 139 90% 220".split()
+    expected = [
+        (int(p.rstrip("%")), int(w)) for p, w in zip(table_4[::2], table_4[1::2], strict=True)
+    ]
+    assert [(round(100 * p), w) for p, w in conversion_table()] == expected
+
+
+# ---------------------------------------------------------------- as text
+
+
+def letters(text):
+    """The characters that say something, however the lines are broken."""
+    return Counter(re.sub(r"\s", "", text))
+
+
+def widest(text):
+    return max(cell_len(line) for line in text.splitlines())
+
+
+@LIGHT
+@given(fitted(), st.integers(40, 160))
+def test_the_text_holds_every_item_and_keeps_its_width(case, width):
+    model, row = case
+    sheet = model.balance_sheet(row)
+    wide, narrow = sheet.to_text(1000), sheet.to_text(width)
+    for item in sheet.items:
+        assert str(item) in wide
+    assert widest(narrow) <= width
+    missing = letters(" ".join(map(str, sheet.items))) - letters(narrow)
+    assert not missing
+
+
+@LIGHT
+@given(fitted(labels=LABELS[:3]))
+def test_the_text_holds_the_weights_times_100_the_total_and_the_probability(case):
+    model, row = case
+    sheet = model.balance_sheet(row)
+    text = sheet.to_text(1000)
+    for item in (*sheet.speaks_for, *sheet.speaks_against):
+        line = next(line for line in text.splitlines() if str(item) in line)
+        assert str(abs(round(100 * item.weight))) in line
+    assert f"{abs(round(100 * sheet.total))}" in text
+    assert "Prior" in text
+    assume(0.01 < sheet.probability < 0.99)
+    assert f"{sheet.probability:.2f}" in text
+
+
+def test_each_side_is_headed_by_the_class_and_ends_in_its_own_sum():
+    sheet = EvidenceNB().fit(titanic(), "Survived").balance_sheet(CASE)
+    text = sheet.to_text()
+    assert "Evidence for Yes" in text
+    assert "Evidence against Yes" in text
+    positive = sum(round(100 * item.weight) for item in sheet.speaks_for)
+    negative = round(100 * sheet.prior)
+    negative += sum(round(100 * item.weight) for item in sheet.speaks_against)
+    assert re.search(rf"positive weight\s+\+{positive}\b", text)
+    assert re.search(rf"negative weight\s+{negative}\b", text)
+    assert str(sheet) == text
+
+
+def test_the_text_names_the_rival_or_the_other_totals():
+    model = EvidenceNB().fit([["a"], ["b"], ["c"], ["a"]], ["p", "q", "r", "q"])
+    against_one = model.balance_sheet(["a"], of="p", against="r").to_text()
+    assert "Probability of p rather than r" in against_one
+    against_all = model.balance_sheet(["a"], of="p").to_text()
+    assert "Total of q" in against_all
+    assert "Total of r" in against_all
+    assert "exp(total)" in against_all
+
+
+LONG = "Lorem_ipsum_dolor_sit_amet_consectetur_adipiscing_elit_" * 4
+MARKUP = ["[bold]x[/bold]", "[/b]", "[link=http://a]b[/link]", "<b>", "</td><script>1</script>"]
+MARKUP += ["&amp;", '"', ":smile:", "\\[", "[red]", "Größe 年 😀", LONG[:200]]
+
+
+def marked(labels):
+    rows = [{name: f"{name}!{i}" for name in MARKUP} for i in range(len(labels))]
+    return EvidenceNB().fit(rows, labels), {name: f"{name}!0" for name in MARKUP}
+
+
+@pytest.mark.parametrize(
+    "labels", [["[bold]x[/bold]", "</b>"], ["[/b]", "<b>", ":smile:"], [LONG, LONG + "2"]]
+)
+def test_names_are_text_and_never_markup(labels):
+    model, row = marked(labels)
+    for choice in ({}, {"of": labels[0], "against": labels[1]}, {"of": labels[0]}):
+        sheet = model.balance_sheet(row, **choice)
+        text, page = sheet.to_text(4000), sheet._repr_html_()
+        for item in sheet.items:
+            assert str(item) in text
+        assert str(sheet.of) in text
+        read = Page(page)
+        assert read.tags <= {"table", "thead", "tbody", "tfoot", "tr", "th", "td", "p", "br"} | {
+            "caption", "div", "span", "style", "b", "i", "small",
+        }  # fmt: skip
+        assert "<b>" not in page
+        assert "<script" not in page
+        for item in sheet.items:
+            assert str(item) in read.text
+        assert str(sheet.of) in read.text
+
+
+class Page(HTMLParser):
+    """The tags and the text of a piece of HTML."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.tags, self.open, self.text = set(), [], ""
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize("width", [40, 41, 60, 100])
+@pytest.mark.parametrize("labels", [["no", "yes"], [LONG, LONG + "2"], ["p", "q", LONG]])
+def test_long_names_are_folded_and_nothing_is_lost(width, labels):
+    model, row = marked(labels)
+    for choice in ({}, {"of": labels[-1]}, {"of": labels[0], "against": labels[1]}):
+        sheet = model.balance_sheet(row, **choice)
+        text = sheet.to_text(width)
+        assert widest(text) <= width
+        assert "…" not in text
+        lost = letters(" ".join(map(str, [*sheet.items, sheet.of]))) - letters(text)
+        assert not lost
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "tab\tbed", "cr\rlf", "nul\0", "esc\x1b[31mred"])
+def test_a_name_with_control_characters_stays_on_its_lines_and_sends_none(name):
+    model = EvidenceNB().fit([{name: "x"}, {name: "y"}], [0, 1])
+    text = model.balance_sheet({name: "x"}).to_text(60)
+    assert widest(text) <= 60
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
+    assert "x" in text
+
+
+def test_a_sheet_is_a_value():
+    model = EvidenceNB().fit(titanic(), "Survived")
+    sheet = model.balance_sheet(CASE)
+    assert isinstance(sheet, BalanceSheet)
+    assert sheet == model.balance_sheet(CASE)
+    assert sheet != model.balance_sheet(CASE | {"Sex": "Male"})
+    with pytest.raises(AttributeError):
+        sheet.total = 0.0
