@@ -656,20 +656,23 @@ def test_wrong_usage_exits_with_2_and_names_what_is_wrong(model, people, monkeyp
 # ---------------------------------------------------------------- a real process
 
 
-def test_a_pipe_from_fit_to_score_works_as_a_module(people, tmp_path):
-    def weigh_module(*words, data=None):
-        command = [sys.executable, "-m", "weigh", *map(str, words)]
-        return subprocess.run(command, input=data, capture_output=True, check=False)
+def weigh_module(*words, data=None):
+    command = [sys.executable, "-m", "weigh", *map(str, words)]
+    return subprocess.run(command, input=data, capture_output=True, check=False)
 
-    data = people.read_bytes()
-    fitted = weigh_module("fit", "-", "--target", "Survived", "-o", tmp_path / "m.json", data=data)
-    assert (fitted.returncode, fitted.stdout) == (0, b"")
-    scored = weigh_module("score", tmp_path / "m.json", "-", data=data)
+
+def test_a_pipe_works_as_a_module(model, people):
+    scored = weigh_module("score", model, "-", data=people.read_bytes())
     assert (scored.returncode, scored.stderr) == (0, b"")
-    assert len(read_rows(scored.stdout.decode("utf-8"))) == 2201
-    failed = weigh_module("score", tmp_path / "nowhere.json", "-", data=data)
+    assert scored.stdout.decode("utf-8") == run("score", model, people).stdout
+
+
+def test_a_failure_as_a_module_is_one_line_on_stderr(tmp_path):
+    failed = weigh_module("show", tmp_path / "nowhere.json")
     assert (failed.returncode, failed.stdout) == (1, b"")
     assert failed.stderr.startswith(b"error: ")
+    assert failed.stderr.count(b"\n") == 1
+    assert weigh_module("show").returncode == 2
 
 
 def test_a_reader_that_leaves_early_gets_no_traceback(model, tmp_path):

@@ -256,8 +256,13 @@ def test_small_integers_of_full_range_are_levels_as_they_are(n_rows):
     assert model.evidence_["x0"].levels == tuple(np.unique(array).tolist())
 
 
+def frozen(array):
+    array.flags.writeable = False
+    return array
+
+
 LAYOUTS = {
-    "read-only": lambda a: (a.setflags(write=False), a)[1],
+    "read-only": frozen,
     "Fortran order": np.asfortranarray,
     "every second row": lambda a: np.repeat(a, 2, axis=0)[::2],
     "every second column": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
@@ -274,10 +279,8 @@ def test_the_layout_of_an_array_in_memory_does_not_matter(layout, dtype):
     array = np.random.default_rng(3).integers(0, 2, (200, 3)).astype(dtype)
     y, weight = np.arange(200) % 3 == array[:, 0], np.arange(200.0) % 4
     laid = LAYOUTS[layout](array.copy())
-    readonly_y, readonly_weight = y.copy(), weight.copy()
-    readonly_y.flags.writeable = readonly_weight.flags.writeable = False
     model = EvidenceNB().fit(array, y, weight)
-    other = EvidenceNB().fit(laid, readonly_y, readonly_weight)
+    other = EvidenceNB().fit(laid, frozen(y.copy()), frozen(weight.copy()))
     assert describe(other) == describe(model)
     assert other.decision_function(laid).tobytes() == model.decision_function(array).tobytes()
 
@@ -773,10 +776,10 @@ def test_an_array_is_matched_by_position_with_a_warning_where_names_were_known()
     ids=["pandas", "arrow"],
 )
 def test_duplicate_column_names_are_refused(table):
-    with pytest.raises(ValueError, match=r"column names must differ, but 'twice' occurs"):
+    with pytest.raises(ValueError, match=r"(?s)column names.*'twice'"):
         EvidenceNB().fit(table, [0, 1])
     model = EvidenceNB().fit(pa.table({"twice": [1, 2]}), [0, 1])
-    with pytest.raises(ValueError, match=r"column names must differ, but 'twice' occurs"):
+    with pytest.raises(ValueError, match=r"(?s)column names.*'twice'"):
         model.predict(table)
 
 

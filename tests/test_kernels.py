@@ -132,18 +132,67 @@ def test_digitize_counts_the_cuts_below_unless_special_or_missing(values, cuts, 
     assert out.tolist() == [literal(value) for value in values]
 
 
+one_weight_or_many = st.sampled_from(["one", "many"])
+
+
 @few
-@given(coded_rows(), st.data())
-def test_group_equal_sums_the_class_weights_of_equal_values(rows, data):
-    _, classes, weight = rows
-    n = len(classes)
-    values = data.draw(arrays(np.float64, n, elements=st.integers(-3, 3).map(float)))
-    distinct, out = np.empty(n), np.zeros((n, 3))
-    found = kernels.group_equal(values, np.argsort(values), classes, weight, distinct, out)
-    expected = np.unique(values[weight > 0])
+@given(coded_rows(), one_weight_or_many)
+def test_sum_codes_adds_the_weights_by_code(rows, weights):
+    codes, _, weight = rows
+    weight = weight if weights == "many" else np.array([2.5])
+    out, literal = np.ones(6), np.ones(6)
+    kernels.sum_codes(codes, weight, out)
+    np.add.at(literal, codes, weight if weights == "many" else 2.5)
+    np.testing.assert_array_equal(out, literal)
+
+
+@st.composite
+def numbered_rows(draw):
+    """Values, their order, classes and weights; one weight may be that of every row."""
+    _, classes, weight = draw(coded_rows())
+    weight *= draw(arrays(np.bool_, len(weight)))
+    values = draw(arrays(np.float64, len(classes), elements=st.integers(-3, 3).map(float)))
+    if draw(one_weight_or_many) == "one" and len(classes) != 1:
+        weight = np.ones(1)
+    return values, np.argsort(values), classes, weight
+
+
+@few
+@given(numbered_rows())
+def test_group_equal_sums_the_weights_of_equal_values(rows):
+    values, order, _, weight = rows
+    distinct, out = np.empty(len(values)), np.zeros(len(values))
+    found = kernels.group_equal(values, order, weight, distinct, out)
+    weights = np.broadcast_to(weight, len(values))
+    expected = np.unique(values[weights > 0])
     assert distinct[:found].tolist() == expected.tolist()
-    literal = [[weight[(values == v) & (classes == c)].sum() for c in range(3)] for v in expected]
-    np.testing.assert_allclose(out[:found], np.reshape(literal, (found, 3)), rtol=1e-13)
+    np.testing.assert_allclose(out[:found], [weights[values == v].sum() for v in expected], 1e-13)
+
+
+def literal_runs(values, classes, weights):
+    """First and last value and class weights of runs; neighbours of one class alone are one run."""
+    runs = []
+    for value in np.unique(values[weights > 0]):
+        counts = np.bincount(classes[values == value], weights[values == value], 3)
+        alone = [*np.flatnonzero(counts)] if (counts > 0).sum() == 1 else None
+        if runs and alone is not None and runs[-1][3] == alone:
+            first, _, before, _ = runs.pop()
+            runs.append((first, value, before + counts, alone))
+        else:
+            runs.append((value, value, counts, alone))
+    return runs
+
+
+@settings(max_examples=150, deadline=None)
+@given(numbered_rows())
+def test_group_runs_joins_neighbours_that_hold_one_class_alone(rows):
+    values, order, classes, weight = rows
+    ends, out = np.empty((len(values), 2)), np.zeros((len(values), 3))
+    found = kernels.group_runs(values, order, classes, weight, ends, out)
+    expected = literal_runs(values, classes, np.broadcast_to(weight, len(values)))
+    assert ends[:found].tolist() == [[first, last] for first, last, _, _ in expected]
+    counts = np.reshape([counts for _, _, counts, _ in expected], (found, 3))
+    np.testing.assert_allclose(out[:found], counts, rtol=1e-13)
 
 
 def entropy_sum(counts):
@@ -153,27 +202,33 @@ def entropy_sum(counts):
     return -total * (share * np.log2(share)).sum()
 
 
-@few
-@given(
-    st.tuples(st.integers(1, 8), st.integers(2, 4)).flatmap(
-        lambda shape: arrays(np.float64, shape, elements=st.integers(0, 6))
-    ),
-    st.data(),
-)
-def test_best_split_is_the_smallest_cut_of_least_entropy(counts, data):
+@st.composite
+def segments(draw):
+    """Class weights of runs, and a segment of the runs."""
+    shape = draw(st.tuples(st.integers(1, 8), st.integers(2, 4)))
+    counts = draw(arrays(np.float64, shape, elements=st.integers(0, 6)))
     counts[:, 0] += counts.sum(axis=1) == 0
+    start = draw(st.integers(0, len(counts) - 1))
+    return counts, start, draw(st.integers(start + 1, len(counts)))
+
+
+@few
+@given(segments(), st.sampled_from([0, 5, 10, 400]))
+def test_best_split_is_the_smallest_cut_of_least_entropy(segment, looked_up):
+    counts, start, stop = segment
     cumulative = np.vstack([np.zeros(counts.shape[1]), counts.cumsum(axis=0)])
-    start = data.draw(st.integers(0, len(counts) - 1))
-    stop = data.draw(st.integers(start + 1, len(counts)))
+    n = np.arange(looked_up, dtype=float)
+    table = n * np.log2(np.maximum(n, 1))
     sums = [
         entropy_sum(counts[start:g].sum(axis=0)) + entropy_sum(counts[g:stop].sum(axis=0))
         for g in range(start + 1, stop)
     ]
     smallest = next((g for g, s in enumerate(sums, start + 1) if s <= min(sums) + 1e-9), -1)
-    assert kernels.best_split(cumulative, start, stop, 1e-12) == smallest
+    assert kernels.best_split(cumulative, start, stop, 1e-12, table) == smallest
 
 
 def test_best_split_takes_the_first_cut_within_the_tolerance():
     cumulative = np.array([[0, 0], [4, 1], [4, 5], [8, 5], [8, 9.5]])
-    assert kernels.best_split(cumulative, 0, 4, 1e-12) == 3
-    assert kernels.best_split(cumulative, 0, 4, 1.0) == 1
+    nothing = np.empty(0)
+    assert kernels.best_split(cumulative, 0, 4, 1e-12, nothing) == 3
+    assert kernels.best_split(cumulative, 0, 4, 1.0, nothing) == 1

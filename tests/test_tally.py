@@ -1,6 +1,7 @@
 """Counting adds."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -166,15 +167,32 @@ def test_batches_and_merged_models_end_as_the_model_of_all_rows(cases, parts):
         return model.partial_fit(table, [*labels], classes=[0, 1, 2], sample_weight=[*weights])
 
     cases = [(*row, weight + 1) for *row, weight in cases]
-    given_cuts = {"number": [1.0, 2.0]}
+    choices = {"bins": {"number": [1.0, 2.0]}, "categorical_features": ["text"]}
     split = in_parts(cases, [0, 1, 0, *parts])
-    batched = EvidenceNB(bins=given_cuts)
+    batched = EvidenceNB(**choices)
     for part in split:
         train(batched, part)
-    models = [train(EvidenceNB(bins=given_cuts), part) for part in split]
-    whole = train(EvidenceNB(bins=given_cuts), cases)
+    models = [train(EvidenceNB(**choices), part) for part in split]
+    whole = train(EvidenceNB(**choices), cases)
     assert_same_evidence(batched, whole)
     assert_same_evidence(models[0].merge(*models[1:]), whole)
+
+
+NOTHING = {"dicts": [{"number": None}] * 4, "arrow": pa.table({"number": pa.nulls(4)})}
+
+
+@pytest.mark.parametrize("engine", NOTHING)
+def test_a_part_whose_column_has_no_values_adds_to_the_others(engine):
+    """Such as a chunk of a file whose type cannot be told from its empty fields."""
+    values = [{"number": value} for value in (0.5, 1.5, 2.5, None)]
+    choices = {"bins": {"number": [1.0, 2.0]}}
+    empty = EvidenceNB(**choices).fit(NOTHING[engine], [0, 1, 1, 1])
+    full = EvidenceNB(**choices).fit(values, [0, 0, 1, 1])
+    whole = EvidenceNB(**choices).fit(values + NOTHING["dicts"], [0, 0, 1, 1, 0, 1, 1, 1])
+    assert_same_evidence(full.merge(empty), whole)
+    assert_same_evidence(empty.merge(full), whole)
+    batched = EvidenceNB(**choices).partial_fit(NOTHING[engine], [0, 1, 1, 1])
+    assert_same_evidence(batched.partial_fit(values, [0, 0, 1, 1]), whole)
 
 
 # ---------------------------------------------------------------- what adding unites

@@ -66,7 +66,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
         sample = label_sample(table, y, sample_weight, classes)
         if len(sample.classes) < 2:
             raise ValueError(
-                f"y holds one class only ({sample.classes.tolist()}); it takes two or more"
+                f"{sample.target} holds one class only ({sample.classes.tolist()}); a classifier "
+                "needs two or more"
             )
         return sample
 
@@ -207,15 +208,15 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     bins = _by_column(learner.bins, table, "bins", "mdl")
     missing = _by_column(learner.missing, table, "missing", "level")
     special = _by_column(learner.special_values or {}, table, "special_values", ())
-    return {
-        name: Setting(
-            categorical[name],
-            bins[name],
-            _read_special(special[name], name),
-            missing[name] == "skip",
-        )
-        for name in table.names
-    }
+    settings = {}
+    for name in table.names:
+        rule = int(bins[name]) if _is_count(bins[name]) else bins[name]
+        category = categorical[name]
+        if category is None and not isinstance(rule, str | int):
+            category = False  # cut points say that the column is numeric, even where it is empty
+        codes = _read_special(special[name], name)
+        settings[name] = Setting(category, rule, codes, missing[name] == "skip")
+    return settings
 
 
 def _by_column(value: Any, table: Table, parameter: str, default: Any) -> dict[str, Any]:

@@ -48,6 +48,34 @@ def hint(text: str) -> None:
     click.echo(f"hint: {text}", err=True)
 
 
+class Bins(click.ParamType[Any]):
+    """`mdl`, or a number of quantile bins."""
+
+    name = "mdl|N"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Read the option."""
+        if value == "mdl" or (str(value).isdecimal() and int(value) >= 2):
+            return value if value == "mdl" else int(value)
+        return self.fail(f"{value!r} is neither mdl nor a number of bins of at least 2", param, ctx)
+
+
+class Smoothing(click.ParamType[Any]):
+    """Rows added to every level, or one over the number of rows."""
+
+    name = "S|1/n"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Read the option."""
+        try:
+            if value == "1/n" or 0 <= float(value) < float("inf"):
+                return value if value == "1/n" else float(value)
+        except ValueError:
+            pass
+        return self.fail(f"{value!r} is neither a number of at least 0 nor 1/n", param, ctx)
+
+
+BINS, SMOOTHING = Bins(), Smoothing()
 data_argument = click.argument("data", metavar="DATA")
 model_argument = click.argument("model", metavar="MODEL")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -86,13 +114,25 @@ def demo(save: str | None) -> None:
 @click.option("--weight", metavar="COL", help="A column of row weights.")
 @click.option("--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable).")
 @click.option("--categorical", multiple=True, metavar="COL", help="A column of categories.")
-@click.option("--bins", default="mdl", show_default=True, help="mdl, or a number of quantile bins.")
-@click.option("--smoothing", default="1", show_default=True, help="Rows added per level, or 1/n.")
-@click.option("--missing", type=click.Choice(["level", "skip"]), default="level", show_default=True)
+@click.option("--bins", type=BINS, default="mdl", show_default=True, help="How numbers are cut.")
+@click.option("--smoothing", type=SMOOTHING, default=1.0, show_default=True, help="Rows per level.")
+@click.option(
+    "--missing",
+    type=click.Choice(["level", "skip"]),
+    default="level",
+    show_default=True,
+    help="A missing value is a level of its own, or no evidence.",
+)
 def fit(
-    data: str, target: str, output: str, learner: str, weight: str | None, drop: tuple[str, ...],
-    categorical: tuple[str, ...], **choices: str,
-) -> None:  # fmt: skip
+    data: str,
+    target: str,
+    output: str,
+    learner: str,
+    weight: str | None,
+    drop: tuple[str, ...],
+    categorical: tuple[str, ...],
+    **parameters: Any,
+) -> None:
     """Learn a model from a table.
 
     DATA is a CSV, TSV or Parquet file, or - for standard input.
@@ -106,11 +146,10 @@ def fit(
     if learner not in learners():
         raise click.UsageError(f"--learner must be one of {', '.join(learners())}, not {learner!r}")
     table = _drop(read_file(data, categorical), drop)
-    model = getattr(weigh, learners()[learner])(
-        smoothing=_number(choices["smoothing"]),
-        bins=_number(choices["bins"]),
-        missing=choices["missing"],
-    )
+    for name in categorical:
+        codes = _column(table, name).dictionary_encode()
+        table = table.set_column(table.column_names.index(name), name, codes)
+    model = getattr(weigh, learners()[learner])(**parameters)
     with _progress("fitting"):
         model.fit(table, target, sample_weight=weight)
     weigh.save(model, output)
@@ -137,7 +176,7 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
     if feature is not None:
         evidence = replace(evidence, tables=(evidence[feature],))
     if as_json:
-        click.echo(json.dumps(_without_nan(evidence.to_frame().to_pylist()), ensure_ascii=False))
+        click.echo(json.dumps(_plain(evidence.to_frame()), ensure_ascii=False))
     else:
         click.echo(to_text(evidence, _width()))
 
@@ -160,12 +199,16 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
 
     fitted = load(model)
     table = _read_like(fitted, data)
+    kept = {name: _column(table, name) for name in keep}
     with _progress("scoring"):
-        columns = {name: _column(table, name) for name in keep} | _scores(fitted, table)
-    scores = pa.table(columns)
+        columns = _scores(fitted, table)
+    for name in set(kept) & set(columns):
+        raise ValueError(f"--keep {name}: the scores have a column of that name; rename yours")
+    scores = pa.table(kept | columns)
     if as_json:
-        for row in scores.to_pylist():
-            click.echo(json.dumps(row, ensure_ascii=False, default=str))
+        lines = (json.dumps(row, ensure_ascii=False, default=str) for row in _plain(scores))
+        with click.open_file(output, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
     else:
         write_file(scores, output)
     if output != "-":
@@ -223,15 +266,6 @@ def merge(models: tuple[str, ...], output: str) -> None:
 # ---------------------------------------------------------------- small things
 
 
-def _number(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
 def _text(label: Any) -> str:
     from weigh.bins import label as read
 
@@ -273,8 +307,13 @@ def _scores(model: Any, table: Any) -> dict[str, Any]:
     return columns | {f"probability_{name}": probabilities[:, k] for k, name in enumerate(names)}
 
 
-def _without_nan(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: None if v != v else v for name, v in row.items()} for row in rows]
+def _plain(table: Any) -> list[dict[str, Any]]:
+    """Rows for JSON, which has neither NaN nor infinity."""
+
+    def value(cell: Any) -> Any:
+        return None if isinstance(cell, float) and cell - cell != 0 else cell
+
+    return [{name: value(cell) for name, cell in row.items()} for row in table.to_pylist()]
 
 
 def _width() -> int:

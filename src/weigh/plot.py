@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from weigh.bins import label
+from weigh.bins import label, printable
 from weigh.sheet import BalanceSheet, probability
 
 FOR, AGAINST, TOTAL = "#0072B2", "#D55E00", "#4D4D4D"  # told apart by colour-blind eyes
@@ -53,7 +53,7 @@ class BalanceSheetDisplay:
     def _bars(self) -> tuple[list[str], np.ndarray[Any, Any]]:
         items = [item for item in self.sheet.items if item.weight]
         items = sorted(items, key=lambda item: -abs(item.weight))
-        names = ["Prior", *(_shorten(str(item)) for item in items)]
+        names = ["Prior", *(_shorten(printable(str(item))) for item in items)]
         return names, 100 * np.array([self.sheet.prior, *(item.weight for item in items)])
 
     def _label(self, ax: Any, names: list[str], ends: Any, weights: Any) -> None:
@@ -69,13 +69,14 @@ class BalanceSheetDisplay:
                 va="center",
                 fontsize="small",
             )
-        ax.set_yticks(range(len(names) + 1), [*names, "Total"])
+        ax.set_yticks(range(len(names) + 1), [*names, "Total"], parse_math=False)
         ax.invert_yaxis()
         ax.axvline(0, color="black", linewidth=0.8)
         ax.use_sticky_edges = False  # room for the numbers beyond the last bar
         ax.margins(x=0.12, y=0.02)
-        ax.set_xlabel(f"Weight of evidence for {label(self.sheet.of)}, times 100")
-        ax.set_title(f"Probability of {label(self.sheet.of)}: {probability(self.sheet.probability)}")
+        of, chance = printable(label(self.sheet.of)), probability(self.sheet.probability)
+        ax.set_xlabel(f"Weight of evidence for {of}, times 100", parse_math=False)
+        ax.set_title(f"Probability of {of}: {chance}", parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 import weigh
 from weigh.base import EvidenceClassifier
-from weigh.bins import Feature
+from weigh.bins import Feature, check_cuts
+from weigh.engine import TOKEN
 from weigh.evidence import Evidence, FeatureTable, squeeze
-from weigh.frames import Floats, canonical
+from weigh.frames import Floats, canonical, key, sort_classes
 
 FORMAT, VERSION = "weigh", 1
 
@@ -35,6 +37,9 @@ def save(model: EvidenceClassifier, path: str | os.PathLike[str]) -> None:
     path : path
         The file to write, usually ending in `.json`.
     """
+    if not isinstance(model, EvidenceClassifier):
+        raise TypeError(f"save takes a fitted model of this package, got {type(model).__name__}")
+    check_is_fitted(model, "evidence_")
     write_text(_pretty(to_dict(model)) + "\n", path)
 
 
@@ -60,19 +65,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not a model: it is no complete JSON file ({error})") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f'{path} is not a model: it lacks "format": "{FORMAT}"')
     if data.get("version") != VERSION:
         raise ValueError(
-            f"{path} has format version {data.get('version')!r}; this release reads {VERSION}. "
-            "Upgrade weigh, or save the model again with the release that reads it"
+            f"{path} is a model of format version {data.get('version')!r}; this release reads "
+            f"{VERSION}. Upgrade weigh, or save the model again with the release that reads it"
         )
     try:
         return from_dict(data)
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ValueError(f"{path} is not a whole model: {type(error).__name__} {error}") from None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{path} is not a whole model: {lacks}") from None
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
@@ -116,8 +122,8 @@ def to_dict(model: EvidenceClassifier) -> dict[str, Any]:
 def from_dict(data: Mapping[str, Any]) -> EvidenceClassifier:
     """The model that `to_dict` described."""
     name = data["learner"]
-    if name not in learners().values():
-        raise ValueError(f"the file holds a {name!r}, which this release does not know")
+    check(name in learners().values(), f"this release does not know the learner {name!r}")
+    check(isinstance(data["named"], bool), "named must be true or false")
     parameters = {key: _unplain(value) for key, value in data["parameters"].items()}
     model: EvidenceClassifier = getattr(weigh, name)(**parameters)
     model._keep(_evidence_from_dict(data["evidence"]))
@@ -145,15 +151,60 @@ def _evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
 
 
 def _evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
+    check(all(not isinstance(c, list) for c in data["classes"]), "classes must be labels")
+    classes = sort_classes(data["classes"], "classes")
+    n = len(classes)
+    check(n > 1 and classes.tolist() == data["classes"], "classes must be two or more, in order")
+    check(data["event_model"] in ("levels", "counts"), "event_model must be levels or counts")
+    check(data["link"] == ("logistic" if n == 2 else "softmax"), "link does not fit the classes")
+    features = data["features"]
+    check(isinstance(features, list) and len(features) > 0, "features must be a list")
+    tables = tuple(_table_from_dict(table, n) for table in features)
+    names = [table.name for table in tables]
+    check(len(set(names)) == len(names), "feature names must differ")
+    check(data["event_model"] == "levels" or names == [TOKEN], "counts have one feature, the token")
     return Evidence(
-        classes=np.array(data["classes"]),
-        class_counts=np.array(data["class_counts"], dtype=np.float64),
-        prior=squeeze(np.array(data["prior"], dtype=np.float64)),
-        tables=tuple(_table_from_dict(table) for table in data["features"]),
-        assumed_rate=np.array(data["assumed_rate"], dtype=np.float64),
-        prior_variances=_array(data["prior_variances"]),
+        classes=classes,
+        class_counts=_numbers(data, "class_counts", (n,), low=0),
+        prior=squeeze(_numbers(data, "prior", (1 if n == 2 else n,))),
+        tables=tables,
+        assumed_rate=_numbers(data, "assumed_rate", (n,), low=0),
+        prior_variances=_variances(data, "prior_variances", (n,)),
         event_model=data["event_model"],
     )
+
+
+def check(holds: bool, what: str) -> None:
+    """Refuse a file in which something does not hold."""
+    if not holds:
+        raise ValueError(what)
+
+
+def _numbers(
+    data: Mapping[str, Any], name: str, shape: tuple[int, ...], low: float = -np.inf
+) -> Floats:
+    array = _floats(data[name], name, shape)
+    check(bool(np.isfinite(array).all() and (array >= low).all()), f"{name} must be finite")
+    return array
+
+
+def _floats(rows: Any, name: str, shape: tuple[int, ...]) -> Floats:
+    """Nested lists of numbers; null is NaN. What only looks like a number is refused."""
+    cells = [rows]
+    for size in shape:
+        check(all(isinstance(c, list) and len(c) == size for c in cells), f"{name} is not {shape}")
+        cells = [cell for row in cells for cell in row]
+    sound = all(cell is None or type(cell) in (int, float) for cell in cells)
+    check(sound, f"{name} must hold numbers")
+    return np.array(cells, dtype=np.float64).reshape(shape)
+
+
+def _variances(data: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Floats | None:
+    if data[name] is None:
+        return None
+    array = _floats(data[name], name, shape)
+    check(not (array < 0).any(), f"{name} must not be negative")
+    return array
 
 
 def _table_to_dict(table: FeatureTable) -> dict[str, Any]:
@@ -171,28 +222,37 @@ def _table_to_dict(table: FeatureTable) -> dict[str, Any]:
     }
 
 
-def _table_from_dict(data: Mapping[str, Any]) -> FeatureTable:
+def _table_from_dict(data: Mapping[str, Any], n_classes: int) -> FeatureTable:
+    check(isinstance(data["name"], str), "a feature's name must be text")
+    check(isinstance(data["values"], list), "a feature's values must be a list")
+    for name in ("has_missing", "skip_missing"):
+        check(isinstance(data[name], bool), f"{name} must be true or false")
+    check(not (data["has_missing"] and data["skip_missing"]), "missing is a level or skipped")
+    values = [canonical(_unplain(value)) for value in data["values"]]
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+    check(None not in values and (numbers or data["cuts"] is None), "values must be levels")
+    check(len({*map(key, values)}) == len(values), "values must differ")
     feature = Feature(
         data["name"],
-        tuple(canonical(_unplain(value)) for value in data["values"]),
-        None if data["cuts"] is None else tuple(map(float, data["cuts"])),
+        tuple(values),
+        None if data["cuts"] is None else check_cuts(data["cuts"], data["name"]),
         data["has_missing"],
         data["skip_missing"],
     )
-    shape = len(feature.levels), -1
-    counts, weights = (np.array(data[k], np.float64).reshape(shape) for k in ("counts", "weights"))
-    return FeatureTable(feature, counts, weights, _array(data["variances"]))
+    m = len(feature.levels)
+    return FeatureTable(
+        feature,
+        _numbers(data, "counts", (m, n_classes), low=0),
+        _numbers(data, "weights", (m, 1 if n_classes == 2 else n_classes)),
+        _variances(data, "variances", (m, n_classes)),
+    )
 
 
 def _rows(array: Floats | None) -> Any:
-    """Lists of numbers, with null for NaN."""
+    """Lists of numbers, with null for what is not known."""
     if array is None:
         return None
-    return np.where(np.isnan(array), None, array.astype(object)).tolist()  # type: ignore[call-overload]
-
-
-def _array(rows: Any) -> Floats | None:
-    return None if rows is None else np.array(rows, dtype=np.float64)
+    return np.where(np.isfinite(array), array.astype(object), None).tolist()  # type: ignore[call-overload]
 
 
 # ---------------------------------------------------------------- parameters
@@ -206,7 +266,7 @@ def _plain(value: Any) -> Any:
         return _plain(value.tolist())
     if isinstance(value, float) and not np.isfinite(value):
         return {"number": str(value)}
-    if isinstance(value, list | tuple | set | frozenset | range):
+    if isinstance(value, Iterable) and not isinstance(value, str):
         return [_plain(item) for item in value]
     return value
 

@@ -7,7 +7,7 @@ discretizer   the cuts alone, as a scikit-learn transformer
 
 from weigh.bins.cuts import check_cuts, mdl_cuts, quantile_cuts
 from weigh.bins.discretizer import MDLDiscretizer
-from weigh.bins.levels import Feature, Interval, Level, Placed, label, sort_values
+from weigh.bins.levels import Feature, Interval, Level, Placed, label, printable, sort_values
 
 __all__ = [
     "Feature",
@@ -18,6 +18,7 @@ __all__ = [
     "check_cuts",
     "label",
     "mdl_cuts",
+    "printable",
     "quantile_cuts",
     "sort_values",
 ]

@@ -31,7 +31,8 @@ class Ordered:
         n_missing = int(np.isnan(values).sum())
         finite = np.isfinite(values)
         if finite.sum() + n_missing < len(values):
-            ends = (values[finite].min(), values[finite].max()) if finite.any() else (0.0, 0.0)
+            counted = values[finite if weight is None else finite & (weight > 0)]
+            ends = (counted.min(), counted.max()) if counted.size else (0.0, 0.0)
             values = np.clip(values, *ends)
         order = np.argsort(values)[: len(values) - n_missing]
         return cls(values, order, np.ones(1) if weight is None else weight)
@@ -43,9 +44,10 @@ def midpoint(lower: float, upper: float) -> float:
     >>> midpoint(3.0, 4.0), midpoint(1e308, 1.5e308), midpoint(1.0, 1.0 + 2**-52)
     (3.5, 1.25e+308, 1.0)
     """
-    same_sign = (lower < 0) == (upper < 0)
-    middle = lower + (upper - lower) / 2 if same_sign else (lower + upper) / 2
-    return middle if middle < upper else lower
+    middle = (lower + upper) / 2
+    if np.isinf(middle):
+        middle = lower / 2 + upper / 2
+    return middle if lower <= middle < upper else lower
 
 
 def quantile_cuts(values: Floats, weight: Floats | None, n_bins: int) -> tuple[float, ...]:
@@ -133,7 +135,10 @@ def _entropy(counts: Floats) -> float:
 
 def check_cuts(cuts: Any, name: str) -> tuple[float, ...]:
     """Given cut points: finite, strictly increasing."""
-    given = np.asarray(cuts, dtype=np.float64)
+    try:
+        given = np.asarray(cuts, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.array([np.nan])
     if given.ndim != 1 or not np.isfinite(given).all() or (np.diff(given) <= 0).any():
         raise ValueError(
             f"bins for column {name!r} must be finite cut points in increasing order, got {cuts!r}"

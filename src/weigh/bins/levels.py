@@ -131,7 +131,13 @@ class Feature:
             )
 
     def unite(self, other: Feature) -> Feature:
-        """The levels of both; cut points and treatment of missing values must be the same."""
+        """The levels of both; cut points and treatment of missing values must be the same.
+
+        A column without a single value takes the other's levels.
+        """
+        for one, two in ((self, other), (other, self)):
+            if not (one.is_numeric or one.values) and two.skip_missing == one.skip_missing:
+                return replace(two, has_missing=one.has_missing or two.has_missing)
         for what, mine, theirs in (
             ("cut points", self.cuts, other.cuts),
             ("missing", self.skip_missing, other.skip_missing),
@@ -155,6 +161,11 @@ def label(level: Level) -> str:
     if level is None:
         return "missing"
     return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def printable(text: str) -> str:
+    """A name on one line: control characters are spelled out, not sent to the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def sort_values(keys: set[tuple[type, Value]]) -> tuple[Value, ...]:

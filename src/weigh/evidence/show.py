@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weigh.bins import label
+from weigh.bins import label, printable
 from weigh.frames import Floats, build
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def title(evidence: Evidence) -> str:
     rows = f"{evidence.class_counts.sum():,.0f} rows"
     if len(names) == 2:
         return f"Weights of evidence for {names[1]} against {names[0]}, times 100 ({rows})"
-    return f"Weights of evidence for each class, times 100 ({rows})"
+    more = f"; {len(names) - MOST_CLASSES} more classes" if len(names) > MOST_CLASSES else ""
+    return f"Weights of evidence for each class, times 100 ({rows}{more})"
 
 
 def to_text(evidence: Evidence, width: int = 100) -> str:
@@ -77,13 +78,15 @@ def to_text(evidence: Evidence, width: int = 100) -> str:
     grid.add_column("Feature", overflow="fold")
     grid.add_column("Level", overflow="fold")
     for name in _headings(evidence):
-        grid.add_column(name, justify="right", overflow="fold")
+        grid.add_column(Text(printable(name)), justify="right", overflow="fold")
     if evidence.link == "logistic":
         grid.add_column("against | for", no_wrap=True)
     for row in _lines(evidence):
-        grid.add_row(*map(Text, row))
+        grid.add_row(*(Text(printable(cell)) for cell in row))
     buffer = io.StringIO()
-    Console(file=buffer, width=width, color_system=None).print(Text(title(evidence)), grid)
+    Console(file=buffer, width=width, color_system=None).print(
+        Text(printable(title(evidence))), grid
+    )
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
 
 

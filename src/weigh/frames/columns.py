@@ -49,17 +49,29 @@ class Codes:
 
     def numbers(self, name: str) -> Numbers:
         """The same column as numbers, for a feature that is numeric."""
-        for value in self.values:
-            if isinstance(value, str):
-                raise ValueError(
-                    f"column {name!r} is numeric but holds text ({value!r}); convert it to numbers "
-                    f"(missing as null), or fit with categorical_features naming {name!r}"
-                )
-        table = np.array([np.nan if v is None else float(v) for v in self.values] or [np.nan])
+        texts = [value for value in self.values if isinstance(value, str)]
+        if texts:
+            odd = next((text for text in texts if not _reads_as_number(text)), texts[0])
+            raise ValueError(
+                f"column {name!r} is numeric but holds text ({odd!r}); convert it to numbers "
+                f"(missing as null), or fit with categorical_features naming {name!r}"
+            )
+        try:
+            table = np.array([np.nan if v is None else float(v) for v in self.values] or [np.nan])
+        except OverflowError:
+            raise ValueError(f"column {name!r} holds a number that no float can hold") from None
         return Numbers(table[self.codes])
 
 
 Column: TypeAlias = Numbers | Codes
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def canonical(value: Any) -> Value:
@@ -72,7 +84,12 @@ def canonical(value: Any) -> Value:
         return None if value is None else str(value)
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    if isinstance(value, int | np.integer):
+    if isinstance(value, np.datetime64 | np.timedelta64):  # before integers: NumPy counts it so
+        if np.isnat(value):
+            return None
+    elif isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
         return int(value)
     if isinstance(value, float | np.floating | Decimal):
         number = float(value)
@@ -100,8 +117,8 @@ def order(value: Value) -> tuple[int, Any]:
 def convert(source: Any, name: str, categorical: bool | None) -> Column:
     """A column of any library as numbers or codes; None lets its type decide which."""
     column: Any = _open_series(source) if isinstance(source, nw.Series) else source
-    if isinstance(column, np.ndarray) and column.dtype.kind == "O":
-        column = _code_objects(column)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "OT":
+        column = _code_objects(column.astype(object))
     if isinstance(column, Codes):
         category = column.is_category
     else:
@@ -118,13 +135,15 @@ def convert(source: Any, name: str, categorical: bool | None) -> Column:
 def _open_series(series: nw.Series[Any]) -> Codes | np.ndarray[Any, Any] | Any:
     native = series.to_native()
     if series.implementation.is_pandas_like():
-        if isinstance(series.dtype, nw.Categorical | nw.Enum):
+        if hasattr(native.dtype, "categories"):
             return _code_with_gaps(native.cat.codes.to_numpy(), native.cat.categories)
+        if hasattr(native.dtype, "fill_value"):  # pandas' own sparse columns
+            return np.asarray(native)
         if isinstance(native.dtype, np.dtype):
             return _code_pandas_objects(native) if native.dtype == object else native.to_numpy()
-    if isinstance(series.dtype, nw.Object):
-        return np.array([*series.to_list(), None], dtype=object)[:-1]
-    return series.to_arrow()
+    if not isinstance(series.dtype, nw.Object | nw.Int128 | nw.UInt128):  # unknown to Arrow
+        return series.to_arrow()
+    return np.array([*series.to_list(), None], dtype=object)[:-1]
 
 
 def _code_with_gaps(codes: Integers, values: Any) -> Codes:
@@ -214,7 +233,9 @@ def _code_arrow(array: Any) -> Codes:
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     values = (*map(canonical, array.dictionary.to_pylist()), None)
-    indices = array.indices.fill_null(len(values) - 1) if array.null_count else array.indices
+    indices = array.indices
+    if array.null_count:
+        indices = indices.cast(pa.int64()).fill_null(len(values) - 1)
     codes = indices.to_numpy(zero_copy_only=False)
     return Codes(codes.astype(np.min_scalar_type(len(values))), values)
 

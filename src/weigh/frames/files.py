@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,11 @@ def read_csv(source: Any, delimiter: str = ",", types: Mapping[str, Any] | None 
         null_values=[""], strings_can_be_null=True, column_types=dict(types or {})
     )
     parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    return csv.read_csv(source, parse_options=parse, convert_options=convert)
+    table = csv.read_csv(source, parse_options=parse, convert_options=convert)
+    for field in table.schema:
+        if pa.types.is_binary(field.type):
+            raise ValueError(f"column {field.name!r} is not UTF-8 text; save the file as UTF-8")
+    return table
 
 
 def read_file(path: str, text: tuple[str, ...] = ()) -> pa.Table:
@@ -32,11 +37,15 @@ def read_file(path: str, text: tuple[str, ...] = ()) -> pa.Table:
         if name.endswith((".parquet", ".pq")):
             return parquet.read_table(path)
         return read_csv(path, "\t" if name.endswith((".tsv", ".tab")) else ",", types)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
         raise ValueError(f"{path} cannot be read as a table: {error}") from None
 
 
 def _read_bytes(data: bytes, types: dict[str, Any]) -> pa.Table:
+    if data.startswith(b"\x1f\x8b"):
+        data = gzip.decompress(data)
     if data.startswith(b"PAR1"):
         return parquet.read_table(pa.BufferReader(data))
     header = data.split(b"\n", 1)[0]
@@ -46,12 +55,14 @@ def _read_bytes(data: bytes, types: dict[str, Any]) -> pa.Table:
 
 def write_file(table: pa.Table, path: str) -> None:
     """Write a table by the ending of its path, or as CSV to standard output for `-`."""
-    if path.endswith((".parquet", ".pq")):
+    name = path.removesuffix(".gz")
+    if name.endswith((".parquet", ".pq")):
         parquet.write_table(table, path)
         return
-    options = csv.WriteOptions(delimiter="\t" if path.endswith((".tsv", ".tab")) else ",")
+    options = csv.WriteOptions(delimiter="\t" if name.endswith((".tsv", ".tab")) else ",")
     if path == "-":
         csv.write_csv(table, pa.PythonFile(sys.stdout.buffer, mode="w"), options)
         sys.stdout.buffer.flush()
     else:
-        csv.write_csv(table, path, options)
+        with pa.output_stream(path, compression="detect") as stream:
+            csv.write_csv(table, stream, options)

@@ -66,7 +66,7 @@ class Table:
             self,
             names=names,
             source=lambda j: self.source(places[j]),
-            listed=lambda: [(self._few or self.listed())[place] for place in places],
+            listed=lambda: [self.listed()[place] for place in places],
         )
 
 
@@ -82,13 +82,18 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
         frame = _wrap(X)
         table = _read_array(X) if frame is None else _read_frame(frame, X)
     _refuse_twice(table.names)
+    refuse_empty(table)
+    return table
+
+
+def refuse_empty(table: Table) -> None:
+    """A table needs a feature and a row."""
     if not table.names:
         raise ValueError(
             f"0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required."
         )
     if not table.n_rows:
         raise ValueError("the table is empty: 0 sample(s) where at least 1 row is needed")
-    return table
 
 
 def _refuse_twice(names: tuple[str, ...]) -> None:
@@ -101,11 +106,15 @@ def as_rows(row: Any) -> Any:
     """One case as a table: a mapping, a series, a sequence of values, or a table already."""
     if isinstance(row, Mapping):
         return [row]
+    if hasattr(row, "to_dict") and hasattr(row, "iloc") and row.ndim == 1:  # a row of pandas
+        return [row.to_dict()]
     if sparse.issparse(row) or _wrap(row) is not None or getattr(row, "ndim", 1) > 1:
         return row
-    if hasattr(row, "to_dict") and hasattr(row, "index"):  # a pandas row
-        return [row.to_dict()]
-    return [row] if isinstance(row, np.ndarray) else [[*row]]
+    if isinstance(row, np.ndarray):
+        return row[None]
+    nested = [*row]
+    whole = nested and (np.ndim(nested[0]) > 0 or isinstance(nested[0], Mapping))
+    return nested if whole else [nested]
 
 
 def _read_sparse(X: Any) -> Table:
@@ -118,7 +127,9 @@ def _wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
     """The frame of whatever library, or None where X is no dataframe."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
-    if hasattr(X, "iloc") and not X.columns.is_unique:  # narwhals would refuse it in its own words
+    if (
+        hasattr(X, "iloc") and X.ndim == 2 and not X.columns.is_unique
+    ):  # narwhals would refuse it in its own words
         _refuse_twice(tuple(map(str, X.columns)))
     frame = nw.from_native(X, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
@@ -160,9 +171,8 @@ def positions(n: int) -> tuple[str, ...]:
 def _read_array(X: Any) -> Table:
     if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
         return _read_dicts(X)
-    array = np.asarray(X)
-    if array.dtype.kind in "US" and not isinstance(X, np.ndarray):
-        array = np.asarray(X, dtype=object)  # a list of mixed rows must not turn into text
+    # a list of mixed rows must turn neither into text nor into floats
+    array = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
     if array.dtype.names:
         raise ValueError(
             "structured NumPy arrays are not read; pass a dataframe, such as pandas.DataFrame(X)"
@@ -175,9 +185,9 @@ def _read_array(X: Any) -> Table:
     if array.dtype.kind == "c":
         array_is_category(array)
     columns = array.T
-    return Table(
-        positions(len(columns)), len(array), columns.__getitem__, columns.tolist, named=False
-    )
+    dates = array.dtype.kind in "mM"  # which tolist would turn into numbers
+    listed: Any = (lambda: columns) if dates else columns.tolist
+    return Table(positions(len(columns)), len(array), columns.__getitem__, listed, named=False)
 
 
 def _read_dicts(rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -196,9 +206,7 @@ def vector(values: Any, name: str, categorical: bool) -> Column:
     """One array, series or list as a column."""
     series = nw.from_native(values, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
-        series = np.asarray(values)
-        if series.dtype.kind in "US" and not isinstance(values, np.ndarray):
-            series = np.asarray(values, dtype=object)
+        series = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
         if series.ndim != 1:
             raise ValueError(f"{name} should be a 1d array, got one of shape {series.shape}")
     try:

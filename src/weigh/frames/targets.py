@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers, Value, key, order
-from weigh.frames.tables import Table, vector
+from weigh.frames.tables import Table, refuse_empty, vector
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Sample:
     classes: np.ndarray[Any, Any]
     weight: Floats | None
     class_counts: Floats
+    target: str = "y"
 
 
 def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any = None) -> Sample:
@@ -29,6 +30,7 @@ def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any =
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     column, weight = _read_labels(table, y), _read_weight(table, sample_weight)
+    target = y if isinstance(y, str) else "y"
     for name, rows in (("y", column.codes), ("sample_weight", weight)):
         if rows is not None and len(rows) != table.n_rows:
             raise ValueError(
@@ -36,12 +38,14 @@ def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any =
             )
     counts = _count(column.codes, weight, len(column.values))
     values = [column.values[code] for code in np.flatnonzero(counts)]
-    known = sort_classes(values, "y") if classes is None else _read_classes(classes)
+    known = sort_classes(values, target) if classes is None else _read_classes(classes)
     places = _places(column, values, known)
     class_counts = np.bincount(places, counts, len(known)).astype(np.float64)
     used = {name for name in (y, sample_weight) if isinstance(name, str)}
-    table = table.without(used) if used else table
-    return Sample(table, places[column.codes], known, weight, class_counts)
+    if used:
+        table = table.without(used)
+        refuse_empty(table)
+    return Sample(table, places[column.codes], known, weight, class_counts, target)
 
 
 def _read_classes(classes: Any) -> np.ndarray[Any, Any]:
@@ -83,12 +87,13 @@ def _read_weight(table: Table, sample_weight: Any) -> Floats | None:
     column = _find(table, sample_weight, "sample_weight", categorical=False)
     assert isinstance(column, Numbers)
     weight = column.values
+    name = f"sample_weight {sample_weight!r}" if isinstance(sample_weight, str) else "sample_weight"
     if not np.isfinite(weight).all():
-        raise ValueError("sample_weight holds NaN or infinity; give each row a finite weight")
+        raise ValueError(f"{name} holds NaN or infinity; give each row a finite weight")
     if (weight < 0).any():
-        raise ValueError(f"sample_weight must not be negative, but holds {weight.min():g}")
+        raise ValueError(f"{name} must not be negative, but holds {weight.min():g}")
     if not weight.any():
-        raise ValueError("sample_weight is zero for every row; at least one must count")
+        raise ValueError(f"{name} is zero for every row; at least one must count")
     return weight
 
 

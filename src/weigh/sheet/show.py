@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import floor, log10
 from typing import TYPE_CHECKING
 
-from weigh.bins import label
+from weigh.bins import label, printable
 from weigh.evidence import hundredths
 
 if TYPE_CHECKING:
@@ -99,20 +99,24 @@ def to_text(sheet: BalanceSheet, width: int) -> str:
     from rich import box
     from rich.console import Console, Group
     from rich.table import Table as Grid
-    from rich.text import Text
+    from rich.text import Text as RichText
+
+    def cell(text: str) -> RichText:
+        return RichText(printable(text), overflow="fold")
 
     sides = _sides(sheet)
     grid = Grid(box=box.SIMPLE, show_edge=False, pad_edge=False, show_footer=True)
     for side in sides:
-        grid.add_column(Text(side.title), Text(side.total[0]), overflow="fold")
-        grid.add_column("", Text(side.total[1]), justify="right", no_wrap=True)
+        grid.add_column(cell(side.title), cell(side.total[0]), overflow="fold")
+        grid.add_column("", cell(side.total[1]), justify="right", no_wrap=True)
     for pairs in _paired(sides):
-        grid.add_row(*(Text(cell) for pair in pairs for cell in pair))
+        grid.add_row(*(cell(text) for pair in pairs for text in pair))
     foot = Grid.grid(padding=(0, 2))
+    foot.add_column(overflow="fold")
     for text, number in _foot(sheet):
-        foot.add_row(Text(text), Text(number))
+        foot.add_row(cell(text), cell(number))
     buffer = io.StringIO()
-    page = Group(grid, Text(), foot, Text(), *map(Text, _notes(sheet)))
+    page = Group(grid, cell(""), foot, cell(""), *map(cell, _notes(sheet)))
     Console(file=buffer, width=width, color_system=None).print(page)
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
 

@@ -1,0 +1,170 @@
+"""Figures of a balance sheet: bars that add up, on the axes that they are given."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.cbook import is_math_text
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from weigh import BalanceSheetDisplay, EvidenceNB
+from weigh.datasets import titanic
+
+CASE = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
+
+
+@pytest.fixture
+def ax():
+    """Axes of a figure that pyplot does not know of."""
+    return Figure().subplots()
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return EvidenceNB().fit(titanic(), "Survived")
+
+
+def bars(ax):
+    """The start and the length of each bar, from top to bottom."""
+    found = [(bar.get_y(), bar.get_x(), bar.get_width()) for bar in ax.patches]
+    return [(start, length) for _, start, length in sorted(found)]
+
+
+def labels(ax):
+    return [text.get_text() for text in ax.get_yticklabels()]
+
+
+def many(n_classes):
+    rows = [{"a": "xyz"[i % 3], "b": "pq"[i % 2], "c": i // 3} for i in range(12)]
+    return EvidenceNB(bins={"c": [1.0]}).fit(rows, [i % n_classes for i in range(12)]), rows[4]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("choice", [{}, {"of": 0}, {"of": 1, "against": 0}])
+def test_the_bars_follow_each_other_from_nothing_to_the_total(ax, n_classes, choice):
+    fitted, row = many(n_classes)
+    sheet = fitted.balance_sheet(row, **choice)
+    BalanceSheetDisplay(sheet).plot(ax=ax)
+    *parts, total = bars(ax)
+    end = 0.0
+    for start, length in parts:
+        assert start == pytest.approx(end, abs=1e-9)
+        end = start + length
+    assert end == pytest.approx(100 * sheet.total, abs=1e-9)
+    assert total == pytest.approx((0.0, 100 * sheet.total), abs=1e-9)
+
+
+def test_each_bar_is_the_prior_or_an_item_and_stands_beside_its_name(ax, model):
+    sheet = model.balance_sheet(CASE)
+    BalanceSheetDisplay(sheet).plot(ax=ax)
+    expected = {"Prior": 100 * sheet.prior, "Total": 100 * sheet.total}
+    expected |= {str(item): 100 * item.weight for item in sheet.items}
+    found = dict(zip(labels(ax), [length for _, length in bars(ax)], strict=True))
+    assert found == pytest.approx(expected)
+
+
+def test_heavier_items_come_first_and_silent_ones_are_left_out(ax, model):
+    sheet = model.balance_sheet(CASE | {"Class": "never seen"})
+    BalanceSheetDisplay(sheet).plot(ax=ax)
+    *parts, _ = bars(ax)
+    lengths = [abs(length) for _, length in parts[1:]]
+    assert len(lengths) == 2
+    assert lengths == sorted(lengths, reverse=True)
+
+
+def test_what_speaks_for_and_what_speaks_against_differ_in_colour(ax, model):
+    BalanceSheetDisplay(model.balance_sheet(CASE)).plot(ax=ax)
+    colours = {}
+    for bar in ax.patches[:-1]:
+        colours.setdefault(bar.get_width() > 0, set()).add(to_hex(bar.get_facecolor()))
+    assert len(colours[True]) == 1
+    assert len(colours[False]) == 1
+    assert colours[True] != colours[False]
+
+
+def test_the_words_say_the_class_and_the_probability(ax):
+    fitted, row = many(3)
+    sheet = fitted.balance_sheet(row, of=2)
+    BalanceSheetDisplay(sheet).plot(ax=ax)
+    assert "2" in ax.get_xlabel()
+    assert f"{sheet.probability:.2f}" in ax.get_title()
+    numbers = [text.get_text() for text in ax.texts]
+    assert f"{100 * sheet.total:+.0f}" in numbers
+
+
+def test_it_draws_on_the_axes_that_it_is_given_and_makes_no_figure(ax, model):
+    display = BalanceSheetDisplay.from_estimator(model, CASE, ax=ax)
+    assert display.ax_ is ax
+    assert display.figure_ is ax.figure
+    assert pyplot.get_fignums() == []
+
+
+def test_without_axes_it_makes_one_figure_and_returns_itself(model):
+    display = BalanceSheetDisplay(model.balance_sheet(CASE))
+    assert display.plot() is display
+    assert pyplot.get_fignums() == [display.figure_.number]
+    assert display.figure_.axes == [display.ax_]
+
+
+def test_it_never_shows(model, monkeypatch, ax):
+    def show(*args, **kwargs):
+        raise AssertionError("a display must leave showing to the user")
+
+    monkeypatch.setattr(pyplot, "show", show)
+    monkeypatch.setattr(Figure, "show", show)
+    BalanceSheetDisplay.from_estimator(model, CASE)
+    BalanceSheetDisplay.from_estimator(model, CASE, ax=ax)
+
+
+def test_from_estimator_is_the_model_s_own_sheet(ax):
+    fitted, row = many(3)
+    display = BalanceSheetDisplay.from_estimator(fitted, row, ax=ax, of=0, against=2)
+    assert display.sheet == fitted.balance_sheet(row, of=0, against=2)
+
+
+@pytest.mark.parametrize(
+    "name", ["$", "$x_$ and $\\frac$", "a_b^c", "%", "\\", "<b>", "two\nlines"]
+)
+def test_names_are_text_and_never_formulas(name):
+    rows = [{name: f"{name}{i}"} for i in range(2)]
+    sheet = EvidenceNB().fit(rows, [f"{name}0", f"{name}1"]).balance_sheet(rows[0])
+    display = BalanceSheetDisplay(sheet).plot()
+    display.figure_.canvas.draw()
+    for text in (*display.ax_.get_yticklabels(), display.ax_.title, display.ax_.xaxis.label):
+        assert not (text.get_parse_math() and is_math_text(text.get_text()))
+
+
+def test_a_long_name_leaves_room_for_the_bars(model):
+    name = "a very long question that somebody asked in a survey of many pages " * 3
+    rows = [{name: "x"}, {name: "y"}]
+    display = BalanceSheetDisplay.from_estimator(EvidenceNB().fit(rows, [0, 1]), rows[0])
+    display.figure_.canvas.draw()
+    assert display.ax_.get_position().width > 0.3
+
+
+def test_a_hundred_items_are_drawn_apart():
+    rows = [{f"feature {j}": "ab"[(i + j) % 2] for j in range(100)} for i in range(3)]
+    display = BalanceSheetDisplay.from_estimator(EvidenceNB().fit(rows, [0, 1, 1]), rows[0])
+    display.figure_.canvas.draw()
+    places = [text.get_window_extent() for text in display.ax_.get_yticklabels()]
+    middles = sorted((box.y0 + box.y1) / 2 for box in places)
+    assert len(middles) == 102
+    assert np.diff(middles).min() > 0.8 * max(box.height for box in places)
+
+
+def test_without_matplotlib_the_error_names_the_extra(model, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"weigh\[plot\]"):
+        BalanceSheetDisplay.from_estimator(model, CASE)
