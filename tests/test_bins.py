@@ -65,6 +65,7 @@ def textbook_cuts(rows):
     delta = math.log2(3**k - 2) - (k * entropy(rows) - inner)
     margin = gain - (math.log2(n - 1) + delta) / n
     assume(abs(margin) > 1e-10)
+    assume(n >= 2 or (margin > 0) == (gain > delta / n))  # the book knows no cut of less than a row
     if margin <= 0:
         return []
     cut = halfway(distinct[place], distinct[place + 1])
@@ -159,6 +160,15 @@ def test_a_column_that_changes_class_often_is_cut_at_every_change():
     labels = (values // 100) % 3
     cuts = MDLDiscretizer().fit(values.reshape(-1, 1), labels.astype(int)).cuts_["x0"]
     assert cuts.tolist() == [99.5, 199.5, 299.5, 399.5, 499.5]
+
+
+@pytest.mark.parametrize("total", [0.5, 1.0, 1 + 1e-12, 1.01, 1.1, 1.5, 3.0])
+def test_rows_of_little_weight_are_no_reason_to_cut_noise(total):
+    """Such as weights that sum to one: naming one of N - 1 cuts never costs less than nothing."""
+    y = np.random.default_rng(0).integers(0, 2, 200)
+    weight = np.full(200, total / 200)
+    found = MDLDiscretizer().fit(np.arange(200.0).reshape(-1, 1), y, sample_weight=weight)
+    assert found.cuts_["x0"].tolist() == []
 
 
 @pytest.mark.parametrize("unit", [1, 1.1])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from weigh import EvidenceNB
 
-few = settings(max_examples=30, deadline=None)
+few = settings(max_examples=15, deadline=None)
 
 
 def describe(model):

@@ -36,6 +36,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
     """What all classifiers of the family share; a learner adds `_learn`."""
 
     evidence_: Evidence
+    class_prior: Any = None
     event_model: str = "levels"
 
     def _learn(self, sample: Sample) -> Evidence:
@@ -154,8 +155,9 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
             `classes_`, or by label.
         """
         check_is_fitted(self, "evidence_")
-        model = copy.copy(self)
-        return model._keep(self.evidence_.with_prior(read_rate(rate, self.classes_, "rate")))
+        model, known = copy.copy(self), read_rate(rate, self.classes_, "rate")
+        model.class_prior = known.tolist()  # what is learnt or merged later keeps it
+        return model._keep(self.evidence_.with_prior(known))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -254,10 +256,13 @@ def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
 
 
 def _read_special(values: Any, name: str) -> tuple[Value, ...]:
-    chosen = [canonical(value) for value in values]
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in chosen):
-        raise ValueError(f"special_values for column {name!r} must be numbers, got {values!r}")
-    return tuple(sorted(set(chosen), key=float))  # type: ignore[arg-type]
+    chosen = {canonical(value) for value in values}
+    try:
+        if not any(isinstance(value, str | bool) for value in chosen):
+            return tuple(sorted(chosen, key=float))  # type: ignore[arg-type]
+    except (TypeError, OverflowError):
+        pass
+    raise ValueError(f"special_values for column {name!r} must be numbers, got {values!r}")
 
 
 def read_rate(rate: Any, classes: np.ndarray[Any, Any], parameter: str) -> Floats:

@@ -68,6 +68,20 @@ def logistic(totals: Any, out: Any) -> None:
 
 
 @compiled
+def ovr(totals: Any, out: Any) -> None:
+    """Turn the log odds of each class against the rest into probabilities that sum to one."""
+    n_classes = totals.shape[1]
+    for i in range(totals.shape[0]):
+        norm = 0.0
+        for k in range(n_classes):
+            small = np.exp(-abs(totals[i, k]))
+            out[i, k] = (1.0 if totals[i, k] >= 0 else small) / (1.0 + small)
+            norm += out[i, k]
+        for k in range(n_classes):
+            out[i, k] /= norm
+
+
+@compiled
 def softmax(totals: Any, out: Any) -> None:
     """Turn one total per class into probabilities."""
     n_classes = totals.shape[1]
@@ -191,3 +205,44 @@ def best_split(cumulative: Any, start: int, stop: int, equally_good: float, tabl
         if entropies[r] <= limit:
             return start + 1 + r
     return -1
+
+
+@compiled
+def logistic_moments(totals: Any, target: Any, weight: Any, slope: Any, curvature: Any) -> float:
+    """Loss in nats, and its first and second derivative in the total of each row."""
+    loss = 0.0
+    for i in range(totals.shape[0]):
+        small = np.exp(-abs(totals[i]))
+        p = (1.0 if totals[i] >= 0 else small) / (1.0 + small)
+        wrong_way = totals[i] >= 0 if target[i] == 0 else totals[i] < 0
+        loss += weight[i] * (np.log1p(small) + (abs(totals[i]) if wrong_way else 0.0))
+        slope[i] = weight[i] * (p - target[i])
+        curvature[i] = weight[i] * small / ((1.0 + small) * (1.0 + small))
+    return loss
+
+
+@compiled
+def multiplier(target: Any, values: Any, norm: float) -> float:
+    """The lambda >= 0 at which sum (target/(values + lambda))^2 = norm; 0 where it is less.
+
+    Newton steps on 1/length, which is nearly a straight line in lambda and rises from the left.
+    """
+    low, total = 0.0, 0.0
+    for i in range(values.shape[0]):
+        if target[i] != 0.0:
+            total += (target[i] / values[i]) ** 2
+    if total <= norm:
+        return 0.0
+    for _ in range(100):
+        length2, slope = 0.0, 0.0
+        for i in range(values.shape[0]):
+            if target[i] != 0.0:
+                part = target[i] / (values[i] + low)
+                length2 += part * part
+                slope += part * part / (values[i] + low)
+        length = np.sqrt(length2)
+        step = length2 / slope * (length / np.sqrt(norm) - 1.0)
+        low += step
+        if abs(step) <= 1e-15 * low or length2 <= norm:
+            break
+    return low

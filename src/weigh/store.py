@@ -47,12 +47,15 @@ def _pretty(value: Any, depth: int = 0) -> str:
     """JSON with one line per entry of the upper levels, and rows of numbers on one line."""
     pad = "\n" + " " * (depth + 1)
     if isinstance(value, dict) and depth < 4:
-        lines = [f"{json.dumps(k)}: {_pretty(v, depth + 1)}" for k, v in value.items()]
+        lines = [
+            f"{json.dumps(k, ensure_ascii=False)}: {_pretty(v, depth + 1)}"
+            for k, v in value.items()
+        ]
         return "{" + pad + ("," + pad).join(lines) + pad[:-1] + "}"
     if isinstance(value, list) and any(isinstance(item, dict) for item in value) and depth < 4:
         lines = [_pretty(item, depth + 1) for item in value]
         return "[" + pad + ("," + pad).join(lines) + pad[:-1] + "]"
-    return json.dumps(value, allow_nan=False)
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -69,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ValueError(f"{path} is not a model: it is no complete JSON file ({error})") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f'{path} is not a model: it lacks "format": "{FORMAT}"')
-    if data.get("version") != VERSION:
+    if data.get("version") is True or data.get("version") != VERSION:
         raise ValueError(
             f"{path} is a model of format version {data.get('version')!r}; this release reads "
             f"{VERSION}. Upgrade weigh, or save the model again with the release that reads it"
@@ -84,10 +87,12 @@ def load(path: str | os.PathLike[str]) -> Any:
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
     """Write a file whole or not at all."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"no such folder: {target.parent}")
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8", errors="backslashreplace"))  # JSON's own escapes
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, _mode(target))
@@ -216,6 +221,7 @@ def _table_to_dict(table: FeatureTable) -> dict[str, Any]:
         "has_missing": feature.has_missing,
         "skip_missing": feature.skip_missing,
         "labels": list(feature.labels),
+        "smoothing": table.smoothing,
         "weights": table.columns.tolist(),
         "counts": table.counts.tolist(),
         "variances": _rows(table.variances),
@@ -245,6 +251,7 @@ def _table_from_dict(data: Mapping[str, Any], n_classes: int) -> FeatureTable:
         _numbers(data, "counts", (m, n_classes), low=0),
         _numbers(data, "weights", (m, 1 if n_classes == 2 else n_classes)),
         _variances(data, "variances", (m, n_classes)),
+        float(_numbers(data, "smoothing", (), low=0)),
     )
 
 

@@ -121,7 +121,8 @@ def _pays(cumulative: Floats) -> bool:
     inner = sum(_present(part) * _entropy(part) for part in parts)
     log_3k_2 = k * np.log2(3.0) + np.log2(1 - 2 * 3.0**-k)  # log2(3^k - 2) for any k
     delta = log_3k_2 - k * _entropy(whole) + inner
-    return bool(gain > (np.log2(n - 1) + delta) / n)
+    cost = np.log2(max(n - 1, 1.0))  # less than a row's weight is no reason to cut
+    return bool(gain > (cost + delta) / n)
 
 
 def _present(counts: Floats) -> int:

@@ -48,8 +48,9 @@ def weigh_counts(table: Counts, s: float) -> FeatureTable:
         nothing_known = 1 / max(seen.sum(), 1)  # a class without a single row here
         share = np.where(norm > 0, np.clip(share, BOUND, 1 - BOUND), nothing_known)
     columns = contrast(np.log(np.where(seen[:, None], share, 1.0)))
-    variances = np.where(seen[:, None], _trigamma(counts + s) - _trigamma(norm), 0.0)
-    return FeatureTable(table.feature, counts, columns, np.maximum(variances, 0.0))
+    with np.errstate(invalid="ignore"):  # two infinite variances: not known
+        variances = np.where(seen[:, None], _trigamma(counts + s) - _trigamma(norm), 0.0)
+    return FeatureTable(table.feature, counts, columns, np.maximum(variances, 0.0), s)
 
 
 def _trigamma(x: Floats) -> Floats:

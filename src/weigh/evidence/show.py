@@ -24,7 +24,7 @@ def hundredths(weight: float) -> str:
 
 
 def to_frame(evidence: Evidence) -> Any:
-    """One row per level: feature, level, weight, error, count, information value."""
+    """One row per level: feature, level, weights, errors, counts."""
     columns: dict[str, list[Any]] = {"feature": [], "level": []}
     columns |= {name: [] for name in (*weight_names(evidence), *count_names(evidence))}
     for table in evidence:

@@ -29,6 +29,7 @@ class FeatureTable:
     counts: Floats
     columns: Floats = field(repr=False)
     variances: Floats | None = field(default=None, repr=False)
+    smoothing: float = 0.0
 
     @property
     def name(self) -> str:
@@ -69,10 +70,12 @@ class FeatureTable:
     @property
     def information_value(self) -> float:
         """Expected weight of evidence, sum_v (P(v|1) - P(v|0)) w(v); the mean over class pairs."""
-        seen = self.counts.sum(axis=0)
-        if not seen.all():
+        seen = self.counts.any(axis=1)
+        counts = self.counts[seen] + self.smoothing
+        if not counts.sum(axis=0).all():
             return 0.0
-        share, n_classes = self.counts / seen, len(seen)
+        share, n_classes = np.zeros_like(self.counts), self.counts.shape[1]
+        share[seen] = counts / counts.sum(axis=0)
         if n_classes == 2:
             return float((share[:, 1] - share[:, 0]) @ self.weights)
         return float(2 / (n_classes - 1) * (share * self.columns).sum())

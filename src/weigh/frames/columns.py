@@ -7,6 +7,7 @@ booleans) keeps its codes; text is coded once, by Arrow or pandas. What can be v
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -118,12 +119,12 @@ def convert(source: Any, name: str, categorical: bool | None) -> Column:
     """A column of any library as numbers or codes; None lets its type decide which."""
     column: Any = _open_series(source) if isinstance(source, nw.Series) else source
     if isinstance(column, np.ndarray) and column.dtype.kind in "OT":
-        column = _code_objects(column.astype(object))
+        column = _open_objects(column.astype(object))
     if isinstance(column, Codes):
         category = column.is_category
     else:
         array = isinstance(column, np.ndarray)
-        category = array_is_category(column) if array else _arrow_is_category(column)
+        category = array_is_category(column, name) if array else _arrow_is_category(column, name)
         if not (category or categorical):
             return _number_array(column) if array else _number_arrow(column)
         column = _code_array(column) if array else _code_arrow(column)
@@ -164,13 +165,22 @@ def _code_pandas_objects(series: Any) -> Codes:
     return _code_objects(series.to_numpy())
 
 
+def _open_objects(values: np.ndarray[Any, Any]) -> Codes | np.ndarray[Any, Any]:
+    """Plain numbers as an array; anything else value by value."""
+    kinds = {*map(type, values)}
+    if len(kinds) == 1 and kinds <= {int, float}:
+        with suppress(OverflowError):
+            return np.array(values.tolist(), dtype=np.float64 if kinds == {float} else np.int64)
+    return _code_objects(values)
+
+
 def _code_objects(values: np.ndarray[Any, Any]) -> Codes:
     try:
         array = pa.array(values, from_pandas=True)
         if pa.types.is_string(array.type):
             return _code_arrow(array)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        pass
+    except (pa.ArrowException, OverflowError, UnicodeError):
+        pass  # mixed types, or text that is not Unicode
     return code_values(values)
 
 
@@ -182,13 +192,13 @@ def code_values(values: Iterable[Any]) -> Codes:
     return Codes(np.array(codes, dtype=kind), tuple(v for _, v in places), typed=False)
 
 
-def array_is_category(array: np.ndarray[Any, Any]) -> bool:
+def array_is_category(array: np.ndarray[Any, Any], name: str) -> bool:
     """Whether a NumPy array holds categories when nobody says so; what has no levels is refused."""
     kind = array.dtype.kind
     if kind == "c":
         raise ValueError("Complex data not supported: give the real and imaginary parts as columns")
     if kind in "mMSV":
-        raise TypeError(f"{array.dtype} values have no levels; derive numbers or text from them")
+        raise ValueError(_no_levels(name, array.dtype))
     return kind in "bU"
 
 
@@ -210,7 +220,13 @@ def _number_array(array: np.ndarray[Any, Any]) -> Numbers:
     return Numbers(np.ascontiguousarray(array, dtype=np.float64))
 
 
-def _arrow_is_category(array: Any) -> bool:
+def _no_levels(name: str, kind: Any) -> str:
+    return (
+        f"column {name!r} holds {kind} values, which have no levels; derive numbers or text first"
+    )
+
+
+def _arrow_is_category(array: Any, name: str) -> bool:
     types, coded = pa.types, pa.types.is_dictionary(array.type)
     kind = array.type.value_type if coded else array.type
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
@@ -218,7 +234,7 @@ def _arrow_is_category(array: Any) -> bool:
     text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     if text or types.is_boolean(kind) or types.is_null(kind):
         return True
-    raise TypeError(f"{kind} values have no levels; derive numbers or text from them")
+    raise ValueError(_no_levels(name, kind))
 
 
 def _code_arrow(array: Any) -> Codes:

@@ -49,7 +49,7 @@ def _read_bytes(data: bytes, types: dict[str, Any]) -> pa.Table:
     if data.startswith(b"PAR1"):
         return parquet.read_table(pa.BufferReader(data))
     header = data.split(b"\n", 1)[0]
-    delimiter = "\t" if b"\t" in header and b"," not in header else ","
+    delimiter = "\t" if b"\t" in header else ","
     return read_csv(pa.BufferReader(data), delimiter, types)
 
 

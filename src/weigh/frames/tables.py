@@ -62,11 +62,15 @@ class Table:
         if names == self.names:
             return self
         places = [self._place[name] for name in names]
+
+        def pick(columns: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
+            return [columns[place] for place in places]
+
         return replace(
             self,
             names=names,
             source=lambda j: self.source(places[j]),
-            listed=lambda: [self.listed()[place] for place in places],
+            listed=lambda: pick(self.listed()),
         )
 
 
@@ -107,7 +111,7 @@ def as_rows(row: Any) -> Any:
     if isinstance(row, Mapping):
         return [row]
     if hasattr(row, "to_dict") and hasattr(row, "iloc") and row.ndim == 1:  # a row of pandas
-        return [row.to_dict()]
+        return [row.to_dict() if all(isinstance(k, str) for k in row.index) else [*row]]
     if sparse.issparse(row) or _wrap(row) is not None or getattr(row, "ndim", 1) > 1:
         return row
     if isinstance(row, np.ndarray):
@@ -172,6 +176,8 @@ def _read_array(X: Any) -> Table:
     if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
         return _read_dicts(X)
     # a list of mixed rows must turn neither into text nor into floats
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(object), None)
     array = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
     if array.dtype.names:
         raise ValueError(
@@ -183,7 +189,7 @@ def _read_array(X: Any) -> Table:
             "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
         )
     if array.dtype.kind == "c":
-        array_is_category(array)
+        array_is_category(array, "x0")
     columns = array.T
     dates = array.dtype.kind in "mM"  # which tolist would turn into numbers
     listed: Any = (lambda: columns) if dates else columns.tolist
@@ -192,6 +198,9 @@ def _read_array(X: Any) -> Table:
 
 def _read_dicts(rows: Sequence[Mapping[str, Any]]) -> Table:
     names = tuple(dict.fromkeys(name for row in rows for name in row))
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"the keys of a list of dicts must be text, found {name!r}")
 
     def column(j: int) -> np.ndarray[Any, Any]:
         values = np.empty(len(rows), dtype=object)

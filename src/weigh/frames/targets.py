@@ -109,7 +109,9 @@ def sort_classes(values: list[Value], name: str) -> np.ndarray[Any, Any]:
         )
     if len({type(value) for value in values}) > 1:
         raise ValueError(f"{name} mixes labels of different types ({values[:4]}); use one type")
-    return np.array(sorted(values, key=order))
+    labels = sorted(values, key=order)
+    classes = np.array(labels)
+    return classes if classes.tolist() == labels else np.array(labels, dtype=object)
 
 
 def _places(column: Codes, values: list[Value], classes: np.ndarray[Any, Any]) -> Integers:

@@ -34,8 +34,9 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
     tokens = evidence.event_model == "counts"
     lines = _token_lines(evidence, table) if tokens else _lines(evidence, table)
     row = evidence.total(table)[0]
-    a = _find(classes, of, len(classes) - 1 if len(classes) == 2 else int(row.argmax()), "of")
-    b = _find(classes, against, 1 - a if len(classes) == 2 else -1, "against")
+    two, b = len(classes) == 2, _find(classes, against, -1, "against")
+    a = _find(classes, of, (1 - b if b >= 0 else 1) if two else int(row.argmax()), "of")
+    b = 1 - a if two and b < 0 else b
     if a == b:
         raise ValueError(f"of and against are both {classes[a]!r}; name two classes")
     sign = _contrast(len(classes), a, b)
