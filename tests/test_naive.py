@@ -331,6 +331,7 @@ def test_negative_counts_are_refused_with_their_place():
 
 def test_the_public_names_are_pinned():
     assert weigh.__all__ == [
+        "AdjustedNB",
         "BalanceSheet",
         "BalanceSheetDisplay",
         "Evidence",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from weigh import datasets
+    from weigh.adjusted import AdjustedNB
     from weigh.bins import MDLDiscretizer
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AdjustedNB",
     "BalanceSheet",
     "BalanceSheetDisplay",
     "Evidence",
@@ -32,6 +34,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AdjustedNB": "adjusted",
     "BalanceSheet": "sheet",
     "BalanceSheetDisplay": "plot",
     "Evidence": "evidence",

@@ -30,6 +30,7 @@ from weigh.frames import (
     read,
 )
 from weigh.sheet import BalanceSheet, explain
+from weigh.tally import Tally
 
 
 class EvidenceClassifier(ClassifierMixin, BaseEstimator):
@@ -39,8 +40,19 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
     class_prior: Any = None
     event_model: str = "levels"
 
+    _extras: tuple[str, ...] = ()  # fitted numbers beside the evidence, saved with it
+
     def _learn(self, sample: Sample) -> Evidence:
         raise NotImplementedError("a learner turns a sample into Evidence")
+
+    def _tally(self, sample: Sample) -> Tally:
+        """The counts of a sample, on the levels that the shared parameters ask for."""
+        return engine.tally(sample, read_settings(self, sample.table))
+
+    def _class_rate(self, classes: np.ndarray[Any, Any]) -> Floats | None:
+        """The class probabilities that `class_prior` gives, if it does."""
+        given = self.class_prior
+        return None if given is None else read_rate(given, classes, "class_prior")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a table.
@@ -106,13 +118,15 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class, in the order of `classes_`."""
-        return engine.link(self.evidence_total(X))
+        return engine.link(self.evidence_total(X), self.evidence_.form)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """The log of the probability of each class, exact far into the tails."""
         totals = self.evidence_total(X)
         if totals.shape[1] == 1:
             return -np.logaddexp(0.0, np.hstack([totals, -totals]))
+        if self.evidence_.link == "ovr":
+            totals = -np.logaddexp(0.0, -totals)
         shifted = totals - totals.max(axis=1, keepdims=True)
         return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))  # type: ignore[no-any-return]
 

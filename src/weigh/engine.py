@@ -56,7 +56,14 @@ def watch(report: Callable[[int, int], None]) -> Iterator[None]:
 
 def spread(function: Callable[[Item], Result], items: Sequence[Item], n_rows: int) -> list[Result]:
     """Map over items in order, on threads where there are rows enough to pay for them."""
-    if n_rows < BLOCK // 4 or workers() == 1:
+    if n_rows < BLOCK // 4:
+        return [*_reported(map(function, items), len(items))]
+    return parallel(function, items)
+
+
+def parallel(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Map over items in order, on as many threads as there are processors."""
+    if workers() == 1 or len(items) == 1:
         return [*_reported(map(function, items), len(items))]
     with ThreadPoolExecutor(workers()) as pool:
         return [*_reported(pool.map(function, items), len(items))]
@@ -154,6 +161,15 @@ def place(table: Table, features: Sequence[Feature]) -> list[Placed]:
     return spread(one, features, table.n_rows)
 
 
+def expand(placed: Sequence[Placed], weights: Sequence[Floats]) -> Floats:
+    """Each row's weight in each feature, as a matrix: the q of the adjusted learner."""
+    n_rows = len(placed[0].codes)
+    Q = np.empty((n_rows, len(placed)))
+    for j, (part, weight) in enumerate(zip(placed, weights, strict=True)):
+        Q[:, j] = weight[part.levels][part.codes]
+    return Q
+
+
 def total(
     table: Table, features: Sequence[Feature], weights: Sequence[Floats], prior: Floats
 ) -> Floats:
@@ -181,12 +197,13 @@ def _adder(n_columns: int) -> Callable[..., Any]:
     return kernels.add_one if n_columns == 1 else kernels.add_many
 
 
-def link(totals: Floats) -> Floats:
-    """Probabilities of all classes: logistic of one total, softmax of many."""
+def link(totals: Floats, form: str = "softmax") -> Floats:
+    """Probabilities of all classes: logistic of one total, softmax or `ovr` of many."""
     from weigh import kernels
 
     probabilities = np.empty((len(totals), max(totals.shape[1], 2)))
-    to_probability = kernels.logistic if totals.shape[1] == 1 else kernels.softmax
+    many = kernels.ovr if form == "ovr" else kernels.softmax
+    to_probability = kernels.logistic if totals.shape[1] == 1 else many
 
     def fill(start: int) -> None:
         block = slice(start, start + BLOCK)

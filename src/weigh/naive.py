@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
-from weigh.base import EvidenceClassifier, read_rate, read_settings
+from weigh.base import EvidenceClassifier
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Sample
 from weigh.tally import Tally, add
@@ -85,17 +85,15 @@ class EvidenceNB(EvidenceClassifier):
         self.event_model = event_model
 
     def _learn(self, sample: Sample) -> Evidence:
-        return self._weigh(self._count(sample))
+        return self._weigh(self._tally(sample))
 
-    def _count(self, sample: Sample) -> Tally:
+    def _tally(self, sample: Sample) -> Tally:
         if self.event_model == "counts":
             return engine.tally_counts(sample)
-        return engine.tally(sample, read_settings(self, sample.table))
+        return super()._tally(sample)
 
     def _weigh(self, tally: Tally) -> Evidence:
-        given = self.class_prior
-        prior = None if given is None else read_rate(given, tally.classes, "class_prior")
-        evidence = weigh_tally(tally, self.smoothing, prior)
+        evidence = weigh_tally(tally, self.smoothing, self._class_rate(tally.classes))
         return replace(evidence, event_model=self.event_model)  # type: ignore[arg-type]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -127,7 +125,7 @@ class EvidenceNB(EvidenceClassifier):
 
     def _begin(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         sample = self._read_sample(X, y, sample_weight, classes)
-        tally = self._count(sample)
+        tally = self._tally(sample)
         given = self.bins if isinstance(self.bins, dict) else {}
         cut = [t.feature.name for t in tally.tables if t.feature.is_numeric]
         found = [name for name in cut if isinstance(given.get(name, "mdl"), str | int)]

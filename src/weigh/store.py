@@ -119,6 +119,7 @@ def to_dict(model: EvidenceClassifier) -> dict[str, Any]:
         "weigh": weigh.__version__,
         "learner": type(model).__name__,
         "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "fitted": {name: _plain(getattr(model, name)) for name in model._extras},
         "named": hasattr(model, "feature_names_in_"),
         "evidence": _evidence_to_dict(model.evidence_),
     }
@@ -132,6 +133,9 @@ def from_dict(data: Mapping[str, Any]) -> EvidenceClassifier:
     parameters = {key: _unplain(value) for key, value in data["parameters"].items()}
     model: EvidenceClassifier = getattr(weigh, name)(**parameters)
     model._keep(_evidence_from_dict(data["evidence"]))
+    check([*data["fitted"]] == [*model._extras], "fitted does not fit the learner")
+    for key_, value in data["fitted"].items():
+        setattr(model, key_, np.array(_unplain(value), dtype=np.float64)[()])
     names = model.evidence_.column_names
     model.n_features_in_ = len(names)
     if data["named"]:
@@ -150,6 +154,7 @@ def _evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         "prior_variances": _rows(evidence.prior_variances),
         "assumed_rate": evidence.assumed_rate.tolist(),
         "link": evidence.link,
+        "caveat": evidence.caveat,
         "event_model": evidence.event_model,
         "features": [_table_to_dict(table) for table in evidence],
     }
@@ -161,7 +166,9 @@ def _evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
     n = len(classes)
     check(n > 1 and classes.tolist() == data["classes"], "classes must be two or more, in order")
     check(data["event_model"] in ("levels", "counts"), "event_model must be levels or counts")
-    check(data["link"] == ("logistic" if n == 2 else "softmax"), "link does not fit the classes")
+    links = ("logistic",) if n == 2 else ("softmax", "ovr")
+    check(data["link"] in links, "link does not fit the classes")
+    check(isinstance(data["caveat"], str), "caveat must be text")
     features = data["features"]
     check(isinstance(features, list) and len(features) > 0, "features must be a list")
     tables = tuple(_table_from_dict(table, n) for table in features)
@@ -176,6 +183,8 @@ def _evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         assumed_rate=_numbers(data, "assumed_rate", (n,), low=0),
         prior_variances=_variances(data, "prior_variances", (n,)),
         event_model=data["event_model"],
+        form="ovr" if data["link"] == "ovr" else "softmax",
+        caveat=data["caveat"],
     )
 
 
@@ -221,6 +230,7 @@ def _table_to_dict(table: FeatureTable) -> dict[str, Any]:
         "has_missing": feature.has_missing,
         "skip_missing": feature.skip_missing,
         "labels": list(feature.labels),
+        "note": table.note,
         "smoothing": table.smoothing,
         "weights": table.columns.tolist(),
         "counts": table.counts.tolist(),
@@ -229,7 +239,8 @@ def _table_to_dict(table: FeatureTable) -> dict[str, Any]:
 
 
 def _table_from_dict(data: Mapping[str, Any], n_classes: int) -> FeatureTable:
-    check(isinstance(data["name"], str), "a feature's name must be text")
+    for name in ("name", "note"):
+        check(isinstance(data[name], str), f"a feature's {name} must be text")
     check(isinstance(data["values"], list), "a feature's values must be a list")
     for name in ("has_missing", "skip_missing"):
         check(isinstance(data[name], bool), f"{name} must be true or false")
@@ -252,6 +263,7 @@ def _table_from_dict(data: Mapping[str, Any], n_classes: int) -> FeatureTable:
         _numbers(data, "weights", (m, 1 if n_classes == 2 else n_classes)),
         _variances(data, "variances", (m, n_classes)),
         float(_numbers(data, "smoothing", (), low=0)),
+        data["note"],
     )
 
 

@@ -9,8 +9,8 @@ old Hessian serves as long as it makes the gradient fall fast.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy import linalg
@@ -23,7 +23,7 @@ BLOCK = 1 << 14
 RANK = 1e-13
 """Curvatures below this part of the largest are none: there the exponents of least norm stay."""
 
-STEPS, HALVINGS, SLOW = 200, 40, 0.6
+STEPS, HALVINGS, SLOW = 200, 40, 0.5
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,13 @@ class Moments:
 class Problem(Protocol):
     """What can be minimised: so many exponents, so much weight of rows, moments anywhere."""
 
-    size: int
-    weight_sum: float
+    @property
+    def size(self) -> int:
+        """The number of exponents."""
+
+    @property
+    def weight_sum(self) -> float:
+        """The weight of all rows."""
 
     def moments(self, exponents: Floats, curved: bool) -> Moments:
         """Loss, gradient and, if asked for, Hessian."""
@@ -69,9 +74,9 @@ class Logistic:
         """The weight of all rows."""
         return float(self.weight.sum())
 
-    def take(self, rows: Any) -> Logistic:
+    def take(self, rows: Any) -> Self:
         """Some of the rows."""
-        return Logistic(self.Q[rows], self.target[rows], self.weight[rows], self.offset)
+        return replace(self, Q=self.Q[rows], target=self.target[rows], weight=self.weight[rows])
 
     def losses(self, exponents: Floats) -> Floats:
         """Mean loss in bits for each row of a matrix of exponents."""

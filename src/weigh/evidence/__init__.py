@@ -7,7 +7,7 @@ estimate   counts to weights, with their uncertainty
 show       the table as text, HTML and dataframe
 """
 
-from weigh.evidence.estimate import Smoothing, weigh_tally
+from weigh.evidence.estimate import Smoothing, rows_added, weigh_counts, weigh_tally
 from weigh.evidence.show import hundredths
 from weigh.evidence.tables import Evidence, FeatureTable, contrast, squeeze
 
@@ -17,6 +17,8 @@ __all__ = [
     "Smoothing",
     "contrast",
     "hundredths",
+    "rows_added",
     "squeeze",
+    "weigh_counts",
     "weigh_tally",
 ]

@@ -25,7 +25,7 @@ def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None =
     m counts the levels that occur, N_c is the weight of class c where the feature was observed.
     """
     total = tally.class_counts.sum()
-    s = 1.0 / total if isinstance(smoothing, str) else float(smoothing)
+    s = rows_added(smoothing, total)
     rate = tally.class_counts / total if class_prior is None else class_prior
     variances = _trigamma(tally.class_counts) if class_prior is None else np.zeros(len(rate))
     return Evidence(
@@ -36,6 +36,11 @@ def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None =
         assumed_rate=np.clip(rate, BOUND, 1 - BOUND),
         prior_variances=variances,
     )
+
+
+def rows_added(smoothing: Smoothing, total: float) -> float:
+    """The s of the formula: a number, or one over the weight of all rows."""
+    return 1.0 / total if isinstance(smoothing, str) else float(smoothing)
 
 
 def weigh_counts(table: Counts, s: float) -> FeatureTable:

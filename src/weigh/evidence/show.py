@@ -118,7 +118,8 @@ def _feature_lines(table: FeatureTable, scale: float) -> list[tuple[str, ...]]:
         error = (_error(_errors(table)[i, 0]),) if two else ()
         bar = (_bar(table.columns[i, 0], scale),) if two else ()
         rows = f"{table.counts[i].sum():,.6g}"
-        lines.append((table.name if i == 0 else "", name, *weights, *error, rows, *bar))
+        first = f"{table.name} ({table.note})" if table.note else table.name
+        lines.append((first if i == 0 else "", name, *weights, *error, rows, *bar))
     if len(table.levels) > MOST_LEVELS:
         lines.append(("", f"... and {len(table.levels) - MOST_LEVELS:,} more levels"))
     return lines

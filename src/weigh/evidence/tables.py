@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import logit
 
 from weigh import engine
 from weigh.bins import Feature, Level
@@ -30,6 +31,7 @@ class FeatureTable:
     columns: Floats = field(repr=False)
     variances: Floats | None = field(default=None, repr=False)
     smoothing: float = 0.0
+    note: str = ""
 
     @property
     def name(self) -> str:
@@ -105,6 +107,8 @@ class Evidence:
     assumed_rate: Floats
     prior_variances: Floats | None = None
     event_model: Literal["levels", "counts"] = "levels"
+    form: Literal["softmax", "ovr"] = "softmax"
+    caveat: str = ""
     backend: str | None = None
 
     def __getitem__(self, name: str) -> FeatureTable:
@@ -124,9 +128,9 @@ class Evidence:
         return {table.name: table for table in self.tables}
 
     @property
-    def link(self) -> Literal["logistic", "softmax"]:
-        """What turns totals into probabilities."""
-        return "logistic" if len(self.classes) == 2 else "softmax"
+    def link(self) -> Literal["logistic", "softmax", "ovr"]:
+        """What turns totals into probabilities; `ovr` is one class against the rest, normalised."""
+        return "logistic" if len(self.classes) == 2 else self.form
 
     @property
     def base_rate(self) -> Floats:
@@ -161,7 +165,10 @@ class Evidence:
 
     def with_prior(self, rate: Floats) -> Evidence:
         """The same evidence for a population of other class frequencies, taken as known."""
-        change = contrast(np.log(rate) - np.log(self.assumed_rate))
+        if self.link == "ovr":
+            change = logit(rate) - logit(self.assumed_rate)
+        else:
+            change = contrast(np.log(rate) - np.log(self.assumed_rate))
         prior = squeeze(self.prior_row + change)
         return replace(self, prior=prior, assumed_rate=rate, prior_variances=np.zeros(len(rate)))
 

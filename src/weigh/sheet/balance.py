@@ -48,6 +48,8 @@ class BalanceSheet:
     interval: tuple[float, float] | None
     totals: dict[Any, float] | None = None
     two_classes: bool = True
+    link: str = "logistic"
+    caveat: str = ""
     coverage: float = COVERAGE
 
     @property

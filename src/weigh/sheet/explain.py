@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, ndtri
+from scipy.special import expit, logsumexp, ndtri
 
 from weigh.bins import Interval, label
 from weigh.evidence import Evidence, FeatureTable
@@ -44,7 +44,12 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
         Item(line.feature, line.level, float(sign @ line.weights) + 0.0, line.note, line.relation)
         for line in lines
     )
-    totals, log_odds = _log_odds(row, a, b)
+    if evidence.link == "ovr" and b >= 0:
+        raise ValueError(
+            "totals of one class against the rest do not add up to the odds of two classes; leave "
+            "against out, or fit with multiclass='softmax'"
+        )
+    totals, log_odds = _log_odds(row, a, b, evidence.link)
     spread = _standard_error(evidence, lines, row, a, b)
     return BalanceSheet(
         of=classes[a],
@@ -55,7 +60,9 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
         probability=float(expit(log_odds)),
         interval=_interval(log_odds, spread),
         totals=dict(zip(classes, totals, strict=True)) if b < 0 else None,
-        two_classes=len(classes) == 2,
+        two_classes=two,
+        link=evidence.link,
+        caveat=evidence.caveat,
     )
 
 
@@ -85,14 +92,13 @@ def _contrast(n_classes: int, a: int, b: int) -> Floats:
     return sign
 
 
-def _log_odds(row: Floats, a: int, b: int) -> tuple[list[float], float]:
+def _log_odds(row: Floats, a: int, b: int, link: str) -> tuple[list[float], float]:
     if len(row) == 1:
         return [], float(row[0] if a == 1 else -row[0])
     if b >= 0:
         return [], float(row[a] - row[b])
-    rest = np.delete(row, a)
-    top = rest.max()
-    return row.tolist(), float(row[a] - top - np.log(np.exp(rest - top).sum()))
+    logs = -np.logaddexp(0.0, -row) if link == "ovr" else row
+    return row.tolist(), float(logs[a] - logsumexp(np.delete(logs, a)))
 
 
 def _standard_error(
@@ -100,7 +106,7 @@ def _standard_error(
 ) -> float | None:
     """Of the log odds, features taken as independent; None where a part is not known."""
     parts = [evidence.prior_variances, *(line.variances for line in lines)]
-    if any(part is None or np.isnan(part).any() for part in parts):
+    if evidence.link == "ovr" or any(part is None or np.isnan(part).any() for part in parts):
         return None
     variance = np.sum([part for part in parts if part is not None], axis=0)
     if b >= 0:
@@ -131,7 +137,7 @@ def _line(part: FeatureTable, place: int, value: Value) -> _Line:
     n_classes = part.counts.shape[1]
     if place < len(part.levels):
         variances = None if part.variances is None else part.variances[place]
-        note = "" if part.counts[place].any() else UNSEEN
+        note = part.note if part.counts[place].any() else UNSEEN
         text, interval = part.labels[place], isinstance(part.levels[place], Interval)
         relation = "=" if not interval else "in" if text.startswith("(") else ""
         return _Line(part.name, text, note, part.columns[place], variances, relation)

@@ -88,9 +88,10 @@ def _notes(sheet: BalanceSheet) -> list[str]:
     if shown != round(100 * sheet.total):
         notes.append(f"Rounded, they add up to {shown}; the total is of the exact ones.")
     if sheet.totals is not None:
-        notes.append("The probability is exp(total) over the sum of exp(total) of all classes.")
+        part = "1/(1 + exp(-total))" if sheet.link == "ovr" else "exp(total)"
+        notes.append(f"The probability is {part} over the sum of {part} of all classes.")
     if sheet.interval is not None:
-        notes.append("The interval assumes independent features.")
+        notes.append(f"The interval assumes independent features{sheet.caveat}.")
     return notes
 
 

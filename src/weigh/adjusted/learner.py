@@ -1,0 +1,386 @@
+"""AdjustedNB: naive Bayes, educated."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from weigh import engine
+from weigh.adjusted.polytomous import Polytomous
+from weigh.adjusted.search import (
+    FoldedProblem,
+    NormPath,
+    Split,
+    choose_norm,
+    deal,
+    keep,
+    one_blas_thread,
+)
+from weigh.adjusted.solve import Logistic, Path, Solution
+from weigh.base import EvidenceClassifier
+from weigh.bins import Placed, label
+from weigh.evidence import Evidence, FeatureTable, rows_added, weigh_counts, weigh_tally
+from weigh.frames import Floats, Integers, Sample
+from weigh.tally import Counts, Tally
+
+SEPARABLE = 0.001 * np.log(2)
+"""The paper's rule: a loss below 0.001 bits ends the search for unrestricted exponents."""
+
+TOL = 1e-10
+SILENT = 1e-12
+CAVEAT = " and leaves out the error of the exponents"
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """A feature whose exponent is negative, for one class (None: of two)."""
+
+    feature: str
+    exponent: float
+    of: Any = None
+
+    def __str__(self) -> str:
+        where = "" if self.of is None else f" for {label(self.of)}"
+        return (
+            f"{self.feature}{where}: exponent {self.exponent:.2f}. Alone its levels speak one way; "
+            "beside the other features they speak the other way (Simpson's paradox)"
+        )
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The exponents of one problem, and how they were found."""
+
+    solution: Solution
+    path: NormPath | None
+
+
+class AdjustedNB(EvidenceClassifier):
+    """Naive Bayes with an exponent per feature: the Adjusted Probability Model.
+
+    log odds = q_0 + sum_j a_j q_j(x_j),   q_j(v) = ln P(v|1)/P(v|0)        (Eq. 8)
+
+    The exponents a_j have the least loss (Eq. 15) among those with sum_j a_j^2 = m. q_0 is a fixed
+    offset: exponents make up for dependence between features, nothing else (Hong, Hosking &
+    Natarajan 2002).
+
+    Parameters
+    ----------
+    smoothing, bins, categorical_features, missing, special_values, class_prior
+        As in `EvidenceNB`.
+    norm : "cv", None or float, default="cv"
+        m. "cv" is APMR: m is chosen on internal folds. None is APM: no restriction; of several
+        solutions that of least norm. A number is APM(m); above the unrestricted norm it changes
+        nothing, and a warning says so.
+    multiclass : "ovr" or "softmax", default="ovr"
+        More than two classes: a model of each against the rest, as in the paper, or one model with
+        an exponent per class and feature, trained jointly.
+    aggregate : "median" or "mean", default="median"
+        What summarises the folds' losses.
+    fit_prior : bool, default=False
+        Give the prior an exponent too (a_0 of Eq. 17), counted in m. For comparison.
+    cv : int, splitter or iterable, default=5
+        The number of internal folds, or what scikit-learn takes for them.
+    random_state : int, RandomState or None
+        Shuffles the folds.
+
+    Attributes
+    ----------
+    exponents_ : ndarray of shape (d,) or (K, d)
+        One exponent per feature, and per class where there are more than two. 0 for a feature that
+        tells nothing.
+    prior_exponent_ : float or ndarray of shape (K,)
+        1, unless `fit_prior`.
+    norm_ : float or ndarray of shape (K,)
+        The sum of the squared exponents.
+    norm_path_ : NormPath or list of NormPath
+        The norms tried and their loss in every fold ("cv" only).
+    loss_ : float
+        The training loss in bits.
+    reversals_ : list of Reversal
+        The features with negative exponents.
+    evidence_ : Evidence
+        The prior and the tables, exponents multiplied in.
+
+    Examples
+    --------
+    >>> from weigh import AdjustedNB
+    >>> from weigh.datasets import simpson
+    >>> model = AdjustedNB(norm=None, smoothing=0).fit(simpson(), "Recovered")
+    >>> model.exponents_.round(3)
+    array([ 1.175, -1.196])
+    >>> print(model.reversals_[0])
+    Drug: exponent -1.20. Alone its levels speak one way; beside the other features they speak the
+    other way (Simpson's paradox)
+    """
+
+    _extras = ("exponents_", "prior_exponent_", "norm_", "loss_")
+    prior_exponent_: Any
+    norm_: Any
+
+    def __init__(
+        self,
+        *,
+        smoothing: Any = 1.0,
+        bins: Any = "mdl",
+        categorical_features: Any = "from_dtype",
+        missing: Any = "level",
+        special_values: Any = None,
+        class_prior: Any = None,
+        norm: Any = "cv",
+        multiclass: str = "ovr",
+        aggregate: str = "median",
+        fit_prior: bool = False,
+        cv: Any = 5,
+        random_state: Any = None,
+    ) -> None:
+        self.smoothing = smoothing
+        self.bins = bins
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.special_values = special_values
+        self.class_prior = class_prior
+        self.norm = norm
+        self.multiclass = multiclass
+        self.aggregate = aggregate
+        self.fit_prior = fit_prior
+        self.cv = cv
+        self.random_state = random_state
+
+    def _learn(self, sample: Sample) -> Evidence:
+        self._check()
+        tally = self._tally(sample)
+        rate = self._class_rate(tally.classes)
+        self.norm_path_: Any = None
+        placed = engine.place(sample.table, [table.feature for table in tally.tables])
+        rows = _Rows.of(sample, placed)
+        if len(tally.classes) == 2:
+            evidence = self._learn_two(tally, rows)
+        elif self.multiclass == "ovr":
+            evidence = self._learn_each(tally, rows)
+        else:
+            evidence = self._learn_jointly(tally, rows)
+        return evidence if rate is None else evidence.with_prior(rate)
+
+    def _check(self) -> None:
+        number = isinstance(self.norm, int | float | np.number) and not isinstance(self.norm, bool)
+        if not (self.norm is None or self.norm == "cv" or (number and 0 <= self.norm < np.inf)):
+            raise ValueError(f"norm must be 'cv', None or a number of 0 or more, got {self.norm!r}")
+        for name, choices in (
+            ("multiclass", ("ovr", "softmax")),
+            ("aggregate", ("median", "mean")),
+        ):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
+        if isinstance(self.cv, int | np.integer) and self.cv < 2:
+            raise ValueError(f"cv must be at least 2 folds, or splits, got {self.cv!r}")
+
+    # ------------------------------------------------------------ two classes, one by one, jointly
+
+    def _learn_two(self, tally: Tally, rows: _Rows) -> Evidence:
+        naive = weigh_tally(tally, self.smoothing)
+        fit, prior = self._fit_logistic([*naive], float(naive.prior_row[0]), rows, 1)
+        self.exponents_, self.prior_exponent_ = fit.solution.exponents, prior
+        self.norm_, self.norm_path_ = fit.solution.norm + self._prior_norm(prior), fit.path
+        self.loss_ = fit.solution.loss / (rows.weight.sum() * np.log(2))
+        pairs = zip(naive, self.exponents_, strict=True)
+        tables = tuple(_scale(table, np.array([a]), [1]) for table, a in pairs)
+        return replace(naive, tables=tables, prior=float(naive.prior_row[0]) * prior, caveat=CAVEAT)
+
+    def _prior_norm(self, exponent: float) -> float:
+        return exponent**2 if self.fit_prior else 0.0
+
+    def _learn_each(self, tally: Tally, rows: _Rows) -> Evidence:
+        naive = weigh_tally(tally, self.smoothing)
+        s = rows_added(self.smoothing, tally.class_counts.sum())
+        fits, tables, priors = [], [], []
+        for c, rate in enumerate(naive.assumed_rate):
+            parts = [weigh_counts(_against_rest(counts, c), s) for counts in tally.tables]
+            offset = float(np.log(rate / (1 - rate)))
+            fit, prior = self._fit_logistic(parts, offset, rows, c)
+            fits.append(fit)
+            priors.append((offset, prior))
+            tables.append([part.columns[:, 0] for part in parts])
+        self.exponents_ = np.array([fit.solution.exponents for fit in fits])
+        self.prior_exponent_ = np.array([exponent for _, exponent in priors])
+        self.norm_ = np.array(
+            [f.solution.norm + self._prior_norm(p) for f, (_, p) in zip(fits, priors, strict=True)]
+        )
+        self.norm_path_ = [fit.path for fit in fits]
+        columns = [np.column_stack(column) for column in zip(*tables, strict=True)]
+        evidence = replace(
+            naive,
+            form="ovr",
+            prior=np.array([offset * exponent for offset, exponent in priors]),
+            tables=self._many(tally, columns, s),
+        )
+        return self._score(evidence, rows)
+
+    def _learn_jointly(self, tally: Tally, rows: _Rows) -> Evidence:
+        naive = weigh_tally(tally, self.smoothing)
+        n_classes = len(naive.classes)
+        active = _active([table.columns for table in naive])
+        padded = [naive.tables[j].padded for j in active]
+        placed = [rows.placed[j] for j in active]
+        Q = [
+            engine.expand(placed, [w[:, k] for w in padded])[rows.kept]
+            if active
+            else np.zeros((rows.kept.sum(), 0))
+            for k in range(n_classes)
+        ]
+        offset = naive.prior_row
+        if self.fit_prior:
+            Q = [np.column_stack([q, np.full(len(q), b)]) for q, b in zip(Q, offset, strict=True)]
+            offset = np.zeros(n_classes)
+        problem = Polytomous(tuple(Q), rows.labels, rows.weight, offset)
+        fit = self._fit(problem, rows.labels, rows)
+        found = fit.solution.exponents.reshape(n_classes, -1)
+        self.prior_exponent_ = found[:, -1] if self.fit_prior else np.ones(n_classes)
+        self.exponents_ = np.zeros((n_classes, len(naive)))
+        self.exponents_[:, active] = found[:, : len(active)]
+        self.norm_, self.norm_path_ = fit.solution.norm, fit.path
+        s = rows_added(self.smoothing, tally.class_counts.sum())
+        tables = self._many(tally, [table.columns for table in naive], s)
+        prior = naive.prior_row * self.prior_exponent_
+        return self._score(replace(naive, tables=tables, prior=prior), rows)
+
+    def _many(self, tally: Tally, columns: list[Floats], s: float) -> tuple[FeatureTable, ...]:
+        """Tables of more than two classes; their errors would need the exponents' own."""
+        tables = []
+        for j, (counts, weights) in enumerate(zip(tally.tables, columns, strict=True)):
+            table = FeatureTable(counts.feature, counts.counts, weights, None, s)
+            tables.append(_scale(table, self.exponents_[:, j], tally.classes.tolist()))
+        return tuple(tables)
+
+    def _score(self, evidence: Evidence, rows: _Rows) -> Evidence:
+        """Keep the training loss, of the probabilities that the model gives."""
+        by_code = [t.padded[p.levels] for t, p in zip(evidence, rows.placed, strict=True)]
+        totals = evidence.prior_row + sum(
+            w[p.codes] for w, p in zip(by_code, rows.placed, strict=True)
+        )
+        p = engine.link(totals, evidence.form)[rows.kept]
+        logs = np.log2(np.maximum(p[np.arange(len(p)), rows.labels], 1e-300))
+        self.loss_ = float(-(rows.weight @ logs) / rows.weight.sum())
+        return evidence
+
+    # ------------------------------------------------------------ one problem
+
+    def _fit_logistic(
+        self, tables: list[FeatureTable], offset: float, rows: _Rows, of: int
+    ) -> tuple[_Fit, float]:
+        """Exponents of one class against the rest, and that of the prior."""
+        active = _active([table.columns for table in tables])
+        placed, weights = [rows.placed[j] for j in active], [tables[j].padded[:, 0] for j in active]
+        Q = engine.expand(placed, weights)[rows.kept] if active else np.zeros((rows.kept.sum(), 0))
+        if self.fit_prior:
+            Q, offset = np.column_stack([Q, np.full(len(Q), offset)]), 0.0
+        target = (rows.labels == of).astype(np.float64)
+        fit = self._fit(Logistic(Q, target, rows.weight, offset), target, rows)
+        exponents = np.zeros(len(tables))
+        exponents[active] = fit.solution.exponents[: len(active)]
+        prior = float(fit.solution.exponents[-1]) if self.fit_prior else 1.0
+        return replace(fit, solution=replace(fit.solution, exponents=exponents)), prior
+
+    def _splits(self, labels: Integers, rows: _Rows) -> list[Split]:
+        if isinstance(self.cv, int | np.integer):
+            return deal(labels, int(self.cv), check_random_state(self.random_state))
+        every = np.zeros(len(rows.kept), dtype=np.intp)
+        every[rows.kept] = labels
+        splits = keep(check_cv(self.cv, every, classifier=True).split(every, every), rows.kept)
+        if not splits:
+            raise ValueError(f"cv={self.cv!r} leaves no fold with rows on both sides")
+        return splits
+
+    def _fit(self, problem: FoldedProblem, labels: Integers, rows: _Rows) -> _Fit:
+        with one_blas_thread():
+            path = Path(problem, TOL)
+            if self.norm is not None and self.norm != "cv":
+                solution = path.solve(float(self.norm))
+                if solution.multiplier == 0 and solution.norm < self.norm * (1 - 1e-6):
+                    warnings.warn(_NO_RESTRICTION.format(self.norm, solution.norm), stacklevel=5)
+                return _Fit(_converged(solution), None)
+            free = path.solve(stop_at=SEPARABLE)
+        if self.norm is None:
+            if free.separable:
+                warnings.warn(_SEPARABLE.format(free.norm), ConvergenceWarning, stacklevel=5)
+            return _Fit(_converged(free), None)
+        found = choose_norm(problem, free.norm, self._splits(labels, rows), self.aggregate)
+        if found.chosen >= free.norm:
+            return _Fit(_converged(free), found)
+        with one_blas_thread():
+            return _Fit(_converged(path.solve(found.chosen)), found)
+
+    @property
+    def reversals_(self) -> list[Reversal]:
+        """The features with negative exponents."""
+        check_is_fitted(self, "evidence_")
+        names = self.evidence_.column_names
+        if self.exponents_.ndim == 1:
+            return [Reversal(n, a) for n, a in zip(names, self.exponents_, strict=True) if a < 0]
+        return [
+            Reversal(names[j], self.exponents_[k, j], self.classes_.tolist()[k])
+            for j in range(len(names))
+            for k in range(len(self.classes_))
+            if self.exponents_[k, j] < 0
+        ]
+
+
+_NO_RESTRICTION = (
+    "norm={} restricts nothing: the unrestricted exponents have norm {:.4g}, and are used"
+)
+_SEPARABLE = (
+    "the classes are separable: the search stopped at a loss below 0.001 bits, so the norm {:.4g} "
+    "is a property of that rule; use norm='cv' or a number for finite optimal exponents"
+)
+_STOPPED = (
+    "the exponents were not found to full precision (relative gradient {:.1e}); raise smoothing, "
+    "or use norm='cv' or a smaller norm"
+)
+
+
+def _converged(solution: Solution) -> Solution:
+    if not (solution.converged or solution.separable or solution.residual < 1e-8):
+        warnings.warn(_STOPPED.format(solution.residual), ConvergenceWarning, stacklevel=6)
+    return solution
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows that count: where each one stands in each feature, its class and weight."""
+
+    placed: list[Placed]
+    kept: np.ndarray[Any, np.dtype[np.bool_]]
+    labels: Integers
+    weight: Floats
+
+    @classmethod
+    def of(cls, sample: Sample, placed: list[Placed]) -> _Rows:
+        weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
+        kept = weight > 0
+        return cls(placed, kept, sample.labels[kept], weight[kept])
+
+
+def _active(columns: list[Floats]) -> list[int]:
+    """The features that tell anything; the others get exponent 0 and stay out of the norm."""
+    return [j for j, weights in enumerate(columns) if np.abs(weights).max(initial=0) > SILENT]
+
+
+def _against_rest(counts: Counts, c: int) -> Counts:
+    one = counts.counts[:, c]
+    return Counts(counts.feature, np.column_stack([counts.counts.sum(axis=1) - one, one]))
+
+
+def _scale(table: FeatureTable, exponents: Floats, classes: list[Any]) -> FeatureTable:
+    """Multiply the weights, and scale their variances; a reversed feature says so."""
+    scaled = None if table.variances is None else table.variances * exponents[0] ** 2
+    negative = [label(c) for c, a in zip(classes, exponents, strict=False) if a < 0]
+    note = f"reversed for {', '.join(negative)}" if len(exponents) > 1 else "reversed"
+    note = note if negative else ""
+    return replace(table, columns=table.columns * exponents, variances=scaled, note=note)

@@ -1,0 +1,142 @@
+"""APMR: the norm of the exponents, chosen by the paper's two-stage search over internal folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol, Self, TypeAlias
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from weigh.adjusted.solve import Path, Problem
+from weigh.engine import parallel
+from weigh.frames import Floats, Integers
+
+Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+Split: TypeAlias = tuple[Mask, Mask]
+
+POINTS = 10
+"""Norms tried in each of the two stages."""
+
+HUGE = 10
+"""Beyond so many times naive Bayes's own norm a linear grid starts above the useful range."""
+
+SEARCH_TOL = 1e-6
+
+
+class FoldedProblem(Problem, Protocol):
+    """A problem whose rows can be taken apart and scored."""
+
+    def take(self, rows: Any) -> Self:
+        """Some of the rows."""
+
+    def losses(self, exponents: Floats) -> Floats:
+        """Mean loss in bits for each row of a matrix of exponents."""
+
+
+@dataclass(frozen=True)
+class NormPath:
+    """What the search saw: the data of the paper's Figure 1.
+
+    `losses[i, k]` is the mean loss in bits of fold k's held-out rows at norm `norms[i]`.
+    """
+
+    norms: Floats
+    losses: Floats
+    chosen: float
+    unrestricted: float
+
+
+@dataclass
+class _Fold:
+    """One fold: a path over the training rows, and the rows held out."""
+
+    path: Path
+    held_out: FoldedProblem
+
+    def losses(self, norms: Floats) -> Floats:
+        points = [self.path.solve(norm).exponents for norm in norms]
+        return self.held_out.losses(np.array(points))
+
+
+def choose_norm(
+    problem: FoldedProblem,
+    unrestricted: float,
+    splits: Sequence[Split],
+    aggregate: str,
+    geometric: bool | None = None,
+) -> NormPath:
+    """Ten norms up to the unrestricted one, then ten between the neighbours of the best.
+
+    Norms are equally spaced, as in the paper, unless the unrestricted norm is huge: then their
+    ratios are equal. The tables behind the problem are those of all rows, as in the paper.
+    """
+    if unrestricted == 0:
+        return NormPath(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0)
+    if geometric is None:
+        geometric = unrestricted > HUGE * problem.size
+    with one_blas_thread():
+        folds = [
+            _Fold(Path(problem.take(train), SEARCH_TOL), problem.take(held_out))
+            for train, held_out in splits
+        ]
+        first = _grid(0.0, unrestricted, problem.size, geometric)
+        losses = _losses(folds, first)
+        best = int(_summary(losses, aggregate).argmin())
+        ends = first[best - 1] if best else 0.0, first[min(best + 1, POINTS - 1)]
+        second = np.setdiff1d(_grid(*ends, problem.size, geometric), first)
+        norms = np.concatenate([first, second])
+        losses = np.vstack([losses, _losses(folds, second)])
+    order = np.argsort(norms)
+    norms, losses = norms[order], losses[order]
+    chosen = norms[_summary(losses, aggregate).argmin()]
+    return NormPath(norms, losses, float(chosen), unrestricted)
+
+
+def _grid(low: float, high: float, size: int, geometric: bool) -> Floats:
+    """Ten norms above `low` up to `high`."""
+    if not geometric:
+        return low + (high - low) * np.arange(1, POINTS + 1) / POINTS
+    low = low or min(size, high) / HUGE
+    return np.asarray(np.geomspace(low, high, POINTS + 1)[1:])
+
+
+def _losses(folds: list[_Fold], norms: Floats) -> Floats:
+    solve: Callable[[_Fold], Floats] = lambda fold: fold.losses(norms)  # noqa: E731
+    return np.column_stack(parallel(solve, folds))
+
+
+def _summary(losses: Floats, aggregate: str) -> Floats:
+    over_folds = np.median if aggregate == "median" else np.mean
+    return np.asarray(over_folds(losses, axis=1))
+
+
+def deal(labels: Integers, n_folds: int, random: np.random.RandomState) -> list[Split]:
+    """Folds of rows: each class is shuffled and dealt in turn, so that none runs short."""
+    order = random.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    fold = np.empty(len(labels), dtype=np.intp)
+    fold[order] = np.arange(len(labels)) % min(n_folds, len(labels))
+    return [(fold != k, fold == k) for k in range(fold.max() + 1)]
+
+
+def keep(splits: Iterable[tuple[Integers, Integers]], kept: Mask) -> list[Split]:
+    """Splits given by row numbers as masks over the rows that count; empty ones are left out."""
+    masks = []
+    for rows in splits:
+        train, held_out = (np.isin(np.arange(len(kept)), part)[kept] for part in rows)
+        if train.any() and held_out.any():
+            masks.append((train, held_out))
+    return masks
+
+
+@cache
+def _controller() -> Any:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> Any:
+    """Folds run on threads of their own; BLAS is not to start more."""
+    return _controller().limit(limits=1, user_api="blas")
