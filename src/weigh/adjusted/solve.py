@@ -195,6 +195,21 @@ class Path:
         self.exponents, self.here = at, here
         return Solution(at, here.loss, multiplier, residual, done, separable)
 
+    def separate(self, start: Solution, stop_at: float) -> Solution:
+        """Where the classes are separable: the least norm with a mean loss of `stop_at` nats.
+
+        However the search went beyond it, this point belongs to the data and the rule alone.
+        """
+        low, high, best = 0.0, start.norm, start
+        while high - low > 1e-3 * high:
+            norm = (low + high) / 2 if low else high / 4
+            found = self.solve(norm)
+            if found.loss / self.problem.weight_sum <= stop_at:
+                high, best = norm, found
+            else:
+                low = norm
+        return replace(best, separable=True)
+
     def _step(self, at: Floats, here: Moments, norm: float) -> tuple[Floats, Moments | None]:
         """A full step to the model's least point, halved while the loss rises."""
         assert self.model is not None

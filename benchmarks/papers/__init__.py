@@ -1,0 +1,1 @@
+"""Each published table again, beside the figures of the paper."""
