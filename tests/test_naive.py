@@ -337,6 +337,7 @@ def test_the_public_names_are_pinned():
         "Evidence",
         "EvidenceNB",
         "MDLDiscretizer",
+        "NormPathDisplay",
         "conversion_table",
         "datasets",
         "load",

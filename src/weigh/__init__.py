@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from weigh.bins import MDLDiscretizer
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
-    from weigh.plot import BalanceSheetDisplay
+    from weigh.plot import BalanceSheetDisplay, NormPathDisplay
     from weigh.sheet import BalanceSheet, conversion_table
     from weigh.store import load, save
 
@@ -27,6 +27,7 @@ __all__ = [
     "Evidence",
     "EvidenceNB",
     "MDLDiscretizer",
+    "NormPathDisplay",
     "conversion_table",
     "datasets",
     "load",
@@ -40,6 +41,7 @@ _HOMES = {
     "Evidence": "evidence",
     "EvidenceNB": "naive",
     "MDLDiscretizer": "bins",
+    "NormPathDisplay": "plot",
     "conversion_table": "sheet",
     "load": "store",
     "save": "store",

@@ -123,6 +123,9 @@ def demo(save: str | None) -> None:
     show_default=True,
     help="A missing value is a level of its own, or no evidence.",
 )
+@click.option(
+    "--set", "own", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner's own."
+)
 def fit(
     data: str,
     target: str,
@@ -131,6 +134,7 @@ def fit(
     weight: str | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
+    own: tuple[str, ...],
     **parameters: Any,
 ) -> None:
     """Learn a model from a table.
@@ -138,6 +142,8 @@ def fit(
     DATA is a CSV, TSV or Parquet file, or - for standard input.
 
     Example: weigh fit people.csv --target Survived -o model.json
+
+    Example: weigh fit people.csv --target Survived --learner adjusted --set cv=10 -o model.json
     """
     import weigh
     from weigh.frames import read_file
@@ -150,6 +156,7 @@ def fit(
         codes = _column(table, name).dictionary_encode()
         table = table.set_column(table.column_names.index(name), name, codes)
     model = getattr(weigh, learners()[learner])(**parameters)
+    model.set_params(**dict(_read_parameter(text, model) for text in own))
     with _progress("fitting"):
         model.fit(table, target, sample_weight=weight)
     weigh.save(model, output)
@@ -264,6 +271,18 @@ def merge(models: tuple[str, ...], output: str) -> None:
 
 
 # ---------------------------------------------------------------- small things
+
+
+def _read_parameter(text: str, model: Any) -> tuple[str, Any]:
+    """NAME=VALUE, the value as JSON where it is JSON."""
+    name, equals, value = text.partition("=")
+    if not equals or name not in model.get_params():
+        known = ", ".join(model.get_params())
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE with a NAME of {known}")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value
 
 
 def _text(label: Any) -> str:

@@ -80,6 +80,54 @@ class BalanceSheetDisplay:
         ax.spines[["top", "right"]].set_visible(False)
 
 
+class NormPathDisplay:
+    """Loss against the norm of the exponents, fold by fold: the paper's Figure 1.
+
+    Parameters
+    ----------
+    path : NormPath
+        `norm_path_` of an `AdjustedNB` (an element of it for more than two classes).
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of that axes.
+    """
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, of: Any = None, ax: Any = None) -> Self:
+        """Draw the search of a fitted `AdjustedNB(norm="cv")`; `of` chooses one of many classes."""
+        path = model.norm_path_
+        if path is None:
+            raise ValueError("the model has no path of norms: fit it with norm='cv'")
+        if isinstance(path, list):
+            path = path[model.classes_.tolist().index(of) if of is not None else 0]
+        return cls(path).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure."""
+        if ax is None:
+            ax = _new_axes(10)
+        norms, losses = self.path.norms, self.path.losses
+        for fold in losses.T:
+            ax.plot(norms, fold, color=TOTAL, linewidth=0.8, alpha=0.5)
+        ax.plot(norms, np.median(losses, axis=1), color=FOR, linewidth=2, label="median of folds")
+        ax.axvline(self.path.chosen, color=AGAINST, linestyle="--", label="chosen")
+        if norms[-1] > 20 * norms[0]:
+            ax.set_xscale("log")
+        ax.set_xlabel("m, the sum of the squared exponents")
+        ax.set_ylabel("loss of held-out rows, bits")
+        ax.legend(frameon=False)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
 def _new_axes(n_bars: int) -> Any:
     try:
         from matplotlib import pyplot
