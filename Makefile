@@ -4,12 +4,13 @@
 # make bench     run the benchmarks
 PYTHON ?= python3
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest -n auto -q
+PYTEST := $(BIN)/python -m pytest -n auto -q -rs
 
-.PHONY: demo test test-fast lint bench docs clean
+.PHONY: demo test test-fast lint bench clean
 
 demo: .venv/ready
 	@$(BIN)/weigh demo
+	@echo "to use it here: . .venv/bin/activate"
 
 test: lint
 	$(PYTEST)
@@ -28,7 +29,7 @@ bench: .venv/bench
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[all]'
 	@touch $@
 
 .venv/test: .venv/ready

@@ -88,7 +88,7 @@ def test_a_later_batch_counted_on_known_cut_points_adds_like_any_part(first, sec
     before = count(first)
     table, labels, weight = zip(*second, strict=True)
     sample = label_sample(read(table), [*labels], [*weight])
-    batch = tally_levels(sample, [part.feature for part in before.tables])
+    batch = tally_levels(sample, [part.feature for part in before.tables], SETTINGS)
     assert_same(before + batch, count(first + second))
 
 
@@ -270,13 +270,15 @@ def test_tallies_of_other_features_do_not_add():
         one + other
 
 
-def test_features_in_another_order_do_not_add():
+def test_features_in_another_order_add_by_name():
     def count_columns(names):
         sample = label_sample(read([dict.fromkeys(names, "a")]), [0])
         return tally(sample, dict.fromkeys(names, Setting()))
 
-    with pytest.raises(ValueError, match=r"'a'.*not in its place"):
-        count_columns(["a", "b"]) + count_columns(["b", "a"])
+    both = count_columns(["a", "b"]) + count_columns(["b", "a"])
+    assert [part.feature.name for part in both.tables] == ["a", "b"]
+    with pytest.raises(ValueError, match="'c' is not in both"):
+        count_columns(["a", "b"]) + count_columns(["a", "b", "c"])
 
 
 def test_classes_of_another_type_do_not_add():

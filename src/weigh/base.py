@@ -28,6 +28,7 @@ from weigh.frames import (
     label_sample,
     match,
     read,
+    set_names,
 )
 from weigh.sheet import BalanceSheet, explain
 from weigh.tally import Tally
@@ -68,7 +69,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
         """
         sample = self._read_sample(X, y, sample_weight)
         evidence = self._learn(sample)
-        self._set_names(sample.table)
+        self._name(sample.table.names, sample.table.named)
         return self._keep(replace(evidence, backend=sample.table.backend))
 
     # ------------------------------------------------------------ reading
@@ -84,12 +85,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
             )
         return sample
 
-    def _set_names(self, table: Table) -> None:
-        self.n_features_in_ = len(table.names)
-        if table.named:
-            self.feature_names_in_ = np.array(table.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
+    def _name(self, names: tuple[str, ...], named: bool) -> Self:
+        return set_names(self, names, named)  # type: ignore[no-any-return]
 
     def _read(self, X: Any) -> Table:
         check_is_fitted(self, "evidence_")
@@ -108,21 +105,22 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> Floats:
         """The total: log odds of `classes_[1]`, or one total per class for more than two."""
-        totals = self.evidence_total(X)
+        totals = self._total(X)
         return totals[:, 0] if totals.shape[1] == 1 else totals
 
-    def evidence_total(self, X: Any) -> Floats:
+    def _total(self, X: Any) -> Floats:
         """Totals as columns: one for two classes, else one per class."""
         table = self._read(X)
         return self.evidence_.total(table)
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class, in the order of `classes_`."""
-        return engine.link(self.evidence_total(X), self.evidence_.form)
+        totals = self._total(X)
+        return self.evidence_.probabilities(totals)
 
     def predict_log_proba(self, X: Any) -> Floats:
         """The log of the probability of each class, exact far into the tails."""
-        totals = self.evidence_total(X)
+        totals = self._total(X)
         if totals.shape[1] == 1:
             return -np.logaddexp(0.0, np.hstack([totals, -totals]))
         if self.evidence_.link == "ovr":
@@ -132,9 +130,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """The most probable class."""
-        totals = self.evidence_total(X)
-        winner = totals[:, 0] > 0 if totals.shape[1] == 1 else totals.argmax(axis=1)
-        return self.classes_[winner.astype(np.intp)]
+        totals = self._total(X)
+        return self.evidence_.decide(totals)
 
     # ------------------------------------------------------------ explaining
 
@@ -203,6 +200,11 @@ def check_parameters(learner: Any) -> None:
                 "bins must be 'mdl', a number of quantile bins of at least 2, or a dict from "
                 f"column to one of these or to cut points, got {rule!r}"
             )
+    if not (learner.special_values is None or isinstance(learner.special_values, Mapping)):
+        raise ValueError(
+            "special_values must be a dict from column to codes, such as {'income': [-999]}, got "
+            f"{learner.special_values!r}"
+        )
     for choice in missing.values() if isinstance(missing, Mapping) else [missing]:
         if choice not in ("level", "skip"):
             raise ValueError(
@@ -251,6 +253,8 @@ def _name(column: Any, table: Table, parameter: str) -> str:
 
 
 def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
+    if choice is None:
+        choice = ()
     if isinstance(choice, str):
         if choice not in ("from_dtype", "all"):
             raise ValueError(
@@ -258,6 +262,8 @@ def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
                 f"{choice!r}"
             )
         return dict.fromkeys(table.names, True if choice == "all" else None)
+    if not isinstance(choice, Iterable):
+        raise ValueError(f"categorical_features must be a list of columns, got {choice!r}")
     chosen = list(choice)
     if chosen and all(isinstance(item, bool | np.bool_) for item in chosen):
         if len(chosen) != len(table.names):
@@ -270,7 +276,8 @@ def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
 
 
 def _read_special(values: Any, name: str) -> tuple[Value, ...]:
-    chosen = {canonical(value) for value in values}
+    listed = isinstance(values, Iterable) and not isinstance(values, str)
+    chosen = {canonical(value) for value in (values if listed else [values])}
     try:
         if not any(isinstance(value, str | bool) for value in chosen):
             return tuple(sorted(chosen, key=float))  # type: ignore[arg-type]
@@ -287,7 +294,10 @@ def read_rate(rate: Any, classes: np.ndarray[Any, Any], parameter: str) -> Float
         if set(given) != set(wanted):
             raise ValueError(f"{parameter} must name each of {classes.tolist()}, got {[*rate]}")
         rate = [given[label] for label in wanted]
-    row = np.asarray(rate, dtype=np.float64)
+    try:
+        row = np.asarray(rate, dtype=np.float64)
+    except (TypeError, ValueError):
+        row = np.zeros(0)
     if row.ndim == 0:
         row = np.array([1 - row, row])
     if row.shape != classes.shape or not (row > 0).all() or not np.isclose(row.sum(), 1.0):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -110,12 +111,14 @@ def demo(save: str | None) -> None:
 @data_argument
 @click.option("--target", required=True, metavar="COL", help="The column to predict.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
-@click.option("--learner", default="evidence", show_default=True, help="How the weights are found.")
+@click.option("--learner", default="evidence", show_default=True, help="evidence or adjusted.")
 @click.option("--weight", metavar="COL", help="A column of row weights.")
 @click.option("--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable).")
-@click.option("--categorical", multiple=True, metavar="COL", help="A column of categories.")
-@click.option("--bins", type=BINS, default="mdl", show_default=True, help="How numbers are cut.")
-@click.option("--smoothing", type=SMOOTHING, default=1.0, show_default=True, help="Rows per level.")
+@click.option(
+    "--categorical", multiple=True, metavar="COL", help="A column of categories (repeatable)."
+)
+@click.option("--bins", type=BINS, metavar="mdl|N", default="mdl", help="How numbers are cut.")
+@click.option("--smoothing", type=SMOOTHING, metavar="S|1/n", default=1.0, help="Rows per level.")
 @click.option(
     "--missing",
     type=click.Choice(["level", "skip"]),
@@ -147,10 +150,11 @@ def fit(
     """
     import weigh
     from weigh.frames import read_file
-    from weigh.store import learners
+    from weigh.store import learners, to_json
 
     if learner not in learners():
         raise click.UsageError(f"--learner must be one of {', '.join(learners())}, not {learner!r}")
+    _keep_apart(data, output)
     table = _drop(read_file(data, categorical), drop)
     for name in categorical:
         codes = _column(table, name).dictionary_encode()
@@ -159,6 +163,10 @@ def fit(
     model.set_params(**dict(_read_parameter(text, model) for text in own))
     with _progress("fitting"):
         model.fit(table, target, sample_weight=weight)
+    if output == "-":
+        click.echo(to_json(model), nl=False)
+        return
+    _advise(model, table, weight)
     weigh.save(model, output)
     rows, features = f"{table.num_rows:,}", model.n_features_in_
     say(f"{learners()[learner]} from {rows} rows and {features} features: {output}")
@@ -204,6 +212,7 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
     from weigh.frames import write_file
     from weigh.store import load
 
+    _keep_apart(data, output)
     fitted = load(model)
     table = _read_like(fitted, data)
     kept = {name: _column(table, name) for name in keep}
@@ -243,7 +252,7 @@ def explain(
     if not 0 <= row < table.num_rows:
         raise click.BadParameter(f"{row} is not in 0 to {table.num_rows - 1}", param_hint="--row")
     classes: dict[str | None, Any] = {_text(label): label for label in fitted.classes_.tolist()}
-    of, against = classes.get(of, of), classes.get(against, against)
+    of, against = (classes.get(c, classes.get(c and c.lower(), c)) for c in (of, against))
     sheet = fitted.balance_sheet(table.slice(row, 1), of=of, against=against)
     if as_json:
         click.echo(json.dumps(sheet.to_dict(), ensure_ascii=False))
@@ -297,6 +306,39 @@ def _drop(table: Any, names: tuple[str, ...]) -> Any:
     return table.drop_columns(list(names))
 
 
+def _keep_apart(data: str, output: str) -> None:
+    """An output that would replace the input is a slip."""
+    both = os.path.exists(output) and os.path.exists(data)
+    if both and os.path.samefile(data, output):
+        raise ValueError(f"{output} is the data itself; give -o another name")
+
+
+def _advise(model: Any, table: Any, weight: str | None) -> None:
+    """Say what a fit cannot know but a person may not have meant."""
+    rows = table.num_rows
+    for part in model.evidence_:
+        levels = part.feature.values if not part.feature.is_numeric else ()
+        if len(levels) > 50 and len(levels) > rows / 2:
+            say(f"note: column {part.name!r} has {len(levels):,} levels in {rows:,} rows")
+            hint(f"leave an id out with --drop {part.name!r}")
+        odd = [level for level in levels if not _is_number(level)]
+        if len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels):
+            say(f"note: column {part.name!r} is text, because of {odd[0]!r} among numbers")
+            hint("make that cell empty if it means missing")
+    mean = model.evidence_.class_counts.sum() / rows
+    if weight is not None and not 0.5 < mean < 2:
+        say(f"note: the weights average {mean:,.4g}, and a weight counts as so many rows")
+        hint(f"divide {weight!r} by its mean where it is a sampling weight")
+
+
+def _is_number(level: Any) -> bool:
+    try:
+        float(level)
+    except ValueError:
+        return False
+    return True
+
+
 def _column(table: Any, name: str) -> Any:
     if name not in table.column_names:
         held = ", ".join(table.column_names)
@@ -314,15 +356,13 @@ def _read_like(model: Any, data: str) -> Any:
 
 
 def _scores(model: Any, table: Any) -> dict[str, Any]:
-    from weigh.engine import link
-
-    totals = model.evidence_total(table)
+    evidence = model.evidence_
+    totals = evidence.total(model._read(table))
     names = [_text(label) for label in model.classes_.tolist()]
-    places = totals.argmax(axis=1) if totals.shape[1] > 1 else (totals[:, 0] > 0).astype(int)
     heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
-    columns: dict[str, Any] = {"prediction": model.classes_[places]}
+    columns: dict[str, Any] = {"prediction": evidence.decide(totals)}
     columns |= {head: totals[:, k] for k, head in enumerate(heads)}
-    probabilities = link(totals)
+    probabilities = evidence.probabilities(totals)
     return columns | {f"probability_{name}": probabilities[:, k] for k, name in enumerate(names)}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -95,11 +95,18 @@ def tally(sample: Sample, settings: Mapping[str, Setting]) -> Tally:
     return Tally(sample.classes, sample.class_counts, tuple(counts))
 
 
-def tally_levels(sample: Sample, features: Sequence[Feature]) -> Tally:
-    """Count on cut points that are known; new categories become levels."""
+def tally_levels(
+    sample: Sample, features: Sequence[Feature], settings: Mapping[str, Setting]
+) -> Tally:
+    """Count on cut points that are known; new categories become levels.
+
+    A feature that had not a single value so far is read as if for the first time.
+    """
     rows = Rows(sample.labels, sample.weight, len(sample.classes))
 
     def count(feature: Feature) -> Counts:
+        if not (feature.is_numeric or feature.values):
+            return _count_column(sample.table, feature.name, settings[feature.name], rows)
         column = sample.table.column(feature.name, not feature.is_numeric)
         if isinstance(column, Codes):
             return count_categories(feature.name, column, rows, feature.skip_missing)
@@ -116,8 +123,9 @@ def tally_counts(sample: Sample) -> Tally:
     places = sample.labels.astype(np.intp), np.arange(n_rows)
     by_class = sparse.csr_array((weight, places), shape=(len(sample.classes), n_rows))
     counts: Any = by_class @ count_matrix(sample.table)
-    dense = counts.toarray() if hasattr(counts, "toarray") else np.asarray(counts)
-    table = Counts(Feature(TOKEN, sample.table.names), np.ascontiguousarray(dense.T, np.float64))
+    dense = counts.toarray()
+    tokens = Feature(TOKEN, sample.table.names, in_order=True)
+    table = Counts(tokens, np.ascontiguousarray(dense.T, np.float64))
     return Tally(sample.classes, sample.class_counts, (table,))
 
 
@@ -136,8 +144,7 @@ def _count_column(table: Table, name: str, setting: Setting, rows: Rows) -> Coun
 
 
 def _with_missing(feature: Feature) -> Feature:
-    missing = not feature.skip_missing
-    return Feature(feature.name, feature.values, feature.cuts, missing, feature.skip_missing)
+    return replace(feature, has_missing=not feature.skip_missing)
 
 
 def _find_cuts(values: Floats, name: str, setting: Setting, rows: Rows) -> tuple[float, ...]:
@@ -175,9 +182,7 @@ def total(
 ) -> Floats:
     """Prior + sum of the weights of each row's levels: one column, or one per class."""
     placed = place(table, features)
-    by_code = [
-        np.vstack([w, np.zeros_like(prior)])[p.levels] for w, p in zip(weights, placed, strict=True)
-    ]
+    by_code = [w[p.levels] for w, p in zip(weights, placed, strict=True)]
     totals = np.empty((table.n_rows, len(prior)))
     add = _adder(len(prior))
 
@@ -197,7 +202,7 @@ def _adder(n_columns: int) -> Callable[..., Any]:
     return kernels.add_one if n_columns == 1 else kernels.add_many
 
 
-def link(totals: Floats, form: str = "softmax") -> Floats:
+def link(totals: Floats, form: str) -> Floats:
     """Probabilities of all classes: logistic of one total, softmax or `ovr` of many."""
     from weigh import kernels
 

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
-from weigh.base import EvidenceClassifier
+from weigh.base import EvidenceClassifier, read_settings
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Sample
 from weigh.tally import Tally, add
@@ -114,21 +114,26 @@ class EvidenceNB(EvidenceClassifier):
         """
         if not hasattr(self, "evidence_"):
             return self._begin(X, y, classes, sample_weight)
+        if classes is not None and [*classes] != self.classes_.tolist():
+            raise ValueError(f"classes={classes!r} is not what it was: {self.classes_.tolist()}")
         sample = self._read_sample(X, y, sample_weight, self.classes_)
         sample = replace(sample, table=self._match(sample.table))
         before = self.evidence_.tally
         if self.event_model == "counts":
             batch = engine.tally_counts(sample)
         else:
-            batch = engine.tally_levels(sample, [table.feature for table in before.tables])
+            features = [table.feature for table in before.tables]
+            batch = engine.tally_levels(sample, features, read_settings(self, sample.table))
         return self._keep(replace(self._weigh(before + batch), backend=self.evidence_.backend))
 
     def _begin(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         sample = self._read_sample(X, y, sample_weight, classes)
         tally = self._tally(sample)
-        given = self.bins if isinstance(self.bins, dict) else {}
-        cut = [t.feature.name for t in tally.tables if t.feature.is_numeric]
-        found = [name for name in cut if isinstance(given.get(name, "mdl"), str | int)]
+        found = []
+        if self.event_model == "levels":
+            rules = read_settings(self, sample.table)
+            cut = [t.feature.name for t in tally.tables if t.feature.is_numeric]
+            found = [name for name in cut if isinstance(rules[name].bins, str | int)]
         if found:
             warnings.warn(
                 f"partial_fit found the cut points of {len(found)} numeric columns in the first "
@@ -136,7 +141,7 @@ class EvidenceNB(EvidenceClassifier):
                 UserWarning,
                 stacklevel=3,
             )
-        self._set_names(sample.table)
+        self._name(sample.table.names, sample.table.named)
         return self._keep(replace(self._weigh(tally), backend=sample.table.backend))
 
     def merge(self, *others: EvidenceNB) -> EvidenceNB:
@@ -153,11 +158,18 @@ class EvidenceNB(EvidenceClassifier):
             _check_mergeable(self, other)
         tally = add([model.evidence_.tally for model in (self, *others)])
         model = copy.copy(self)
-        return model._keep(replace(model._weigh(tally), backend=self.evidence_.backend))
+        model._keep(replace(model._weigh(tally), backend=self.evidence_.backend))
+        return model._name(model.evidence_.column_names, hasattr(self, "feature_names_in_"))
 
 
 def _check_mergeable(one: EvidenceNB, other: EvidenceNB) -> None:
     check_is_fitted(other, "evidence_")
+    named = [hasattr(model, "feature_names_in_") for model in (one, other)]
+    if named[0] != named[1] or (not named[0] and one.n_features_in_ != other.n_features_in_):
+        raise ValueError(
+            f"the models differ in their columns: {one.n_features_in_} against "
+            f"{other.n_features_in_}, with names: {named[0]} and {named[1]}"
+        )
     for name in ("smoothing", "event_model", "class_prior"):
         mine, theirs = getattr(one, name), getattr(other, name)
         if not np.array_equal(mine, theirs):

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from weigh.bins import label, printable
+from weigh.bins import printable
 from weigh.sheet import BalanceSheet, probability
 
 FOR, AGAINST, TOTAL = "#0072B2", "#D55E00", "#4D4D4D"  # told apart by colour-blind eyes
@@ -74,8 +74,10 @@ class BalanceSheetDisplay:
         ax.axvline(0, color="black", linewidth=0.8)
         ax.use_sticky_edges = False  # room for the numbers beyond the last bar
         ax.margins(x=0.12, y=0.02)
-        of, chance = printable(label(self.sheet.of)), probability(self.sheet.probability)
+        of, chance = printable(self.sheet.question), probability(self.sheet.probability)
         ax.set_xlabel(f"Weight of evidence for {of}, times 100", parse_math=False)
+        if self.sheet.interval is not None:
+            chance += " ({} to {})".format(*map(probability, self.sheet.interval))
         ax.set_title(f"Probability of {of}: {chance}", parse_math=False)
         ax.spines[["top", "right"]].set_visible(False)
 

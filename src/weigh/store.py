@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -40,7 +40,12 @@ def save(model: EvidenceClassifier, path: str | os.PathLike[str]) -> None:
     if not isinstance(model, EvidenceClassifier):
         raise TypeError(f"save takes a fitted model of this package, got {type(model).__name__}")
     check_is_fitted(model, "evidence_")
-    write_text(_pretty(to_dict(model)) + "\n", path)
+    write_text(to_json(model), path)
+
+
+def to_json(model: EvidenceClassifier) -> str:
+    """The text of a model's file."""
+    return _pretty(to_dict(model)) + "\n"
 
 
 def _pretty(value: Any, depth: int = 0) -> str:
@@ -79,36 +84,37 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     try:
         return from_dict(data)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise ValueError(f"{path} is not a whole model: {lacks}") from None
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a file whole or not at all."""
-    target = Path(path)
+    """Write a file whole or not at all; a link is followed."""
+    target = Path(path).resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"no such folder: {target.parent}")
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    name = target.with_name(f".{target.name}.{os.getpid()}.{uuid4().hex[:8]}")
     try:
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(handle, "wb") as file:
             file.write(text.encode("utf-8", errors="backslashreplace"))  # JSON's own escapes
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, _mode(target))
+        if target.exists():
+            os.chmod(name, target.stat().st_mode & 0o777)
         os.replace(name, target)
     except BaseException:
-        os.unlink(name)
+        name.unlink(missing_ok=True)
         raise
-
-
-def _mode(target: Path) -> int:
-    """What the file had, or what a new file would get."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def to_dict(model: EvidenceClassifier) -> dict[str, Any]:
@@ -171,21 +177,29 @@ def _evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
     check(isinstance(data["caveat"], str), "caveat must be text")
     features = data["features"]
     check(isinstance(features, list) and len(features) > 0, "features must be a list")
-    tables = tuple(_table_from_dict(table, n) for table in features)
+    in_order = data["event_model"] == "counts"
+    tables = tuple(_table_from_dict(table, n, in_order) for table in features)
+    counts = _numbers(data, "class_counts", (n,), low=0)
+    check(counts.sum() > 0, "class_counts must not all be zero")
     names = [table.name for table in tables]
     check(len(set(names)) == len(names), "feature names must differ")
     check(data["event_model"] == "levels" or names == [TOKEN], "counts have one feature, the token")
     return Evidence(
         classes=classes,
-        class_counts=_numbers(data, "class_counts", (n,), low=0),
+        class_counts=counts,
         prior=squeeze(_numbers(data, "prior", (1 if n == 2 else n,))),
         tables=tables,
-        assumed_rate=_numbers(data, "assumed_rate", (n,), low=0),
+        assumed_rate=_numbers(data, "assumed_rate", (n,), low=1e-300),
         prior_variances=_variances(data, "prior_variances", (n,)),
         event_model=data["event_model"],
         form="ovr" if data["link"] == "ovr" else "softmax",
         caveat=data["caveat"],
     )
+
+
+def _cuts(data: Mapping[str, Any]) -> tuple[float, ...]:
+    check(isinstance(data["cuts"], list), "cuts must be a list")
+    return check_cuts(_numbers(data, "cuts", (len(data["cuts"]),)), data["name"])
 
 
 def check(holds: bool, what: str) -> None:
@@ -238,7 +252,7 @@ def _table_to_dict(table: FeatureTable) -> dict[str, Any]:
     }
 
 
-def _table_from_dict(data: Mapping[str, Any], n_classes: int) -> FeatureTable:
+def _table_from_dict(data: Mapping[str, Any], n_classes: int, in_order: bool) -> FeatureTable:
     for name in ("name", "note"):
         check(isinstance(data[name], str), f"a feature's {name} must be text")
     check(isinstance(data["values"], list), "a feature's values must be a list")
@@ -252,9 +266,10 @@ def _table_from_dict(data: Mapping[str, Any], n_classes: int) -> FeatureTable:
     feature = Feature(
         data["name"],
         tuple(values),
-        None if data["cuts"] is None else check_cuts(data["cuts"], data["name"]),
+        None if data["cuts"] is None else _cuts(data),
         data["has_missing"],
         data["skip_missing"],
+        in_order,
     )
     m = len(feature.levels)
     return FeatureTable(

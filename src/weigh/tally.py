@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -19,7 +19,7 @@ class Counts:
     feature: Feature
     counts: Floats
 
-    def spread(self, feature: Feature, classes: Integers, n_classes: int) -> Floats:
+    def laid_on(self, feature: Feature, classes: Integers, n_classes: int) -> Floats:
         """The same counts laid out on the levels of `feature` and a longer list of classes."""
         out = np.zeros((len(feature.levels), n_classes))
         places = {(type(level), level): i for i, level in enumerate(feature.levels)}
@@ -46,11 +46,10 @@ class Tally:
     tables: tuple[Counts, ...]
 
     def __add__(self, other: Tally) -> Tally:
-        mine = tuple(table.feature.name for table in self.tables)
-        theirs = tuple(table.feature.name for table in other.tables)
-        if mine != theirs:
-            odd = sorted(set(mine) ^ set(theirs)) or [*mine]
-            raise ValueError(f"the features differ: {odd[0]!r} is not in both, or not in its place")
+        theirs = {table.feature.name: table for table in other.tables}
+        odd = {table.feature.name for table in self.tables} ^ set(theirs)
+        if odd:
+            raise ValueError(f"the features differ: {sorted(odd)[0]!r} is not in both")
         classes = sort_classes(
             [v for _, v in dict.fromkeys(map(key, self.classes.tolist() + other.classes.tolist()))],
             "classes",
@@ -60,9 +59,12 @@ class Tally:
         for part, where in zip((self, other), places, strict=True):
             class_counts[where] += part.class_counts
         tables = []
-        for a, b in zip(self.tables, other.tables, strict=True):
+        for a in self.tables:
+            b = theirs[a.feature.name]
             feature = a.feature.unite(b.feature)
-            laid = [t.spread(feature, w, len(classes)) for t, w in zip((a, b), places, strict=True)]
+            laid = [
+                t.laid_on(feature, w, len(classes)) for t, w in zip((a, b), places, strict=True)
+            ]
             tables.append(Counts(feature, laid[0] + laid[1]))
         return Tally(classes, class_counts, tuple(tables))
 
@@ -103,8 +105,7 @@ def count_levels(feature: Feature, column: Column, rows: Rows) -> Counts:
     placed = feature.place(column)
     counts = _gather(placed, rows.count(placed.codes, len(placed.levels)), len(feature.levels))
     if feature.has_missing and not counts[-1].any():
-        kept = Feature(feature.name, feature.values, feature.cuts, False, feature.skip_missing)
-        return Counts(kept, counts[:-1])
+        return Counts(replace(feature, has_missing=False), counts[:-1])
     return Counts(feature, counts)
 
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh.bins.cuts import mdl_cuts
 from weigh.bins.levels import Feature
-from weigh.frames import Floats, Numbers, Sample, label_sample, match, read
+from weigh.frames import Floats, Numbers, Sample, label_sample, match, read, set_names
 
 
 class MDLDiscretizer(TransformerMixin, BaseEstimator):
@@ -50,12 +50,7 @@ class MDLDiscretizer(TransformerMixin, BaseEstimator):
         sample = label_sample(read(X), y, sample_weight)
         names = sample.table.names
         self.cuts_ = {name: self._cut(sample, name) for name in names}
-        self.n_features_in_ = len(names)
-        if sample.table.named:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return self
+        return set_names(self, names, sample.table.named)  # type: ignore[no-any-return]
 
     def transform(self, X: Any) -> Floats:
         """The number of each value's interval, from 0; NaN where it is missing."""

@@ -57,6 +57,7 @@ class Feature:
     cuts: tuple[float, ...] | None = None
     has_missing: bool = False
     skip_missing: bool = False
+    in_order: bool = False  # values stay in the order given: the tokens of a model of documents
 
     @property
     def is_numeric(self) -> bool:
@@ -68,10 +69,17 @@ class Feature:
         """Category or special code as it is, interval as an `Interval`, missing as None."""
         return (*self._intervals, *self.values, *((None,) if self.has_missing else ()))
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The levels as people read them."""
-        return tuple(map(label, self.levels))
+        """The levels as people read them; text that reads like another level is quoted."""
+        texts = [*map(label, self.levels)]
+        if len(set(texts)) < len(texts):
+            twice = {text for text in texts if texts.count(text) > 1}
+            texts = [
+                f'"{text}"' if text in twice and isinstance(level, str) else text
+                for text, level in zip(texts, self.levels, strict=True)
+            ]
+        return tuple(texts)
 
     @cached_property
     def _intervals(self) -> tuple[Interval, ...]:
@@ -120,15 +128,20 @@ class Feature:
         return codes
 
     def check_kind(self, values: Sequence[Value]) -> None:
-        """Refuse a column of another type than in training: none of its values could match."""
-        before, now = _kinds(self.values), _kinds(values)
-        if before and now and not before & now:
-            example = next(v for v in values if v is not None)
-            raise ValueError(
-                f"column {self.name!r} held {_join(before)} in training (such as "
-                f"{self.values[0]!r}) and holds {_join(now)} here (such as {example!r}); "
-                "convert it to the type it had in training"
-            )
+        """Refuse values of a type that training did not see: they could only be a mistake."""
+        if not self._known_kinds:
+            return
+        for value in values:
+            if value is not None and _kind(value) not in self._known_kinds:
+                raise ValueError(
+                    f"column {self.name!r} held {' and '.join(sorted(self._known_kinds))} in "
+                    f"training (such as {self.values[0]!r}) and holds {_kind(value)} here (such as "
+                    f"{value!r}); convert it to the type it had in training"
+                )
+
+    @cached_property
+    def _known_kinds(self) -> frozenset[str]:
+        return frozenset(map(_kind, self.values))
 
     def unite(self, other: Feature) -> Feature:
         """The levels of both; cut points and treatment of missing values must be the same.
@@ -151,8 +164,10 @@ class Feature:
         has_missing = self.has_missing or other.has_missing
         if self.is_numeric:
             return replace(self, has_missing=has_missing)
-        self.check_kind(other.values)
-        values = sort_values({*map(key, self.values + other.values)})
+        if not self._known_kinds & other._known_kinds:
+            self.check_kind(other.values)
+        keys = dict.fromkeys(map(key, self.values + other.values))
+        values = tuple(value for _, value in keys) if self.in_order else sort_values({*keys})
         return replace(self, values=values, has_missing=has_missing)
 
 
@@ -182,13 +197,10 @@ def _cut_texts(cuts: tuple[float, ...]) -> list[str]:
     return [text if set(text) & set(".en") else f"{text}.0" for text in texts]
 
 
-def _kinds(values: Sequence[Value]) -> set[str]:
-    names = {str: "text", bool: "booleans", int: "numbers", float: "numbers"}
-    return {names[type(value)] for value in values if value is not None}
-
-
-def _join(kinds: set[str]) -> str:
-    return " and ".join(sorted(kinds))
+def _kind(value: Value) -> str:
+    return (
+        "text" if isinstance(value, str) else "booleans" if isinstance(value, bool) else "numbers"
+    )
 
 
 def _show(value: Any) -> str:

@@ -7,14 +7,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.special import polygamma
 
-from weigh.evidence.tables import Evidence, FeatureTable, contrast, squeeze
+from weigh.evidence.tables import BOUND, Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats
 from weigh.tally import Counts, Tally
 
 Smoothing: TypeAlias = float | Literal["1/n"]
-
-BOUND = 1e-10
-"""Plain frequencies are kept this far from 0 and 1, so that no weight is infinite."""
 
 
 def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None = None) -> Evidence:
@@ -26,14 +23,15 @@ def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None =
     """
     total = tally.class_counts.sum()
     s = rows_added(smoothing, total)
-    rate = tally.class_counts / total if class_prior is None else class_prior
+    counted = np.clip(tally.class_counts / total, BOUND, 1 - BOUND)
+    rate = counted if class_prior is None else class_prior
     variances = _trigamma(tally.class_counts) if class_prior is None else np.zeros(len(rate))
     return Evidence(
         classes=tally.classes,
         class_counts=tally.class_counts,
-        prior=squeeze(contrast(np.log(np.clip(rate, BOUND, 1 - BOUND)))),
+        prior=squeeze(contrast(np.log(rate))),
         tables=tuple(weigh_counts(counts, s) for counts in tally.tables),
-        assumed_rate=np.clip(rate, BOUND, 1 - BOUND),
+        assumed_rate=rate,
         prior_variances=variances,
     )
 
@@ -52,7 +50,8 @@ def weigh_counts(table: Counts, s: float) -> FeatureTable:
     if s == 0:
         nothing_known = 1 / max(seen.sum(), 1)  # a class without a single row here
         share = np.where(norm > 0, np.clip(share, BOUND, 1 - BOUND), nothing_known)
-    columns = contrast(np.log(np.where(seen[:, None], share, 1.0)))
+    told = seen[:, None] & (seen.sum() > 1)  # one level alone tells nothing
+    columns = contrast(np.log(np.where(told, share, 1.0)))
     with np.errstate(invalid="ignore"):  # two infinite variances: not known
         variances = np.where(seen[:, None], _trigamma(counts + s) - _trigamma(norm), 0.0)
     return FeatureTable(table.feature, counts, columns, np.maximum(variances, 0.0), s)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from weigh.evidence.tables import Evidence, FeatureTable
 
 MOST_LEVELS, MOST_FEATURES, MOST_CLASSES = 20, 60, 6
-BAR = 6
+BAR, BARS = 6, "against | for"
+SMALLEST_BAR = 0.05
+"""Weights are drawn against at least this one, so that noise looks like noise."""
 
 
 def hundredths(weight: float) -> str:
@@ -24,12 +26,14 @@ def hundredths(weight: float) -> str:
 
 
 def to_frame(evidence: Evidence) -> Any:
-    """One row per level: feature, level, weights, errors, counts."""
+    """One row per level, with weights, errors, counts and the feature's information value."""
     columns: dict[str, list[Any]] = {"feature": [], "level": []}
     columns |= {name: [] for name in (*weight_names(evidence), *count_names(evidence))}
+    columns["information value"] = []
     for table in evidence:
         columns["feature"] += [table.name] * len(table.levels)
         columns["level"] += table.labels
+        columns["information value"] += [table.information_value] * len(table.levels)
         numbers = np.column_stack([table.columns, _errors(table), table.counts])
         names = [*weight_names(evidence), *count_names(evidence)]
         for name, column in zip(names, numbers.T, strict=True):
@@ -58,7 +62,7 @@ def _errors(table: FeatureTable) -> Floats:
 def title(evidence: Evidence) -> str:
     """What the weights speak for."""
     names = [label(c) for c in evidence.classes.tolist()]
-    rows = f"{evidence.class_counts.sum():,.0f} rows"
+    rows = f"{_weight(evidence.class_counts.sum())} rows"
     if len(names) == 2:
         return f"Weights of evidence for {names[1]} against {names[0]}, times 100 ({rows})"
     more = f"; {len(names) - MOST_CLASSES} more classes" if len(names) > MOST_CLASSES else ""
@@ -66,42 +70,54 @@ def title(evidence: Evidence) -> str:
 
 
 def to_text(evidence: Evidence, width: int = 100) -> str:
-    """The table of weights as plain text."""
+    """The table of weights as plain text; where it is too wide, bars and errors go first."""
     import io
 
-    from rich import box
     from rich.console import Console
+    from rich.text import Text
+
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=width, color_system=None)
+    for left_out in ((), (BARS,), (BARS, "Error", "IV")):
+        grid = _grid(evidence, left_out)
+        if console.measure(grid, options=console.options.update_width(10_000)).maximum <= width:
+            break
+    console.print(Text(printable(title(evidence))), grid)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+
+
+def _grid(evidence: Evidence, left_out: tuple[str, ...]) -> Any:
+    from rich import box
     from rich.table import Table as Grid
     from rich.text import Text
 
-    grid = Grid(box=box.SIMPLE_HEAD)
-    grid.add_column("Feature", overflow="fold")
-    grid.add_column("Level", overflow="fold")
-    for name in _headings(evidence):
-        grid.add_column(Text(printable(name)), justify="right", overflow="fold")
+    names = ["Feature", "Level", *_headings(evidence)]
     if evidence.link == "logistic":
-        grid.add_column("against | for", no_wrap=True)
+        names.append(BARS)
+    shown = [j for j, name in enumerate(names) if name not in left_out]
+    grid = Grid(box=box.SIMPLE_HEAD)
+    for j in shown:
+        right = j > 1 and names[j] != BARS
+        grid.add_column(
+            Text(printable(names[j])), justify="right" if right else "left", overflow="fold"
+        )
     for row in _lines(evidence):
-        grid.add_row(*(Text(printable(cell)) for cell in row))
-    buffer = io.StringIO()
-    Console(file=buffer, width=width, color_system=None).print(
-        Text(printable(title(evidence))), grid
-    )
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+        grid.add_row(*(Text(printable(row[j])) for j in shown if j < len(row)))
+    return grid
 
 
 def _headings(evidence: Evidence) -> list[str]:
     if evidence.link == "logistic":
-        return ["Weight", "Error", "Rows"]
-    return [label(c) for c in evidence.classes.tolist()[:MOST_CLASSES]] + ["Rows"]
+        return ["Weight", "Error", "Rows", "IV"]
+    return [label(c) for c in evidence.classes.tolist()[:MOST_CLASSES]] + ["Rows", "IV"]
 
 
 def _lines(evidence: Evidence) -> list[tuple[str, ...]]:
     prior = evidence.prior_row[:MOST_CLASSES]
     strongest = max((float(np.abs(t.columns).max(initial=0)) for t in evidence), default=1.0)
-    scale = max(strongest, float(np.abs(prior).max()), 1e-9)
+    scale = max(strongest, float(np.abs(prior).max()), SMALLEST_BAR)
     two = evidence.link == "logistic"
-    empty = ("", "") if two else ("",)
+    empty = ("", "", "") if two else ("", "")
     bar = (_bar(prior[0], scale),) if two else ()
     lines = [("Prior", "", *map(hundredths, prior), *empty, *bar)]
     for table in evidence.tables[:MOST_FEATURES]:
@@ -117,12 +133,30 @@ def _feature_lines(table: FeatureTable, scale: float) -> list[tuple[str, ...]]:
         weights = tuple(map(hundredths, table.columns[i, :MOST_CLASSES]))
         error = (_error(_errors(table)[i, 0]),) if two else ()
         bar = (_bar(table.columns[i, 0], scale),) if two else ()
-        rows = f"{table.counts[i].sum():,.6g}"
+        rows = _weight(table.counts[i].sum())
         first = f"{table.name} ({table.note})" if table.note else table.name
-        lines.append((first if i == 0 else "", name, *weights, *error, rows, *bar))
+        value = f"{table.information_value:.2f}" if i == 0 else ""
+        lines.append((first if i == 0 else "", name, *weights, *error, rows, value, *bar))
     if len(table.levels) > MOST_LEVELS:
         lines.append(("", f"... and {len(table.levels) - MOST_LEVELS:,} more levels"))
     return lines
+
+
+def _weight(total: float) -> str:
+    """Rows, or their weight where it is no whole number."""
+    return f"{total:,.0f}" if total == round(total) else f"{total:,.4g}"
+
+
+def feature_text(table: FeatureTable) -> str:
+    """One feature on its own, level by level."""
+    note = f" ({table.note})" if table.note else ""
+    lines = [f"{table.name}{note}: information value {table.information_value:.2f}"]
+    for i, name in enumerate(table.labels[:MOST_LEVELS]):
+        weights = " ".join(map(hundredths, table.columns[i, :MOST_CLASSES]))
+        lines.append(f"  {name}  {weights}  ({_weight(table.counts[i].sum())} rows)")
+    if len(table.levels) > MOST_LEVELS:
+        lines.append(f"  ... and {len(table.levels) - MOST_LEVELS:,} more levels")
+    return "\n".join(map(printable, lines))
 
 
 def _error(error: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -16,8 +16,11 @@ from weigh.evidence import show
 from weigh.frames import Floats, Table
 from weigh.tally import Counts, Tally
 
+BOUND = 1e-10
+"""Plain frequencies are kept this far from 0 and 1, so that no weight is infinite."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class FeatureTable:
     """The weights of evidence of one feature, level by level.
 
@@ -28,8 +31,8 @@ class FeatureTable:
 
     feature: Feature
     counts: Floats
-    columns: Floats = field(repr=False)
-    variances: Floats | None = field(default=None, repr=False)
+    columns: Floats
+    variances: Floats | None = None
     smoothing: float = 0.0
     note: str = ""
 
@@ -71,16 +74,20 @@ class FeatureTable:
 
     @property
     def information_value(self) -> float:
-        """Expected weight of evidence, sum_v (P(v|1) - P(v|0)) w(v); the mean over class pairs."""
-        seen = self.counts.any(axis=1)
-        counts = self.counts[seen] + self.smoothing
-        if not counts.sum(axis=0).all():
+        """Expected weight of evidence of the counts; the mean over pairs of classes.
+
+        sum_v (P(v|1) - P(v|0)) ln P(v|1)/P(v|0), whatever a learner made of the weights.
+        """
+        counts = self.counts[self.counts.any(axis=1)] + self.smoothing
+        if len(counts) < 2 or not counts.sum(axis=0).all():
             return 0.0
-        share, n_classes = np.zeros_like(self.counts), self.counts.shape[1]
-        share[seen] = counts / counts.sum(axis=0)
-        if n_classes == 2:
-            return float((share[:, 1] - share[:, 0]) @ self.weights)
-        return float(2 / (n_classes - 1) * (share * self.columns).sum())
+        share = counts / counts.sum(axis=0)
+        logs = np.log(share if self.smoothing else np.clip(share, BOUND, 1 - BOUND))
+        pairs = (share * (logs - logs.mean(axis=1, keepdims=True))).sum()
+        return float(2 / (share.shape[1] - 1) * pairs)
+
+    def __repr__(self) -> str:
+        return show.feature_text(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +151,7 @@ class Evidence:
         tables = tuple(Counts(table.feature, table.counts) for table in self.tables)
         return Tally(self.classes, self.class_counts, tables)
 
-    @property
+    @cached_property
     def column_names(self) -> tuple[str, ...]:
         """The columns of the tables that the evidence reads, in order."""
         if self.event_model == "counts":
@@ -162,6 +169,15 @@ class Evidence:
             return engine.total_counts(table, self.tables[0].columns, self.prior_row)
         features, padded = [t.feature for t in self.tables], [t.padded for t in self.tables]
         return engine.total(table, features, padded, self.prior_row)
+
+    def probabilities(self, totals: Floats) -> Floats:
+        """What totals mean: the probability of each class."""
+        return engine.link(totals, self.form)
+
+    def decide(self, totals: Floats) -> np.ndarray[Any, Any]:
+        """The most probable class of each row."""
+        winner = totals[:, 0] > 0 if totals.shape[1] == 1 else totals.argmax(axis=1)
+        return self.classes[winner.astype(np.intp)]
 
     def with_prior(self, rate: Floats) -> Evidence:
         """The same evidence for a population of other class frequencies, taken as known."""

@@ -22,7 +22,7 @@ from weigh.frames.columns import (
 )
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
-from weigh.frames.tables import Table, as_rows, build, match, read, vector
+from weigh.frames.tables import Table, as_rows, build, match, read, set_names, vector
 from weigh.frames.targets import Sample, label_sample, sort_classes
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "read",
     "read_csv",
     "read_file",
+    "set_names",
     "sort_classes",
     "vector",
     "write_file",

@@ -55,7 +55,7 @@ class Codes:
             odd = next((text for text in texts if not _reads_as_number(text)), texts[0])
             raise ValueError(
                 f"column {name!r} is numeric but holds text ({odd!r}); convert it to numbers "
-                f"(missing as null), or fit with categorical_features naming {name!r}"
+                "(missing as null), or, where it is a feature, name it in categorical_features"
             )
         try:
             table = np.array([np.nan if v is None else float(v) for v in self.values] or [np.nan])
@@ -221,9 +221,7 @@ def _number_array(array: np.ndarray[Any, Any]) -> Numbers:
 
 
 def _no_levels(name: str, kind: Any) -> str:
-    return (
-        f"column {name!r} holds {kind} values, which have no levels; derive numbers or text first"
-    )
+    return f"column {name!r} holds {kind} values, which have no levels; derive numbers from it, or leave it out"
 
 
 def _arrow_is_category(array: Any, name: str) -> bool:

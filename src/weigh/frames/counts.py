@@ -11,7 +11,11 @@ from weigh.frames.tables import Table
 
 
 def count_matrix(table: Table) -> Any:
-    """The whole table as a matrix of counts of zero and more."""
+    """The whole table as a sparse matrix of counts of zero and more.
+
+    Dense counts become sparse too: then totals are sums in the order of the columns, the same bits
+    for one row as for many.
+    """
     matrix: Any = table.matrix
     if matrix is None:
         columns: list[Any] = [table.column(name, False).values for name in table.names]
@@ -22,7 +26,7 @@ def count_matrix(table: Table) -> Any:
         raise ValueError("Complex data not supported: counts are real numbers")
     if not np.isfinite(values).all() or (values < 0).any():
         _refuse(coo(matrix), table)
-    return matrix
+    return coo(matrix).tocsr() if table.matrix is None else matrix
 
 
 def _refuse(matrix: Any, table: Table) -> None:

@@ -36,7 +36,10 @@ def read_file(path: str, text: tuple[str, ...] = ()) -> pa.Table:
         name = path.removesuffix(".gz")
         if name.endswith((".parquet", ".pq")):
             return parquet.read_table(path)
-        return read_csv(path, "\t" if name.endswith((".tsv", ".tab")) else ",", types)
+        if name.endswith((".tsv", ".tab")):
+            return read_csv(path, "\t", types)
+        with pa.input_stream(path) as stream:
+            return read_csv(path, _delimiter(stream.read(1 << 16)), types)
     except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
@@ -48,9 +51,15 @@ def _read_bytes(data: bytes, types: dict[str, Any]) -> pa.Table:
         data = gzip.decompress(data)
     if data.startswith(b"PAR1"):
         return parquet.read_table(pa.BufferReader(data))
+    return read_csv(pa.BufferReader(data), _delimiter(data), types)
+
+
+def _delimiter(data: bytes) -> str:
+    """What separates the header: a tab or a semicolon where it has one and no comma."""
     header = data.split(b"\n", 1)[0]
-    delimiter = "\t" if b"\t" in header else ","
-    return read_csv(pa.BufferReader(data), delimiter, types)
+    if b"\t" in header:
+        return "\t"
+    return ";" if b";" in header and b"," not in header else ","
 
 
 def write_file(table: pa.Table, path: str) -> None:
@@ -59,6 +68,8 @@ def write_file(table: pa.Table, path: str) -> None:
     if name.endswith((".parquet", ".pq")):
         parquet.write_table(table, path)
         return
+    if path != "-" and not name.endswith((".csv", ".tsv", ".tab")):
+        raise ValueError(f"{path}: the name must end in .csv, .tsv or .parquet (or .csv.gz)")
     options = csv.WriteOptions(delimiter="\t" if name.endswith((".tsv", ".tab")) else ",")
     if path == "-":
         csv.write_csv(table, pa.PythonFile(sys.stdout.buffer, mode="w"), options)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import narwhals as nw
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from weigh.frames.columns import Column, array_is_category, code_values, convert
+from weigh.frames.columns import Column, Integers, array_is_category, code_values, convert
 
 FEW = 64
 """Tables of so few rows are read value by value, which costs less than any column operation."""
@@ -53,6 +53,16 @@ class Table:
         except TypeError as error:
             raise TypeError(f"column {name!r}: {error}") from None
 
+    def rows(self, places: Integers) -> Table:
+        """Some of the rows."""
+        return replace(
+            self,
+            n_rows=len(places),
+            source=lambda j: _pick(self.source(j), places),
+            listed=lambda: [[column[i] for i in places] for column in self.listed()],
+            matrix=None if self.matrix is None else self.matrix[places],
+        )
+
     def without(self, names: set[str]) -> Table:
         """The table less some columns."""
         return self.select(tuple(n for n in self.names if n not in names))
@@ -74,6 +84,15 @@ class Table:
         )
 
 
+def _pick(source: Any, places: Integers) -> Any:
+    """Some rows of a column as its library holds it."""
+    if isinstance(source, nw.Series) and source.implementation.is_pyarrow():
+        array = source.to_native()
+        views = pa.types.is_string_view(array.type)  # of which Arrow cannot take some
+        return (array.cast(pa.large_string()) if views else array).take(pa.array(places))
+    return source[places]
+
+
 def read(X: Any, allow_sparse: bool = False) -> Table:
     """Any table as a `Table`: dataframe, array, list of dicts, or sparse matrix of counts."""
     if sparse.issparse(X):
@@ -85,7 +104,8 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
     else:
         frame = _wrap(X)
         table = _read_array(X) if frame is None else _read_frame(frame, X)
-    _refuse_twice(table.names)
+    if table.named:
+        _refuse_twice(table.names)
     refuse_empty(table)
     return table
 
@@ -112,10 +132,14 @@ def as_rows(row: Any) -> Any:
         return [row]
     if hasattr(row, "to_dict") and hasattr(row, "iloc") and row.ndim == 1:  # a row of pandas
         return [row.to_dict() if all(isinstance(k, str) for k in row.index) else [*row]]
+    if sparse.issparse(row) and getattr(row, "ndim", 2) == 1:
+        return sparse.csr_array(row.toarray()[None])  # type: ignore[attr-defined]
     if sparse.issparse(row) or _wrap(row) is not None or getattr(row, "ndim", 1) > 1:
         return row
     if isinstance(row, np.ndarray):
         return row[None]
+    if isinstance(row, str) or not isinstance(row, Iterable):
+        raise ValueError(f"a row is a dict, a list of values or a table of one row, got {row!r}")
     nested = [*row]
     whole = nested and (np.ndim(nested[0]) > 0 or isinstance(nested[0], Mapping))
     return nested if whole else [nested]
@@ -135,6 +159,8 @@ def _wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
         hasattr(X, "iloc") and X.ndim == 2 and not X.columns.is_unique
     ):  # narwhals would refuse it in its own words
         _refuse_twice(tuple(map(str, X.columns)))
+    if hasattr(X, "column_names"):
+        _refuse_twice(tuple(X.column_names))
     frame = nw.from_native(X, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
 
@@ -167,6 +193,7 @@ def _read_unnamed(X: Any, names: tuple[Any, ...]) -> Table:
     return Table(positions(len(names)), len(X), lambda j: series[j], listed, False, "pandas")
 
 
+@lru_cache(maxsize=8)
 def positions(n: int) -> tuple[str, ...]:
     """The names of columns that have none."""
     return tuple(f"x{j}" for j in range(n))
@@ -186,7 +213,8 @@ def _read_array(X: Any) -> Table:
     if array.ndim != 2:
         raise ValueError(
             f"Expected a 2D array or a dataframe, got {array.ndim}D (shape {array.shape}). "
-            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row; "
+            "rows of a list must be of equal length"
         )
     if array.dtype.kind == "c":
         array_is_category(array, "x0")
@@ -222,6 +250,16 @@ def vector(values: Any, name: str, categorical: bool) -> Column:
         return convert(series, name, categorical)
     except TypeError as error:
         raise TypeError(f"{name}: {error}") from None
+
+
+def set_names(estimator: Any, names: tuple[str, ...], named: bool) -> Any:
+    """Keep the columns of a fit as scikit-learn does: their number, and names if they have any."""
+    estimator.n_features_in_ = len(names)
+    if named:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    return estimator
 
 
 def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Table:

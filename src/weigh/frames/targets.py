@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,11 @@ def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any =
     if used:
         table = table.without(used)
         refuse_empty(table)
-    return Sample(table, places[column.codes], known, weight, class_counts, target)
+    labels = places[column.codes]
+    if weight is not None and not weight.all():  # a row of no weight is a row that is not there
+        rows = np.flatnonzero(weight)
+        table, labels, weight = table.rows(rows), labels[rows], weight[rows]
+    return Sample(table, labels, known, weight, class_counts, target)
 
 
 def _read_classes(classes: Any) -> np.ndarray[Any, Any]:
@@ -67,8 +72,10 @@ def _find(table: Table, target: Any, role: str, categorical: bool) -> Column:
         return vector(target, role, categorical)
     if table.named and target in table.names:
         return table.column(target, categorical)
-    held = ", ".join(map(repr, table.names[:8])) if table.named else "columns without names"
-    raise ValueError(f"{role} names the column {target!r}, but the table holds {held}")
+    held = ", ".join(map(repr, table.names)) if table.named else "columns without names"
+    near = get_close_matches(target.lower(), [name.lower() for name in table.names], 1)
+    hint = next((f"; did you mean {n!r}?" for n in table.names if [n.lower()] == near), "")
+    raise ValueError(f"{role} names the column {target!r}, but the table holds {held}{hint}")
 
 
 def _read_labels(table: Table, y: Any) -> Codes:

@@ -53,6 +53,15 @@ class BalanceSheet:
     coverage: float = COVERAGE
 
     @property
+    def question(self) -> str:
+        """What the probability is of: a class, or a class rather than one of several rivals."""
+        rival = self.against is not None and not self.two_classes
+        return f"{label(self.of)} rather than {label(self.against)}" if rival else label(self.of)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    @property
     def speaks_for(self) -> tuple[Item, ...]:
         """Items with positive weight, heaviest first."""
         return tuple(sorted((i for i in self.items if i.weight > 0), key=lambda i: -i.weight))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logsumexp, ndtri
+from scipy.special import expit, logsumexp, ndtri, polygamma
 
 from weigh.bins import Interval, label
 from weigh.evidence import Evidence, FeatureTable
@@ -26,6 +26,12 @@ class _Line:
     weights: Floats
     variances: Floats | None
     relation: str = "="
+    times: float = 1.0
+
+    def item(self, sign: Floats) -> Item:
+        """The line for the classes in question."""
+        weight = float(sign @ self.weights) + 0.0  # no negative zero
+        return Item(self.feature, self.level, weight, self.note, self.relation)
 
 
 def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceSheet:
@@ -33,43 +39,48 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
     classes = evidence.classes.tolist()
     tokens = evidence.event_model == "counts"
     lines = _token_lines(evidence, table) if tokens else _lines(evidence, table)
-    row = evidence.total(table)[0]
-    two, b = len(classes) == 2, _find(classes, against, -1, "against")
-    a = _find(classes, of, (1 - b if b >= 0 else 1) if two else int(row.argmax()), "of")
-    b = 1 - a if two and b < 0 else b
-    if a == b:
-        raise ValueError(f"of and against are both {classes[a]!r}; name two classes")
-    sign = _contrast(len(classes), a, b)
-    items = tuple(
-        Item(line.feature, line.level, float(sign @ line.weights) + 0.0, line.note, line.relation)
-        for line in lines
-    )
+    totals = evidence.total(table)
+    row, two = totals[0], len(classes) == 2
+    a, b = _choose(classes, of, against, row)
     if evidence.link == "ovr" and b >= 0:
         raise ValueError(
             "totals of one class against the rest do not add up to the odds of two classes; leave "
             "against out, or fit with multiclass='softmax'"
         )
-    totals, log_odds = _log_odds(row, a, b, evidence.link)
-    spread = _standard_error(evidence, lines, row, a, b)
+    sign = _difference(len(classes), a, b)
+    log_odds = _log_odds(row, a, b, evidence.link)
+    pair = b >= 0 and not two
+    parts = [_token_variance(lines, evidence)] if tokens else [line.variances for line in lines]
+    error = _standard_error(evidence, parts, row, a, b)
     return BalanceSheet(
         of=classes[a],
         against=None if b < 0 else classes[b],
         prior=float(sign @ evidence.prior_row),
-        items=items,
+        items=tuple(line.item(sign) for line in lines),
         total=float(sign @ row),
-        probability=float(expit(log_odds)),
-        interval=_interval(log_odds, spread),
-        totals=dict(zip(classes, totals, strict=True)) if b < 0 else None,
+        probability=float(expit(log_odds) if pair else evidence.probabilities(totals)[0, a]),
+        interval=_interval(log_odds, error),
+        totals=dict(zip(classes, row.tolist(), strict=True)) if b < 0 else None,
         two_classes=two,
         link=evidence.link,
         caveat=evidence.caveat,
     )
 
 
-def _interval(log_odds: float, spread: float | None) -> tuple[float, float] | None:
-    if spread is None:
+def _choose(classes: list[Any], of: Any, against: Any, row: Floats) -> tuple[int, int]:
+    """The class in question and its rival; -1 is all the rest of three or more."""
+    two, b = len(classes) == 2, _find(classes, against, -1, "against")
+    a = _find(classes, of, (1 - b if b >= 0 else 1) if two else int(row.argmax()), "of")
+    b = 1 - a if two and b < 0 else b
+    if a == b:
+        raise ValueError(f"of and against are both {classes[a]!r}; name two classes")
+    return a, b
+
+
+def _interval(log_odds: float, error: float | None) -> tuple[float, float] | None:
+    if error is None:
         return None
-    reach = float(ndtri((1 + COVERAGE) / 2)) * spread
+    reach = float(ndtri((1 + COVERAGE) / 2)) * error
     return float(expit(log_odds - reach)), float(expit(log_odds + reach))
 
 
@@ -81,7 +92,7 @@ def _find(classes: list[Any], wanted: Any, default: int, role: str) -> int:
     return classes.index(wanted)
 
 
-def _contrast(n_classes: int, a: int, b: int) -> Floats:
+def _difference(n_classes: int, a: int, b: int) -> Floats:
     """What to multiply a row of weights with to get the weight for a against b (or the rest)."""
     if n_classes == 2:
         return np.array([1.0 if a == 1 else -1.0])
@@ -92,29 +103,34 @@ def _contrast(n_classes: int, a: int, b: int) -> Floats:
     return sign
 
 
-def _log_odds(row: Floats, a: int, b: int, link: str) -> tuple[list[float], float]:
+def _log_odds(row: Floats, a: int, b: int, link: str) -> float:
     if len(row) == 1:
-        return [], float(row[0] if a == 1 else -row[0])
+        return float(row[0] if a == 1 else -row[0])
     if b >= 0:
-        return [], float(row[a] - row[b])
+        return float(row[a] - row[b])
     logs = -np.logaddexp(0.0, -row) if link == "ovr" else row
-    return row.tolist(), float(logs[a] - logsumexp(np.delete(logs, a)))
+    return float(logs[a] - logsumexp(np.delete(logs, a)))
 
 
 def _standard_error(
-    evidence: Evidence, lines: list[_Line], row: Floats, a: int, b: int
+    evidence: Evidence, parts: list[Floats | None], row: Floats, a: int, b: int
 ) -> float | None:
     """Of the log odds, features taken as independent; None where a part is not known."""
-    parts = [evidence.prior_variances, *(line.variances for line in lines)]
-    if evidence.link == "ovr" or any(part is None or np.isnan(part).any() for part in parts):
+    known = [part for part in (evidence.prior_variances, *parts) if part is not None]
+    if evidence.link == "ovr" or len(known) <= len(parts):
         return None
-    variance = np.sum([part for part in parts if part is not None], axis=0)
+    variance = np.sum(known, axis=0)
     if b >= 0:
-        return float(np.sqrt(variance[a] + variance[b]))
-    rest = np.exp(row - np.delete(row, a).max())
-    rest[a] = 0.0
-    slope = rest / rest.sum()
-    return float(np.sqrt(variance[a] + slope**2 @ variance))
+        slope = np.zeros(len(variance))
+        slope[[a, b]] = 1.0
+    else:
+        slope = np.exp(row - np.delete(row, a).max())
+        slope[a] = 0.0
+        slope /= slope.sum()
+        slope[a] = 1.0
+    used = slope > 0
+    error = float(np.sqrt(slope[used] ** 2 @ variance[used]))
+    return None if np.isnan(error) else error
 
 
 def _lines(evidence: Evidence, table: Table) -> list[_Line]:
@@ -148,12 +164,30 @@ def _line(part: FeatureTable, place: int, value: Value) -> _Line:
 
 def _token_lines(evidence: Evidence, table: Table) -> list[_Line]:
     """The tokens that occur; a token's weight counts as often as it does."""
-    row = count_matrix(table)
-    counts = row.toarray()[0] if hasattr(row, "toarray") else row[0]
+    counts = count_matrix(table).toarray()[0]
     part, lines = evidence.tables[0], []
     for j in np.flatnonzero(counts):
         times = float(counts[j])
-        variances = None if part.variances is None else times**2 * part.variances[j]
+        variances = None if part.variances is None else part.variances[j]
         note = "" if part.counts[j].any() else UNSEEN
-        lines.append(_Line(table.names[j], f"{times:g}", note, times * part.columns[j], variances))
+        weights = times * part.columns[j]
+        lines.append(_Line(table.names[j], f"{times:g}", note, weights, variances, times=times))
     return lines
+
+
+def _token_variance(lines: list[_Line], evidence: Evidence) -> Floats | None:
+    """Of the sum over tokens, which share one Dirichlet and so are not independent.
+
+    Var sum_v t_v ln p_v = sum_v t_v^2 trigamma(n_v + s) - (sum_v t_v)^2 trigamma(N + s m)
+    """
+    part = evidence.tables[0]
+    seen = [line for line in lines if not line.note]
+    if part.variances is None:
+        return None
+    norm = part.counts.sum(axis=0) + part.smoothing * part.counts.any(axis=1).sum()
+    common = polygamma(1, np.where(norm > 0, norm, np.nan))
+    if not seen:
+        return np.zeros(len(norm))
+    times, own = np.array([line.times for line in seen]), [line.variances for line in seen]
+    variance = times**2 @ (np.array(own) + common) - times.sum() ** 2 * common
+    return np.asarray(np.maximum(variance, 0.0))

@@ -50,14 +50,11 @@ def _side(title: str, sign: str, items: tuple[Item, ...], prior: float | None) -
 
 
 def _foot(sheet: BalanceSheet) -> list[tuple[str, str]]:
-    rival = (
-        "" if sheet.against is None or sheet.two_classes else f" rather than {label(sheet.against)}"
-    )
     rows = [("Total weight of evidence", hundredths(sheet.total))]
     for other, total in (sheet.totals or {}).items():
         if other != sheet.of:
             rows.append((f"Total of {label(other)}", hundredths(total)))
-    rows.append((f"Probability of {label(sheet.of)}{rival}", probability(sheet.probability)))
+    rows.append((f"Probability of {sheet.question}", probability(sheet.probability)))
     if sheet.interval is not None:
         low, high = sheet.interval
         rows.append(
