@@ -221,7 +221,7 @@ def _number_array(array: np.ndarray[Any, Any]) -> Numbers:
 
 
 def _no_levels(name: str, kind: Any) -> str:
-    return f"column {name!r} holds {kind} values, which have no levels; derive numbers from it, or leave it out"
+    return f"column {name!r} holds {kind} values, which have no levels: derive numbers, or drop it"
 
 
 def _arrow_is_category(array: Any, name: str) -> bool:

@@ -1,15 +1,30 @@
-"""The command line: data to stdout, words to stderr, heavy imports only where they are used."""
+"""The commands. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
+
+from weigh.cli.data import (
+    drop_columns,
+    find_column,
+    json_rows,
+    label_text,
+    read_like,
+    score_columns,
+)
+from weigh.cli.options import (
+    BINS,
+    SMOOTHING,
+    data_argument,
+    json_option,
+    model_argument,
+    read_parameter,
+)
+from weigh.cli.words import advise, hint, keep_apart, say, show_progress, terminal_width
 
 
 class Group(click.Group):
@@ -39,49 +54,6 @@ def main() -> None:
     """
 
 
-def say(text: str) -> None:
-    """Words for people."""
-    click.echo(text, err=True)
-
-
-def hint(text: str) -> None:
-    """What to type next, on a line of its own."""
-    click.echo(f"hint: {text}", err=True)
-
-
-class Bins(click.ParamType[Any]):
-    """`mdl`, or a number of quantile bins."""
-
-    name = "mdl|N"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Read the option."""
-        if value == "mdl" or (str(value).isdecimal() and int(value) >= 2):
-            return value if value == "mdl" else int(value)
-        return self.fail(f"{value!r} is neither mdl nor a number of bins of at least 2", param, ctx)
-
-
-class Smoothing(click.ParamType[Any]):
-    """Rows added to every level, or one over the number of rows."""
-
-    name = "S|1/n"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Read the option."""
-        try:
-            if value == "1/n" or 0 <= float(value) < float("inf"):
-                return value if value == "1/n" else float(value)
-        except ValueError:
-            pass
-        return self.fail(f"{value!r} is neither a number of at least 0 nor 1/n", param, ctx)
-
-
-BINS, SMOOTHING = Bins(), Smoothing()
-data_argument = click.argument("data", metavar="DATA")
-model_argument = click.argument("model", metavar="MODEL")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
 @main.command()
 @click.option("--save", metavar="FILE", help="Also write the demo's table, as CSV or Parquet.")
 def demo(save: str | None) -> None:
@@ -98,7 +70,7 @@ def demo(save: str | None) -> None:
     case = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
     click.echo(str(model.evidence_))
     say("\nThe balance sheet of a girl in third class:\n")
-    click.echo(model.balance_sheet(case).to_text(_width()))
+    click.echo(model.balance_sheet(case).to_text(terminal_width()))
     if save is not None:
         write_file(titanic(), save)
     table, target = (save, "Survived") if save else ("DATA.csv", "COLUMN")
@@ -154,19 +126,19 @@ def fit(
 
     if learner not in learners():
         raise click.UsageError(f"--learner must be one of {', '.join(learners())}, not {learner!r}")
-    _keep_apart(data, output)
-    table = _drop(read_file(data, categorical), drop)
+    keep_apart(data, output)
+    table = drop_columns(read_file(data, categorical), drop)
     for name in categorical:
-        codes = _column(table, name).dictionary_encode()
+        codes = find_column(table, name).dictionary_encode()
         table = table.set_column(table.column_names.index(name), name, codes)
     model = getattr(weigh, learners()[learner])(**parameters)
-    model.set_params(**dict(_read_parameter(text, model) for text in own))
-    with _progress("fitting"):
+    model.set_params(**dict(read_parameter(text, model) for text in own))
+    with show_progress("fitting"):
         model.fit(table, target, sample_weight=weight)
     if output == "-":
         click.echo(to_json(model), nl=False)
         return
-    _advise(model, table, weight)
+    advise(model, table, weight)
     weigh.save(model, output)
     rows, features = f"{table.num_rows:,}", model.n_features_in_
     say(f"{learners()[learner]} from {rows} rows and {features} features: {output}")
@@ -191,9 +163,9 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
     if feature is not None:
         evidence = replace(evidence, tables=(evidence[feature],))
     if as_json:
-        click.echo(json.dumps(_plain(evidence.to_frame()), ensure_ascii=False))
+        click.echo(json.dumps(json_rows(evidence.to_frame()), ensure_ascii=False))
     else:
-        click.echo(to_text(evidence, _width()))
+        click.echo(to_text(evidence, terminal_width()))
 
 
 @main.command()
@@ -212,17 +184,17 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
     from weigh.frames import write_file
     from weigh.store import load
 
-    _keep_apart(data, output)
+    keep_apart(data, output)
     fitted = load(model)
-    table = _read_like(fitted, data)
-    kept = {name: _column(table, name) for name in keep}
-    with _progress("scoring"):
-        columns = _scores(fitted, table)
+    table = read_like(fitted, data)
+    kept = {name: find_column(table, name) for name in keep}
+    with show_progress("scoring"):
+        columns = score_columns(fitted, table)
     for name in set(kept) & set(columns):
         raise ValueError(f"--keep {name}: the scores have a column of that name; rename yours")
     scores = pa.table(kept | columns)
     if as_json:
-        lines = (json.dumps(row, ensure_ascii=False, default=str) for row in _plain(scores))
+        lines = (json.dumps(row, ensure_ascii=False, default=str) for row in json_rows(scores))
         with click.open_file(output, "w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
     else:
@@ -248,16 +220,18 @@ def explain(
     from weigh.store import load
 
     fitted = load(model)
-    table = _read_like(fitted, data)
+    table = read_like(fitted, data)
     if not 0 <= row < table.num_rows:
         raise click.BadParameter(f"{row} is not in 0 to {table.num_rows - 1}", param_hint="--row")
-    classes: dict[str | None, Any] = {_text(label): label for label in fitted.classes_.tolist()}
+    classes: dict[str | None, Any] = {
+        label_text(label): label for label in fitted.classes_.tolist()
+    }
     of, against = (classes.get(c, classes.get(c and c.lower(), c)) for c in (of, against))
     sheet = fitted.balance_sheet(table.slice(row, 1), of=of, against=against)
     if as_json:
         click.echo(json.dumps(sheet.to_dict(), ensure_ascii=False))
     else:
-        click.echo(sheet.to_text(_width()))
+        click.echo(sheet.to_text(terminal_width()))
 
 
 @main.command()
@@ -277,125 +251,3 @@ def merge(models: tuple[str, ...], output: str) -> None:
         )
     save(first.merge(*others), output)
     say(f"{len(models)} models merged: {output}")
-
-
-# ---------------------------------------------------------------- small things
-
-
-def _read_parameter(text: str, model: Any) -> tuple[str, Any]:
-    """NAME=VALUE, the value as JSON where it is JSON."""
-    name, equals, value = text.partition("=")
-    if not equals or name not in model.get_params():
-        known = ", ".join(model.get_params())
-        raise click.BadParameter(f"{text!r} is not NAME=VALUE with a NAME of {known}")
-    try:
-        return name, json.loads(value)
-    except json.JSONDecodeError:
-        return name, value
-
-
-def _text(label: Any) -> str:
-    from weigh.bins import label as read
-
-    return read(label)
-
-
-def _drop(table: Any, names: tuple[str, ...]) -> Any:
-    for name in names:
-        _column(table, name)
-    return table.drop_columns(list(names))
-
-
-def _keep_apart(data: str, output: str) -> None:
-    """An output that would replace the input is a slip."""
-    both = os.path.exists(output) and os.path.exists(data)
-    if both and os.path.samefile(data, output):
-        raise ValueError(f"{output} is the data itself; give -o another name")
-
-
-def _advise(model: Any, table: Any, weight: str | None) -> None:
-    """Say what a fit cannot know but a person may not have meant."""
-    rows = table.num_rows
-    for part in model.evidence_:
-        levels = part.feature.values if not part.feature.is_numeric else ()
-        if len(levels) > 50 and len(levels) > rows / 2:
-            say(f"note: column {part.name!r} has {len(levels):,} levels in {rows:,} rows")
-            hint(f"leave an id out with --drop {part.name!r}")
-        odd = [level for level in levels if not _is_number(level)]
-        if len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels):
-            say(f"note: column {part.name!r} is text, because of {odd[0]!r} among numbers")
-            hint("make that cell empty if it means missing")
-    mean = model.evidence_.class_counts.sum() / rows
-    if weight is not None and not 0.5 < mean < 2:
-        say(f"note: the weights average {mean:,.4g}, and a weight counts as so many rows")
-        hint(f"divide {weight!r} by its mean where it is a sampling weight")
-
-
-def _is_number(level: Any) -> bool:
-    try:
-        float(level)
-    except ValueError:
-        return False
-    return True
-
-
-def _column(table: Any, name: str) -> Any:
-    if name not in table.column_names:
-        held = ", ".join(table.column_names)
-        raise ValueError(f"the table has no column {name!r}; it holds {held}")
-    return table[name]
-
-
-def _read_like(model: Any, data: str) -> Any:
-    """Read a file with the types that the model was fitted on."""
-    from weigh.frames import read_file
-
-    features = [table.feature for table in model.evidence_]
-    text = tuple(f.name for f in features if any(isinstance(v, str) for v in f.values))
-    return read_file(data, text if model.evidence_.event_model == "levels" else ())
-
-
-def _scores(model: Any, table: Any) -> dict[str, Any]:
-    evidence = model.evidence_
-    totals = evidence.total(model._read(table))
-    names = [_text(label) for label in model.classes_.tolist()]
-    heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
-    columns: dict[str, Any] = {"prediction": evidence.decide(totals)}
-    columns |= {head: totals[:, k] for k, head in enumerate(heads)}
-    probabilities = evidence.probabilities(totals)
-    return columns | {f"probability_{name}": probabilities[:, k] for k, name in enumerate(names)}
-
-
-def _plain(table: Any) -> list[dict[str, Any]]:
-    """Rows for JSON, which has neither NaN nor infinity."""
-
-    def value(cell: Any) -> Any:
-        return None if isinstance(cell, float) and cell - cell != 0 else cell
-
-    return [{name: value(cell) for name, cell in row.items()} for row in table.to_pylist()]
-
-
-def _width() -> int:
-    import shutil
-
-    return min(shutil.get_terminal_size((100, 24)).columns, 120)
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[None]:
-    """A progress bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from weigh.engine import watch
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what)
-        report: Callable[[int, int], None] = lambda done, of: bar.update(  # noqa: E731
-            task, completed=done, total=of
-        )
-        with watch(report):
-            yield

@@ -1,0 +1,11 @@
+"""The command line: data to stdout, words to stderr, heavy imports only where they are used.
+
+commands   fit, show, score, explain, merge, demo
+options    what the options mean
+data       tables on their way between files and models
+words      what is said to people
+"""
+
+from weigh.cli.commands import main
+
+__all__ = ["main"]

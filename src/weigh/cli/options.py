@@ -1,0 +1,53 @@
+"""What the options mean."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+
+class Bins(click.ParamType[Any]):
+    """`mdl`, or a number of quantile bins."""
+
+    name = "mdl|N"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Read the option."""
+        if value == "mdl" or (str(value).isdecimal() and int(value) >= 2):
+            return value if value == "mdl" else int(value)
+        return self.fail(f"{value!r} is neither mdl nor a number of bins of at least 2", param, ctx)
+
+
+class Smoothing(click.ParamType[Any]):
+    """Rows added to every level, or one over the number of rows."""
+
+    name = "S|1/n"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Read the option."""
+        try:
+            if value == "1/n" or 0 <= float(value) < float("inf"):
+                return value if value == "1/n" else float(value)
+        except ValueError:
+            pass
+        return self.fail(f"{value!r} is neither a number of at least 0 nor 1/n", param, ctx)
+
+
+BINS, SMOOTHING = Bins(), Smoothing()
+data_argument = click.argument("data", metavar="DATA")
+model_argument = click.argument("model", metavar="MODEL")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def read_parameter(text: str, model: Any) -> tuple[str, Any]:
+    """NAME=VALUE, the value as JSON where it is JSON."""
+    name, equals, value = text.partition("=")
+    if not equals or name not in model.get_params():
+        known = ", ".join(model.get_params())
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE with a NAME of {known}")
+    try:
+        return name, json.loads(value)
+    except json.JSONDecodeError:
+        return name, value

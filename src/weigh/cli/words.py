@@ -1,0 +1,81 @@
+"""What is said to people, on standard error: words, hints, progress."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+
+def say(text: str) -> None:
+    """Words for people."""
+    click.echo(text, err=True)
+
+
+def hint(text: str) -> None:
+    """What to type next, on a line of its own."""
+    click.echo(f"hint: {text}", err=True)
+
+
+def keep_apart(data: str, output: str) -> None:
+    """An output that would replace the input is a slip."""
+    both = os.path.exists(output) and os.path.exists(data)
+    if both and os.path.samefile(data, output):
+        raise ValueError(f"{output} is the data itself; give -o another name")
+
+
+def advise(model: Any, table: Any, weight: str | None) -> None:
+    """Say what a fit cannot know but a person may not have meant."""
+    rows = table.num_rows
+    for part in model.evidence_:
+        levels = part.feature.values if not part.feature.is_numeric else ()
+        if len(levels) > 50 and len(levels) > rows / 2:
+            say(f"note: column {part.name!r} has {len(levels):,} levels in {rows:,} rows")
+            hint(f"leave an id out with --drop {part.name!r}")
+        odd = [level for level in levels if not _is_number(level)]
+        if len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels):
+            say(f"note: column {part.name!r} is text, because of {odd[0]!r} among numbers")
+            hint("make that cell empty if it means missing")
+    mean = model.evidence_.class_counts.sum() / rows
+    if weight is not None and not 0.5 < mean < 2:
+        say(f"note: the weights average {mean:,.4g}, and a weight counts as so many rows")
+        hint(f"divide {weight!r} by its mean where it is a sampling weight")
+
+
+def _is_number(level: Any) -> bool:
+    try:
+        float(level)
+    except ValueError:
+        return False
+    return True
+
+
+def terminal_width() -> int:
+    """How wide a page may be."""
+    import shutil
+
+    return min(shutil.get_terminal_size((100, 24)).columns, 120)
+
+
+@contextmanager
+def show_progress(what: str) -> Iterator[None]:
+    """A progress bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from weigh.engine import watch
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what)
+        report: Callable[[int, int], None] = lambda done, of: bar.update(  # noqa: E731
+            task, completed=done, total=of
+        )
+        with watch(report):
+            yield
