@@ -18,7 +18,7 @@ import weigh
 from weigh import EvidenceNB
 from weigh.cli import main
 from weigh.datasets import titanic
-from weigh.frames import read_csv
+from weigh.frames import read_csv, write_file
 
 NASTY = ["class", 'say "x"', "a,b", "two\nlines", "😀", "<script>", "[bold]x[/bold]", "Größe"]
 CASE = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
@@ -688,3 +688,32 @@ def test_a_reader_that_leaves_early_gets_no_traceback(model, tmp_path):
     process.stderr.close()
     assert process.wait(timeout=60) in (0, 1)
     assert b"Traceback" not in words
+
+
+def test_scores_of_one_class_against_the_rest_are_those_of_python(tmp_path):
+    path, model = tmp_path / "people.csv", tmp_path / "model.json"
+    people = weigh.datasets.titanic()
+    write_file(people, str(path))
+    run("fit", path, "--target", "Class", "--learner", "adjusted", "--set", "norm=1", "-o", model)
+    scores = [json.loads(line) for line in run("score", model, path, "--json").stdout.splitlines()]
+    expected = weigh.load(model).predict_proba(people)
+    found = [[row[f"probability_{c}"] for c in ("1st", "2nd", "3rd", "Crew")] for row in scores]
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_the_data_are_not_overwritten(tmp_path):
+    path = tmp_path / "people.csv"
+    write_file(weigh.datasets.titanic(), str(path))
+    before = path.read_bytes()
+    assert "is the data itself" in fails("fit", path, "--target", "Survived", "-o", path)
+    assert path.read_bytes() == before
+
+
+def test_a_fit_notes_ids_stray_text_and_heavy_weights(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"id{i},{'?' if i == 7 else i},{1000},{'ab'[i % 2]}" for i in range(100)]
+    path.write_text("\n".join(["id,number,weight,y", *rows]))
+    said = run("fit", path, "--target", "y", "--weight", "weight", "-o", tmp_path / "m.json").stderr
+    assert "'id' has 100 levels in 100 rows" in said
+    assert "'number' is text, because of '?' among numbers" in said
+    assert "the weights average 1,000" in said

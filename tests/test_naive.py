@@ -252,6 +252,88 @@ def test_a_label_that_classes_does_not_name_is_refused():
         EvidenceNB(bins=CUTS).partial_fit(table, "y", classes=[0, 2])
 
 
+def documents(n_tokens=15, n=60):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n)
+    X = rng.poisson(1, (n, n_tokens)).astype(float)
+    X[:, 3] += 4 * y
+    return X, y
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_documents_in_batches_or_merged_are_the_whole(form):
+    X, y = documents()
+    whole = EvidenceNB(event_model="counts").fit(form(X), y)
+    parts = [(form(X[:30]), y[:30]), (form(X[30:]), y[30:])]
+    batched = EvidenceNB(event_model="counts")
+    for part in parts:
+        batched.partial_fit(*part, classes=[0, 1])
+    merged = EvidenceNB(event_model="counts").fit(*parts[0])
+    merged = merged.merge(EvidenceNB(event_model="counts").fit(*parts[1]))
+    for model in (batched, merged):
+        np.testing.assert_array_equal(model.predict_proba(form(X)), whole.predict_proba(form(X)))
+        assert model.evidence_.column_names == whole.evidence_.column_names
+
+
+def test_merged_vocabularies_are_united_in_order_and_arrays_of_other_width_refused():
+    X, y = documents(4)
+    model = EvidenceNB(event_model="counts")
+    one = clone(model).fit(pa.table(dict(zip("dcba", X.T, strict=True))), y)
+    other = clone(model).fit(pa.table(dict(zip("dcbe", X.T, strict=True))), y)
+    assert one.merge(other).feature_names_in_.tolist() == [*"dcbae"]
+    with pytest.raises(ValueError, match="differ in their columns: 4 against 3"):
+        clone(model).fit(X, y).merge(clone(model).fit(X[:, :3], y))
+
+
+def test_dense_and_sparse_documents_one_or_many_give_the_same_bits():
+    X, y = documents(50)
+    model = EvidenceNB(event_model="counts").fit(X, y)
+    together = model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(sparse.csr_array(X)), together)
+    alone = np.vstack([model.predict_proba(row[None]) for row in X])
+    np.testing.assert_array_equal(alone, together)
+
+
+def test_models_of_tables_with_other_column_order_merge_by_name():
+    table = levels_table(0)
+    other = table.select(["size", "y", "colour"])
+    model = EvidenceNB(bins=CUTS).fit(table, "y")
+    merged = model.merge(EvidenceNB(bins=CUTS).fit(other, "y"))
+    twice = EvidenceNB(bins=CUTS).fit(pa.concat_tables([table, table]), "y")
+    np.testing.assert_array_equal(merged.predict_proba(table), twice.predict_proba(table))
+
+
+def test_a_numeric_column_without_values_in_the_first_batch_is_cut_in_the_next():
+    model = EvidenceNB(bins=2)
+    model.partial_fit([{"x": None}] * 4, [0, 1, 0, 1])
+    model.partial_fit([{"x": value / 4} for value in range(8)], [0] * 4 + [1] * 4)
+    assert model.evidence_["x"].labels == ("<= 0.875", "> 0.875", "missing")
+
+
+def test_a_row_of_no_weight_does_not_decide_what_a_column_is():
+    rows = [[float(value)] for value in range(40)] + [["n/a"]]
+    y = [value > 19 for value in range(40)] + [True]
+    model = EvidenceNB().fit(rows, y, sample_weight=[1.0] * 40 + [0.0])
+    assert model.evidence_["x0"].labels == ("<= 19.5", "> 19.5")
+
+
+def test_cut_points_given_by_position_are_no_reason_to_warn():
+    EvidenceNB(bins={0: [1.5]}).partial_fit([[1.0], [2.0]], [0, 1])
+
+
+def test_other_classes_in_a_later_batch_are_refused():
+    model = EvidenceNB(categorical_features="all").partial_fit([["a"], ["b"]], [0, 1])
+    with pytest.raises(ValueError, match=r"classes=\[0, 1, 2\] is not what it was"):
+        model.partial_fit([["a"]], [0], classes=[0, 1, 2])
+
+
+def test_whether_a_value_is_refused_does_not_depend_on_its_neighbours():
+    model = EvidenceNB().fit([["a"], ["b"]], [0, 1])
+    for batch in ([[5]], [["a"], [5]]):
+        with pytest.raises(ValueError, match=r"'x0' held text in training .* holds numbers here"):
+            model.predict(batch)
+
+
 # ---------------------------------------------------------------- priors
 
 
@@ -267,6 +349,13 @@ def test_another_prior_shifts_the_log_odds_by_the_change_of_base_odds():
     np.testing.assert_allclose(after, given_first.decision_function(table), rtol=1e-12)
     back = shifted.with_prior([1 - rate, rate])
     np.testing.assert_allclose(back.decision_function(table), before, rtol=1e-12)
+
+
+def test_a_tiny_prior_is_kept_as_given():
+    table = levels_table(0)
+    model = EvidenceNB(bins=CUTS).fit(table, "y").with_prior(1e-12)
+    assert model.evidence_.prior == pytest.approx(np.log(1e-12), rel=1e-6)
+    assert model.partial_fit(table, "y").evidence_.prior == pytest.approx(np.log(1e-12), rel=1e-6)
 
 
 # ---------------------------------------------------------------- bad input

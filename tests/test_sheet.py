@@ -624,3 +624,31 @@ def test_a_sheet_is_a_value():
     assert sheet != model.balance_sheet(CASE | {"Sex": "Male"})
     with pytest.raises(AttributeError):
         sheet.total = 0.0
+
+
+def test_the_sheet_shows_the_bits_of_predict_proba():
+    people = titanic()
+    model = EvidenceNB().fit(people, "Survived")
+    for row in range(0, 2201, 150):
+        case = people.slice(row, 1)
+        assert model.balance_sheet(case).probability == model.predict_proba(case)[0, 1]
+
+
+def test_the_interval_of_a_document_is_that_of_one_dirichlet():
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson(2, (40, 12)), np.arange(40) % 2
+    model = EvidenceNB(event_model="counts").fit(X, y)
+    times = np.full(12, 2)
+    counts = model.evidence_["token"].counts + 1
+    draws = [np.log(rng.dirichlet(counts[:, c], 20_000)) @ times for c in (0, 1)]
+    prior = sum(polygamma(1, n) for n in model.evidence_.class_counts)
+    expected = np.sqrt(np.var(draws[0]) + np.var(draws[1]) + prior)
+    low, high = (np.log(p / (1 - p)) for p in model.balance_sheet(times).interval)
+    assert (high - low) / (2 * 1.6448536) == pytest.approx(expected, rel=0.02)
+
+
+def test_an_empty_cell_of_a_third_class_does_not_withhold_the_interval_of_two():
+    rows, y = [["a"], ["b"], ["a"], ["b"], ["a"], ["a"]], [0, 0, 1, 1, 2, 2]
+    model = EvidenceNB(smoothing=0).fit(rows, y)
+    assert model.balance_sheet(["b"], of=0, against=1).interval is not None
+    assert model.balance_sheet(["b"], of=0, against=2).interval is None

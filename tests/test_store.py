@@ -697,3 +697,12 @@ def test_the_schema_refuses_what_is_no_model(saved):
         container[step] = values[0]
         if steps[-1] not in ("cuts", "variances", "prior_variances") or values[0] is not None:
             assert not VALIDATOR.is_valid(wrong), steps
+
+
+def test_a_link_to_a_model_stays_a_link(tmp_path):
+    model = EvidenceNB().fit([["a"], ["b"]], [0, 1])
+    target, link = tmp_path / "model.json", tmp_path / "link.json"
+    link.symlink_to(target)
+    weigh.save(model, link)
+    assert link.is_symlink()
+    assert target.exists()

@@ -30,9 +30,9 @@ from weigh.evidence import Evidence, FeatureTable, rows_added, weigh_counts, wei
 from weigh.frames import Floats, Integers, Sample
 from weigh.tally import Counts, Tally
 
-SEPARABLE = 0.00003 * np.log(2)
+SEPARABLE = 0.0001 * np.log(2)
 """Separable classes end the search at this loss. The paper stops wherever its Newton step lands
-below 0.001 bits; a little below it, mushrooms are told apart without error, as in the paper."""
+below 0.001 bits; well below it, mushrooms are told apart almost without error."""
 
 TOL = 1e-10
 SILENT = 1e-12
@@ -339,7 +339,7 @@ _NO_RESTRICTION = (
     "norm={} restricts nothing: the unrestricted exponents have norm {:.4g}, and are used"
 )
 _SEPARABLE = (
-    "the classes are separable: these exponents have the least norm with a loss of 0.00003 bits, so "
+    "the classes are separable: these exponents have the least norm at a loss of 0.0001 bits, so "
     "the norm {:.4g} is a property of that rule; use norm='cv' or a number for optimal exponents"
 )
 _STOPPED = (
