@@ -133,7 +133,7 @@ def bench_adjusted() -> None:
             target = y[train] == label
             naive = EvidenceNB(smoothing=0).fit(X, target).evidence_
             placed = engine.place(read(X), [table.feature for table in naive])
-            Q = engine.expand(placed, [table.padded[:, 0] for table in naive])
+            Q = engine.expand(placed, [table.padded[:, 0] for table in naive], len(X))
             start = time.perf_counter()
             scikit_learn.ridge_path().fit(Q, target)
             rival += time.perf_counter() - start

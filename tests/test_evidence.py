@@ -115,9 +115,9 @@ def test_counts_and_weights_are_those_of_a_literal_loop_over_the_rows(sample):
         for i, label in enumerate(table.labels):
             if label in counts:
                 assert table.counts[i].tolist() == [counts[label][c] for c in classes]
-                assert table.columns[i] == pytest.approx(expected[label], rel=1e-12, abs=1e-12)
+                assert table.by_class[i] == pytest.approx(expected[label], rel=1e-12, abs=1e-12)
             else:
-                assert not table.columns[i].any()
+                assert not table.by_class[i].any()
 
 
 @LIGHT
@@ -126,7 +126,7 @@ def test_errors_are_those_of_the_trigamma_formula(sample):
     _, y, weight, chosen = sample
     s, classes = literal_smoothing(chosen["smoothing"], weight), sorted(set(y))
     for _, table, counts in features(sample):
-        errors = table.errors.reshape(table.columns.shape)
+        errors = table.errors.reshape(table.by_class.shape)
         for i, label in enumerate(table.labels):
             if label not in counts:
                 assert not errors[i].any()
@@ -401,7 +401,7 @@ def test_the_frame_is_of_the_user_s_own_library_and_holds_the_table_s_numbers(y,
     names = [c for c in frame if c.startswith("weight")]
     assert names == (["weight"] if len(set(y)) == 2 else ["weight p", "weight q", "weight r"])
     for k, name in enumerate(names):
-        weights = np.concatenate([t.columns[:, k] for t in tables])
+        weights = np.concatenate([t.by_class[:, k] for t in tables])
         errors = np.concatenate([t.errors.reshape(len(t.levels), -1)[:, k] for t in tables])
         assert frame[name] == weights.tolist()
         np.testing.assert_array_equal(frame[name.replace("weight", "error")], errors)

@@ -426,7 +426,7 @@ def test_a_document_s_sheet_lists_the_tokens_that_occur_and_adds_up(counts, many
     for item in sheet.items:
         times = counts[int(item.feature[1:])]
         assert item.level == f"{times:g}"
-        weights = model.evidence_["token"].columns[int(item.feature[1:])]
+        weights = model.evidence_["token"].by_class[int(item.feature[1:])]
         weight = weights[0] - weights[1] if many else -weights[0]
         assert item.weight == pytest.approx(times * weight, **CLOSE)
     for kind in (sparse.csr_array, sparse.csc_array, sparse.coo_array):

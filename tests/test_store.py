@@ -133,8 +133,8 @@ def same_evidence(one, other):
     for a, b in zip(one, other, strict=True):
         assert a.feature == b.feature
         assert [*map(type, a.levels)] == [*map(type, b.levels)]
-        assert np.array_equal(a.columns, b.columns)
-        assert a.columns.shape == b.columns.shape
+        assert np.array_equal(a.by_class, b.by_class)
+        assert a.by_class.shape == b.by_class.shape
         assert np.array_equal(a.counts, b.counts)
         assert np.array_equal(a.errors, b.errors, equal_nan=True)
 

@@ -235,7 +235,7 @@ def greedy(model: Any, X: Any, target: Any) -> list[str]:
     """Features added one at a time while the training loss falls."""
     evidence = model.evidence_
     placed = engine.place(read(X), [table.feature for table in evidence])
-    Q = engine.expand(placed, [table.padded[:, 0] for table in evidence])
+    Q = engine.expand(placed, [table.padded[:, 0] for table in evidence], len(X))
     sign = np.where(target, 1.0, -1.0)
     totals, chosen = np.full(len(Q), float(evidence.prior_row[0])), []
     best = np.logaddexp(0, -sign * totals).sum()

@@ -168,9 +168,8 @@ def place(table: Table, features: Sequence[Feature]) -> list[Placed]:
     return spread(one, features, table.n_rows)
 
 
-def expand(placed: Sequence[Placed], weights: Sequence[Floats]) -> Floats:
+def expand(placed: Sequence[Placed], weights: Sequence[Floats], n_rows: int) -> Floats:
     """Each row's weight in each feature, as a matrix: the q of the adjusted learner."""
-    n_rows = len(placed[0].codes)
     Q = np.empty((n_rows, len(placed)))
     for j, (part, weight) in enumerate(zip(placed, weights, strict=True)):
         Q[:, j] = weight[part.levels][part.codes]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.base import EvidenceClassifier, read_settings
 from weigh.evidence import Evidence, weigh_tally
-from weigh.frames import Sample
+from weigh.frames import Sample, warn_caller
 from weigh.tally import Tally, add
 
 
@@ -135,11 +134,10 @@ class EvidenceNB(EvidenceClassifier):
             cut = [t.feature.name for t in tally.tables if t.feature.is_numeric]
             found = [name for name in cut if isinstance(rules[name].bins, str | int)]
         if found:
-            warnings.warn(
+            warn_caller(
                 f"partial_fit found the cut points of {len(found)} numeric columns in the first "
                 f"batch of {sample.table.n_rows} rows and keeps them; bins= can give others",
                 UserWarning,
-                stacklevel=3,
             )
         self._name(sample.table.names, sample.table.named)
         return self._keep(replace(self._weigh(tally), backend=sample.table.backend))

@@ -136,7 +136,9 @@ def from_dict(data: Mapping[str, Any]) -> EvidenceClassifier:
     name = data["learner"]
     check(name in learners().values(), f"this release does not know the learner {name!r}")
     check(isinstance(data["named"], bool), "named must be true or false")
-    parameters = {key: _unplain(value) for key, value in data["parameters"].items()}
+    parameters = {
+        key: _unplain(value) for key, value in data["parameters"].items() if not _is_object(value)
+    }
     model: EvidenceClassifier = getattr(weigh, name)(**parameters)
     model._keep(_evidence_from_dict(data["evidence"]))
     check([*data["fitted"]] == [*model._extras], "fitted does not fit the learner")
@@ -246,7 +248,7 @@ def _table_to_dict(table: FeatureTable) -> dict[str, Any]:
         "labels": list(feature.labels),
         "note": table.note,
         "smoothing": table.smoothing,
-        "weights": table.columns.tolist(),
+        "weights": table.by_class.tolist(),
         "counts": table.counts.tolist(),
         "variances": _rows(table.variances),
     }
@@ -302,7 +304,13 @@ def _plain(value: Any) -> Any:
         return {"number": str(value)}
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [_plain(item) for item in value]
-    return value
+    if value is None or isinstance(value, str | int | float):
+        return value
+    return {"object": repr(value)}  # a splitter, a random state: not needed to predict
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict) and "object" in value
 
 
 def _unplain(value: Any) -> Any:

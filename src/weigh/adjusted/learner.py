@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from weigh.adjusted.solve import Logistic, Path, Solution
 from weigh.base import EvidenceClassifier
 from weigh.bins import Placed, label
 from weigh.evidence import Evidence, FeatureTable, rows_added, weigh_counts, weigh_tally
-from weigh.frames import Floats, Integers, Sample
+from weigh.frames import Floats, Integers, Sample, warn_caller
 from weigh.tally import Counts, Tally
 
 SEPARABLE = 0.0001 * np.log(2)
@@ -161,7 +161,7 @@ class AdjustedNB(EvidenceClassifier):
         rate = self._class_rate(tally.classes)
         self.norm_path_: Any = None
         placed = engine.place(sample.table, [table.feature for table in tally.tables])
-        rows = _Rows.of(sample, placed)
+        rows = _Rows.of(sample, placed, self.cv)
         if len(tally.classes) == 2:
             evidence = self._learn_two(tally, rows)
         elif self.multiclass == "ovr":
@@ -180,7 +180,9 @@ class AdjustedNB(EvidenceClassifier):
         ):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
-        if isinstance(self.cv, int | np.integer) and self.cv < 2:
+        count = isinstance(self.cv, int | np.integer)
+        splits = isinstance(self.cv, Iterable) or hasattr(self.cv, "split") or self.cv is None
+        if isinstance(self.cv, str | bool) or not (self.cv >= 2 if count else splits):
             raise ValueError(f"cv must be at least 2 folds, or splits, got {self.cv!r}")
 
     # ------------------------------------------------------------ two classes, one by one, jointly
@@ -193,7 +195,9 @@ class AdjustedNB(EvidenceClassifier):
         self.loss_ = fit.solution.loss / (rows.weight.sum() * np.log(2))
         pairs = zip(naive, self.exponents_, strict=True)
         tables = tuple(_scale(table, np.array([a]), [1]) for table, a in pairs)
-        return replace(naive, tables=tables, prior=float(naive.prior_row[0]) * prior, caveat=CAVEAT)
+        errors = _scaled(naive.prior_variances, prior)
+        offset = float(naive.prior_row[0]) * prior
+        return replace(naive, tables=tables, prior=offset, prior_variances=errors, caveat=CAVEAT)
 
     def _prior_norm(self, exponent: float) -> float:
         return exponent**2 if self.fit_prior else 0.0
@@ -208,7 +212,7 @@ class AdjustedNB(EvidenceClassifier):
             fit, prior = self._fit_logistic(parts, offset, rows, c)
             fits.append(fit)
             priors.append((offset, prior))
-            tables.append([part.columns[:, 0] for part in parts])
+            tables.append([part.by_class[:, 0] for part in parts])
         self.exponents_ = np.array([fit.solution.exponents for fit in fits])
         self.prior_exponent_ = np.array([exponent for _, exponent in priors])
         self.norm_ = np.array(
@@ -227,13 +231,11 @@ class AdjustedNB(EvidenceClassifier):
     def _learn_jointly(self, tally: Tally, rows: _Rows) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
         n_classes = len(naive.classes)
-        active = _active([table.columns for table in naive])
+        active = _active([table.by_class for table in naive])
         padded = [naive.tables[j].padded for j in active]
         placed = [rows.placed[j] for j in active]
         Q = [
-            engine.expand(placed, [w[:, k] for w in padded])[rows.kept]
-            if active
-            else np.zeros((rows.kept.sum(), 0))
+            engine.expand(placed, [w[:, k] for w in padded], len(rows.labels))
             for k in range(n_classes)
         ]
         offset = naive.prior_row
@@ -248,7 +250,7 @@ class AdjustedNB(EvidenceClassifier):
         self.exponents_[:, active] = found[:, : len(active)]
         self.norm_, self.norm_path_ = fit.solution.norm, fit.path
         s = rows_added(self.smoothing, tally.class_counts.sum())
-        tables = self._many(tally, [table.columns for table in naive], s)
+        tables = self._many(tally, [table.by_class for table in naive], s)
         prior = naive.prior_row * self.prior_exponent_
         return self._score(replace(naive, tables=tables, prior=prior), rows)
 
@@ -266,7 +268,7 @@ class AdjustedNB(EvidenceClassifier):
         totals = evidence.prior_row + sum(
             w[p.codes] for w, p in zip(by_code, rows.placed, strict=True)
         )
-        p = engine.link(totals, evidence.form)[rows.kept]
+        p = evidence.probabilities(totals)
         logs = np.log2(np.maximum(p[np.arange(len(p)), rows.labels], 1e-300))
         self.loss_ = float(-(rows.weight @ logs) / rows.weight.sum())
         return evidence
@@ -277,9 +279,9 @@ class AdjustedNB(EvidenceClassifier):
         self, tables: list[FeatureTable], offset: float, rows: _Rows, of: int
     ) -> tuple[_Fit, float]:
         """Exponents of one class against the rest, and that of the prior."""
-        active = _active([table.columns for table in tables])
+        active = _active([table.by_class for table in tables])
         placed, weights = [rows.placed[j] for j in active], [tables[j].padded[:, 0] for j in active]
-        Q = engine.expand(placed, weights)[rows.kept] if active else np.zeros((rows.kept.sum(), 0))
+        Q = engine.expand(placed, weights, len(rows.labels))
         if self.fit_prior:
             Q, offset = np.column_stack([Q, np.full(len(Q), offset)]), 0.0
         target = (rows.labels == of).astype(np.float64)
@@ -290,11 +292,11 @@ class AdjustedNB(EvidenceClassifier):
         return replace(fit, solution=replace(fit.solution, exponents=exponents)), prior
 
     def _splits(self, labels: Integers, rows: _Rows) -> list[Split]:
-        if isinstance(self.cv, int | np.integer):
+        if isinstance(rows.cv, int | np.integer):
             return deal(labels, int(self.cv), check_random_state(self.random_state))
         every = np.zeros(len(rows.kept), dtype=np.intp)
         every[rows.kept] = labels
-        splits = keep(check_cv(self.cv, every, classifier=True).split(every, every), rows.kept)
+        splits = keep(check_cv(rows.cv, every, classifier=True).split(every, every), rows.kept)
         if not splits:
             raise ValueError(f"cv={self.cv!r} leaves no fold with rows on both sides")
         return splits
@@ -303,22 +305,30 @@ class AdjustedNB(EvidenceClassifier):
         with one_blas_thread():
             path = Path(problem, TOL)
             if self.norm is not None and self.norm != "cv":
-                solution = path.solve(float(self.norm))
-                if solution.multiplier == 0 and solution.norm < self.norm * (1 - 1e-6):
-                    warnings.warn(_NO_RESTRICTION.format(self.norm, solution.norm), stacklevel=5)
-                return _Fit(_converged(solution), None)
-            free = path.solve(stop_at=SEPARABLE)
+                return self._fit_norm(path, float(self.norm))
+            # a rare class has little loss to begin with: that alone does not make it separable
+            rule = min(SEPARABLE, 0.01 * path.here.loss / problem.weight_sum)
+            free = path.solve(stop_at=rule)
             if free.separable:
-                free = path.separate(free, SEPARABLE)
+                free = path.separate(free, rule)
         if self.norm is None:
             if free.separable:
-                warnings.warn(_SEPARABLE.format(free.norm), ConvergenceWarning, stacklevel=5)
+                warn_caller(_SEPARABLE.format(free.norm), ConvergenceWarning)
+            elif free.running:
+                warn_caller(_RUNNING.format(free.norm), ConvergenceWarning)
             return _Fit(_converged(free), None)
         found = choose_norm(problem, free.norm, self._splits(labels, rows), self.aggregate)
         if found.chosen >= free.norm:
             return _Fit(_converged(free), found)
         with one_blas_thread():
             return _Fit(_converged(path.solve(found.chosen)), found)
+
+    def _fit_norm(self, path: Path, norm: float) -> _Fit:
+        solution = path.solve(norm)
+        free = solution.multiplier == 0 and solution.norm < norm * (1 - 1e-6)
+        if free and not path.runs():
+            warn_caller(_NO_RESTRICTION.format(self.norm, solution.norm), UserWarning)
+        return _Fit(_converged(solution), None)
 
     @property
     def reversals_(self) -> list[Reversal]:
@@ -342,6 +352,10 @@ _SEPARABLE = (
     "the classes are separable: these exponents have the least norm at a loss of 0.0001 bits, so "
     "the norm {:.4g} is a property of that rule; use norm='cv' or a number for optimal exponents"
 )
+_RUNNING = (
+    "no finite exponents have the least loss: some levels almost separate the classes, and the "
+    "search stopped at norm {:.4g}; use norm='cv' or a number, or raise smoothing"
+)
 _STOPPED = (
     "the exponents were not found to full precision (relative gradient {:.1e}); raise smoothing, "
     "or use norm='cv' or a smaller norm"
@@ -350,24 +364,25 @@ _STOPPED = (
 
 def _converged(solution: Solution) -> Solution:
     if not (solution.converged or solution.separable or solution.residual < 1e-8):
-        warnings.warn(_STOPPED.format(solution.residual), ConvergenceWarning, stacklevel=6)
+        warn_caller(_STOPPED.format(solution.residual), ConvergenceWarning)
     return solution
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows that count: where each one stands in each feature, its class and weight."""
+    """Where each row stands in each feature, its class and weight, and which rows given it is."""
 
     placed: list[Placed]
-    kept: np.ndarray[Any, np.dtype[np.bool_]]
     labels: Integers
     weight: Floats
+    kept: np.ndarray[Any, np.dtype[np.bool_]]
+    cv: Any
 
     @classmethod
-    def of(cls, sample: Sample, placed: list[Placed]) -> _Rows:
+    def of(cls, sample: Sample, placed: list[Placed], cv: Any) -> _Rows:
         weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
-        kept = weight > 0
-        return cls(placed, kept, sample.labels[kept], weight[kept])
+        given = isinstance(cv, Iterable) and not hasattr(cv, "split")  # perhaps only once
+        return cls(placed, sample.labels, weight, sample.kept, [*cv] if given else cv)
 
 
 def _active(columns: list[Floats]) -> list[int]:
@@ -380,10 +395,14 @@ def _against_rest(counts: Counts, c: int) -> Counts:
     return Counts(counts.feature, np.column_stack([counts.counts.sum(axis=1) - one, one]))
 
 
+def _scaled(variances: Floats | None, factor: float) -> Floats | None:
+    return None if variances is None else variances * factor**2
+
+
 def _scale(table: FeatureTable, exponents: Floats, classes: list[Any]) -> FeatureTable:
     """Multiply the weights, and scale their variances; a reversed feature says so."""
-    scaled = None if table.variances is None else table.variances * exponents[0] ** 2
+    scaled = _scaled(table.variances, float(exponents[0]))
     negative = [label(c) for c, a in zip(classes, exponents, strict=False) if a < 0]
     note = f"reversed for {', '.join(negative)}" if len(exponents) > 1 else "reversed"
     note = note if negative else ""
-    return replace(table, columns=table.columns * exponents, variances=scaled, note=note)
+    return replace(table, by_class=table.by_class * exponents, variances=scaled, note=note)

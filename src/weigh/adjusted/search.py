@@ -25,6 +25,9 @@ HUGE = 10
 
 SEARCH_TOL = 1e-6
 
+EQUALLY_GOOD = 1e-6
+"""Of norms whose losses agree so far, which the search cannot tell apart, the smallest is taken."""
+
 
 class FoldedProblem(Problem, Protocol):
     """A problem whose rows can be taken apart and scored."""
@@ -84,15 +87,16 @@ def choose_norm(
         ]
         first = _grid(0.0, unrestricted, problem.size, geometric)
         losses = _losses(folds, first)
-        best = int(_summary(losses, aggregate).argmin())
+        best = _best(losses, aggregate)
         ends = first[best - 1] if best else 0.0, first[min(best + 1, POINTS - 1)]
-        second = np.setdiff1d(_grid(*ends, problem.size, geometric), first)
+        second = _grid(*ends, problem.size, geometric)
+        known = np.isclose(second[:, None], first, rtol=1e-9, atol=0).any(axis=1)
+        second = second[~known]
         norms = np.concatenate([first, second])
         losses = np.vstack([losses, _losses(folds, second)])
     order = np.argsort(norms)
     norms, losses = norms[order], losses[order]
-    chosen = norms[_summary(losses, aggregate).argmin()]
-    return NormPath(norms, losses, float(chosen), unrestricted)
+    return NormPath(norms, losses, float(norms[_best(losses, aggregate)]), unrestricted)
 
 
 def _grid(low: float, high: float, size: int, geometric: bool) -> Floats:
@@ -108,9 +112,11 @@ def _losses(folds: list[_Fold], norms: Floats) -> Floats:
     return np.column_stack(parallel(solve, folds))
 
 
-def _summary(losses: Floats, aggregate: str) -> Floats:
+def _best(losses: Floats, aggregate: str) -> int:
+    """The first of the norms, which ascend, with the least loss."""
     over_folds = np.median if aggregate == "median" else np.mean
-    return np.asarray(over_folds(losses, axis=1))
+    summary = np.asarray(over_folds(losses, axis=1))
+    return int((summary <= summary.min() * (1 + EQUALLY_GOOD)).argmax())
 
 
 def deal(labels: Integers, n_folds: int, random: np.random.RandomState) -> list[Split]:

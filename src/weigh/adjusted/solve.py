@@ -23,7 +23,13 @@ BLOCK = 1 << 14
 RANK = 1e-13
 """Curvatures below this part of the largest are none: there the exponents of least norm stay."""
 
-STEPS, HALVINGS, SLOW = 200, 40, 0.5
+ROUNDING = 1e-11
+"""A loss that rises by less, relative to itself, has not risen: it is a sum of many rows."""
+
+RUNAWAY = 1e-3
+"""A Newton step of this part of the exponents, where the gradient is gone, finds no optimum."""
+
+STEPS, HALVINGS, SLOW, TINY = 200, 40, 0.5, 1e-200
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,7 @@ class Solution:
     residual: float
     converged: bool
     separable: bool = False
+    running: bool = False  # no optimum: exponents grow for ever while the loss hardly falls
 
     @property
     def norm(self) -> float:
@@ -133,19 +140,20 @@ class _Model:
 
     @classmethod
     def of(cls, hessian: Floats) -> _Model:
-        values, vectors = linalg.eigh(hessian, driver="evd", check_finite=False)
-        values = np.where(values > RANK * max(values[-1], 1e-300), values, 0.0)
-        return cls(values, vectors)
+        return cls(*linalg.eigh(hessian, driver="evd", check_finite=False))
 
-    def least(self, exponents: Floats, gradient: Floats, norm: float) -> Floats:
-        """Where the model is least in the ball of squared norm `norm`."""
+    def least(self, exponents: Floats, gradient: Floats, norm: float, tol: float) -> Floats:
+        """Where the model is least in the ball of squared norm `norm`.
+
+        Directions without curvature are left alone, unless the gradient has more than `tol` there.
+        """
         from weigh import kernels
 
-        flat = self.values == 0.0
-        target = self.values * (exponents @ self.vectors) - gradient @ self.vectors
-        target[flat] = 0.0
-        multiplier = kernels.multiplier(target, self.values, norm)
-        inner = np.divide(target, self.values + multiplier, out=np.zeros_like(target), where=~flat)
+        slope, floor = gradient @ self.vectors, RANK * max(self.values[-1], 1e-300)
+        values = np.maximum(self.values, floor)
+        target = values * (exponents @ self.vectors) - slope
+        target[(self.values <= floor) & (np.abs(slope) <= tol)] = 0.0
+        inner = target / (values + kernels.multiplier(target, values, norm))
         point: Floats = self.vectors @ inner
         length = point @ point
         return point * np.sqrt(norm / length) if length > norm else point
@@ -171,6 +179,8 @@ class Path:
             Stop where the mean loss in nats falls below this: the classes are separable.
         """
         problem, n = self.problem, self.problem.weight_sum
+        if norm < TINY:
+            return self._nothing()
         at, here = self.exponents, self.here
         if at @ at > norm:
             at = at * np.sqrt(norm / (at @ at))
@@ -193,7 +203,22 @@ class Path:
                 continue
             at, here, before, fresh = then, there, residual, False
         self.exponents, self.here = at, here
-        return Solution(at, here.loss, multiplier, residual, done, separable)
+        running = not separable and bool(np.isinf(norm)) and self.runs()
+        return Solution(at, here.loss, multiplier, residual, done, separable, running)
+
+    def _nothing(self) -> Solution:
+        """No norm, no exponents: the prior alone."""
+        at = np.zeros(self.problem.size)
+        return Solution(at, self.problem.moments(at, False).loss, 0.0, 0.0, True)
+
+    def runs(self) -> bool:
+        """Whether another Newton step would still move the exponents, the gradient being gone."""
+        at = self.exponents
+        if not at.size:
+            return False
+        here = self.problem.moments(at, True)
+        step = _Model.of(here.hessian).least(at, here.gradient, np.inf, np.inf) - at  # type: ignore[arg-type]
+        return bool(np.linalg.norm(step) > RUNAWAY * (1 + np.linalg.norm(at)))
 
     def separate(self, start: Solution, stop_at: float) -> Solution:
         """Where the classes are separable: the least norm with a mean loss of `stop_at` nats.
@@ -213,7 +238,8 @@ class Path:
     def _step(self, at: Floats, here: Moments, norm: float) -> tuple[Floats, Moments | None]:
         """A full step to the model's least point, halved while the loss rises."""
         assert self.model is not None
-        point, slack = self.model.least(at, here.gradient, norm), 1e-13 * abs(here.loss)
+        tol = self.tol * self.problem.weight_sum
+        point, slack = self.model.least(at, here.gradient, norm, tol), ROUNDING * abs(here.loss)
         length = 1.0
         for _ in range(HALVINGS):
             then = point if length == 1.0 else at + length * (point - at)

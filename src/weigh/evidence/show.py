@@ -34,7 +34,7 @@ def to_frame(evidence: Evidence) -> Any:
         columns["feature"] += [table.name] * len(table.levels)
         columns["level"] += table.labels
         columns["information value"] += [table.information_value] * len(table.levels)
-        numbers = np.column_stack([table.columns, _errors(table), table.counts])
+        numbers = np.column_stack([table.by_class, _errors(table), table.counts])
         names = [*weight_names(evidence), *count_names(evidence)]
         for name, column in zip(names, numbers.T, strict=True):
             columns[name] += column.tolist()
@@ -55,8 +55,8 @@ def count_names(evidence: Evidence) -> list[str]:
 
 
 def _errors(table: FeatureTable) -> Floats:
-    errors = np.full(table.columns.shape, np.nan) if table.errors is None else table.errors
-    return errors.reshape(table.columns.shape)
+    errors = np.full(table.by_class.shape, np.nan) if table.errors is None else table.errors
+    return errors.reshape(table.by_class.shape)
 
 
 def title(evidence: Evidence) -> str:
@@ -114,7 +114,7 @@ def _headings(evidence: Evidence) -> list[str]:
 
 def _lines(evidence: Evidence) -> list[tuple[str, ...]]:
     prior = evidence.prior_row[:MOST_CLASSES]
-    strongest = max((float(np.abs(t.columns).max(initial=0)) for t in evidence), default=1.0)
+    strongest = max((float(np.abs(t.by_class).max(initial=0)) for t in evidence), default=1.0)
     scale = max(strongest, float(np.abs(prior).max()), SMALLEST_BAR)
     two = evidence.link == "logistic"
     empty = ("", "", "") if two else ("", "")
@@ -128,11 +128,11 @@ def _lines(evidence: Evidence) -> list[tuple[str, ...]]:
 
 
 def _feature_lines(table: FeatureTable, scale: float) -> list[tuple[str, ...]]:
-    two, lines = table.columns.shape[1] == 1, []
+    two, lines = table.by_class.shape[1] == 1, []
     for i, name in enumerate(table.labels[:MOST_LEVELS]):
-        weights = tuple(map(hundredths, table.columns[i, :MOST_CLASSES]))
+        weights = tuple(map(hundredths, table.by_class[i, :MOST_CLASSES]))
         error = (_error(_errors(table)[i, 0]),) if two else ()
-        bar = (_bar(table.columns[i, 0], scale),) if two else ()
+        bar = (_bar(table.by_class[i, 0], scale),) if two else ()
         rows = _weight(table.counts[i].sum())
         first = f"{table.name} ({table.note})" if table.note else table.name
         value = f"{table.information_value:.2f}" if i == 0 else ""
@@ -152,7 +152,7 @@ def feature_text(table: FeatureTable) -> str:
     note = f" ({table.note})" if table.note else ""
     lines = [f"{table.name}{note}: information value {table.information_value:.2f}"]
     for i, name in enumerate(table.labels[:MOST_LEVELS]):
-        weights = " ".join(map(hundredths, table.columns[i, :MOST_CLASSES]))
+        weights = " ".join(map(hundredths, table.by_class[i, :MOST_CLASSES]))
         lines.append(f"  {name}  {weights}  ({_weight(table.counts[i].sum())} rows)")
     if len(table.levels) > MOST_LEVELS:
         lines.append(f"  ... and {len(table.levels) - MOST_LEVELS:,} more levels")

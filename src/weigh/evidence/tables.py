@@ -24,14 +24,14 @@ BOUND = 1e-10
 class FeatureTable:
     """The weights of evidence of one feature, level by level.
 
-    Two classes have one column of weights, more have one per class. `variances` holds the
-    posterior variance of ln P(v|c) for each level and class, NaN where it cannot be known, or None
-    where the learner has no such thing.
+    `by_class` holds the weights as columns: one for two classes, else one per class. `variances`
+    holds the posterior variance of ln P(v|c) for each level and class, NaN where it cannot be
+    known, or None where the learner has no such thing.
     """
 
     feature: Feature
     counts: Floats
-    columns: Floats
+    by_class: Floats
     variances: Floats | None = None
     smoothing: float = 0.0
     note: str = ""
@@ -54,12 +54,12 @@ class FeatureTable:
     @property
     def weights(self) -> Floats:
         """One weight per level (two classes), or one per level and class."""
-        return self.columns[:, 0] if self.columns.shape[1] == 1 else self.columns
+        return self.by_class[:, 0] if self.by_class.shape[1] == 1 else self.by_class
 
     @cached_property
     def padded(self) -> Floats:
         """The weights by level, and zero for what is no level."""
-        return np.vstack([self.columns, np.zeros((1, self.columns.shape[1]))])
+        return np.vstack([self.by_class, np.zeros((1, self.by_class.shape[1]))])
 
     @property
     def errors(self) -> Floats | None:
@@ -166,7 +166,7 @@ class Evidence:
     def total(self, table: Table) -> Floats:
         """Prior plus weights for each row: log odds in one column, or one total per class."""
         if self.event_model == "counts":
-            return engine.total_counts(table, self.tables[0].columns, self.prior_row)
+            return engine.total_counts(table, self.tables[0].by_class, self.prior_row)
         features, padded = [t.feature for t in self.tables], [t.padded for t in self.tables]
         return engine.total(table, features, padded, self.prior_row)
 

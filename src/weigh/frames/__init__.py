@@ -22,7 +22,7 @@ from weigh.frames.columns import (
 )
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
-from weigh.frames.tables import Table, as_rows, build, match, read, set_names, vector
+from weigh.frames.tables import Table, as_rows, build, match, read, set_names, vector, warn_caller
 from weigh.frames.targets import Sample, label_sample, sort_classes
 
 __all__ = [
@@ -48,5 +48,6 @@ __all__ = [
     "set_names",
     "sort_classes",
     "vector",
+    "warn_caller",
     "write_file",
 ]

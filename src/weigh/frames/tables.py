@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -252,6 +253,14 @@ def vector(values: Any, name: str, categorical: bool) -> Column:
         raise TypeError(f"{name}: {error}") from None
 
 
+def warn_caller(text: str, category: type[Warning]) -> None:
+    """Warn at the line outside this package that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("weigh."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
+
 def set_names(estimator: Any, names: tuple[str, ...], named: bool) -> Any:
     """Keep the columns of a fit as scikit-learn does: their number, and names if they have any."""
     estimator.n_features_in_ = len(names)
@@ -279,11 +288,10 @@ def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Tab
         )
     if named != table.named:
         had, has = ("", " not") if named else (" not", "")
-        warnings.warn(
+        warn_caller(
             f"X does{has} have valid feature names, but {reader} was{had} fitted with feature "
             "names: columns are matched by position",
             UserWarning,
-            stacklevel=4,
         )
     return replace(table, names=names)
 

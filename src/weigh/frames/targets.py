@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -11,18 +10,22 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers, Value, key, order
-from weigh.frames.tables import Table, refuse_empty, vector
+from weigh.frames.tables import Table, refuse_empty, vector, warn_caller
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows to learn from; a weight of None is one for every row."""
+    """Rows to learn from; a weight of None is one for every row.
+
+    `kept` marks which of the rows given are here: those of positive weight.
+    """
 
     table: Table
     labels: Integers
     classes: np.ndarray[Any, Any]
     weight: Floats | None
     class_counts: Floats
+    kept: np.ndarray[Any, np.dtype[np.bool_]]
     target: str = "y"
 
 
@@ -46,11 +49,11 @@ def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any =
     if used:
         table = table.without(used)
         refuse_empty(table)
-    labels = places[column.codes]
+    labels, kept = places[column.codes], np.ones(table.n_rows, dtype=np.bool_)
     if weight is not None and not weight.all():  # a row of no weight is a row that is not there
-        rows = np.flatnonzero(weight)
-        table, labels, weight = table.rows(rows), labels[rows], weight[rows]
-    return Sample(table, labels, known, weight, class_counts, target)
+        kept = weight > 0
+        table, labels, weight = table.rows(np.flatnonzero(kept)), labels[kept], weight[kept]
+    return Sample(table, labels, known, weight, class_counts, kept, target)
 
 
 def _read_classes(classes: Any) -> np.ndarray[Any, Any]:
@@ -81,7 +84,7 @@ def _find(table: Table, target: Any, role: str, categorical: bool) -> Column:
 def _read_labels(table: Table, y: Any) -> Codes:
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         message = "A column-vector y was passed when a 1d array was expected; use y.ravel()"
-        warnings.warn(message, DataConversionWarning, stacklevel=5)
+        warn_caller(message, DataConversionWarning)
         y = np.asarray(y).ravel()
     column = _find(table, y, "y", categorical=True)
     assert isinstance(column, Codes)

@@ -156,9 +156,9 @@ def _line(part: FeatureTable, place: int, value: Value) -> _Line:
         note = part.note if part.counts[place].any() else UNSEEN
         text, interval = part.labels[place], isinstance(part.levels[place], Interval)
         relation = "=" if not interval else "in" if text.startswith("(") else ""
-        return _Line(part.name, text, note, part.columns[place], variances, relation)
+        return _Line(part.name, text, note, part.by_class[place], variances, relation)
     note = "no evidence" if value is None and part.feature.skip_missing else UNSEEN
-    nothing = np.zeros(part.columns.shape[1])
+    nothing = np.zeros(part.by_class.shape[1])
     return _Line(part.name, label(value), note, nothing, np.zeros(n_classes))
 
 
@@ -170,7 +170,7 @@ def _token_lines(evidence: Evidence, table: Table) -> list[_Line]:
         times = float(counts[j])
         variances = None if part.variances is None else part.variances[j]
         note = "" if part.counts[j].any() else UNSEEN
-        weights = times * part.columns[j]
+        weights = times * part.by_class[j]
         lines.append(_Line(table.names[j], f"{times:g}", note, weights, variances, times=times))
     return lines
 
