@@ -119,12 +119,13 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
 
 def to_dict(model: EvidenceClassifier) -> dict[str, Any]:
     """A fitted model as plain data."""
+    parameters = model.get_params(deep=False)
     return {
         "format": FORMAT,
         "version": VERSION,
         "weigh": weigh.__version__,
         "learner": type(model).__name__,
-        "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        "parameters": {name: _parameter(name, value) for name, value in parameters.items()},
         "fitted": {name: _plain(getattr(model, name)) for name in model._extras},
         "named": hasattr(model, "feature_names_in_"),
         "evidence": _evidence_to_dict(model.evidence_),
@@ -294,6 +295,13 @@ def _rows(array: Floats | None) -> Any:
 # ---------------------------------------------------------------- parameters
 
 
+def _parameter(name: str, value: Any) -> Any:
+    """A splitter or a random state, not needed to predict, is only described."""
+    if name in ("cv", "random_state") and not isinstance(value, int | Iterable | None):
+        return {"object": repr(value)}
+    return _plain(value)
+
+
 def _plain(value: Any) -> Any:
     """A parameter as JSON: dicts as pairs, because their keys may be numbers; infinities named."""
     if isinstance(value, Mapping):
@@ -306,7 +314,7 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if value is None or isinstance(value, str | int | float):
         return value
-    return {"object": repr(value)}  # a splitter, a random state: not needed to predict
+    raise TypeError(f"a model with the parameter {value!r} cannot be written down")
 
 
 def _is_object(value: Any) -> bool:
