@@ -562,7 +562,7 @@ def test_text_in_a_file_stays_text(saved, tmp_path):
     path, data = saved
     code = f"__import__('pathlib').Path({str(tmp_path / 'ran')!r}).touch()"
     data["parameters"]["smoothing"] = code
-    data["evidence"]["features"][0]["name"] = code
+    data["evidence"]["features"][0]["name"] = data["evidence"]["columns"][0] = code
     data["evidence"]["features"][1]["values"] = [code, "b"]
     path.write_text(json.dumps(data))
     loaded = weigh.load(path)
@@ -681,7 +681,8 @@ def test_the_schema_is_one_and_describes_every_field():
     Draft202012Validator.check_schema(SCHEMA)
     parts = [SCHEMA, SCHEMA["$defs"]["evidence"], SCHEMA["$defs"]["feature"]]
     for part in parts:
-        assert sorted(part["required"]) == sorted(part["properties"])
+        kinds = [name for kind in part.get("oneOf", []) for name in kind["required"]]
+        assert sorted(part["required"] + kinds) == sorted(part["properties"])
         for name, field in part["properties"].items():
             reference = field.get("$ref", "").rpartition("/")[2]
             words = field.get("description") or SCHEMA["$defs"][reference]["description"]

@@ -6,7 +6,7 @@ A learner stores its parameters and writes one method, `_learn(sample) -> Eviden
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
+from weigh.bins import AND
 from weigh.engine import Setting
 from weigh.evidence import Evidence
 from weigh.frames import (
@@ -39,6 +40,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
 
     evidence_: Evidence
     class_prior: Any = None
+    crosses: Any = None
     event_model: str = "levels"
 
     _extras: tuple[str, ...] = ()  # fitted numbers beside the evidence, saved with it
@@ -48,7 +50,8 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
 
     def _tally(self, sample: Sample) -> Tally:
         """The counts of a sample, on the levels that the shared parameters ask for."""
-        return engine.tally(sample, read_settings(self, sample.table))
+        table = sample.table
+        return engine.tally(sample, read_settings(self, table), read_crosses(self.crosses, table))
 
     def _class_rate(self, classes: np.ndarray[Any, Any]) -> Floats | None:
         """The class probabilities that `class_prior` gives, if it does."""
@@ -70,7 +73,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
         sample = self._read_sample(X, y, sample_weight)
         evidence = self._learn(sample)
         self._name(sample.table.names, sample.table.named)
-        return self._keep(replace(evidence, backend=sample.table.backend))
+        return self._keep(remember(evidence, sample.table))
 
     # ------------------------------------------------------------ reading
 
@@ -181,6 +184,12 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def remember(evidence: Evidence, table: Table) -> Evidence:
+    """The evidence with what it keeps of the table that it came from."""
+    columns = table.names if evidence.event_model == "levels" else ()  # tokens are levels already
+    return replace(evidence, backend=table.backend, columns=columns)
+
+
 # ---------------------------------------------------------------- parameters
 
 
@@ -189,6 +198,8 @@ def check_parameters(learner: Any) -> None:
     smoothing, bins, missing = learner.smoothing, learner.bins, learner.missing
     if learner.event_model not in ("levels", "counts"):
         raise ValueError(f"event_model must be 'levels' or 'counts', got {learner.event_model!r}")
+    if learner.crosses is not None and learner.event_model == "counts":
+        raise ValueError("crosses join columns of levels; tokens (event_model='counts') have none")
     if not (smoothing == "1/n" or (_is_number(smoothing) and 0 <= smoothing < np.inf)):
         raise ValueError(f"smoothing must be a number of at least 0 or '1/n', got {smoothing!r}")
     by_column = isinstance(bins, Mapping)
@@ -235,6 +246,24 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
         codes = _read_special(special[name], name)
         settings[name] = Setting(category, rule, codes, missing[name] == "skip")
     return settings
+
+
+def read_crosses(given: Any, table: Table) -> tuple[tuple[str, str], ...]:
+    """The pairs of columns to join, each column in one pair at the most."""
+    pairs: list[tuple[str, str]] = []
+    listed = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    for pair in given if listed else () if given is None else [given]:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise ValueError(f"crosses must be pairs, such as [('a', 'b')], got {given!r}")
+        left, right = (_name(column, table, "crosses") for column in pair)
+        joined = {name for other in pairs for name in other}
+        if left == right or {left, right} & joined:
+            twice = left if left == right or left in joined else right
+            raise ValueError(f"crosses joins {twice!r} twice; a column can be in one pair only")
+        if f"{left}{AND}{right}" in table.names:
+            raise ValueError(f"crosses makes '{left}{AND}{right}', which is a column; rename it")
+        pairs.append((left, right))
+    return tuple(pairs)
 
 
 def _by_column(value: Any, table: Table, parameter: str, default: Any) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from weigh.bins import Feature, Placed, check_cuts, mdl_cuts, quantile_cuts
-from weigh.frames import Codes, Column, Floats, Sample, Table, Value, count_matrix
-from weigh.tally import Counts, Rows, Tally, count_categories, count_levels
+from weigh.bins import Cross, Feature, Placed, check_cuts, mdl_cuts, quantile_cuts
+from weigh.frames import Codes, Floats, Sample, Table, Value, count_matrix
+from weigh.tally import Counts, Rows, Tally, count_categories, count_levels, count_pairs
 
 BLOCK = 1 << 16
 """Rows whose totals stay in the cache while all features are added."""
@@ -84,27 +84,47 @@ def workers() -> int:
     return os.cpu_count() or 1
 
 
-def tally(sample: Sample, settings: Mapping[str, Setting]) -> Tally:
-    """Find the levels of every column and count them by class."""
+def tally(
+    sample: Sample, settings: Mapping[str, Setting], crosses: Sequence[tuple[str, str]] = ()
+) -> Tally:
+    """Find the levels of every column and count them by class; crossed columns as one."""
+
+    def count(names: tuple[str, ...], rows: Rows) -> Counts:
+        counts = [_count_column(sample.table, name, settings[name], rows) for name in names]
+        return _cross(counts, sample.table, rows)
+
+    return _tally(sample, _groups(sample.table.names, crosses), count)
+
+
+def _groups(names: Sequence[str], crosses: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """The columns of each feature; a cross stands where the first of its columns did."""
+    pair_of = {name: pair for pair in crosses for name in pair}
+    return [*dict.fromkeys(pair_of.get(name, (name,)) for name in names)]
+
+
+def _cross(counts: list[Counts], table: Table, rows: Rows) -> Counts:
+    """The counts of one feature, or of two joined."""
+    if len(counts) == 1:
+        return counts[0]
+    left, right = (count.feature.parts[0] for count in counts)
+    return count_pairs((left, right), table, rows)
+
+
+def _tally(sample: Sample, items: Sequence[Item], count: Callable[[Item, Rows], Counts]) -> Tally:
     rows = Rows(sample.labels, sample.weight, len(sample.classes))
-
-    def count(name: str) -> Counts:
-        return _count_column(sample.table, name, settings[name], rows)
-
-    counts = spread(count, sample.table.names, sample.table.n_rows)
+    counts = spread(lambda item: count(item, rows), items, sample.table.n_rows)
     return Tally(sample.classes, sample.class_counts, tuple(counts))
 
 
 def tally_levels(
-    sample: Sample, features: Sequence[Feature], settings: Mapping[str, Setting]
+    sample: Sample, features: Sequence[Feature | Cross], settings: Mapping[str, Setting]
 ) -> Tally:
     """Count on cut points that are known; new categories become levels.
 
     A feature that had not a single value so far is read as if for the first time.
     """
-    rows = Rows(sample.labels, sample.weight, len(sample.classes))
 
-    def count(feature: Feature) -> Counts:
+    def count_part(feature: Feature, rows: Rows) -> Counts:
         if not (feature.is_numeric or feature.values):
             return _count_column(sample.table, feature.name, settings[feature.name], rows)
         column = sample.table.column(feature.name, not feature.is_numeric)
@@ -112,8 +132,10 @@ def tally_levels(
             return count_categories(feature.name, column, rows, feature.skip_missing)
         return count_levels(_with_missing(feature), column, rows)
 
-    counts = spread(count, features, sample.table.n_rows)
-    return Tally(sample.classes, sample.class_counts, tuple(counts))
+    def count(feature: Feature | Cross, rows: Rows) -> Counts:
+        return _cross([count_part(part, rows) for part in feature.parts], sample.table, rows)
+
+    return _tally(sample, features, count)
 
 
 def tally_counts(sample: Sample) -> Tally:
@@ -158,14 +180,9 @@ def _find_cuts(values: Floats, name: str, setting: Setting, rows: Rows) -> tuple
     return quantile_cuts(values, rows.weight, setting.bins)
 
 
-def place(table: Table, features: Sequence[Feature]) -> list[Placed]:
+def place(table: Table, features: Sequence[Feature | Cross]) -> list[Placed]:
     """The level of every row in every feature."""
-
-    def one(feature: Feature) -> Placed:
-        column: Column = table.column(feature.name, not feature.is_numeric)
-        return feature.place(column)
-
-    return spread(one, features, table.n_rows)
+    return spread(lambda feature: feature.read(table), features, table.n_rows)
 
 
 def expand(placed: Sequence[Placed], weights: Sequence[Floats], n_rows: int) -> Floats:
@@ -177,7 +194,7 @@ def expand(placed: Sequence[Placed], weights: Sequence[Floats], n_rows: int) -> 
 
 
 def total(
-    table: Table, features: Sequence[Feature], weights: Sequence[Floats], prior: Floats
+    table: Table, features: Sequence[Feature | Cross], weights: Sequence[Floats], prior: Floats
 ) -> Floats:
     """Prior + sum of the weights of each row's levels: one column, or one per class."""
     placed = place(table, features)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
-from weigh.base import EvidenceClassifier, read_settings
+from weigh.base import EvidenceClassifier, read_settings, remember
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Sample, warn_caller
 from weigh.tally import Tally, add
@@ -40,6 +40,9 @@ class EvidenceNB(EvidenceClassifier):
         Codes of numeric columns that are levels of their own, such as {"income": [-999]}.
     class_prior : array, float or dict, optional
         Class probabilities in place of the training frequencies.
+    crosses : list of pairs, optional
+        Columns to join two by two, such as [("Class", "Sex")]: each pair is one feature, whose
+        levels are the pairs of levels that occur together.
     event_model : "levels" or "counts", default="levels"
         Each column holds a level; or a row is a document and each column counts a token.
 
@@ -73,6 +76,7 @@ class EvidenceNB(EvidenceClassifier):
         missing: Any = "level",
         special_values: Any = None,
         class_prior: Any = None,
+        crosses: Any = None,
         event_model: str = "levels",
     ) -> None:
         self.smoothing = smoothing
@@ -81,6 +85,7 @@ class EvidenceNB(EvidenceClassifier):
         self.missing = missing
         self.special_values = special_values
         self.class_prior = class_prior
+        self.crosses = crosses
         self.event_model = event_model
 
     def _learn(self, sample: Sample) -> Evidence:
@@ -123,7 +128,11 @@ class EvidenceNB(EvidenceClassifier):
         else:
             features = [table.feature for table in before.tables]
             batch = engine.tally_levels(sample, features, read_settings(self, sample.table))
-        return self._keep(replace(self._weigh(before + batch), backend=self.evidence_.backend))
+        return self._keep(self._like(self._weigh(before + batch)))
+
+    def _like(self, evidence: Evidence) -> Evidence:
+        """An evidence that came from the tables that this model's did."""
+        return replace(evidence, backend=self.evidence_.backend, columns=self.evidence_.columns)
 
     def _begin(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         sample = self._read_sample(X, y, sample_weight, classes)
@@ -131,7 +140,8 @@ class EvidenceNB(EvidenceClassifier):
         found = []
         if self.event_model == "levels":
             rules = read_settings(self, sample.table)
-            cut = [t.feature.name for t in tally.tables if t.feature.is_numeric]
+            parts = [part for table in tally.tables for part in table.feature.parts]
+            cut = [part.name for part in parts if part.is_numeric]
             found = [name for name in cut if isinstance(rules[name].bins, str | int)]
         if found:
             warn_caller(
@@ -140,7 +150,7 @@ class EvidenceNB(EvidenceClassifier):
                 UserWarning,
             )
         self._name(sample.table.names, sample.table.named)
-        return self._keep(replace(self._weigh(tally), backend=sample.table.backend))
+        return self._keep(remember(self._weigh(tally), sample.table))
 
     def merge(self, *others: EvidenceNB) -> EvidenceNB:
         """The model that all rows together would have given.
@@ -156,7 +166,7 @@ class EvidenceNB(EvidenceClassifier):
             _check_mergeable(self, other)
         tally = add([model.evidence_.tally for model in (self, *others)])
         model = copy.copy(self)
-        model._keep(replace(model._weigh(tally), backend=self.evidence_.backend))
+        model._keep(self._like(model._weigh(tally)))
         return model._name(model.evidence_.column_names, hasattr(self, "feature_names_in_"))
 
 
@@ -168,7 +178,7 @@ def _check_mergeable(one: EvidenceNB, other: EvidenceNB) -> None:
             f"the models differ in their columns: {one.n_features_in_} against "
             f"{other.n_features_in_}, with names: {named[0]} and {named[1]}"
         )
-    for name in ("smoothing", "event_model", "class_prior"):
+    for name in ("smoothing", "event_model", "class_prior", "crosses"):
         mine, theirs = getattr(one, name), getattr(other, name)
         if not np.array_equal(mine, theirs):
             raise ValueError(f"the models differ in {name}: {mine!r} against {theirs!r}")

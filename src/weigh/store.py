@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import weigh
 from weigh.base import EvidenceClassifier
-from weigh.bins import Feature, check_cuts
+from weigh.bins import Cross, Feature, check_cuts
 from weigh.engine import TOKEN
 from weigh.evidence import Evidence, FeatureTable, squeeze
 from weigh.frames import Floats, canonical, key, sort_classes
@@ -165,6 +165,7 @@ def _evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         "link": evidence.link,
         "caveat": evidence.caveat,
         "event_model": evidence.event_model,
+        "columns": list(evidence.columns),
         "features": [_table_to_dict(table) for table in evidence],
     }
 
@@ -187,6 +188,10 @@ def _evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
     names = [table.name for table in tables]
     check(len(set(names)) == len(names), "feature names must differ")
     check(data["event_model"] == "levels" or names == [TOKEN], "counts have one feature, the token")
+    columns = tuple(data["columns"])
+    check({*map(type, columns)} <= {str}, "columns must be names")
+    read = sorted(part.name for table in tables for part in table.feature.parts)
+    check(sorted(columns) == ([] if in_order else read), "columns must be those of the features")
     return Evidence(
         classes=classes,
         class_counts=counts,
@@ -197,6 +202,7 @@ def _evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         event_model=data["event_model"],
         form="ovr" if data["link"] == "ovr" else "softmax",
         caveat=data["caveat"],
+        columns=columns,
     )
 
 
@@ -241,23 +247,51 @@ def _variances(data: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Fl
 def _table_to_dict(table: FeatureTable) -> dict[str, Any]:
     feature = table.feature
     return {
-        "name": feature.name,
-        "values": [_plain(value) for value in feature.values],
-        "cuts": None if feature.cuts is None else list(feature.cuts),
-        "has_missing": feature.has_missing,
-        "skip_missing": feature.skip_missing,
+        **(_cross_to_dict(feature) if isinstance(feature, Cross) else _feature_to_dict(feature)),
         "labels": list(feature.labels),
         "note": table.note,
         "smoothing": table.smoothing,
         "weights": table.by_class.tolist(),
         "counts": table.counts.tolist(),
         "variances": _rows(table.variances),
+        "errors": _rows(table.known_errors),
     }
 
 
-def _table_from_dict(data: Mapping[str, Any], n_classes: int, in_order: bool) -> FeatureTable:
-    for name in ("name", "note"):
-        check(isinstance(data[name], str), f"a feature's {name} must be text")
+def _feature_to_dict(feature: Feature) -> dict[str, Any]:
+    return {
+        "name": feature.name,
+        "values": [_plain(value) for value in feature.values],
+        "cuts": None if feature.cuts is None else list(feature.cuts),
+        "has_missing": feature.has_missing,
+        "skip_missing": feature.skip_missing,
+    }
+
+
+def _cross_to_dict(cross: Cross) -> dict[str, Any]:
+    return {
+        "name": cross.name,
+        "parts": [_feature_to_dict(part) for part in cross.parts],
+        "pairs": [list(pair) for pair in cross.pairs],
+    }
+
+
+def _cross_from_dict(data: Mapping[str, Any]) -> Cross:
+    check(isinstance(data["parts"], list) and len(data["parts"]) == 2, "a cross has two parts")
+    left, right = (_feature_from_dict(part) for part in data["parts"])
+    check(isinstance(data["pairs"], list), "pairs must be a list")
+    pairs = [tuple(pair) for pair in data["pairs"]]
+    sizes = len(left.levels), len(right.levels)
+    whole = all(len(p) == 2 and {*map(type, p)} == {int} for p in pairs)
+    check(whole and all(0 <= i < sizes[0] and 0 <= j < sizes[1] for i, j in pairs), "pairs")
+    check(pairs == sorted(set(pairs)), "pairs must differ and stand in order")
+    cross = Cross((left, right), tuple(pairs))
+    check(data["name"] == cross.name, "the name of a cross is that of its parts")
+    return cross
+
+
+def _feature_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature:
+    check(isinstance(data["name"], str), "a feature's name must be text")
     check(isinstance(data["values"], list), "a feature's values must be a list")
     for name in ("has_missing", "skip_missing"):
         check(isinstance(data[name], bool), f"{name} must be true or false")
@@ -266,7 +300,7 @@ def _table_from_dict(data: Mapping[str, Any], n_classes: int, in_order: bool) ->
     numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
     check(None not in values and (numbers or data["cuts"] is None), "values must be levels")
     check(len({*map(key, values)}) == len(values), "values must differ")
-    feature = Feature(
+    return Feature(
         data["name"],
         tuple(values),
         None if data["cuts"] is None else _cuts(data),
@@ -274,14 +308,21 @@ def _table_from_dict(data: Mapping[str, Any], n_classes: int, in_order: bool) ->
         data["skip_missing"],
         in_order,
     )
-    m = len(feature.levels)
+
+
+def _table_from_dict(data: Mapping[str, Any], n_classes: int, in_order: bool) -> FeatureTable:
+    check(isinstance(data["note"], str), "a feature's note must be text")
+    crossed = "parts" in data
+    feature = _cross_from_dict(data) if crossed else _feature_from_dict(data, in_order)
+    m, n_columns = len(feature.levels), 1 if n_classes == 2 else n_classes
     return FeatureTable(
         feature,
         _numbers(data, "counts", (m, n_classes), low=0),
-        _numbers(data, "weights", (m, 1 if n_classes == 2 else n_classes)),
+        _numbers(data, "weights", (m, n_columns)),
         _variances(data, "variances", (m, n_classes)),
         float(_numbers(data, "smoothing", (), low=0)),
         data["note"],
+        _variances(data, "errors", (m, n_columns)),
     )
 
 

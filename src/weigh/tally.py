@@ -8,23 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Feature, Placed, sort_values
-from weigh.frames import Codes, Column, Floats, Integers, key, sort_classes
+from weigh.bins import Cross, Feature, Placed, sort_values
+from weigh.frames import Codes, Column, Floats, Integers, Table, key, sort_classes
 
 
 @dataclass(frozen=True)
 class Counts:
     """The weight of each level (row) and class (column) of one feature."""
 
-    feature: Feature
+    feature: Feature | Cross
     counts: Floats
 
-    def laid_on(self, feature: Feature, classes: Integers, n_classes: int) -> Floats:
+    def laid_on(self, feature: Any, classes: Integers, n_classes: int) -> Floats:
         """The same counts laid out on the levels of `feature` and a longer list of classes."""
         out = np.zeros((len(feature.levels), n_classes))
-        places = {(type(level), level): i for i, level in enumerate(feature.levels)}
-        rows = np.array([places[type(level), level] for level in self.feature.levels], np.intp)
-        out[rows[:, None], classes] = self.counts
+        out[feature.positions(self.feature)[:, None], classes] = self.counts
         return out
 
 
@@ -61,7 +59,7 @@ class Tally:
         tables = []
         for a in self.tables:
             b = theirs[a.feature.name]
-            feature = a.feature.unite(b.feature)
+            feature = a.feature.unite(b.feature)  # type: ignore[arg-type]
             laid = [
                 t.laid_on(feature, w, len(classes)) for t, w in zip((a, b), places, strict=True)
             ]
@@ -118,6 +116,15 @@ def count_categories(name: str, column: Codes, rows: Rows, skip_missing: bool) -
     feature = Feature(name, sort_values(present - {key(None)}), None, missing, skip_missing)
     kept = Codes(np.array(used), tuple(column.values[code] for code in used))
     return Counts(feature, _gather(feature.place(kept), raw[used], len(feature.levels)))
+
+
+def count_pairs(parts: tuple[Feature, Feature], table: Table, rows: Rows) -> Counts:
+    """Count the pairs of levels of two features; those that have weight are levels."""
+    cross = Cross(parts)
+    joined = cross.join(table)
+    raw = rows.count(joined.codes, len(joined.levels))
+    used = raw.any(axis=1) & cross.is_pair(joined.levels)
+    return Counts(cross.of_cells(joined.levels[used]), raw[used])
 
 
 def _gather(placed: Placed, raw: Floats, n_levels: int) -> Floats:

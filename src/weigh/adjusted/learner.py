@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import entr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
@@ -74,7 +75,7 @@ class AdjustedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, class_prior
+    smoothing, bins, categorical_features, missing, special_values, class_prior, crosses
         As in `EvidenceNB`.
     norm : "cv", None or float, default="cv"
         m. "cv" is APMR: m is chosen on internal folds. None is APM: no restriction; of several
@@ -125,6 +126,7 @@ class AdjustedNB(EvidenceClassifier):
     _extras = ("exponents_", "prior_exponent_", "norm_", "loss_")
     prior_exponent_: Any
     norm_: Any
+    norm_path_: Any = None  # not saved
 
     def __init__(
         self,
@@ -135,6 +137,7 @@ class AdjustedNB(EvidenceClassifier):
         missing: Any = "level",
         special_values: Any = None,
         class_prior: Any = None,
+        crosses: Any = None,
         norm: Any = "cv",
         multiclass: str = "ovr",
         aggregate: str = "median",
@@ -148,6 +151,7 @@ class AdjustedNB(EvidenceClassifier):
         self.missing = missing
         self.special_values = special_values
         self.class_prior = class_prior
+        self.crosses = crosses
         self.norm = norm
         self.multiclass = multiclass
         self.aggregate = aggregate
@@ -159,7 +163,7 @@ class AdjustedNB(EvidenceClassifier):
         self._check()
         tally = self._tally(sample)
         rate = self._class_rate(tally.classes)
-        self.norm_path_: Any = None
+        self.norm_path_ = None
         placed = engine.place(sample.table, [table.feature for table in tally.tables])
         rows = _Rows.of(sample, placed, self.cv)
         if len(tally.classes) == 2:
@@ -205,26 +209,27 @@ class AdjustedNB(EvidenceClassifier):
     def _learn_each(self, tally: Tally, rows: _Rows) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
         s = rows_added(self.smoothing, tally.class_counts.sum())
-        fits, tables, priors = [], [], []
+        fits, tables, errors, priors = [], [], [], []
         for c, rate in enumerate(naive.assumed_rate):
             parts = [weigh_counts(_against_rest(counts, c), s) for counts in tally.tables]
             offset = float(np.log(rate / (1 - rate)))
-            fit, prior = self._fit_logistic(parts, offset, rows, c)
+            about = f"{label(naive.classes.tolist()[c])} against the rest: "
+            fit, prior = self._fit_logistic(parts, offset, replace(rows, about=about), c)
             fits.append(fit)
             priors.append((offset, prior))
             tables.append([part.by_class[:, 0] for part in parts])
+            errors.append([part.errors for part in parts])
         self.exponents_ = np.array([fit.solution.exponents for fit in fits])
         self.prior_exponent_ = np.array([exponent for _, exponent in priors])
         self.norm_ = np.array(
             [f.solution.norm + self._prior_norm(p) for f, (_, p) in zip(fits, priors, strict=True)]
         )
         self.norm_path_ = [fit.path for fit in fits]
-        columns = [np.column_stack(column) for column in zip(*tables, strict=True)]
         evidence = replace(
             naive,
             form="ovr",
             prior=np.array([offset * exponent for offset, exponent in priors]),
-            tables=self._many(tally, columns, s),
+            tables=self._many(tally, _by_feature(tables), _by_feature(errors), s),
         )
         return self._score(evidence, rows)
 
@@ -250,15 +255,19 @@ class AdjustedNB(EvidenceClassifier):
         self.exponents_[:, active] = found[:, : len(active)]
         self.norm_, self.norm_path_ = fit.solution.norm, fit.path
         s = rows_added(self.smoothing, tally.class_counts.sum())
-        tables = self._many(tally, [table.by_class for table in naive], s)
+        weights, errors = [t.by_class for t in naive], [t.errors for t in naive]
+        tables = self._many(tally, weights, errors, s)
         prior = naive.prior_row * self.prior_exponent_
         return self._score(replace(naive, tables=tables, prior=prior), rows)
 
-    def _many(self, tally: Tally, columns: list[Floats], s: float) -> tuple[FeatureTable, ...]:
-        """Tables of more than two classes; their errors would need the exponents' own."""
+    def _many(
+        self, tally: Tally, columns: list[Floats], errors: list[Any], s: float
+    ) -> tuple[FeatureTable, ...]:
+        """Tables of more than two classes."""
         tables = []
-        for j, (counts, weights) in enumerate(zip(tally.tables, columns, strict=True)):
-            table = FeatureTable(counts.feature, counts.counts, weights, None, s)
+        for j, counts in enumerate(tally.tables):
+            known = errors[j] * np.abs(self.exponents_[:, j])
+            table = FeatureTable(counts.feature, counts.counts, columns[j], None, s, "", known)
             tables.append(_scale(table, self.exponents_[:, j], tally.classes.tolist()))
         return tuple(tables)
 
@@ -305,36 +314,38 @@ class AdjustedNB(EvidenceClassifier):
         with one_blas_thread():
             path = Path(problem, TOL)
             if self.norm is not None and self.norm != "cv":
-                return self._fit_norm(path, float(self.norm))
+                return self._fit_norm(path, float(self.norm), rows)
             # a rare class has little loss to begin with: that alone does not make it separable
-            rule = min(SEPARABLE, 0.01 * path.here.loss / problem.weight_sum)
+            rule = min(SEPARABLE, 0.01 * float(entr(problem.shares).sum()))
             free = path.solve(stop_at=rule)
             if free.separable:
                 free = path.separate(free, rule)
         if self.norm is None:
             if free.separable:
-                warn_caller(_SEPARABLE.format(free.norm), ConvergenceWarning)
+                rows.warn(_SEPARABLE.format(free.norm))
             elif free.running:
-                warn_caller(_RUNNING.format(free.norm), ConvergenceWarning)
-            return _Fit(_converged(free), None)
+                rows.warn(_RUNNING.format(free.norm))
+            return _Fit(rows.converged(free), None)
         found = choose_norm(problem, free.norm, self._splits(labels, rows), self.aggregate)
         if found.chosen >= free.norm:
-            return _Fit(_converged(free), found)
+            return _Fit(rows.converged(free), found)
         with one_blas_thread():
-            return _Fit(_converged(path.solve(found.chosen)), found)
+            return _Fit(rows.converged(path.solve(found.chosen)), found)
 
-    def _fit_norm(self, path: Path, norm: float) -> _Fit:
+    def _fit_norm(self, path: Path, norm: float, rows: _Rows) -> _Fit:
         solution = path.solve(norm)
         free = solution.multiplier == 0 and solution.norm < norm * (1 - 1e-6)
         if free and not path.runs():
-            warn_caller(_NO_RESTRICTION.format(self.norm, solution.norm), UserWarning)
-        return _Fit(_converged(solution), None)
+            rows.warn(_NO_RESTRICTION.format(self.norm, solution.norm), UserWarning)
+        elif free:
+            rows.warn(_RUNNING.format(solution.norm))
+        return _Fit(rows.converged(solution), None)
 
     @property
     def reversals_(self) -> list[Reversal]:
         """The features with negative exponents."""
         check_is_fitted(self, "evidence_")
-        names = self.evidence_.column_names
+        names = [table.name for table in self.evidence_]
         if self.exponents_.ndim == 1:
             return [Reversal(n, a) for n, a in zip(names, self.exponents_, strict=True) if a < 0]
         return [
@@ -362,12 +373,6 @@ _STOPPED = (
 )
 
 
-def _converged(solution: Solution) -> Solution:
-    if not (solution.converged or solution.separable or solution.residual < 1e-8):
-        warn_caller(_STOPPED.format(solution.residual), ConvergenceWarning)
-    return solution
-
-
 @dataclass(frozen=True)
 class _Rows:
     """Where each row stands in each feature, its class and weight, and which rows given it is."""
@@ -377,12 +382,28 @@ class _Rows:
     weight: Floats
     kept: np.ndarray[Any, np.dtype[np.bool_]]
     cv: Any
+    about: str = ""  # the class that is fitted against the rest
 
     @classmethod
     def of(cls, sample: Sample, placed: list[Placed], cv: Any) -> _Rows:
         weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
         given = isinstance(cv, Iterable) and not hasattr(cv, "split")  # perhaps only once
         return cls(placed, sample.labels, weight, sample.kept, [*cv] if given else cv)
+
+    def warn(self, text: str, category: type[Warning] = ConvergenceWarning) -> None:
+        """Say it of these rows' classes."""
+        warn_caller(self.about + text, category)
+
+    def converged(self, solution: Solution) -> Solution:
+        """The solution, with a warning if it is none."""
+        if not (solution.converged or solution.separable or solution.residual < 1e-8):
+            self.warn(_STOPPED.format(solution.residual))
+        return solution
+
+
+def _by_feature(columns: list[list[Any]]) -> list[Floats]:
+    """Columns by class and feature as one matrix per feature."""
+    return [np.column_stack(column) for column in zip(*columns, strict=True)]
 
 
 def _active(columns: list[Floats]) -> list[int]:

@@ -34,6 +34,11 @@ class Polytomous:
         """The weight of all rows."""
         return float(self.weight.sum())
 
+    @property
+    def shares(self) -> Floats:
+        """The part of the weight that each class has."""
+        return np.asarray(np.bincount(self.labels, self.weight) / self.weight_sum)
+
     def take(self, rows: Any) -> Self:
         """Some of the rows."""
         Q = tuple(part[rows] for part in self.Q)

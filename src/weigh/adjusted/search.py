@@ -102,7 +102,7 @@ def choose_norm(
 def _grid(low: float, high: float, size: int, geometric: bool) -> Floats:
     """Ten norms above `low` up to `high`."""
     if not geometric:
-        return low + (high - low) * np.arange(1, POINTS + 1) / POINTS
+        return np.linspace(low, high, POINTS + 1)[1:]
     low = low or min(size, high) / HUGE
     return np.asarray(np.geomspace(low, high, POINTS + 1)[1:])
 

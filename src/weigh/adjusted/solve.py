@@ -29,7 +29,7 @@ ROUNDING = 1e-11
 RUNAWAY = 1e-3
 """A Newton step of this part of the exponents, where the gradient is gone, finds no optimum."""
 
-STEPS, HALVINGS, SLOW, TINY = 200, 40, 0.5, 1e-200
+STEPS, HALVINGS, SLOW, TINY, GROWTH, FARTHEST = 200, 40, 0.5, 1e-200, 10, 1e14
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,10 @@ class Problem(Protocol):
     def weight_sum(self) -> float:
         """The weight of all rows."""
 
+    @property
+    def shares(self) -> Floats:
+        """The part of the weight that each class has."""
+
     def moments(self, exponents: Floats, curved: bool) -> Moments:
         """Loss, gradient and, if asked for, Hessian."""
 
@@ -79,6 +83,12 @@ class Logistic:
     def weight_sum(self) -> float:
         """The weight of all rows."""
         return float(self.weight.sum())
+
+    @property
+    def shares(self) -> Floats:
+        """The part of the weight that each class has."""
+        share = float(self.weight @ self.target) / self.weight_sum
+        return np.array([1 - share, share])
 
     def take(self, rows: Any) -> Self:
         """Some of the rows."""
@@ -164,6 +174,8 @@ class Path:
 
     def __init__(self, problem: Problem, tol: float) -> None:
         self.problem, self.tol = problem, tol
+        shares = problem.shares
+        self.rare = min(1.0, 2 * float(shares[shares > 0].min()))  # gradients of rare classes
         self.exponents = np.zeros(problem.size)
         self.here = problem.moments(self.exponents, False)
         self.model: _Model | None = None
@@ -178,6 +190,15 @@ class Path:
         stop_at : float
             Stop where the mean loss in nats falls below this: the classes are separable.
         """
+        ball = max(float(self.problem.size), 1.0, GROWTH * float(self.exponents @ self.exponents))
+        while ball < min(norm, FARTHEST):  # a full step from afar may land where all is flat
+            found = self._solve(ball, stop_at)
+            if found.multiplier == 0 or found.separable:
+                return replace(found, running=not found.separable and self.runs())
+            ball *= GROWTH
+        return self._solve(norm, stop_at)
+
+    def _solve(self, norm: float, stop_at: float) -> Solution:
         problem, n = self.problem, self.problem.weight_sum
         if norm < TINY:
             return self._nothing()
@@ -189,7 +210,7 @@ class Path:
         for _ in range(STEPS):
             multiplier = _multiplier(at, here.gradient, norm)
             residual = float(np.linalg.norm(here.gradient + multiplier * at)) / n
-            done, separable = residual <= self.tol, here.loss / n < stop_at
+            done, separable = residual <= self.tol * self.rare, here.loss / n < stop_at
             if done or separable:
                 break
             if self.model is None or (residual > SLOW * before and not fresh):
@@ -209,7 +230,7 @@ class Path:
     def _nothing(self) -> Solution:
         """No norm, no exponents: the prior alone."""
         at = np.zeros(self.problem.size)
-        return Solution(at, self.problem.moments(at, False).loss, 0.0, 0.0, True)
+        return Solution(at, self.problem.moments(at, False).loss, np.inf, 0.0, True)
 
     def runs(self) -> bool:
         """Whether another Newton step would still move the exponents, the gradient being gone."""
@@ -238,7 +259,7 @@ class Path:
     def _step(self, at: Floats, here: Moments, norm: float) -> tuple[Floats, Moments | None]:
         """A full step to the model's least point, halved while the loss rises."""
         assert self.model is not None
-        tol = self.tol * self.problem.weight_sum
+        tol = self.tol * self.rare * self.problem.weight_sum
         point, slack = self.model.least(at, here.gradient, norm, tol), ROUNDING * abs(here.loss)
         length = 1.0
         for _ in range(HALVINGS):

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from weigh.frames import Codes, Column, Floats, Integers, Value, key, order
+from weigh.frames import Codes, Column, Floats, Integers, Table, Value, key, order
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Interval:
         return self.label
 
 
-Level: TypeAlias = Value | Interval
+Level: TypeAlias = Value | Interval | tuple[Value | Interval, ...]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,11 @@ class Feature:
     def is_numeric(self) -> bool:
         """Whether the feature's levels are intervals."""
         return self.cuts is not None
+
+    @property
+    def parts(self) -> tuple[Feature, ...]:
+        """The features of one column that it is made of: itself."""
+        return (self,)
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -100,8 +105,31 @@ class Feature:
             places[key(None)] = len(self.levels) - 1
         return places
 
+    def read(self, table: Table) -> Placed:
+        """Find the level of every row of a table."""
+        return self.place(self._column(table))
+
+    def _column(self, table: Table) -> Column:
+        return table.column(self.name, not self.is_numeric)
+
+    def value(self, table: Table) -> Value:
+        """What a table's first row holds, before it becomes a level."""
+        column = self._column(table)
+        if isinstance(column, Codes):
+            return column.values[int(column.codes[0])]
+        first = float(column.values[0])
+        return None if np.isnan(first) else first
+
+    def spell(self, table: Table) -> str:
+        """What a table's first row holds, as people read it."""
+        return label(self.value(table))
+
+    def skips(self, table: Table) -> bool:
+        """Whether a table's first row holds no answer, and that is no evidence."""
+        return self.skip_missing and self.value(table) is None
+
     def place(self, column: Column) -> Placed:
-        """Find the level of every row."""
+        """Find the level of every value of its column."""
         if self.cuts is None:
             assert isinstance(column, Codes)
             return self._place_codes(column)
@@ -142,6 +170,11 @@ class Feature:
     @cached_property
     def _known_kinds(self) -> frozenset[str]:
         return frozenset(map(_kind, self.values))
+
+    def positions(self, other: Feature) -> Integers:
+        """Where the levels of another feature, all of which this one has, stand in this one."""
+        places = {(type(level), level): i for i, level in enumerate(self.levels)}
+        return np.array([places[type(level), level] for level in other.levels], np.intp)
 
     def unite(self, other: Feature) -> Feature:
         """The levels of both; cut points and treatment of missing values must be the same.

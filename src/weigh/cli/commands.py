@@ -99,6 +99,9 @@ def demo(save: str | None) -> None:
     help="A missing value is a level of its own, or no evidence.",
 )
 @click.option(
+    "--cross", "crosses", nargs=2, multiple=True, metavar="COL COL", help="Join two columns."
+)
+@click.option(
     "--set", "own", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner's own."
 )
 def fit(
@@ -131,6 +134,7 @@ def fit(
     for name in categorical:
         codes = find_column(table, name).dictionary_encode()
         table = table.set_column(table.column_names.index(name), name, codes)
+    parameters["crosses"] = parameters["crosses"] or None
     model = getattr(weigh, learners()[learner])(**parameters)
     model.set_params(**dict(read_parameter(text, model) for text in own))
     with show_progress("fitting"):

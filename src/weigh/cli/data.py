@@ -31,7 +31,7 @@ def read_like(model: Any, data: str) -> Any:
     """Read a file with the types that the model was fitted on."""
     from weigh.frames import read_file
 
-    features = [table.feature for table in model.evidence_]
+    features = [part for table in model.evidence_ for part in table.feature.parts]
     text = tuple(f.name for f in features if any(isinstance(v, str) for v in f.values))
     return read_file(data, text if model.evidence_.event_model == "levels" else ())
 

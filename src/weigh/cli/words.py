@@ -31,8 +31,8 @@ def keep_apart(data: str, output: str) -> None:
 def advise(model: Any, table: Any, weight: str | None) -> None:
     """Say what a fit cannot know but a person may not have meant."""
     rows = table.num_rows
-    for part in model.evidence_:
-        levels = part.feature.values if not part.feature.is_numeric else ()
+    for part in [part for table_ in model.evidence_ for part in table_.feature.parts]:
+        levels = () if part.is_numeric else part.values
         if len(levels) > 50 and len(levels) > rows / 2:
             say(f"note: column {part.name!r} has {len(levels):,} levels in {rows:,} rows")
             hint(f"leave an id out with --drop {part.name!r}")

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import logit
 
 from weigh import engine
-from weigh.bins import Feature, Level
+from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
 from weigh.frames import Floats, Table
 from weigh.tally import Counts, Tally
@@ -29,12 +29,13 @@ class FeatureTable:
     known, or None where the learner has no such thing.
     """
 
-    feature: Feature
+    feature: Feature | Cross
     counts: Floats
     by_class: Floats
     variances: Floats | None = None
     smoothing: float = 0.0
     note: str = ""
+    known_errors: Floats | None = None  # of the weights, where they do not follow from variances
 
     @property
     def name(self) -> str:
@@ -64,6 +65,8 @@ class FeatureTable:
     @property
     def errors(self) -> Floats | None:
         """Posterior standard errors of the weights; NaN where they cannot be known."""
+        if self.known_errors is not None:
+            return self.known_errors
         if self.variances is None:
             return None
         n_classes = self.variances.shape[1]
@@ -117,6 +120,7 @@ class Evidence:
     form: Literal["softmax", "ovr"] = "softmax"
     caveat: str = ""
     backend: str | None = None
+    columns: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> FeatureTable:
         try:
@@ -155,8 +159,8 @@ class Evidence:
     def column_names(self) -> tuple[str, ...]:
         """The columns of the tables that the evidence reads, in order."""
         if self.event_model == "counts":
-            return tuple(map(str, self.tables[0].feature.values))
-        return tuple(table.name for table in self.tables)
+            return tuple(map(str, self.tables[0].levels))
+        return self.columns or tuple(p.name for table in self for p in table.feature.parts)
 
     @property
     def prior_row(self) -> Floats:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp, ndtri, polygamma
 
-from weigh.bins import Interval, label
+from weigh.bins import Interval, Level
 from weigh.evidence import Evidence, FeatureTable
-from weigh.frames import Codes, Floats, Table, Value, count_matrix
+from weigh.frames import Floats, Table, count_matrix
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
 
 UNSEEN = "not seen in training"
@@ -136,30 +136,34 @@ def _standard_error(
 def _lines(evidence: Evidence, table: Table) -> list[_Line]:
     lines = []
     for part in evidence:
-        feature = part.feature
-        column = table.column(feature.name, not feature.is_numeric)
-        placed = feature.place(column)
+        placed = part.feature.read(table)
         place = int(placed.levels[placed.codes[0]])
-        value: Value = None
-        if isinstance(column, Codes):
-            value = column.values[int(column.codes[0])]
-        elif not np.isnan(column.values[0]):
-            value = float(column.values[0])
-        lines.append(_line(part, place, value))
+        known = place < len(part.levels)
+        lines.append(_line(part, place) if known else _nothing(part, table))
     return lines
 
 
-def _line(part: FeatureTable, place: int, value: Value) -> _Line:
-    n_classes = part.counts.shape[1]
-    if place < len(part.levels):
-        variances = None if part.variances is None else part.variances[place]
-        note = part.note if part.counts[place].any() else UNSEEN
-        text, interval = part.labels[place], isinstance(part.levels[place], Interval)
-        relation = "=" if not interval else "in" if text.startswith("(") else ""
-        return _Line(part.name, text, note, part.by_class[place], variances, relation)
-    note = "no evidence" if value is None and part.feature.skip_missing else UNSEEN
-    nothing = np.zeros(part.by_class.shape[1])
-    return _Line(part.name, label(value), note, nothing, np.zeros(n_classes))
+def _line(part: FeatureTable, place: int) -> _Line:
+    variances = None if part.variances is None else part.variances[place]
+    note = part.note if part.counts[place].any() else UNSEEN
+    text, weights = part.labels[place], part.by_class[place]
+    return _Line(part.name, text, note, weights, variances, _relation(part.levels[place], text))
+
+
+def _relation(level: Level, text: str) -> str:
+    """Between a feature and its level: age in (18, 65], age <= 18, Class & Sex are 1st & Male."""
+    if isinstance(level, Interval):
+        return "in" if text.startswith("(") else ""
+    return "are" if isinstance(level, tuple) else "="
+
+
+def _nothing(part: FeatureTable, table: Table) -> _Line:
+    """A value that is no level."""
+    feature, n_classes = part.feature, part.counts.shape[1]
+    note = "no evidence" if feature.skips(table) else UNSEEN
+    relation = "=" if len(feature.parts) == 1 else "are"
+    weights, variances = np.zeros(part.by_class.shape[1]), np.zeros(n_classes)
+    return _Line(part.name, feature.spell(table), note, weights, variances, relation)
 
 
 def _token_lines(evidence: Evidence, table: Table) -> list[_Line]:

@@ -1,0 +1,105 @@
+"""Two features joined into one, whose levels are pairs of theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from weigh.bins.levels import Feature, Level, Placed
+from weigh.frames import Integers, Table
+
+AND = " & "
+
+
+@dataclass(frozen=True)
+class Cross:
+    """Two features as one: its levels are the pairs of levels that occur together.
+
+    `pairs` holds their positions among the levels of the parts, in ascending order.
+    """
+
+    parts: tuple[Feature, Feature]
+    pairs: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The names of both."""
+        return AND.join(part.name for part in self.parts)
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """Pairs of levels."""
+        left, right = (part.levels for part in self.parts)
+        return tuple((left[i], right[j]) for i, j in self.pairs)  # type: ignore[misc]
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The pairs as people read them."""
+        left, right = (part.labels for part in self.parts)
+        texts = [f"{left[i]}{AND}{right[j]}" for i, j in self.pairs]
+        if len(set(texts)) < len(texts):  # names that hold an & themselves
+            texts = [f'"{left[i]}"{AND}"{right[j]}"' for i, j in self.pairs]
+        return tuple(texts)
+
+    def read(self, table: Table) -> Placed:
+        """Find the pair of every row of a table."""
+        joined = self.join(table)
+        known = np.array([i * self._width + j for i, j in self.pairs], dtype=np.int64)
+        places = np.searchsorted(known, joined.levels)
+        found = np.append(known, -1)[places] == joined.levels
+        return replace(joined, levels=np.where(found, places, len(known)))
+
+    @property
+    def _width(self) -> int:
+        return len(self.parts[1].levels) + 1
+
+    def join(self, table: Table) -> Placed:
+        """Rows as codes of cells, in a grid of all levels of both parts and no level."""
+        left, right = (_levels(part.read(table)) for part in self.parts)
+        cells = left.astype(np.int64) * self._width + right
+        size = (len(self.parts[0].levels) + 1) * self._width
+        if size <= max(len(cells), 1 << 16):
+            return Placed(cells, np.arange(size))
+        used, codes = np.unique(cells, return_inverse=True)
+        return Placed(codes, used)
+
+    def of_cells(self, cells: Integers) -> Cross:
+        """The cross whose pairs are some cells of the grid."""
+        pairs = zip(*(part.tolist() for part in np.divmod(cells, self._width)), strict=True)
+        return replace(self, pairs=tuple(pairs))
+
+    def is_pair(self, cells: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Which cells of the grid stand for a level of both parts."""
+        left, right = np.divmod(cells, self._width)
+        return np.asarray((left < len(self.parts[0].levels)) & (right < self._width - 1))
+
+    def spell(self, table: Table) -> str:
+        """What a table's first row holds, as people read it."""
+        return AND.join(part.spell(table) for part in self.parts)
+
+    def skips(self, table: Table) -> bool:
+        """Whether a table's first row lacks an answer whose lack is no evidence."""
+        return any(part.skips(table) for part in self.parts)
+
+    def positions(self, other: Cross) -> Integers:
+        """Where the pairs of another cross, all of which this one has, stand in this one."""
+        places = {pair: i for i, pair in enumerate(self.pairs)}
+        return np.array([places[pair] for pair in self._translated(other)], np.intp)
+
+    def _translated(self, other: Cross) -> list[tuple[int, int]]:
+        left, right = (a.positions(b) for a, b in zip(self.parts, other.parts, strict=True))
+        return [(int(left[i]), int(right[j])) for i, j in other.pairs]
+
+    def unite(self, other: Cross) -> Cross:
+        """The pairs of both."""
+        left, right = (a.unite(b) for a, b in zip(self.parts, other.parts, strict=True))
+        both = Cross((left, right))
+        pairs = {*both._translated(self), *both._translated(other)}
+        return replace(both, pairs=tuple(sorted(pairs)))
+
+
+def _levels(placed: Placed) -> Integers:
+    """The level of every row."""
+    return placed.levels[placed.codes]
