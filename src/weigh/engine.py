@@ -197,9 +197,15 @@ def total(
     table: Table, features: Sequence[Feature | Cross], weights: Sequence[Floats], prior: Floats
 ) -> Floats:
     """Prior + sum of the weights of each row's levels: one column, or one per class."""
-    placed = place(table, features)
+    return total_placed(place(table, features), weights, prior, table.n_rows)
+
+
+def total_placed(
+    placed: Sequence[Placed], weights: Sequence[Floats], prior: Floats, n_rows: int
+) -> Floats:
+    """The same for rows whose levels are known."""
     by_code = [w[p.levels] for w, p in zip(weights, placed, strict=True)]
-    totals = np.empty((table.n_rows, len(prior)))
+    totals = np.empty((n_rows, len(prior)))
     add = _adder(len(prior))
 
     def fill(start: int) -> None:
@@ -208,7 +214,7 @@ def total(
         for part, weight in zip(placed, by_code, strict=True):
             add(totals[block], part.codes[block], weight)
 
-    spread(fill, range(0, table.n_rows, BLOCK), table.n_rows)
+    spread(fill, range(0, n_rows, BLOCK), n_rows)
     return totals
 
 

@@ -100,11 +100,16 @@ class Rows:
 
 def count_levels(feature: Feature, column: Column, rows: Rows) -> Counts:
     """Count a column on levels that are given; a missing level that does not occur is dropped."""
-    placed = feature.place(column)
-    counts = _gather(placed, rows.count(placed.codes, len(placed.levels)), len(feature.levels))
+    counts = count_placed(feature, feature.place(column), rows).counts
     if feature.has_missing and not counts[-1].any():
         return Counts(replace(feature, has_missing=False), counts[:-1])
     return Counts(feature, counts)
+
+
+def count_placed(feature: Feature | Cross, placed: Placed, rows: Rows) -> Counts:
+    """Count rows whose levels are known."""
+    raw = rows.count(placed.codes, len(placed.levels))
+    return Counts(feature, _gather(placed, raw, len(feature.levels)))
 
 
 def count_categories(name: str, column: Codes, rows: Rows, skip_missing: bool) -> Counts:

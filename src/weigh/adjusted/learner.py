@@ -18,16 +18,14 @@ from weigh.adjusted.polytomous import Polytomous
 from weigh.adjusted.search import (
     FoldedProblem,
     NormPath,
-    Split,
     choose_norm,
-    deal,
-    keep,
     one_blas_thread,
 )
 from weigh.adjusted.solve import Logistic, Path, Solution
 from weigh.base import EvidenceClassifier
 from weigh.bins import Placed, label
 from weigh.evidence import Evidence, FeatureTable, rows_added, weigh_counts, weigh_tally
+from weigh.folds import Split, deal, keep
 from weigh.frames import Floats, Integers, Sample, warn_caller
 from weigh.tally import Counts, Tally
 
@@ -273,10 +271,8 @@ class AdjustedNB(EvidenceClassifier):
 
     def _score(self, evidence: Evidence, rows: _Rows) -> Evidence:
         """Keep the training loss, of the probabilities that the model gives."""
-        by_code = [t.padded[p.levels] for t, p in zip(evidence, rows.placed, strict=True)]
-        totals = evidence.prior_row + sum(
-            w[p.codes] for w, p in zip(by_code, rows.placed, strict=True)
-        )
+        padded, n_rows = [table.padded for table in evidence], len(rows.labels)
+        totals = engine.total_placed(rows.placed, padded, evidence.prior_row, n_rows)
         p = evidence.probabilities(totals)
         logs = np.log2(np.maximum(p[np.arange(len(p)), rows.labels], 1e-300))
         self.loss_ = float(-(rows.weight @ logs) / rows.weight.sum())

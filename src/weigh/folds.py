@@ -1,0 +1,32 @@
+"""Rows held out inside a fit, to choose something by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from weigh.frames import Integers
+
+Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+Split: TypeAlias = tuple[Mask, Mask]
+
+
+def deal(labels: Integers, n_folds: int, random: np.random.RandomState) -> list[Split]:
+    """Folds of rows: each class is shuffled and dealt in turn, so that none runs short."""
+    order = random.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    fold = np.empty(len(labels), dtype=np.intp)
+    fold[order] = np.arange(len(labels)) % min(n_folds, len(labels))
+    return [(fold != k, fold == k) for k in range(fold.max() + 1)]
+
+
+def keep(splits: Iterable[tuple[Integers, Integers]], kept: Mask) -> list[Split]:
+    """Splits given by row numbers as masks over the rows that count; empty ones are left out."""
+    masks = []
+    for rows in splits:
+        train, held_out = (np.isin(np.arange(len(kept)), part)[kept] for part in rows)
+        if train.any() and held_out.any():
+            masks.append((train, held_out))
+    return masks
