@@ -168,6 +168,18 @@ def place(table: Table, features: Sequence[Feature]) -> list[Placed]:
     return spread(one, features, table.n_rows)
 
 
+def place_one(table: Table, feature: Feature) -> tuple[int, Value]:
+    """The level of a table's only row in a feature, and the value that stands there."""
+    column = table.column(feature.name, not feature.is_numeric)
+    placed = feature.place(column)
+    value: Value = None
+    if isinstance(column, Codes):
+        value = column.values[int(column.codes[0])]
+    elif not np.isnan(column.values[0]):
+        value = float(column.values[0])
+    return int(placed.levels[placed.codes[0]]), value
+
+
 def expand(placed: Sequence[Placed], weights: Sequence[Floats], n_rows: int) -> Floats:
     """Each row's weight in each feature, as a matrix: the q of the adjusted learner."""
     Q = np.empty((n_rows, len(placed)))

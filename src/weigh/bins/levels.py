@@ -81,6 +81,12 @@ class Feature:
             ]
         return tuple(texts)
 
+    def relation(self, place: int) -> str:
+        """What stands between the feature's name and a level: `=`, `in`, or nothing before <=."""
+        if not isinstance(self.levels[place], Interval):
+            return "="
+        return "in" if self.labels[place].startswith("(") else ""
+
     @cached_property
     def _intervals(self) -> tuple[Interval, ...]:
         if self.cuts is None:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp, ndtri, polygamma
 
-from weigh.bins import Interval, label
+from weigh import engine
+from weigh.bins import label
 from weigh.evidence import Evidence, FeatureTable
-from weigh.frames import Codes, Floats, Table, Value, count_matrix
+from weigh.frames import Floats, Table, Value, count_matrix
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
 
 UNSEEN = "not seen in training"
@@ -134,19 +135,7 @@ def _standard_error(
 
 
 def _lines(evidence: Evidence, table: Table) -> list[_Line]:
-    lines = []
-    for part in evidence:
-        feature = part.feature
-        column = table.column(feature.name, not feature.is_numeric)
-        placed = feature.place(column)
-        place = int(placed.levels[placed.codes[0]])
-        value: Value = None
-        if isinstance(column, Codes):
-            value = column.values[int(column.codes[0])]
-        elif not np.isnan(column.values[0]):
-            value = float(column.values[0])
-        lines.append(_line(part, place, value))
-    return lines
+    return [_line(part, *engine.place_one(table, part.feature)) for part in evidence]
 
 
 def _line(part: FeatureTable, place: int, value: Value) -> _Line:
@@ -154,8 +143,7 @@ def _line(part: FeatureTable, place: int, value: Value) -> _Line:
     if place < len(part.levels):
         variances = None if part.variances is None else part.variances[place]
         note = part.note if part.counts[place].any() else UNSEEN
-        text, interval = part.labels[place], isinstance(part.levels[place], Interval)
-        relation = "=" if not interval else "in" if text.startswith("(") else ""
+        text, relation = part.labels[place], part.feature.relation(place)
         return _Line(part.name, text, note, part.by_class[place], variances, relation)
     note = "no evidence" if value is None and part.feature.skip_missing else UNSEEN
     nothing = np.zeros(part.by_class.shape[1])
