@@ -87,6 +87,10 @@ class Feature:
             return "="
         return "in" if self.labels[place].startswith("(") else ""
 
+    def phrase(self, place: int) -> str:
+        """The feature and a level as people say it: `Sex = Male`, `age in (18.0, 65.0]`."""
+        return " ".join(filter(None, (self.name, self.relation(place), self.labels[place])))
+
     @cached_property
     def _intervals(self) -> tuple[Interval, ...]:
         if self.cuts is None:
