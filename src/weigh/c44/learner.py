@@ -148,7 +148,8 @@ class C44Classifier(ClassifierMixin, TableEstimator):
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """The most probable class, the first of equals."""
         winner = self.predict_proba(X).argmax(axis=1)
-        return self.tree_.classes[winner]
+        labels: np.ndarray[Any, Any] = self.tree_.classes[winner]
+        return labels
 
     def path(self, row: Any) -> TreePath:
         """The way of one case down the tree.
