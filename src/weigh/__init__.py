@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from weigh import datasets
     from weigh.adjusted import AdjustedNB
     from weigh.bins import MDLDiscretizer
+    from weigh.c44 import C44Classifier
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
     from weigh.plot import BalanceSheetDisplay, NormPathDisplay
@@ -24,6 +25,7 @@ __all__ = [
     "AdjustedNB",
     "BalanceSheet",
     "BalanceSheetDisplay",
+    "C44Classifier",
     "Evidence",
     "EvidenceNB",
     "MDLDiscretizer",
@@ -38,6 +40,7 @@ _HOMES = {
     "AdjustedNB": "adjusted",
     "BalanceSheet": "sheet",
     "BalanceSheetDisplay": "plot",
+    "C44Classifier": "c44",
     "Evidence": "evidence",
     "EvidenceNB": "naive",
     "MDLDiscretizer": "bins",

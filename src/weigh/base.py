@@ -1,6 +1,7 @@
-"""The one base class: read a table, learn `Evidence`, predict and explain from it.
+"""What learners share: read a table, learn `Evidence`, predict and explain from it.
 
-A learner stores its parameters and writes one method, `_learn(sample) -> Evidence`.
+A learner stores its parameters and writes one method, `_learn(sample) -> Evidence`. One that ends
+as something else than a table builds on `TableEstimator`, which reads and nothing more.
 """
 
 from __future__ import annotations
@@ -35,23 +36,74 @@ from weigh.sheet import BalanceSheet, explain
 from weigh.tally import Tally
 
 
-class EvidenceClassifier(ClassifierMixin, BaseEstimator):
-    """What all classifiers of the family share; a learner adds `_learn`."""
+class TableEstimator(BaseEstimator):
+    """Any table in, its columns as levels, and the same columns again when predicting."""
 
-    evidence_: Evidence
-    class_prior: Any = None
     crosses: Any = None
     event_model: str = "levels"
 
-    _extras: tuple[str, ...] = ()  # fitted numbers beside the evidence, saved with it
+    _extras: tuple[str, ...] = ()  # fitted numbers beside the model itself, saved with it
 
-    def _learn(self, sample: Sample) -> Evidence:
-        raise NotImplementedError("a learner turns a sample into Evidence")
+    def _column_names(self) -> tuple[str, ...]:
+        """The columns that the fitted model reads; asks whether it is fitted."""
+        raise NotImplementedError("an estimator knows the columns that it was fitted with")
 
     def _tally(self, sample: Sample) -> Tally:
         """The counts of a sample, on the levels that the shared parameters ask for."""
         table = sample.table
         return engine.tally(sample, read_settings(self, table), read_crosses(self.crosses, table))
+
+    def _name(self, names: tuple[str, ...], named: bool) -> Self:
+        return set_names(self, names, named)  # type: ignore[no-any-return]
+
+    def _read(self, X: Any) -> Table:
+        self._column_names()  # not fitted is said before anything about X
+        return self._match(read(X))
+
+    def _read_one(self, row: Any, what: str) -> Table:
+        self._column_names()
+        table = self._read(as_rows(row))
+        if table.n_rows != 1:
+            raise ValueError(f"{what} explains one row, got {table.n_rows}; pass one of them")
+        return table
+
+    def _match(self, table: Table) -> Table:
+        named = hasattr(self, "feature_names_in_")
+        return match(table, self._column_names(), named, type(self).__name__)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.event_model == "levels"
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.sparse = self.event_model == "counts"
+        tags.input_tags.positive_only = self.event_model == "counts"
+        return tags
+
+
+def read_sample(
+    learner: Any, X: Any, y: Any, sample_weight: Any = None, classes: Any = None
+) -> Sample:
+    """What a classifier learns from: its parameters, table, labels and weights are checked."""
+    check_parameters(learner)
+    table = read(X, allow_sparse=learner.event_model == "counts")
+    sample = label_sample(table, y, sample_weight, classes)
+    if len(sample.classes) < 2:
+        raise ValueError(
+            f"{sample.target} holds one class only ({sample.classes.tolist()}); a classifier "
+            "needs two or more"
+        )
+    return sample
+
+
+class EvidenceClassifier(ClassifierMixin, TableEstimator):
+    """What all classifiers of the family share; a learner adds `_learn`."""
+
+    evidence_: Evidence
+    class_prior: Any = None
+
+    def _learn(self, sample: Sample) -> Evidence:
+        raise NotImplementedError("a learner turns a sample into Evidence")
 
     def _class_rate(self, classes: np.ndarray[Any, Any]) -> Floats | None:
         """The class probabilities that `class_prior` gives, if it does."""
@@ -70,34 +122,18 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
         sample_weight : array or str, optional
             Row weights, or the name of the column of X that holds them.
         """
-        sample = self._read_sample(X, y, sample_weight)
+        sample = read_sample(self, X, y, sample_weight)
         evidence = self._learn(sample)
         self._name(sample.table.names, sample.table.named)
         return self._keep(remember(evidence, sample.table))
 
-    # ------------------------------------------------------------ reading
-
-    def _read_sample(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> Sample:
-        check_parameters(self)
-        table = read(X, allow_sparse=self.event_model == "counts")
-        sample = label_sample(table, y, sample_weight, classes)
-        if len(sample.classes) < 2:
-            raise ValueError(
-                f"{sample.target} holds one class only ({sample.classes.tolist()}); a classifier "
-                "needs two or more"
-            )
-        return sample
-
-    def _name(self, names: tuple[str, ...], named: bool) -> Self:
-        return set_names(self, names, named)  # type: ignore[no-any-return]
+    def _column_names(self) -> tuple[str, ...]:
+        check_is_fitted(self, "evidence_")
+        return self.evidence_.column_names
 
     def _read(self, X: Any) -> Table:
         check_is_fitted(self, "evidence_")
         return self._match(read(X, allow_sparse=self.evidence_.event_model == "counts"))
-
-    def _match(self, table: Table) -> Table:
-        named = hasattr(self, "feature_names_in_")
-        return match(table, self.evidence_.column_names, named, type(self).__name__)
 
     def _keep(self, evidence: Evidence) -> Self:
         self.evidence_ = evidence
@@ -151,12 +187,7 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
         against : label, optional
             Its rival, for more than two classes; by default all the others together.
         """
-        check_is_fitted(self, "evidence_")
-        table = self._read(as_rows(row))
-        if table.n_rows != 1:
-            raise ValueError(
-                f"a balance sheet explains one row, got {table.n_rows}; pass one of them"
-            )
+        table = self._read_one(row, "a balance sheet")
         return explain(self.evidence_, table, of, against)
 
     def with_prior(self, rate: Any) -> Self:
@@ -175,11 +206,6 @@ class EvidenceClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.event_model == "levels"
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.sparse = self.event_model == "counts"
-        tags.input_tags.positive_only = self.event_model == "counts"
         tags.classifier_tags.poor_score = self.event_model == "counts"
         return tags
 

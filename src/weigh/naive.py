@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
-from weigh.base import EvidenceClassifier, read_settings, remember
+from weigh.base import EvidenceClassifier, read_sample, read_settings, remember
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Sample, warn_caller
 from weigh.tally import Tally, add
@@ -120,7 +120,7 @@ class EvidenceNB(EvidenceClassifier):
             return self._begin(X, y, classes, sample_weight)
         if classes is not None and [*classes] != self.classes_.tolist():
             raise ValueError(f"classes={classes!r} is not what it was: {self.classes_.tolist()}")
-        sample = self._read_sample(X, y, sample_weight, self.classes_)
+        sample = read_sample(self, X, y, sample_weight, self.classes_)
         sample = replace(sample, table=self._match(sample.table))
         before = self.evidence_.tally
         if self.event_model == "counts":
@@ -135,7 +135,7 @@ class EvidenceNB(EvidenceClassifier):
         return replace(evidence, backend=self.evidence_.backend, columns=self.evidence_.columns)
 
     def _begin(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        sample = self._read_sample(X, y, sample_weight, classes)
+        sample = read_sample(self, X, y, sample_weight, classes)
         tally = self._tally(sample)
         found = []
         if self.event_model == "levels":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,8 @@ class Cross:
 
     parts: tuple[Feature, Feature]
     pairs: tuple[tuple[int, int], ...] = ()
+
+    verb: ClassVar[str] = "are"
 
     @property
     def name(self) -> str:
@@ -42,6 +45,14 @@ class Cross:
         if len(set(texts)) < len(texts):  # names that hold an & themselves
             texts = [f'"{left[i]}"{AND}"{right[j]}"' for i, j in self.pairs]
         return tuple(texts)
+
+    def relation(self, place: int) -> str:
+        """What stands between the names and a pair: Class & Sex are 1st & Male."""
+        return self.verb
+
+    def phrase(self, place: int) -> str:
+        """The cross and a pair as people say it."""
+        return f"{self.name} {self.verb} {self.labels[place]}"
 
     def read(self, table: Table) -> Placed:
         """Find the pair of every row of a table."""

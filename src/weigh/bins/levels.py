@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -59,6 +59,8 @@ class Feature:
     skip_missing: bool = False
     in_order: bool = False  # values stay in the order given: the tokens of a model of documents
 
+    verb: ClassVar[str] = "="
+
     @property
     def is_numeric(self) -> bool:
         """Whether the feature's levels are intervals."""
@@ -85,6 +87,16 @@ class Feature:
                 for text, level in zip(texts, self.levels, strict=True)
             ]
         return tuple(texts)
+
+    def relation(self, place: int) -> str:
+        """What stands between the feature's name and a level: `=`, `in`, or nothing before <=."""
+        if not isinstance(self.levels[place], Interval):
+            return self.verb
+        return "in" if self.labels[place].startswith("(") else ""
+
+    def phrase(self, place: int) -> str:
+        """The feature and a level as people say it: `Sex = Male`, `age in (18.0, 65.0]`."""
+        return " ".join(filter(None, (self.name, self.relation(place), self.labels[place])))
 
     @cached_property
     def _intervals(self) -> tuple[Interval, ...]:

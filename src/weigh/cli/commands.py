@@ -10,9 +10,10 @@ import click
 
 from weigh.cli.data import (
     drop_columns,
+    explain_row,
     find_column,
     json_rows,
-    label_text,
+    learnt,
     read_like,
     score_columns,
 )
@@ -83,7 +84,7 @@ def demo(save: str | None) -> None:
 @data_argument
 @click.option("--target", required=True, metavar="COL", help="The column to predict.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
-@click.option("--learner", default="evidence", show_default=True, help="evidence or adjusted.")
+@click.option("--learner", default="evidence", show_default=True, help="evidence, adjusted or c44.")
 @click.option("--weight", metavar="COL", help="A column of row weights.")
 @click.option("--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable).")
 @click.option(
@@ -94,9 +95,7 @@ def demo(save: str | None) -> None:
 @click.option(
     "--missing",
     type=click.Choice(["level", "skip"]),
-    default="level",
-    show_default=True,
-    help="A missing value is a level of its own, or no evidence.",
+    help="A missing value is a level of its own, or no evidence; otherwise as the learner has it.",
 )
 @click.option(
     "--cross", "crosses", nargs=2, multiple=True, metavar="COL COL", help="Join two columns."
@@ -115,7 +114,7 @@ def fit(
     own: tuple[str, ...],
     **parameters: Any,
 ) -> None:
-    """Learn a model from a table.
+    """Learn a model from a table: weights of evidence, or (c44) a tree.
 
     DATA is a CSV, TSV or Parquet file, or - for standard input.
 
@@ -134,8 +133,8 @@ def fit(
     for name in categorical:
         codes = find_column(table, name).dictionary_encode()
         table = table.set_column(table.column_names.index(name), name, codes)
-    parameters["crosses"] = parameters["crosses"] or None
-    model = getattr(weigh, learners()[learner])(**parameters)
+    given = {name: value for name, value in parameters.items() if value not in (None, ())}
+    model = getattr(weigh, learners()[learner])(**given)
     model.set_params(**dict(read_parameter(text, model) for text in own))
     with show_progress("fitting"):
         model.fit(table, target, sample_weight=weight)
@@ -154,22 +153,23 @@ def fit(
 @click.option("--feature", metavar="NAME", help="One feature only.")
 @json_option
 def show(model: str, feature: str | None, as_json: bool) -> None:
-    """Print the weights of evidence.
+    """Print the weights of evidence, or the tree.
 
     Example: weigh show model.json
     """
     from dataclasses import replace
 
-    from weigh.evidence.show import to_text
     from weigh.store import load
 
-    evidence = load(model).evidence_
+    shown = learnt(load(model))
     if feature is not None:
-        evidence = replace(evidence, tables=(evidence[feature],))
+        if not hasattr(shown, "tables"):
+            raise ValueError("--feature picks one table, and a tree has none; leave it out")
+        shown = replace(shown, tables=(shown[feature],))
     if as_json:
-        click.echo(json.dumps(json_rows(evidence.to_frame()), ensure_ascii=False))
+        click.echo(json.dumps(json_rows(shown.to_frame()), ensure_ascii=False))
     else:
-        click.echo(to_text(evidence, terminal_width()))
+        click.echo(shown.to_text(terminal_width()))
 
 
 @main.command()
@@ -179,7 +179,7 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
 @click.option("--keep", multiple=True, metavar="COL", help="A column to copy (repeatable).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
 def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bool) -> None:
-    """Predict every row: class, total weight of evidence, probabilities.
+    """Predict every row: class, total weight of evidence (where there is one), probabilities.
 
     Example: weigh score model.json people.csv -o scores.csv
     """
@@ -217,7 +217,7 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
 def explain(
     model: str, data: str, row: int, of: str | None, against: str | None, as_json: bool
 ) -> None:
-    """Print the balance sheet of one row.
+    """Print the balance sheet of one row, or its path down a tree.
 
     Example: weigh explain model.json people.csv --row 3
     """
@@ -227,15 +227,11 @@ def explain(
     table = read_like(fitted, data)
     if not 0 <= row < table.num_rows:
         raise click.BadParameter(f"{row} is not in 0 to {table.num_rows - 1}", param_hint="--row")
-    classes: dict[str | None, Any] = {
-        label_text(label): label for label in fitted.classes_.tolist()
-    }
-    of, against = (classes.get(c, classes.get(c and c.lower(), c)) for c in (of, against))
-    sheet = fitted.balance_sheet(table.slice(row, 1), of=of, against=against)
+    page = explain_row(fitted, table.slice(row, 1), of, against)
     if as_json:
-        click.echo(json.dumps(sheet.to_dict(), ensure_ascii=False))
+        click.echo(json.dumps(page.to_dict(), ensure_ascii=False))
     else:
-        click.echo(sheet.to_text(terminal_width()))
+        click.echo(page.to_text(terminal_width()))
 
 
 @main.command()

@@ -31,21 +31,42 @@ def read_like(model: Any, data: str) -> Any:
     """Read a file with the types that the model was fitted on."""
     from weigh.frames import read_file
 
-    features = [part for table in model.evidence_ for part in table.feature.parts]
-    text = tuple(f.name for f in features if any(isinstance(v, str) for v in f.values))
-    return read_file(data, text if model.evidence_.event_model == "levels" else ())
+    parts = [part for feature in learnt(model).features for part in feature.parts]
+    text = tuple(part.name for part in parts if any(isinstance(v, str) for v in part.values))
+    tokens = getattr(learnt(model), "event_model", "levels") == "counts"
+    return read_file(data, () if tokens else text)
+
+
+def learnt(model: Any) -> Any:
+    """What a model came to: a tree, or evidence."""
+    return model.tree_ if hasattr(model, "tree_") else model.evidence_
 
 
 def score_columns(model: Any, table: Any) -> dict[str, Any]:
-    """The class, totals and probabilities of every row."""
-    evidence = model.evidence_
-    totals = evidence.total(model._read(table))
+    """The class, the totals if there are any, and the probabilities of every row."""
     names = [label_text(label) for label in model.classes_.tolist()]
-    heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
-    columns: dict[str, Any] = {"prediction": evidence.decide(totals)}
-    columns |= {head: totals[:, k] for k, head in enumerate(heads)}
-    probabilities = evidence.probabilities(totals)
+    if hasattr(model, "tree_"):
+        probabilities = model.predict_proba(table)
+        columns: dict[str, Any] = {"prediction": model.classes_[probabilities.argmax(axis=1)]}
+    else:
+        evidence = model.evidence_
+        totals = evidence.total(model._read(table))
+        heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
+        columns = {"prediction": evidence.decide(totals)}
+        columns |= {head: totals[:, k] for k, head in enumerate(heads)}
+        probabilities = evidence.probabilities(totals)
     return columns | {f"probability_{name}": probabilities[:, k] for k, name in enumerate(names)}
+
+
+def explain_row(model: Any, row: Any, of: str | None, against: str | None) -> Any:
+    """The balance sheet of a row, or its path; classes are named as they are shown."""
+    if hasattr(model, "tree_"):
+        if of is not None or against is not None:
+            raise ValueError("a path shows every class: leave --of and --against out")
+        return model.path(row)
+    classes: dict[str | None, Any] = {label_text(label): label for label in model.classes_.tolist()}
+    of, against = (classes.get(c, classes.get(c and c.lower(), c)) for c in (of, against))
+    return model.balance_sheet(row, of=of, against=against)
 
 
 def json_rows(table: Any) -> list[dict[str, Any]]:

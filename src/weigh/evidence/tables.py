@@ -150,6 +150,11 @@ class Evidence:
         return rate
 
     @property
+    def features(self) -> tuple[Feature | Cross, ...]:
+        """The levels alone, feature by feature."""
+        return tuple(table.feature for table in self.tables)
+
+    @property
     def tally(self) -> Tally:
         """The counts alone, which add."""
         tables = tuple(Counts(table.feature, table.counts) for table in self.tables)
@@ -196,8 +201,12 @@ class Evidence:
         """One row per level, in the dataframe library that the training table came from."""
         return show.to_frame(self)
 
+    def to_text(self, width: int = 100) -> str:
+        """The tables as plain text, at most `width` characters wide."""
+        return show.to_text(self, width)
+
     def __repr__(self) -> str:
-        return show.to_text(self)
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         return show.to_html(self)

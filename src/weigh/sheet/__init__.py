@@ -9,7 +9,7 @@ Ridgeway (2025): two columns, weights times 100, the totals, and what they mean 
 """
 
 from weigh.sheet.balance import BalanceSheet, Item, conversion_table
-from weigh.sheet.explain import explain
+from weigh.sheet.explain import UNSEEN, explain
 from weigh.sheet.show import probability
 
-__all__ = ["BalanceSheet", "Item", "conversion_table", "explain", "probability"]
+__all__ = ["UNSEEN", "BalanceSheet", "Item", "conversion_table", "explain", "probability"]

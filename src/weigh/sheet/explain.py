@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp, ndtri, polygamma
 
-from weigh.bins import Interval, Level
 from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import Floats, Table, count_matrix
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
@@ -146,24 +145,16 @@ def _lines(evidence: Evidence, table: Table) -> list[_Line]:
 def _line(part: FeatureTable, place: int) -> _Line:
     variances = None if part.variances is None else part.variances[place]
     note = part.note if part.counts[place].any() else UNSEEN
-    text, weights = part.labels[place], part.by_class[place]
-    return _Line(part.name, text, note, weights, variances, _relation(part.levels[place], text))
-
-
-def _relation(level: Level, text: str) -> str:
-    """Between a feature and its level: age in (18, 65], age <= 18, Class & Sex are 1st & Male."""
-    if isinstance(level, Interval):
-        return "in" if text.startswith("(") else ""
-    return "are" if isinstance(level, tuple) else "="
+    text, relation = part.labels[place], part.feature.relation(place)
+    return _Line(part.name, text, note, part.by_class[place], variances, relation)
 
 
 def _nothing(part: FeatureTable, table: Table) -> _Line:
     """A value that is no level."""
     feature, n_classes = part.feature, part.counts.shape[1]
     note = "no evidence" if feature.skips(table) else UNSEEN
-    relation = "=" if len(feature.parts) == 1 else "are"
     weights, variances = np.zeros(part.by_class.shape[1]), np.zeros(n_classes)
-    return _Line(part.name, feature.spell(table), note, weights, variances, relation)
+    return _Line(part.name, feature.spell(table), note, weights, variances, feature.verb)
 
 
 def _token_lines(evidence: Evidence, table: Table) -> list[_Line]:

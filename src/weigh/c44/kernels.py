@@ -1,0 +1,241 @@
+"""The hot loops of the tree: grow it from codes, and send rows down it.
+
+`codes[i, j]` is the level of row i in feature j; the number of levels of j stands for none of them.
+Loading this module loads numba, so callers import it where they use it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from weigh.kernels import compiled
+
+TOLERANCE = 1e-9
+"""What two gains, ratios or weights may differ by and still be equal: sums have rounding errors."""
+
+PARENT, LEVEL, FEATURE = 0, 1, 2
+START, STOP = 2, 3
+
+
+@compiled
+def n_log_n(n: float) -> float:
+    """Of base 2; 0 for 0."""
+    return n * np.log2(n) if n > 0 else 0.0
+
+
+@compiled
+def longer(array: Any, length: int) -> Any:
+    """The same rows, and room for twice as many or more."""
+    out = np.empty((max(2 * array.shape[0], length),) + array.shape[1:], array.dtype)  # noqa: RUF005
+    out[: array.shape[0]] = array
+    return out
+
+
+@compiled
+def count_levels(codes: Any, labels: Any, rows: Any, weights: Any, table: Any) -> None:
+    """Weights by level (row) and class (column) of one feature; the last row holds no level."""
+    table[:] = 0.0
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        table[codes[row], labels[row]] += weights[i]
+
+
+@compiled
+def weigh_split(table: Any, min_rows: float) -> Any:
+    """The gain and the split information of a table of counts, in bits; gain 0 if it is no split.
+
+    gain = known/all * (H(class) - H(class | level)) over the rows whose level is known;
+    split information = H(level), where not known counts as one more level.
+    """
+    n_levels, n_classes = table.shape[0] - 1, table.shape[1]
+    unknown = table[n_levels].sum()
+    known, inside, levels, reasonable = 0.0, 0.0, 0.0, 0
+    for v in range(n_levels):
+        total = 0.0
+        for k in range(n_classes):
+            total += table[v, k]
+            inside -= n_log_n(table[v, k])
+        known += total
+        levels += n_log_n(total)
+        if total >= min_rows * (1 - TOLERANCE):
+            reasonable += 1
+    if reasonable < 2:
+        return 0.0, 0.0
+    whole = n_log_n(known)
+    for k in range(n_classes):
+        whole -= n_log_n(table[:n_levels, k].sum())
+    total = known + unknown
+    split = (n_log_n(total) - levels - n_log_n(unknown)) / total
+    return (whole - levels - inside) / total, split
+
+
+@compiled
+def choose(gains: Any, splits: Any) -> int:
+    """The feature of best gain ratio among those of at least average gain; the first of equals."""
+    total, n = 0.0, 0
+    for gain in gains:
+        if gain > TOLERANCE:
+            total += gain
+            n += 1
+    best, found = 0.0, -1
+    for j in range(gains.shape[0]):
+        if gains[j] > TOLERANCE and gains[j] >= total / n * (1 - TOLERANCE):
+            ratio = gains[j] / splits[j]
+            if ratio > best * (1 + TOLERANCE):
+                best, found = ratio, j
+    return found
+
+
+@compiled
+def find_split(
+    codes: Any,
+    n_levels: Any,
+    labels: Any,
+    rows: Any,
+    weights: Any,
+    free: Any,
+    room: Any,
+    least: Any,
+) -> int:
+    """The feature to split these rows on, of those that are free; -1 for none."""
+    gains, splits = np.zeros(free.shape[0]), np.zeros(free.shape[0])
+    for j in range(free.shape[0]):
+        if free[j]:
+            table = room[: n_levels[j] + 1]
+            count_levels(codes[:, j], labels, rows, weights, table)
+            gains[j], splits[j] = weigh_split(table, least)
+    return choose(gains, splits)  # type: ignore[no-any-return]
+
+
+@compiled
+def mark_free(nodes: Any, parent: int, free: Any) -> None:
+    """A feature is free where no node on the way down has used it."""
+    free[:] = True
+    while parent >= 0:
+        free[nodes[parent, FEATURE]] = False
+        parent = nodes[parent, PARENT]
+
+
+@compiled
+def may_split(counts: Any, min_rows: float) -> bool:
+    """Whether there are two classes, and rows enough for two branches."""
+    total, n_classes = 0.0, 0
+    for count in counts:
+        total += count
+        n_classes += count > 0
+    return n_classes > 1 and total >= 2 * min_rows * (1 - TOLERANCE)
+
+
+@compiled
+def share_out(codes: Any, rows: Any, table: Any, sizes: Any) -> Any:
+    """Each level's share of the weight that is known; `sizes` becomes the rows of each branch."""
+    shares = table[:-1].sum(axis=1)
+    shares /= shares.sum()
+    sizes[:] = 0
+    for row in rows:
+        sizes[codes[row]] += 1
+    for v in range(shares.shape[0]):
+        if shares[v] > 0:
+            sizes[v] += sizes[-1]
+    sizes[-1] = 0
+    return shares
+
+
+@compiled
+def deal(
+    codes: Any, rows: Any, weights: Any, shares: Any, places: Any, rows_out: Any, weights_out: Any
+) -> None:
+    """Put each row into its branch; a row without a level into all, by their shares."""
+    for i in range(rows.shape[0]):
+        level = codes[rows[i]]
+        known = level < shares.shape[0]
+        for v in range(level if known else 0, level + 1 if known else shares.shape[0]):
+            if known or shares[v] > 0:
+                rows_out[places[v]] = rows[i]
+                weights_out[places[v]] = weights[i] if known else weights[i] * shares[v]
+                places[v] += 1
+
+
+@compiled
+def grow(
+    codes: Any, n_levels: Any, labels: Any, weight: Any, n_classes: int, min_rows: float
+) -> Any:
+    """Nodes (parent, level, feature) from the root down, first branch first; and class weights.
+
+    Rows wait in one array, the branch that comes next at its end; a node's rows make room for
+    those of its branches, so that without missing values no more than all rows ever wait.
+    """
+    rows, weights = np.arange(codes.shape[0]), weight.copy()
+    nodes, counts = np.empty((64, 3), np.int64), np.empty((64, n_classes))
+    waiting, n_waiting, n_nodes = np.empty((64, 4), np.int64), 1, 0
+    waiting[0, PARENT] = waiting[0, LEVEL] = -1
+    waiting[0, START], waiting[0, STOP] = 0, rows.shape[0]
+    room = np.empty((n_levels.max() + 1, n_classes))
+    free = np.empty(n_levels.shape[0], np.bool_)
+    while n_waiting > 0:
+        n_waiting -= 1
+        start, stop = waiting[n_waiting, START], waiting[n_waiting, STOP]
+        if n_nodes == nodes.shape[0]:
+            nodes, counts = longer(nodes, 0), longer(counts, 0)
+        nodes[n_nodes, PARENT], nodes[n_nodes, LEVEL] = waiting[n_waiting, 0], waiting[n_waiting, 1]
+        nodes[n_nodes, FEATURE] = -1
+        here, mine = rows[start:stop].copy(), weights[start:stop].copy()
+        counts[n_nodes] = 0.0
+        for i in range(here.shape[0]):
+            counts[n_nodes, labels[here[i]]] += mine[i]
+        if may_split(counts[n_nodes], min_rows):
+            mark_free(nodes, nodes[n_nodes, PARENT], free)
+            best = find_split(codes, n_levels, labels, here, mine, free, room, min_rows)
+            if best >= 0:
+                nodes[n_nodes, FEATURE] = best
+                column, table = codes[:, best], room[: n_levels[best] + 1]
+                count_levels(column, labels, here, mine, table)
+                sizes = np.empty(table.shape[0], np.int64)
+                shares = share_out(column, here, table, sizes)
+                if start + sizes.sum() > rows.shape[0]:
+                    rows = longer(rows, start + sizes.sum())
+                    weights = longer(weights, start + sizes.sum())
+                if n_waiting + sizes.shape[0] > waiting.shape[0]:
+                    waiting = longer(waiting, n_waiting + sizes.shape[0])
+                for v in range(shares.shape[0] - 1, -1, -1):
+                    if shares[v] > 0:
+                        waiting[n_waiting, PARENT], waiting[n_waiting, LEVEL] = n_nodes, v
+                        waiting[n_waiting, START] = start
+                        waiting[n_waiting, STOP] = start + sizes[v]
+                        start, sizes[v] = start + sizes[v], start
+                        n_waiting += 1
+                deal(column, here, mine, shares, sizes, rows, weights)
+        n_nodes += 1
+    return nodes[:n_nodes], counts[:n_nodes]
+
+
+@compiled
+def descend(
+    codes: Any, feature: Any, first: Any, child: Any, share: Any, leaves: Any, out: Any
+) -> None:
+    """Add up the leaves that each row comes to: one, or all below a node that has no level for it.
+
+    The branches of node i are child[first[i]:first[i + 1]], by level; -1 is a branch without rows,
+    where the node's own leaf stands in.
+    """
+    waiting, parts = np.empty(feature.shape[0], np.int64), np.empty(feature.shape[0])
+    for i in range(codes.shape[0]):
+        waiting[0], parts[0], n_waiting = 0, 1.0, 1
+        while n_waiting > 0:
+            n_waiting -= 1
+            node, part, to = waiting[n_waiting], parts[n_waiting], np.int64(-1)
+            if feature[node] >= 0:
+                place = first[node] + codes[i, feature[node]]
+                if place == first[node + 1]:
+                    for branch in child[first[node] : place]:
+                        if branch >= 0:
+                            waiting[n_waiting], parts[n_waiting] = branch, part * share[branch]
+                            n_waiting += 1
+                    continue
+                to = child[place]
+            if to >= 0:
+                waiting[n_waiting], parts[n_waiting] = to, part
+                n_waiting += 1
+            else:
+                for k in range(out.shape[1]):
+                    out[i, k] += part * leaves[node, k]

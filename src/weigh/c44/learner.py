@@ -1,0 +1,170 @@
+"""The classifier: a tree grown for its probabilities."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from weigh.base import TableEstimator, read_sample
+from weigh.c44.path import TreePath, trace
+from weigh.c44.tree import Tree, grow
+from weigh.evidence import rows_added
+from weigh.frames import Floats
+
+TABLES_ONLY = ("balance_sheet", "decision_function", "evidence_", "merge", "with_prior")
+
+
+class C44Classifier(ClassifierMixin, TableEstimator):
+    """C4.4: a C4.5 tree grown for its probabilities, and explained as a path.
+
+    P(c | leaf) = (n_c + s)/(N + s K),   split: max gain ratio = gain/(split information)
+
+    Unpruned and uncollapsed, with Laplace's correction at the leaves (Provost & Domingos 2003;
+    the rules of splitting are those of Quinlan 1993). Numbers become intervals first, and a split
+    has one branch for every level of its feature.
+
+    Of the features not yet used on the way, those may part a node that give two or more branches
+    `min_rows` rows and whose gain is positive and at least the mean of the positive gains. The one
+    of best gain ratio does, the first column of equals. A row whose level is not known counts in
+    the split information as if it had a level of its own, and goes down every branch with the part
+    of its weight that the branch has in the rows that are known; so it does when predicting. A
+    level that occurs in training, but not in this node, gets the node's own probabilities.
+
+    Parameters
+    ----------
+    smoothing : float or "1/n", default=1.0
+        Rows added to every class of every leaf, s. 0 is plain frequency; "1/n" is one over the
+        number of rows.
+    bins : "mdl", int or dict, default="mdl"
+        How numbers become intervals: Fayyad & Irani's splits, a number of quantile bins, or a dict
+        from column to one of these or to cut points.
+    categorical_features : "from_dtype", "all" or list, default="from_dtype"
+        Columns that hold categories: by their type, all, or names or positions.
+    missing : "level", "skip" or dict, default="skip"
+        A missing value is a level of its own, or goes down every branch in part.
+    special_values : dict, optional
+        Codes of numeric columns that are levels of their own, such as {"income": [-999]}.
+    crosses : list, optional
+        Pairs of columns joined into one.
+    min_rows : float, default=2
+        The rows that two branches of every split must have.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The nodes, which print as indented text.
+    n_leaves_ : int
+        The number of leaves.
+    depth_ : int
+        The most features on the way to a leaf.
+    classes_ : ndarray
+        The class labels.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray of str
+        Their names, where the table had names.
+
+    Examples
+    --------
+    >>> from weigh import C44Classifier
+    >>> from weigh.datasets import titanic
+    >>> model = C44Classifier().fit(titanic(), "Survived")
+    >>> path = model.path({"Class": "3rd", "Sex": "Female", "Age": "Child"})
+    >>> [str(step) for step in path.steps]
+    ['all rows', 'Sex = Female', 'Class = 3rd', 'Age = Child']
+    >>> path.probabilities.round(2)
+    array([0.55, 0.45])
+    """
+
+    tree_: Tree
+
+    def __init__(
+        self,
+        *,
+        smoothing: Any = 1.0,
+        bins: Any = "mdl",
+        categorical_features: Any = "from_dtype",
+        missing: Any = "skip",
+        special_values: Any = None,
+        crosses: Any = None,
+        min_rows: float = 2,
+    ) -> None:
+        self.smoothing = smoothing
+        self.bins = bins
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.special_values = special_values
+        self.crosses = crosses
+        self.min_rows = min_rows
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : table
+            Any dataframe, array or list of dicts.
+        y : array or str
+            Class labels, or the name of the column of X that holds them.
+        sample_weight : array or str, optional
+            Row weights, or the name of the column of X that holds them.
+        """
+        least = self._least()
+        sample = read_sample(self, X, y, sample_weight)
+        tally = self._tally(sample)
+        s = rows_added(self.smoothing, tally.class_counts.sum())
+        tree = grow(sample, tuple(table.feature for table in tally.tables), s, least)
+        self._name(sample.table.names, sample.table.named)
+        return self._keep(tree)
+
+    def _least(self) -> float:
+        number = isinstance(self.min_rows, int | float | np.number)
+        if isinstance(self.min_rows, bool) or not (number and 0 < self.min_rows < np.inf):
+            raise ValueError(f"min_rows must be a number above 0, got {self.min_rows!r}")
+        return float(self.min_rows)
+
+    def _keep(self, tree: Tree) -> Self:
+        self.tree_, self.classes_ = tree, tree.classes
+        self.n_leaves_, self.depth_ = tree.n_leaves, int(tree.depths.max())
+        return self
+
+    def _column_names(self) -> tuple[str, ...]:
+        check_is_fitted(self, "tree_")
+        return self.tree_.columns
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each class, in the order of `classes_`."""
+        table = self._read(X)
+        return self.tree_.predict(table)
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The log of the probability of each class; -inf for 0, which `smoothing=0` can give."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """The most probable class, the first of equals."""
+        winner = self.predict_proba(X).argmax(axis=1)
+        labels: np.ndarray[Any, Any] = self.tree_.classes[winner]
+        return labels
+
+    def path(self, row: Any) -> TreePath:
+        """The way of one case down the tree.
+
+        Parameters
+        ----------
+        row : mapping, sequence or table of one row
+            The case. In a mapping, give None for an answer that is not known.
+        """
+        table = self._read_one(row, "a path")
+        return trace(self.tree_, table)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name in TABLES_ONLY:
+            text += ": a tree is no table of weights; path(row) explains a case, and EvidenceNB "
+            text += "has the table"
+        raise AttributeError(text)

@@ -1,0 +1,197 @@
+"""Trees and paths as text, HTML and dataframe: one line per node, indented by its depth."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weigh.bins import label, printable
+from weigh.frames import Floats
+from weigh.sheet import probability
+
+if TYPE_CHECKING:
+    from weigh.c44.path import Step, TreePath
+    from weigh.c44.tree import Node, Tree
+
+MOST_LINES, MOST_CLASSES = 200, 6
+
+
+@dataclass(frozen=True)
+class Page:
+    """A title, a grid of cells below headings, and sentences below that."""
+
+    title: str
+    heads: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+    def to_text(self, width: int) -> str:
+        """The page as plain text."""
+        import io
+
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        grid = Grid(box=box.SIMPLE_HEAD)
+        for j, head in enumerate(self.heads):
+            justify: Any = "right" if j else "left"
+            grid.add_column(Text(printable(head)), justify=justify, overflow="fold")
+        for line in self.lines:
+            grid.add_row(*(Text(printable(cell)) for cell in line))
+        buffer = io.StringIO()
+        console = Console(file=buffer, width=width, color_system=None)
+        console.print(Text(printable(self.title)), grid)
+        console.print(*(Text(printable(note)) for note in self.notes), sep="\n")
+        return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+
+    def to_html(self) -> str:
+        """The page as HTML; every name is escaped."""
+
+        def row(cells: tuple[str, ...], tag: str) -> str:
+            return "<tr>" + "".join(f"<{tag}>{_spaced(c)}</{tag}>" for c in cells) + "</tr>"
+
+        body = "".join(row(line, "td") for line in self.lines)
+        head = f"<caption>{html.escape(self.title)}</caption><thead>{row(self.heads, 'th')}</thead>"
+        notes = "<br>".join(map(html.escape, self.notes))
+        return f"<table>{head}{body}</table><p>{notes}</p>"
+
+
+def _spaced(cell: str) -> str:
+    """Escaped, with the indent kept."""
+    text = cell.lstrip(" ")
+    return "&nbsp;" * (len(cell) - len(text)) + html.escape(text)
+
+
+# ---------------------------------------------------------------- the tree
+
+
+def tree_text(tree: Tree, width: int) -> str:
+    """The tree as indented text."""
+    return _tree_page(tree).to_text(width)
+
+
+def tree_html(tree: Tree) -> str:
+    """The tree as an HTML table."""
+    return _tree_page(tree).to_html()
+
+
+def _tree_page(tree: Tree) -> Page:
+    shown = [*range(len(tree.classes))][:MOST_CLASSES]
+    lines = [
+        ("  " * node.depth + node.text, weight(node.rows), *_numbers(node.probabilities, shown))
+        for node in islice(tree, MOST_LINES)
+    ]
+    leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
+    title = f"Tree of {leaves}, depth {tree.depths.max()}: the probability of each class"
+    notes = [f"The probability is {laplace(tree.smoothing, len(tree.classes))}."]
+    notes += _left_out(len(tree), tree.classes.tolist(), "nodes")
+    return Page(title, _heads(tree.classes.tolist(), shown), tuple(lines), tuple(notes))
+
+
+def node_text(node: Node) -> str:
+    """One node on one line."""
+    classes = node.tree.classes.tolist()[:MOST_CLASSES]
+    numbers = zip(classes, node.probabilities.tolist(), strict=False)
+    chances = ", ".join(f"{label(c)} {probability(p)}" for c, p in numbers)
+    split = "leaf" if node.feature is None else f"parted by {node.feature}"
+    return printable(f"{node.text}: {weight(node.rows)} rows, {split} ({chances})")
+
+
+def columns(tree: Tree) -> dict[str, list[Any]]:
+    """The nodes as columns of plain values."""
+    names = [feature.name for feature in tree.features]
+    split = [None if j < 0 else names[j] for j in tree.feature.tolist()]
+    out = {
+        "node": [*range(len(tree))],
+        "parent": [None, *tree.parent[1:].tolist()],
+        "depth": tree.depths.tolist(),
+        "text": [node.text for node in tree],
+        "split on": split,
+        "rows": tree.counts.sum(axis=1).tolist(),
+    }
+    for head, numbers in (("count", tree.counts), ("probability", tree.probabilities)):
+        for k, c in enumerate(tree.classes.tolist()):
+            out[f"{head} {label(c)}"] = numbers[:, k].tolist()
+    return out
+
+
+# ---------------------------------------------------------------- the path
+
+
+def path_text(path: TreePath, width: int) -> str:
+    """The path as text."""
+    return _path_page(path).to_text(width)
+
+
+def path_html(path: TreePath) -> str:
+    """The path as an HTML table."""
+    return _path_page(path).to_html()
+
+
+def _path_page(path: TreePath) -> Page:
+    """Of many classes, the most probable ones are shown."""
+    order = np.argsort(-path.probabilities, kind="stable")[:MOST_CLASSES]
+    shown = sorted(order.tolist())
+    straight = all(step.part == 1 for step in path.steps)
+    indents = [0 if straight else 2 * step.depth for step in path.steps]
+    lines = []
+    for step, indent in islice(zip(path.steps, indents, strict=True), MOST_LINES):
+        lines.append(
+            (" " * indent + _step_text(step), weight(step.rows), *_numbers(step.shares, shown))
+        )
+        if step.note:
+            lines.append((" " * indent + f"({step.note})",) + ("",) * (len(shown) + 1))
+    lines.append(("Probability", "", *_numbers(path.probabilities, shown)))
+    formula = laplace(path.smoothing, len(path.classes))
+    notes = [f"Shares are n/N of the rows; where the way ends, the probability is {formula}."]
+    if not straight:
+        notes.append("Several ends are averaged by the part of the case that comes there.")
+    notes += _left_out(len(path.steps), path.classes, "steps")
+    best = label(path.classes[int(order[0])])
+    title = f"The way to {best}, step by step: shares of each class"
+    return Page(title, _heads(path.classes, shown), tuple(lines), tuple(notes))
+
+
+def _step_text(step: Step) -> str:
+    return step.text if step.part == 1 else f"{step.text} ({step.part:.1%})"
+
+
+# ---------------------------------------------------------------- cells
+
+
+def _heads(classes: Sequence[Any], shown: list[int]) -> tuple[str, ...]:
+    return ("", "Rows", *(label(classes[k]) for k in shown))
+
+
+def _numbers(row: Sequence[float] | Floats, shown: list[int]) -> list[str]:
+    return [_share(float(row[k])) for k in shown]
+
+
+def _share(p: float) -> str:
+    return f"{p:.0f}" if p in (0, 1) else probability(p)
+
+
+def _left_out(n_lines: int, classes: Sequence[Any], what: str) -> list[str]:
+    notes = []
+    if n_lines > MOST_LINES:
+        notes.append(f"... and {n_lines - MOST_LINES:,} more {what}.")
+    if len(classes) > MOST_CLASSES:
+        notes.append(f"{len(classes) - MOST_CLASSES} more classes are not shown.")
+    return notes
+
+
+def laplace(s: float, n_classes: int) -> str:
+    """The formula of the leaves, with its numbers."""
+    return f"(n + {s:.4g})/(N + {s * n_classes:.4g})"
+
+
+def weight(total: float) -> str:
+    """Rows, or their weight where it is no whole number."""
+    return f"{total:,.0f}" if total == round(total) else f"{total:,.4g}"

@@ -1,0 +1,221 @@
+"""The tree: which feature parts the rows of each node, and how the classes stand in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from weigh import engine
+from weigh.bins import Cross, Feature
+from weigh.c44 import show
+from weigh.frames import Floats, Integers, Sample, Table, build
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A probability tree, node by node from the root down; iterate, or start at `root`.
+
+    P(c | node) = (n_c + s)/(N + s K)
+
+    `counts` holds n_c, the weight of each class in each node; s is `smoothing`, K the number of
+    classes. Node i hangs on the branch `level[i]` of node `parent[i]` (-1: it is the root), and
+    parts its rows by the levels of `features[feature[i]]` (-1: it is a leaf).
+
+    Examples
+    --------
+    >>> from weigh import C44Classifier
+    >>> from weigh.datasets import titanic
+    >>> tree = C44Classifier().fit(titanic(), "Survived").tree_
+    >>> tree.root.feature, [*tree.root.branches]
+    ('Sex', ['Female', 'Male'])
+    """
+
+    classes: np.ndarray[Any, Any]
+    features: tuple[Feature | Cross, ...]
+    columns: tuple[str, ...]
+    parent: Integers
+    level: Integers
+    feature: Integers
+    counts: Floats
+    smoothing: float
+    backend: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def __iter__(self) -> Iterator[Node]:
+        return (Node(self, i) for i in range(len(self)))
+
+    @property
+    def root(self) -> Node:
+        """The node of all rows."""
+        return Node(self, 0)
+
+    @property
+    def class_counts(self) -> Floats:
+        """The weight of the training rows of each class."""
+        row: Floats = self.counts[0]
+        return row
+
+    @property
+    def n_leaves(self) -> int:
+        """The number of nodes that are not parted; branches without rows are not counted."""
+        return int((self.feature < 0).sum())
+
+    @cached_property
+    def depths(self) -> Integers:
+        """The number of features on the way to each node."""
+        depths = np.zeros(len(self), dtype=np.int64)
+        for i, parent in enumerate(self.parent[1:].tolist(), 1):
+            depths[i] = depths[parent] + 1
+        return depths
+
+    @cached_property
+    def probabilities(self) -> Floats:
+        """P(c | node) for each node and class, as if each were a leaf."""
+        added = self.counts + self.smoothing
+        shares: Floats = added / added.sum(axis=1, keepdims=True)
+        return shares
+
+    @cached_property
+    def first(self) -> Integers:
+        """Where the branches of each node begin in `child`."""
+        sizes = np.array([*(len(f.levels) for f in self.features), 0], dtype=np.int64)
+        return np.concatenate([[0], np.cumsum(sizes[self.feature])])
+
+    @cached_property
+    def child(self) -> Integers:
+        """The node at the end of each branch, -1 where no training row went."""
+        child = np.full(self.first[-1], -1)
+        child[self.first[self.parent[1:]] + self.level[1:]] = np.arange(1, len(self))
+        return child
+
+    @cached_property
+    def share(self) -> Floats:
+        """The part that each node has in the rows of all branches beside it."""
+        weight = self.counts.sum(axis=1)
+        together = np.bincount(self.parent[1:], weight[1:], len(self))
+        return np.concatenate([[1.0], weight[1:] / together[self.parent[1:]]])
+
+    def predict(self, table: Table) -> Floats:
+        """The probability of each class for each row."""
+        from weigh.c44 import kernels
+
+        codes = code_rows(table, self.features)
+        out = np.zeros((table.n_rows, len(self.classes)))
+        parts = self.feature, self.first, self.child, self.share, self.probabilities
+
+        def fill(start: int) -> None:
+            block = slice(start, start + engine.BLOCK // 4)
+            kernels.descend(codes[block], *parts, out[block])
+
+        engine.spread(fill, range(0, table.n_rows, engine.BLOCK // 4), table.n_rows)
+        return out
+
+    def to_frame(self) -> Any:
+        """One row per node, in the dataframe library that the training table came from."""
+        return build(show.columns(self), self.backend)
+
+    def to_text(self, width: int = 100) -> str:
+        """The tree as indented text, at most `width` characters wide."""
+        return show.tree_text(self, width)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return show.tree_html(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One node of a tree: its rows by class, and the branches below it by level."""
+
+    tree: Tree
+    place: int
+
+    @property
+    def feature(self) -> str | None:
+        """The feature that parts the rows; None for a leaf."""
+        j = int(self.tree.feature[self.place])
+        return None if j < 0 else self.tree.features[j].name
+
+    @property
+    def branches(self) -> dict[str, Node]:
+        """The nodes below, by the level of `feature` as people read it."""
+        j = int(self.tree.feature[self.place])
+        start, stop = self.tree.first[self.place : self.place + 2]
+        labels = () if j < 0 else self.tree.features[j].labels
+        nodes = zip(labels, self.tree.child[start:stop].tolist(), strict=True)
+        return {label: Node(self.tree, i) for label, i in nodes if i >= 0}
+
+    @property
+    def parted_by(self) -> Feature | Cross | None:
+        """The feature that parted these rows from the others of the node above."""
+        above = int(self.tree.parent[self.place])
+        return None if above < 0 else self.tree.features[int(self.tree.feature[above])]
+
+    @property
+    def text(self) -> str:
+        """What the rows have in common beside what the node above says, such as `Sex = Male`."""
+        feature = self.parted_by
+        return "all rows" if feature is None else feature.phrase(int(self.tree.level[self.place]))
+
+    @property
+    def depth(self) -> int:
+        """The number of features on the way here."""
+        return int(self.tree.depths[self.place])
+
+    @property
+    def counts(self) -> Floats:
+        """The weight of the rows of each class."""
+        row: Floats = self.tree.counts[self.place]
+        return row
+
+    @property
+    def rows(self) -> float:
+        """The weight of the rows."""
+        return float(self.counts.sum())
+
+    @property
+    def probabilities(self) -> Floats:
+        """P(c) of a row that ends here."""
+        row: Floats = self.tree.probabilities[self.place]
+        return row
+
+    def __repr__(self) -> str:
+        return show.node_text(self)
+
+
+def code_rows(table: Table, features: tuple[Feature | Cross, ...]) -> Integers:
+    """The level of every row (first axis) in every feature; their number where there is none."""
+    codes = np.empty((table.n_rows, len(features)), dtype=np.int32)
+    for j, placed in enumerate(engine.place(table, features)):
+        codes[:, j] = placed.levels[placed.codes]
+    return codes
+
+
+def grow(
+    sample: Sample, features: tuple[Feature | Cross, ...], smoothing: float, min_rows: float
+) -> Tree:
+    """Part the rows by the feature of best gain ratio until no feature tells more.
+
+    Depth is at most the number of features: each is used once on the way to a leaf.
+    """
+    from weigh.c44 import kernels
+
+    nodes, counts = kernels.grow(
+        code_rows(sample.table, features),
+        np.array([len(feature.levels) for feature in features]),
+        sample.labels,
+        np.ones(len(sample.labels)) if sample.weight is None else sample.weight,
+        len(sample.classes),
+        min_rows,
+    )
+    parent, level, feature = nodes.T.copy()
+    names, backend = sample.table.names, sample.table.backend
+    return Tree(sample.classes, features, names, parent, level, feature, counts, smoothing, backend)

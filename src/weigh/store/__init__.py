@@ -1,0 +1,14 @@
+"""Models as versioned JSON: readable, nothing executed on load, written whole or not at all.
+
+values     numbers and parameters, and what must hold of them
+features   classes and features
+evidence   a prior and tables
+tree       the nodes of a tree
+model      a learner, its parameters, and one of these
+file       saving and loading
+"""
+
+from weigh.store.file import load, save, to_json, write_text
+from weigh.store.model import from_dict, learners, to_dict
+
+__all__ = ["from_dict", "learners", "load", "save", "to_dict", "to_json", "write_text"]

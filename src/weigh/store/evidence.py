@@ -1,0 +1,85 @@
+"""Evidence as plain data, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from weigh.bins import Cross, Feature
+from weigh.engine import TOKEN
+from weigh.evidence import Evidence, FeatureTable, squeeze
+from weigh.store.features import feature_to_dict, read_classes, read_columns, read_features
+from weigh.store.values import check, numbers, rows, variances
+
+
+def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
+    """The prior and the tables."""
+    return {
+        "classes": evidence.classes.tolist(),
+        "class_counts": evidence.class_counts.tolist(),
+        "prior": evidence.prior_row.tolist(),
+        "prior_variances": rows(evidence.prior_variances),
+        "assumed_rate": evidence.assumed_rate.tolist(),
+        "link": evidence.link,
+        "caveat": evidence.caveat,
+        "event_model": evidence.event_model,
+        "columns": list(evidence.columns),
+        "features": [_table_to_dict(table) for table in evidence],
+    }
+
+
+def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
+    """The evidence that `evidence_to_dict` described."""
+    classes = read_classes(data)
+    n = len(classes)
+    check(data["event_model"] in ("levels", "counts"), "event_model must be levels or counts")
+    links = ("logistic",) if n == 2 else ("softmax", "ovr")
+    check(data["link"] in links, "link does not fit the classes")
+    check(isinstance(data["caveat"], str), "caveat must be text")
+    tokens = data["event_model"] == "counts"
+    features = read_features(data, in_order=tokens)
+    one = [feature.name for feature in features] == [TOKEN]
+    check(one or not tokens, "counts have one feature, the token")
+    columns = read_columns(data, () if tokens else features)
+    counts = numbers(data, "class_counts", (n,), low=0)
+    check(counts.sum() > 0, "class_counts must not all be zero")
+    pairs = zip(data["features"], features, strict=True)
+    return Evidence(
+        classes=classes,
+        class_counts=counts,
+        prior=squeeze(numbers(data, "prior", (1 if n == 2 else n,))),
+        tables=tuple(_table_from_dict(table, feature, n) for table, feature in pairs),
+        assumed_rate=numbers(data, "assumed_rate", (n,), low=1e-300),
+        prior_variances=variances(data, "prior_variances", (n,)),
+        event_model=data["event_model"],
+        form="ovr" if data["link"] == "ovr" else "softmax",
+        caveat=data["caveat"],
+        columns=columns,
+    )
+
+
+def _table_to_dict(table: FeatureTable) -> dict[str, Any]:
+    return feature_to_dict(table.feature) | {
+        "note": table.note,
+        "smoothing": table.smoothing,
+        "weights": table.by_class.tolist(),
+        "counts": table.counts.tolist(),
+        "variances": rows(table.variances),
+        "errors": rows(table.known_errors),
+    }
+
+
+def _table_from_dict(
+    data: Mapping[str, Any], feature: Feature | Cross, n_classes: int
+) -> FeatureTable:
+    check(isinstance(data["note"], str), "a feature's note must be text")
+    m, n_columns = len(feature.levels), 1 if n_classes == 2 else n_classes
+    return FeatureTable(
+        feature,
+        numbers(data, "counts", (m, n_classes), low=0),
+        numbers(data, "weights", (m, n_columns)),
+        variances(data, "variances", (m, n_classes)),
+        float(numbers(data, "smoothing", (), low=0)),
+        data["note"],
+        variances(data, "errors", (m, n_columns)),
+    )

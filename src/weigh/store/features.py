@@ -1,0 +1,103 @@
+"""Classes and features: what evidence and trees have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import Cross, Feature, check_cuts
+from weigh.frames import canonical, key, sort_classes
+from weigh.store.values import check, numbers, plain, unplain
+
+
+def read_classes(data: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+    """The class labels, two or more, in order."""
+    check(all(not isinstance(c, list) for c in data["classes"]), "classes must be labels")
+    classes = sort_classes(data["classes"], "classes")
+    sound = len(classes) > 1 and classes.tolist() == data["classes"]
+    check(sound, "classes must be two or more, in order")
+    return classes
+
+
+def read_features(data: Mapping[str, Any], in_order: bool = False) -> tuple[Feature | Cross, ...]:
+    """The features of a list of what `feature_to_dict` wrote, whose names must differ."""
+    listed = data["features"]
+    check(isinstance(listed, list) and len(listed) > 0, "features must be a list")
+    features = tuple(
+        _cross_from_dict(feature) if "parts" in feature else _feature_from_dict(feature, in_order)
+        for feature in listed
+    )
+    names = [feature.name for feature in features]
+    check(len(set(names)) == len(names), "feature names must differ")
+    return features
+
+
+def read_columns(data: Mapping[str, Any], features: tuple[Feature | Cross, ...]) -> tuple[str, ...]:
+    """The columns that the features read, in the order of the table."""
+    columns = tuple(data["columns"])
+    check({*map(type, columns)} <= {str}, "columns must be names")
+    read = sorted(part.name for feature in features for part in feature.parts)
+    check(sorted(columns) == read, "columns must be those of the features")
+    return columns
+
+
+def feature_to_dict(feature: Feature | Cross) -> dict[str, Any]:
+    """A feature's levels as plain data."""
+    own = _cross_to_dict(feature) if isinstance(feature, Cross) else _part_to_dict(feature)
+    return own | {"labels": list(feature.labels)}
+
+
+def _part_to_dict(feature: Feature) -> dict[str, Any]:
+    return {
+        "name": feature.name,
+        "values": [plain(value) for value in feature.values],
+        "cuts": None if feature.cuts is None else list(feature.cuts),
+        "has_missing": feature.has_missing,
+        "skip_missing": feature.skip_missing,
+    }
+
+
+def _cross_to_dict(cross: Cross) -> dict[str, Any]:
+    parts = [_part_to_dict(part) for part in cross.parts]
+    return {"name": cross.name, "parts": parts, "pairs": [list(pair) for pair in cross.pairs]}
+
+
+def _cross_from_dict(data: Mapping[str, Any]) -> Cross:
+    check(isinstance(data["parts"], list) and len(data["parts"]) == 2, "a cross has two parts")
+    left, right = (_feature_from_dict(part) for part in data["parts"])
+    pairs = [tuple(pair) for pair in data["pairs"]]
+    sizes = len(left.levels), len(right.levels)
+    whole = all(len(pair) == 2 and {*map(type, pair)} == {int} for pair in pairs)
+    inside = whole and all(0 <= i < sizes[0] and 0 <= j < sizes[1] for i, j in pairs)
+    check(inside, "pairs must be positions of levels")
+    check(pairs == sorted(set(pairs)), "pairs must differ and stand in order")
+    cross = Cross((left, right), tuple(pairs))
+    check(data["name"] == cross.name, "the name of a cross is that of its parts")
+    return cross
+
+
+def _feature_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature:
+    check(isinstance(data["name"], str), "a feature's name must be text")
+    check(isinstance(data["values"], list), "a feature's values must be a list")
+    for name in ("has_missing", "skip_missing"):
+        check(isinstance(data[name], bool), f"{name} must be true or false")
+    check(not (data["has_missing"] and data["skip_missing"]), "missing is a level or skipped")
+    values = [canonical(unplain(value)) for value in data["values"]]
+    special = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+    check(None not in values and (special or data["cuts"] is None), "values must be levels")
+    check(len({*map(key, values)}) == len(values), "values must differ")
+    return Feature(
+        data["name"],
+        tuple(values),
+        None if data["cuts"] is None else _cuts(data),
+        data["has_missing"],
+        data["skip_missing"],
+        in_order,
+    )
+
+
+def _cuts(data: Mapping[str, Any]) -> tuple[float, ...]:
+    check(isinstance(data["cuts"], list), "cuts must be a list")
+    return check_cuts(numbers(data, "cuts", (len(data["cuts"]),)), data["name"])

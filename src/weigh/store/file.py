@@ -1,0 +1,102 @@
+"""Model files: versioned JSON, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from weigh.base import TableEstimator
+from weigh.store.model import FORMAT, VERSION, from_dict, to_dict
+
+
+def save(model: TableEstimator, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file. An interrupted write leaves the old file as it was.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of this package.
+    path : path
+        The file to write, usually ending in `.json`.
+    """
+    if not isinstance(model, TableEstimator):
+        raise TypeError(f"save takes a fitted model of this package, got {type(model).__name__}")
+    model._column_names()  # which says where it is not fitted
+    write_text(to_json(model), path)
+
+
+def to_json(model: TableEstimator) -> str:
+    """The text of a model's file."""
+    return _pretty(to_dict(model)) + "\n"
+
+
+def _pretty(value: Any, depth: int = 0) -> str:
+    """JSON with one line per entry of the upper levels, and rows of numbers on one line."""
+    pad = "\n" + " " * (depth + 1)
+    if isinstance(value, dict) and depth < 4:
+        lines = [
+            f"{json.dumps(k, ensure_ascii=False)}: {_pretty(v, depth + 1)}"
+            for k, v in value.items()
+        ]
+        return "{" + pad + ("," + pad).join(lines) + pad[:-1] + "}"
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value) and depth < 4:
+        lines = [_pretty(item, depth + 1) for item in value]
+        return "[" + pad + ("," + pad).join(lines) + pad[:-1] + "]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` wrote. It predicts the same bits.
+
+    Parameters
+    ----------
+    path : path
+        The file to read.
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a model: it is no complete JSON file ({error})") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError(f'{path} is not a model: it lacks "format": "{FORMAT}"')
+    if data.get("version") is True or data.get("version") != VERSION:
+        raise ValueError(
+            f"{path} is a model of format version {data.get('version')!r}; this release reads "
+            f"{VERSION}. Upgrade weigh, or save the model again with the release that reads it"
+        )
+    try:
+        return from_dict(data)
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{path} is not a whole model: {lacks}") from None
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a file whole or not at all; a link is followed."""
+    target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"no such folder: {target.parent}")
+    name = target.with_name(f".{target.name}.{os.getpid()}.{uuid4().hex[:8]}")
+    try:
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8", errors="backslashreplace"))  # JSON's own escapes
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            os.chmod(name, target.stat().st_mode & 0o777)
+        os.replace(name, target)
+    except BaseException:
+        name.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,70 @@
+"""Models as plain data, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import weigh
+from weigh.base import EvidenceClassifier, TableEstimator
+from weigh.store.evidence import evidence_from_dict, evidence_to_dict
+from weigh.store.tree import tree_from_dict, tree_to_dict
+from weigh.store.values import check, is_object, parameter, plain, unplain
+
+FORMAT, VERSION = "weigh", 1
+ENDINGS = ("NB", "Classifier")
+
+
+def learners() -> dict[str, str]:
+    """The learners by their short names: `evidence` is EvidenceNB, `c44` C44Classifier."""
+    return {
+        name.removesuffix(ending).lower(): name
+        for name in weigh.__all__
+        for ending in ENDINGS
+        if name.endswith(ending)
+    }
+
+
+def to_dict(model: Any) -> dict[str, Any]:
+    """A fitted model as plain data."""
+    parameters = model.get_params(deep=False)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "weigh": weigh.__version__,
+        "learner": type(model).__name__,
+        "parameters": {name: parameter(name, value) for name, value in parameters.items()},
+        "fitted": {name: plain(getattr(model, name)) for name in model._extras},
+        "named": hasattr(model, "feature_names_in_"),
+    } | _body(model)
+
+
+def _body(model: Any) -> dict[str, Any]:
+    if isinstance(model, EvidenceClassifier):
+        return {"evidence": evidence_to_dict(model.evidence_)}
+    return {"tree": tree_to_dict(model.tree_)}
+
+
+def from_dict(data: Mapping[str, Any]) -> Any:
+    """The model that `to_dict` described."""
+    name = data["learner"]
+    check(name in learners().values(), f"this release does not know the learner {name!r}")
+    check(isinstance(data["named"], bool), "named must be true or false")
+    parameters = {
+        key: unplain(value) for key, value in data["parameters"].items() if not is_object(value)
+    }
+    model: TableEstimator = getattr(weigh, name)(**parameters)
+    if isinstance(model, EvidenceClassifier):
+        model._keep(evidence_from_dict(data["evidence"]))
+    else:
+        model._keep(tree_from_dict(data["tree"]))
+    check([*data["fitted"]] == [*model._extras], "fitted does not fit the learner")
+    for key_, value in data["fitted"].items():
+        setattr(model, key_, np.array(unplain(value), dtype=np.float64)[()])
+    names = model._column_names()
+    model.n_features_in_ = len(names)
+    if data["named"]:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    return model
