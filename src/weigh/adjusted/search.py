@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from weigh.adjusted.solve import Path, Problem
 from weigh.engine import parallel
+from weigh.folds import Mask, Split
 from weigh.frames import Floats, Integers
-
-Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
-Split: TypeAlias = tuple[Mask, Mask]
 
 POINTS = 10
 """Norms tried in each of the two stages."""
@@ -117,15 +115,6 @@ def _best(losses: Floats, aggregate: str) -> int:
     over_folds = np.median if aggregate == "median" else np.mean
     summary = np.asarray(over_folds(losses, axis=1))
     return int((summary <= summary.min() * (1 + EQUALLY_GOOD)).argmax())
-
-
-def deal(labels: Integers, n_folds: int, random: np.random.RandomState) -> list[Split]:
-    """Folds of rows: each class is shuffled and dealt in turn, so that none runs short."""
-    order = random.permutation(len(labels))
-    order = order[np.argsort(labels[order], kind="stable")]
-    fold = np.empty(len(labels), dtype=np.intp)
-    fold[order] = np.arange(len(labels)) % min(n_folds, len(labels))
-    return [(fold != k, fold == k) for k in range(fold.max() + 1)]
 
 
 def keep(splits: Iterable[tuple[Integers, Integers]], kept: Mask) -> list[Split]:
