@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from weigh.bins import MDLDiscretizer
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
-    from weigh.plot import BalanceSheetDisplay, NormPathDisplay
+    from weigh.plot import BalanceSheetDisplay, NormPathDisplay, SearchPathDisplay
     from weigh.sheet import BalanceSheet, conversion_table
     from weigh.store import load, save
+    from weigh.weighted import WeightedNB
 
 __version__ = "0.1.0"
 
@@ -28,6 +29,8 @@ __all__ = [
     "EvidenceNB",
     "MDLDiscretizer",
     "NormPathDisplay",
+    "SearchPathDisplay",
+    "WeightedNB",
     "conversion_table",
     "datasets",
     "load",
@@ -42,6 +45,8 @@ _HOMES = {
     "EvidenceNB": "naive",
     "MDLDiscretizer": "bins",
     "NormPathDisplay": "plot",
+    "SearchPathDisplay": "plot",
+    "WeightedNB": "weighted",
     "conversion_table": "sheet",
     "load": "store",
     "save": "store",
