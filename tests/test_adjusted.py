@@ -23,9 +23,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import weigh
 from weigh import AdjustedNB, EvidenceNB, datasets, engine
 from weigh.adjusted.learner import SEPARABLE
-from weigh.adjusted.search import deal
 from weigh.adjusted.solve import Logistic
 from weigh.cli import main
+from weigh.folds import deal
 from weigh.frames import read_csv
 
 LIGHT = settings(max_examples=25, deadline=None)

@@ -428,6 +428,8 @@ def test_the_public_names_are_pinned():
         "EvidenceNB",
         "MDLDiscretizer",
         "NormPathDisplay",
+        "SearchPathDisplay",
+        "WeightedNB",
         "conversion_table",
         "datasets",
         "load",

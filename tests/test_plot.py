@@ -1,4 +1,4 @@
-"""Figures of a balance sheet: bars that add up, on the axes that they are given."""
+"""Figures: bars that add up, paths as they went, on the axes that they are given."""
 
 import matplotlib
 
@@ -11,7 +11,7 @@ from matplotlib.cbook import is_math_text
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from weigh import BalanceSheetDisplay, EvidenceNB
+from weigh import BalanceSheetDisplay, EvidenceNB, SearchPathDisplay, WeightedNB
 from weigh.datasets import titanic
 
 CASE = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
@@ -168,3 +168,63 @@ def test_without_matplotlib_the_error_names_the_extra(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"weigh\[plot\]"):
         BalanceSheetDisplay.from_estimator(model, CASE)
+
+
+# ---------------------------------------------------------------- the path of a search
+
+
+def searched(method="hill_climbing", names=("a", "b", "c", "d")):
+    """The first two features say the same thing, so that the search must raise the others."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 300)
+    hint = np.where(rng.random(300) < 0.3, rng.integers(0, 2, 300), y)
+    others = y[:, None] + rng.integers(0, 4, (300, 2))
+    codes = np.column_stack([hint, hint, others])
+    rows = [dict(zip(names, row, strict=True)) for row in codes.tolist()]
+    learner = WeightedNB(method=method, categorical_features="all", random_state=0)
+    return learner.fit(rows, y)
+
+
+def test_the_line_is_the_auc_of_every_step(ax):
+    model = searched()
+    assert len(model.history_.auc) > 2
+    display = SearchPathDisplay.from_estimator(model, ax=ax)
+    (line,) = ax.lines
+    np.testing.assert_array_equal(line.get_ydata(), model.history_.auc)
+    np.testing.assert_array_equal(line.get_xdata(), np.arange(len(model.history_.auc)))
+    assert display.ax_ is ax
+    assert pyplot.get_fignums() == []
+    assert f"{model.auc_:.4f}" in ax.get_title()
+
+
+def test_each_feature_that_moved_is_named_once_below_its_steps(ax):
+    model = searched()
+    SearchPathDisplay(model.history_).plot(ax=ax)
+    moved = model.history_.moved
+    names = [text.get_text() for text in ax.texts]
+    assert len(names) > 1
+    assert names == [model.history_.features[j] for j in dict.fromkeys(moved.tolist()) if j >= 0]
+    for text in ax.texts:
+        places = np.flatnonzero(moved == model.history_.features.index(text.get_text()))
+        assert text.get_position()[0] == places.mean()
+
+
+@pytest.mark.parametrize("method", ["gain_ratio", "mcmc", "monte_carlo"])
+def test_where_no_single_feature_moves_none_is_named(method):
+    display = SearchPathDisplay.from_estimator(searched(method))
+    assert not display.ax_.texts
+    assert pyplot.get_fignums() == [display.figure_.number]
+
+
+def test_names_in_a_path_are_text_and_never_formulas():
+    names = ("a", "b", "$x_$ and $\\frac$", "two\nlines " + "long " * 30)
+    display = SearchPathDisplay.from_estimator(searched(names=names))
+    display.figure_.canvas.draw()
+    assert display.ax_.texts
+    for text in display.ax_.texts:
+        assert not (text.get_parse_math() and is_math_text(text.get_text()))
+
+
+def test_a_model_without_a_search_is_told_so(model):
+    with pytest.raises(ValueError, match="no history of a search: fit a WeightedNB"):
+        SearchPathDisplay.from_estimator(model)

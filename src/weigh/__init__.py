@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from weigh.c44 import C44Classifier
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
-    from weigh.plot import BalanceSheetDisplay, NormPathDisplay
+    from weigh.plot import BalanceSheetDisplay, NormPathDisplay, SearchPathDisplay
     from weigh.sheet import BalanceSheet, conversion_table
     from weigh.store import load, save
+    from weigh.weighted import WeightedNB
 
 __version__ = "0.1.0"
 
@@ -30,6 +31,8 @@ __all__ = [
     "EvidenceNB",
     "MDLDiscretizer",
     "NormPathDisplay",
+    "SearchPathDisplay",
+    "WeightedNB",
     "conversion_table",
     "datasets",
     "load",
@@ -45,6 +48,8 @@ _HOMES = {
     "EvidenceNB": "naive",
     "MDLDiscretizer": "bins",
     "NormPathDisplay": "plot",
+    "SearchPathDisplay": "plot",
+    "WeightedNB": "weighted",
     "conversion_table": "sheet",
     "load": "store",
     "save": "store",

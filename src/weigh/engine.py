@@ -70,11 +70,16 @@ def parallel(function: Callable[[Item], Result], items: Sequence[Item]) -> list[
 
 
 def _reported(results: Iterable[Result], of: int) -> Iterator[Result]:
-    report = _watcher.get()
     for done, result in enumerate(results, 1):
-        if report is not None:
-            report(done, of)
+        report(done, of)
         yield result
+
+
+def report(done: int, of: int) -> None:
+    """Tell whoever watches how far a pass or a search has come."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(done, of)
 
 
 def workers() -> int:

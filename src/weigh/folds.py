@@ -15,11 +15,17 @@ Split: TypeAlias = tuple[Mask, Mask]
 
 def deal(labels: Integers, n_folds: int, random: np.random.RandomState) -> list[Split]:
     """Folds of rows: each class is shuffled and dealt in turn, so that none runs short."""
+    fold = deal_numbers(labels, n_folds, random)
+    return [(fold != k, fold == k) for k in range(fold.max() + 1)]
+
+
+def deal_numbers(labels: Integers, n_folds: int, random: np.random.RandomState) -> Integers:
+    """The fold in which each row is held out, from 0."""
     order = random.permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     fold = np.empty(len(labels), dtype=np.intp)
     fold[order] = np.arange(len(labels)) % min(n_folds, len(labels))
-    return [(fold != k, fold == k) for k in range(fold.max() + 1)]
+    return fold
 
 
 def keep(splits: Iterable[tuple[Integers, Integers]], kept: Mask) -> list[Split]:

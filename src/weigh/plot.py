@@ -130,6 +130,86 @@ class NormPathDisplay:
         return self
 
 
+class SearchPathDisplay:
+    """The AUC as the search for weights raised it, step by step, with the feature that moved.
+
+    Parameters
+    ----------
+    path : SearchPath
+        `history_` of a `WeightedNB`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of that axes.
+    """
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
+        """Draw the search of a fitted `WeightedNB`."""
+        path = getattr(model, "history_", None)
+        if path is None:
+            raise ValueError(
+                "the model has no history of a search: fit a WeightedNB (a saved model keeps the "
+                "weights alone)"
+            )
+        return cls(path).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure."""
+        if ax is None:
+            ax = _new_axes(10)
+        auc = self.path.auc
+        ax.plot(np.arange(len(auc)), auc, color=FOR, marker="o", markersize=4)
+        self._name_stretches(ax)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.set_xlim(-0.5, len(auc) - 0.5)
+        ax.set_xlabel("step kept")
+        ax.set_ylabel("AUC that the search raises")
+        steps = "1 step" if len(auc) == 2 else f"{len(auc) - 1} steps"
+        ax.set_title(f"AUC from {auc[0]:.4f} to {auc[-1]:.4f} in {steps}")
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _name_stretches(self, ax: Any) -> None:
+        """Name the features along the bottom, and shade every other one's steps."""
+        stretches = self._stretches()
+        for i, (first, last, feature) in enumerate(stretches):
+            if i % 2 == 0:
+                ax.axvspan(first - 0.5, last + 0.5, color=TOTAL, alpha=0.1, linewidth=0)
+            ax.text(
+                (first + last) / 2,
+                0.02,
+                _shorten(printable(feature), 24),
+                rotation=90,
+                ha="center",
+                va="bottom",
+                fontsize="small",
+                parse_math=False,
+                transform=ax.get_xaxis_transform(),
+            )
+        if stretches:  # room for the names below the line
+            low, high = self.path.auc[[0, -1]]
+            ax.set_ylim(bottom=low - 0.5 * (high - low))
+
+    def _stretches(self) -> list[tuple[int, int, str]]:
+        """Steps in succession that moved the same feature: the first, the last, its name."""
+        moved = self.path.moved
+        starts = np.flatnonzero(np.diff(moved, prepend=-2) != 0)
+        ends = np.append(starts[1:], len(moved)) - 1
+        return [
+            (int(a), int(b), self.path.features[moved[a]])
+            for a, b in zip(starts, ends, strict=True)
+            if moved[a] >= 0
+        ]
+
+
 def _new_axes(n_bars: int) -> Any:
     try:
         from matplotlib import pyplot

@@ -24,7 +24,15 @@ from weigh.adjusted.search import (
 from weigh.adjusted.solve import Logistic, Path, Solution
 from weigh.base import EvidenceClassifier
 from weigh.bins import Placed, label
-from weigh.evidence import Evidence, FeatureTable, rows_added, weigh_counts, weigh_tally
+from weigh.evidence import (
+    Evidence,
+    FeatureTable,
+    rows_added,
+    scale_table,
+    scale_variances,
+    weigh_counts,
+    weigh_tally,
+)
 from weigh.folds import Split, deal, keep
 from weigh.frames import Floats, Integers, Sample, warn_caller
 from weigh.tally import Counts, Tally
@@ -197,7 +205,7 @@ class AdjustedNB(EvidenceClassifier):
         self.loss_ = fit.solution.loss / (rows.weight.sum() * np.log(2))
         pairs = zip(naive, self.exponents_, strict=True)
         tables = tuple(_scale(table, np.array([a]), [1]) for table, a in pairs)
-        errors = _scaled(naive.prior_variances, prior)
+        errors = scale_variances(naive.prior_variances, prior)
         offset = float(naive.prior_row[0]) * prior
         return replace(naive, tables=tables, prior=offset, prior_variances=errors, caveat=CAVEAT)
 
@@ -412,14 +420,8 @@ def _against_rest(counts: Counts, c: int) -> Counts:
     return Counts(counts.feature, np.column_stack([counts.counts.sum(axis=1) - one, one]))
 
 
-def _scaled(variances: Floats | None, factor: float) -> Floats | None:
-    return None if variances is None else variances * factor**2
-
-
 def _scale(table: FeatureTable, exponents: Floats, classes: list[Any]) -> FeatureTable:
-    """Multiply the weights, and scale their variances; a reversed feature says so."""
-    scaled = _scaled(table.variances, float(exponents[0]))
+    """The table times its exponents; a reversed feature says so."""
     negative = [label(c) for c, a in zip(classes, exponents, strict=False) if a < 0]
     note = f"reversed for {', '.join(negative)}" if len(exponents) > 1 else "reversed"
-    note = note if negative else ""
-    return replace(table, by_class=table.by_class * exponents, variances=scaled, note=note)
+    return scale_table(table, exponents, note if negative else "")

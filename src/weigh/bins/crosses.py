@@ -31,6 +31,11 @@ class Cross:
         """The names of both."""
         return AND.join(part.name for part in self.parts)
 
+    @property
+    def skip_missing(self) -> bool:
+        """Whether a row may be no evidence, because an answer lacks."""
+        return any(part.skip_missing for part in self.parts)
+
     @cached_property
     def levels(self) -> tuple[Level, ...]:
         """Pairs of levels."""

@@ -9,7 +9,14 @@ show       the table as text, HTML and dataframe
 
 from weigh.evidence.estimate import Smoothing, rows_added, weigh_counts, weigh_tally
 from weigh.evidence.show import hundredths
-from weigh.evidence.tables import Evidence, FeatureTable, contrast, squeeze
+from weigh.evidence.tables import (
+    Evidence,
+    FeatureTable,
+    contrast,
+    scale_table,
+    scale_variances,
+    squeeze,
+)
 
 __all__ = [
     "Evidence",
@@ -18,6 +25,8 @@ __all__ = [
     "contrast",
     "hundredths",
     "rows_added",
+    "scale_table",
+    "scale_variances",
     "squeeze",
     "weigh_counts",
     "weigh_tally",

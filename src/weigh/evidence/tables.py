@@ -219,6 +219,17 @@ def contrast(logs: Floats) -> Floats:
     return weights
 
 
+def scale_table(table: FeatureTable, factors: Floats, note: str = "") -> FeatureTable:
+    """The weights times one factor, or times one per class; errors follow the first factor."""
+    variances = scale_variances(table.variances, float(factors[0]))
+    return replace(table, by_class=table.by_class * factors, variances=variances, note=note)
+
+
+def scale_variances(variances: Floats | None, factor: float) -> Floats | None:
+    """The variances of something times a factor, whose own error is left out."""
+    return None if variances is None else variances * factor**2
+
+
 def squeeze(row: Floats) -> float | Floats:
     """A row of totals as a prior: one number for two classes."""
     return float(row[0]) if len(row) == 1 else row

@@ -1,0 +1,13 @@
+"""Naive Bayes with a weight per feature, chosen to rank well (Zhang & Sheng 2004).
+
+gain      weights from gain ratios
+terms     what the scores are made of, on the training rows or on folds
+auc       a ranking and its AUC, kept while weights move
+search    hill climbing and random walks over the weights
+learner   `WeightedNB`
+"""
+
+from weigh.weighted.learner import WeightedNB
+from weigh.weighted.search import SearchPath
+
+__all__ = ["SearchPath", "WeightedNB"]

@@ -1,0 +1,110 @@
+"""The hot loops of a ranking whose scores move by level: part, merge, count."""
+
+from typing import Any
+
+import numpy as np
+
+from weigh.kernels import compiled
+
+
+@compiled
+def part(
+    keys: Any, rows: Any, codes: Any, shift: Any, places: Any, out_keys: Any, out_rows: Any
+) -> None:
+    """Move each row's key by its code's shift, and part the rows by code, in the order they had.
+
+    places[c] is where the rows of code c begin, and afterwards where they end. Keys that ascend
+    still do so within each code: adding one number to all keeps their order.
+    """
+    for i in range(keys.shape[0]):
+        row = rows[i]
+        code = codes[row]
+        place = places[code]
+        places[code] = place + 1
+        out_keys[place] = keys[i] + shift[code]
+        out_rows[place] = row
+
+
+@compiled
+def merge_pair(
+    keys: Any, rows: Any, start: int, middle: int, stop: int, out_keys: Any, out_rows: Any
+) -> None:
+    """Merge the ascending runs [start, middle) and [middle, stop)."""
+    i, j, place = start, middle, start
+    while i < middle and j < stop:
+        second = keys[j] < keys[i]
+        source = j if second else i
+        out_keys[place] = keys[source]
+        out_rows[place] = rows[source]
+        j += second
+        i += 1 - second
+        place += 1
+    while i < middle:
+        out_keys[place] = keys[i]
+        out_rows[place] = rows[i]
+        i += 1
+        place += 1
+    while j < stop:
+        out_keys[place] = keys[j]
+        out_rows[place] = rows[j]
+        j += 1
+        place += 1
+
+
+@compiled
+def merge_runs(keys: Any, rows: Any, ends: Any, other_keys: Any, other_rows: Any) -> bool:
+    """Merge ascending runs in pairs until one is left; say whether it is in the other arrays.
+
+    ends[r] is where run r ends; it is used up.
+    """
+    n_runs, elsewhere = ends.shape[0], False
+    while n_runs > 1:
+        start, left = 0, 0
+        for r in range(0, n_runs, 2):
+            middle = ends[r]
+            stop = ends[r + 1] if r + 1 < n_runs else middle
+            if elsewhere:
+                merge_pair(other_keys, other_rows, start, middle, stop, keys, rows)
+            else:
+                merge_pair(keys, rows, start, middle, stop, other_keys, other_rows)
+            ends[left] = stop
+            start, left = stop, left + 1
+        n_runs, elsewhere = left, not elsewhere
+    return elsewhere
+
+
+@compiled
+def auc(keys: Any, rows: Any, counts: Any) -> float:
+    """The share of pairs of two classes in which the second stands above, ties half.
+
+    counts[row] holds the row's weight in each class; keys ascend.
+    """
+    below, above, pairs, i = 0.0, 0.0, 0.0, 0
+    while i < keys.shape[0]:
+        key, first, second = keys[i], 0.0, 0.0
+        while i < keys.shape[0] and keys[i] == key:
+            first += counts[rows[i], 0]
+            second += counts[rows[i], 1]
+            i += 1
+        pairs += second * (below + 0.5 * first)
+        below += first
+        above += second
+    return pairs / (below * above)
+
+
+@compiled
+def count_above(keys: Any, rows: Any, counts: Any, of: int, out: Any) -> None:
+    """Add to out[k] the weight of pairs in which class `of` stands above class k, ties half."""
+    n_classes = counts.shape[1]
+    below, tied, i = np.zeros(n_classes), np.zeros(n_classes), 0
+    while i < keys.shape[0]:
+        key = keys[i]
+        tied[:] = 0.0
+        while i < keys.shape[0] and keys[i] == key:
+            for k in range(n_classes):
+                tied[k] += counts[rows[i], k]
+            i += 1
+        for k in range(n_classes):
+            if tied[of] > 0:
+                out[k] += tied[of] * (below[k] + 0.5 * tied[k])
+            below[k] += tied[k]
