@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from weigh import datasets
     from weigh.adjusted import AdjustedNB
     from weigh.bins import MDLDiscretizer
+    from weigh.boosted import BoostedNB
     from weigh.c44 import C44Classifier
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
@@ -26,6 +27,7 @@ __all__ = [
     "AdjustedNB",
     "BalanceSheet",
     "BalanceSheetDisplay",
+    "BoostedNB",
     "C44Classifier",
     "Evidence",
     "EvidenceNB",
@@ -43,6 +45,7 @@ _HOMES = {
     "AdjustedNB": "adjusted",
     "BalanceSheet": "sheet",
     "BalanceSheetDisplay": "plot",
+    "BoostedNB": "boosted",
     "C44Classifier": "c44",
     "Evidence": "evidence",
     "EvidenceNB": "naive",

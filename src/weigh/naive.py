@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
-from weigh.base import EvidenceClassifier, read_sample, read_settings, remember
+from weigh.base import EvidenceClassifier, read_sample, remember
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Sample, warn_caller
+from weigh.parameters import read_settings
 from weigh.tally import Tally, add
 
 

@@ -35,6 +35,7 @@ from weigh.evidence import (
 )
 from weigh.folds import Split, deal, keep
 from weigh.frames import Floats, Integers, Sample, warn_caller
+from weigh.parameters import is_number
 from weigh.tally import Counts, Tally
 
 SEPARABLE = 0.0001 * np.log(2)
@@ -181,8 +182,8 @@ class AdjustedNB(EvidenceClassifier):
         return evidence if rate is None else evidence.with_prior(rate)
 
     def _check(self) -> None:
-        number = isinstance(self.norm, int | float | np.number) and not isinstance(self.norm, bool)
-        if not (self.norm is None or self.norm == "cv" or (number and 0 <= self.norm < np.inf)):
+        number = is_number(self.norm) and 0 <= self.norm < np.inf
+        if not (number or self.norm is None or self.norm == "cv"):
             raise ValueError(f"norm must be 'cv', None or a number of 0 or more, got {self.norm!r}")
         for name, choices in (
             ("multiclass", ("ovr", "softmax")),

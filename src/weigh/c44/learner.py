@@ -6,13 +6,13 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from weigh.base import TableEstimator, read_sample
 from weigh.c44.path import TreePath, trace
 from weigh.c44.tree import Tree, grow
 from weigh.evidence import rows_added
 from weigh.frames import Floats
+from weigh.parameters import is_number
 
 TABLES_ONLY = ("balance_sheet", "decision_function", "evidence_", "merge", "with_prior")
 
@@ -121,19 +121,13 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         return self._keep(tree)
 
     def _least(self) -> float:
-        number = isinstance(self.min_rows, int | float | np.number)
-        if isinstance(self.min_rows, bool) or not (number and 0 < self.min_rows < np.inf):
+        if not (is_number(self.min_rows) and 0 < self.min_rows < np.inf):
             raise ValueError(f"min_rows must be a number above 0, got {self.min_rows!r}")
         return float(self.min_rows)
 
     def _keep(self, tree: Tree) -> Self:
-        self.tree_, self.classes_ = tree, tree.classes
-        self.n_leaves_, self.depth_ = tree.n_leaves, int(tree.depths.max())
-        return self
-
-    def _column_names(self) -> tuple[str, ...]:
-        check_is_fitted(self, "tree_")
-        return self.tree_.columns
+        self.tree_, self.n_leaves_, self.depth_ = tree, tree.n_leaves, int(tree.depths.max())
+        return super()._keep(tree)
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class, in the order of `classes_`."""

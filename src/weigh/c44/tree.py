@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -43,6 +43,13 @@ class Tree:
     counts: Floats
     smoothing: float
     backend: str | None = None
+
+    event_model: ClassVar[str] = "levels"
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The columns of the tables that the tree reads, in order."""
+        return self.columns
 
     def __len__(self) -> int:
         return len(self.parent)

@@ -13,7 +13,6 @@ from weigh.cli.data import (
     explain_row,
     find_column,
     json_rows,
-    learnt,
     read_like,
     score_columns,
 )
@@ -161,7 +160,7 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
 
     from weigh.store import load
 
-    shown = learnt(load(model))
+    shown = load(model)._learnt
     if feature is not None:
         if not hasattr(shown, "tables"):
             raise ValueError("--feature picks one table, and a tree has none; leave it out")

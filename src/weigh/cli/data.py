@@ -31,15 +31,9 @@ def read_like(model: Any, data: str) -> Any:
     """Read a file with the types that the model was fitted on."""
     from weigh.frames import read_file
 
-    parts = [part for feature in learnt(model).features for part in feature.parts]
+    parts = [part for feature in model._learnt.features for part in feature.parts]
     text = tuple(part.name for part in parts if any(isinstance(v, str) for v in part.values))
-    tokens = getattr(learnt(model), "event_model", "levels") == "counts"
-    return read_file(data, () if tokens else text)
-
-
-def learnt(model: Any) -> Any:
-    """What a model came to: a tree, or evidence."""
-    return model.tree_ if hasattr(model, "tree_") else model.evidence_
+    return read_file(data, () if model._learnt.event_model == "counts" else text)
 
 
 def score_columns(model: Any, table: Any) -> dict[str, Any]:

@@ -30,10 +30,8 @@ def keep_apart(data: str, output: str) -> None:
 
 def advise(model: Any, table: Any, weight: str | None) -> None:
     """Say what a fit cannot know but a person may not have meant."""
-    from weigh.cli.data import learnt
-
     rows = table.num_rows
-    for part in [part for feature in learnt(model).features for part in feature.parts]:
+    for part in [part for feature in model._learnt.features for part in feature.parts]:
         levels = () if part.is_numeric else part.values
         if len(levels) > 50 and len(levels) > rows / 2:
             say(f"note: column {part.name!r} has {len(levels):,} levels in {rows:,} rows")
@@ -42,7 +40,7 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
         if len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels):
             say(f"note: column {part.name!r} is text, because of {odd[0]!r} among numbers")
             hint("make that cell empty if it means missing")
-    mean = learnt(model).class_counts.sum() / rows
+    mean = model._learnt.class_counts.sum() / rows
     if weight is not None and not 0.5 < mean < 2:
         say(f"note: the weights average {mean:,.4g}, and a weight counts as so many rows")
         hint(f"divide {weight!r} by its mean where it is a sampling weight")

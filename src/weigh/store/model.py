@@ -8,13 +8,22 @@ from typing import Any
 import numpy as np
 
 import weigh
-from weigh.base import EvidenceClassifier, TableEstimator
+from weigh.base import TableEstimator
+from weigh.boosted import Vote
+from weigh.c44 import Tree
+from weigh.evidence import Evidence
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.tree import tree_from_dict, tree_to_dict
 from weigh.store.values import check, is_object, parameter, plain, unplain
+from weigh.store.vote import vote_from_dict, vote_to_dict
 
 FORMAT, VERSION = "weigh", 1
 ENDINGS = ("NB", "Classifier")
+BODIES: tuple[tuple[str, type, Any, Any], ...] = (
+    ("evidence", Evidence, evidence_to_dict, evidence_from_dict),
+    ("tree", Tree, tree_to_dict, tree_from_dict),
+    ("vote", Vote, vote_to_dict, vote_from_dict),
+)
 
 
 def learners() -> dict[str, str]:
@@ -38,13 +47,11 @@ def to_dict(model: Any) -> dict[str, Any]:
         "parameters": {name: parameter(name, value) for name, value in parameters.items()},
         "fitted": {name: plain(getattr(model, name)) for name in model._extras},
         "named": hasattr(model, "feature_names_in_"),
-    } | _body(model)
+    } | _body(model._learnt)
 
 
-def _body(model: Any) -> dict[str, Any]:
-    if isinstance(model, EvidenceClassifier):
-        return {"evidence": evidence_to_dict(model.evidence_)}
-    return {"tree": tree_to_dict(model.tree_)}
+def _body(learnt: Any) -> dict[str, Any]:
+    return {name: write(learnt) for name, kind, write, _ in BODIES if isinstance(learnt, kind)}
 
 
 def from_dict(data: Mapping[str, Any]) -> Any:
@@ -56,14 +63,14 @@ def from_dict(data: Mapping[str, Any]) -> Any:
         key: unplain(value) for key, value in data["parameters"].items() if not is_object(value)
     }
     model: TableEstimator = getattr(weigh, name)(**parameters)
-    if isinstance(model, EvidenceClassifier):
-        model._keep(evidence_from_dict(data["evidence"]))
-    else:
-        model._keep(tree_from_dict(data["tree"]))
+    bodies = [(name, read) for name, _, _, read in BODIES if name in data]
+    check(len(bodies) == 1, f"it must hold one of {[name for name, *_ in BODIES]}")
+    (name, read), *_ = bodies
+    model._keep(read(data[name]))
     check([*data["fitted"]] == [*model._extras], "fitted does not fit the learner")
     for key_, value in data["fitted"].items():
         setattr(model, key_, np.array(unplain(value), dtype=np.float64)[()])
-    names = model._column_names()
+    names = model._learnt.column_names
     model.n_features_in_ = len(names)
     if data["named"]:
         model.feature_names_in_ = np.array(names, dtype=object)

@@ -13,6 +13,7 @@ from weigh.base import EvidenceClassifier
 from weigh.evidence import Evidence, scale_table, weigh_tally
 from weigh.folds import deal_numbers
 from weigh.frames import Floats, Sample, warn_caller
+from weigh.parameters import is_number
 from weigh.tally import Rows, Tally
 from weigh.weighted.gain import gain_weights
 from weigh.weighted.search import RATES, SIZES, Climber, SearchPath, search, stay
@@ -131,9 +132,9 @@ class WeightedNB(EvidenceClassifier):
         for name, choices in (("method", METHODS), ("choose_on", ("training", "cv"))):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
-        if not (self.step == "auto" or (_is_number(self.step) and 0 < self.step < np.inf)):
+        if not (self.step == "auto" or (is_number(self.step) and 0 < self.step < np.inf)):
             raise ValueError(f"step must be 'auto' or a number above 0, got {self.step!r}")
-        if not (_is_number(self.tol) and 0 <= self.tol < np.inf):
+        if not (is_number(self.tol) and 0 <= self.tol < np.inf):
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}")
 
     def _terms(
@@ -166,7 +167,3 @@ _INTERRUPTED = (
     "the search was interrupted: the weights are the best found so far, which raised the AUC from "
     "{:.4f} to {:.4f}"
 )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

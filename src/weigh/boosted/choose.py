@@ -1,0 +1,71 @@
+"""How many rounds, and how loud: chosen on rows held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from weigh.boosted.rounds import Rows01, boost
+from weigh.engine import parallel
+from weigh.folds import Split
+from weigh.frames import Floats
+
+LOUDEST, QUIETEST = 10.0, 0.01
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The loss in bits of held-out rows after each round, each with its best scale."""
+
+    losses: Floats
+    scales: Floats
+
+    @property
+    def n_rounds(self) -> int:
+        """The first number of rounds with the least loss."""
+        return int(self.losses.argmin()) + 1
+
+
+def hold_out(
+    rows: Rows01, splits: list[Split], most: int, combine: Callable[[Floats, Floats], Floats]
+) -> Floats:
+    """The total of every row after each round of a model that was fitted without it."""
+    out = np.zeros((len(rows.target), most))
+
+    def one(split: Split) -> None:
+        train, held_out = split
+        rounds, test = boost(rows.take(train), most), rows.take(held_out)
+        totals = np.column_stack([test.total(part.evidence) for part in rounds])
+        after = combine(totals, np.array([part.alpha for part in rounds]))
+        last = np.minimum(np.arange(most), len(rounds) - 1)  # a fold that ended stays as it is
+        out[held_out] = after[:, last]
+
+    parallel(one, splits)
+    return out
+
+
+def choose(rows: Rows01, totals: Floats, scaled: bool) -> Choice:
+    """Measure totals after each round."""
+    scales = [_scale(column, rows) if scaled else 1.0 for column in totals.T]
+    losses = [bits(scale * column, rows) for scale, column in zip(scales, totals.T, strict=True)]
+    return Choice(np.array(losses), np.array(scales))
+
+
+def bits(totals: Floats, rows: Rows01) -> float:
+    """Mean loss in bits (the APM paper's Eq. 15)."""
+    nats = np.logaddexp(0.0, np.where(rows.target == 1, -totals, totals))
+    return float(rows.weight @ nats / (rows.weight.sum() * np.log(2)))
+
+
+def _scale(totals: Floats, rows: Rows01) -> float:
+    """The one number that, multiplied with the totals, gives the least loss."""
+    found = minimize_scalar(
+        lambda log: bits(np.exp(log) * totals, rows),
+        bounds=(np.log(QUIETEST), np.log(LOUDEST)),
+        method="bounded",
+        options={"xatol": 1e-6},
+    )
+    return float(np.exp(found.x))

@@ -1,0 +1,158 @@
+"""The parameters that learners share: what they may be, and what they say about a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import AND
+from weigh.engine import Setting
+from weigh.frames import Floats, Table, Value, canonical, key
+
+
+def check_parameters(learner: Any) -> None:
+    """Refuse a shared parameter of a wrong kind, naming it and what it may be."""
+    smoothing, bins, missing = learner.smoothing, learner.bins, learner.missing
+    if learner.event_model not in ("levels", "counts"):
+        raise ValueError(f"event_model must be 'levels' or 'counts', got {learner.event_model!r}")
+    if learner.crosses is not None and learner.event_model == "counts":
+        raise ValueError("crosses join columns of levels; tokens (event_model='counts') have none")
+    if not (smoothing == "1/n" or (is_number(smoothing) and 0 <= smoothing < np.inf)):
+        raise ValueError(f"smoothing must be a number of at least 0 or '1/n', got {smoothing!r}")
+    by_column = isinstance(bins, Mapping)
+    for rule in bins.values() if by_column else [bins]:
+        cuts = by_column and isinstance(rule, Iterable) and not isinstance(rule, str)
+        count = is_count(rule) and rule >= 2
+        if not (cuts or count or (isinstance(rule, str) and rule == "mdl")):
+            raise ValueError(
+                "bins must be 'mdl', a number of quantile bins of at least 2, or a dict from "
+                f"column to one of these or to cut points, got {rule!r}"
+            )
+    if not (learner.special_values is None or isinstance(learner.special_values, Mapping)):
+        raise ValueError(
+            "special_values must be a dict from column to codes, such as {'income': [-999]}, got "
+            f"{learner.special_values!r}"
+        )
+    for choice in missing.values() if isinstance(missing, Mapping) else [missing]:
+        if choice not in ("level", "skip"):
+            raise ValueError(
+                f"missing must be 'level', 'skip', or a dict from column to these, got {choice!r}"
+            )
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number; true and false are none."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def is_count(value: Any) -> bool:
+    """Whether it is a whole number."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
+    """How each column is to be read, from the shared parameters."""
+    categorical = _read_categorical(learner.categorical_features, table)
+    bins = _by_column(learner.bins, table, "bins", "mdl")
+    missing = _by_column(learner.missing, table, "missing", "level")
+    special = _by_column(learner.special_values or {}, table, "special_values", ())
+    settings = {}
+    for name in table.names:
+        rule = int(bins[name]) if is_count(bins[name]) else bins[name]
+        category = categorical[name]
+        if category is None and not isinstance(rule, str | int):
+            category = False  # cut points say that the column is numeric, even where it is empty
+        codes = _read_special(special[name], name)
+        settings[name] = Setting(category, rule, codes, missing[name] == "skip")
+    return settings
+
+
+def read_crosses(given: Any, table: Table) -> tuple[tuple[str, str], ...]:
+    """The pairs of columns to join, each column in one pair at the most."""
+    pairs: list[tuple[str, str]] = []
+    listed = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    for pair in given if listed else () if given is None else [given]:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise ValueError(f"crosses must be pairs, such as [('a', 'b')], got {given!r}")
+        left, right = (_name(column, table, "crosses") for column in pair)
+        joined = {name for other in pairs for name in other}
+        if left == right or {left, right} & joined:
+            twice = left if left == right or left in joined else right
+            raise ValueError(f"crosses joins {twice!r} twice; a column can be in one pair only")
+        if f"{left}{AND}{right}" in table.names:
+            raise ValueError(f"crosses makes '{left}{AND}{right}', which is a column; rename it")
+        pairs.append((left, right))
+    return tuple(pairs)
+
+
+def _by_column(value: Any, table: Table, parameter: str, default: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(table.names, value)
+    given = {_name(column, table, parameter): choice for column, choice in value.items()}
+    return {name: given.get(name, default) for name in table.names}
+
+
+def _name(column: Any, table: Table, parameter: str) -> str:
+    if is_count(column) and -len(table.names) <= column < len(table.names):
+        return table.names[int(column)]
+    if column in table.names:
+        return str(column)
+    raise ValueError(f"{parameter} names {column!r}, but the columns are {[*table.names]}")
+
+
+def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
+    if choice is None:
+        choice = ()
+    if isinstance(choice, str):
+        if choice not in ("from_dtype", "all"):
+            raise ValueError(
+                "categorical_features must be 'from_dtype', 'all', or a list of columns, got "
+                f"{choice!r}"
+            )
+        return dict.fromkeys(table.names, True if choice == "all" else None)
+    if not isinstance(choice, Iterable):
+        raise ValueError(f"categorical_features must be a list of columns, got {choice!r}")
+    chosen = list(choice)
+    if chosen and all(isinstance(item, bool | np.bool_) for item in chosen):
+        if len(chosen) != len(table.names):
+            raise ValueError(
+                f"categorical_features is a mask of {len(chosen)} for {len(table.names)} columns"
+            )
+        chosen = np.flatnonzero(chosen).tolist()
+    names = {_name(column, table, "categorical_features") for column in chosen}
+    return {name: name in names for name in table.names}
+
+
+def _read_special(values: Any, name: str) -> tuple[Value, ...]:
+    listed = isinstance(values, Iterable) and not isinstance(values, str)
+    chosen = {canonical(value) for value in (values if listed else [values])}
+    try:
+        if not any(isinstance(value, str | bool) for value in chosen):
+            return tuple(sorted(chosen, key=float))  # type: ignore[arg-type]
+    except (TypeError, OverflowError):
+        pass
+    raise ValueError(f"special_values for column {name!r} must be numbers, got {values!r}")
+
+
+def read_rate(rate: Any, classes: np.ndarray[Any, Any], parameter: str) -> Floats:
+    """Class probabilities, given for the second of two, for all in order, or by label."""
+    if isinstance(rate, Mapping):
+        given = {key(canonical(label)): p for label, p in rate.items()}
+        wanted = [key(label) for label in classes.tolist()]
+        if set(given) != set(wanted):
+            raise ValueError(f"{parameter} must name each of {classes.tolist()}, got {[*rate]}")
+        rate = [given[label] for label in wanted]
+    try:
+        row = np.asarray(rate, dtype=np.float64)
+    except (TypeError, ValueError):
+        row = np.zeros(0)
+    if row.ndim == 0:
+        row = np.array([1 - row, row])
+    if row.shape != classes.shape or not (row > 0).all() or not np.isclose(row.sum(), 1.0):
+        raise ValueError(
+            f"{parameter} must give {len(classes)} classes positive probabilities that sum to 1, "
+            f"got {rate!r}"
+        )
+    return row
