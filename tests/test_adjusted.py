@@ -465,7 +465,9 @@ def test_separable_classes_get_the_least_norm_of_the_rule_and_a_warning(
     n_classes, multiclass, smoothing
 ):
     table, y = hard_table("separable", n_classes)
-    with pytest.warns(ConvergenceWarning, match="separable.*property of that rule; use norm='cv'"):
+    with pytest.warns(
+        ConvergenceWarning, match="separable.*property of that rule; a number for norm sets it"
+    ):
         model = AdjustedNB(norm=None, multiclass=multiclass, smoothing=smoothing).fit(table, y)
     assert (model.predict(table) == y).all()
     if n_classes == 2 or multiclass == "softmax":
@@ -872,6 +874,39 @@ def test_one_against_the_rest_is_that_many_two_class_models_normalised(
     np.testing.assert_allclose(model.norm_, [two.norm_ for two in each], rtol=1e-9)
 
 
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=20, deadline=None)
+def test_joint_tables_are_centred_and_their_errors_follow_from_the_counts(seed):
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame(random.integers(0, 3, (60, 2)), columns=["a", "b"]).astype(str)
+    y = random.integers(0, 3, 60)
+    y[:3] = 0, 1, 2
+    joint = AdjustedNB(norm=1.5, multiclass="softmax").fit(X, y)
+    naive = EvidenceNB().fit(X, y).evidence_
+    for j, (table, plain) in enumerate(zip(joint.evidence_, naive, strict=True)):
+        assert np.abs(table.by_class.sum(axis=1)).max() < 1e-12
+        a = joint.exponents_[:, j]
+        for v in range(len(table.levels)):
+            by_log = np.array([[(k == c) * a[c] - a[c] / 3 for c in range(3)] for k in range(3)])
+            by_log = by_log @ (np.eye(3) - 1 / 3)
+            variance = [
+                sum(b * b * s for b, s in zip(row, plain.variances[v], strict=True))
+                for row in by_log
+            ]
+            np.testing.assert_allclose(table.errors[v], np.sqrt(variance), rtol=1e-10)
+
+
+def test_errors_of_one_against_the_rest_are_those_of_two_classes():
+    random = np.random.default_rng(3)
+    X = pd.DataFrame(random.integers(0, 3, (90, 2)), columns=["a", "b"]).astype(str)
+    y = random.integers(0, 3, 90)
+    many = AdjustedNB(norm=1.0).fit(X, y).evidence_
+    for c in range(3):
+        two = AdjustedNB(norm=1.0).fit(X, y == c).evidence_
+        for table, part in zip(many, two, strict=True):
+            np.testing.assert_allclose(table.errors[:, c], part.errors, rtol=1e-9)
+
+
 def literal_softmax(prior, Q, y, exponents):
     """Loss in bits and the gradient in nats of the joint model, class by class."""
     totals = prior + np.einsum("ijk,kj->ik", Q, exponents)
@@ -1030,10 +1065,10 @@ def test_the_command_line_fits_what_python_fits(tmp_path):
     data, out = tmp_path / "people.csv", tmp_path / "model.json"
     csv.write_csv(datasets.titanic(), data)
     words = ["fit", str(data), "--target", "Survived", "--learner", "adjusted", "-o", str(out)]
-    result = CliRunner().invoke(main, [*words, "--set", "random_state=0"])
+    result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
-    assert "AdjustedNB from 2,201 rows and 3 features" in result.stderr
+    assert "AdjustedNB from 2,201 rows and 3 columns" in result.stderr
     table = read_csv(data)
     expected = AdjustedNB(random_state=0).fit(table, "Survived")
     found = weigh.load(out)
@@ -1045,6 +1080,7 @@ def test_the_command_line_fits_what_python_fits(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
+        ({"fit_prior": "no"}, "fit_prior must be True or False, got 'no'"),
         ({"norm": -1}, "norm must be 'cv', None or a number of 0 or more, got -1"),
         ({"norm": np.nan}, "norm must be"),
         ({"norm": np.inf}, "norm must be"),

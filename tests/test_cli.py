@@ -717,3 +717,17 @@ def test_a_fit_notes_ids_stray_text_and_heavy_weights(tmp_path):
     assert "'id' has 100 levels in 100 rows" in said
     assert "'number' is text, because of '?' among numbers" in said
     assert "the weights average 1,000" in said
+
+
+def test_an_option_and_set_for_the_same_thing_are_refused(tmp_path):
+    data = tmp_path / "people.csv"
+    run("demo", "--save", str(data))
+    words = ["fit", str(data), "--target", "Survived", "-o", str(tmp_path / "m.json")]
+    result = run(*words, "--cross", "Class", "Sex", "--set", "crosses=[[0, 1]]", code=2)
+    assert result.exit_code == 2
+    assert "--set crosses=... and the option for crosses are both given" in result.stderr
+    run(*words, "--cross", "Class", "Sex")
+    assert [part.name for part in weigh.load(tmp_path / "m.json").evidence_] == [
+        "Class & Sex",
+        "Age",
+    ]

@@ -166,6 +166,12 @@ def test_a_cross_may_not_take_the_name_of_a_column():
         EvidenceNB(crosses=[("a", "b")]).fit(table, [0, 1, 0, 1])
 
 
+def test_a_number_that_was_not_cut_is_named():
+    table = pd.DataFrame({"age": np.arange(40.0), "sex": list("mf") * 20})
+    with pytest.warns(UserWarning, match="joins 'age', which alone tells nothing and was not cut"):
+        EvidenceNB(crosses=[("age", "sex")]).fit(table, [0, 0, 1, 1] * 10)
+
+
 def test_tokens_have_no_crosses():
     with pytest.raises(ValueError, match="crosses join columns of levels"):
         EvidenceNB(event_model="counts", crosses=[(0, 1)]).fit(np.eye(4), [0, 1, 0, 1])

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
+from weigh.bins import Cross, Feature
 from weigh.evidence import Evidence
 from weigh.frames import (
     Floats,
@@ -25,6 +26,7 @@ from weigh.frames import (
     match,
     read,
     set_names,
+    warn_caller,
 )
 from weigh.parameters import check_parameters, read_crosses, read_rate, read_settings
 from weigh.sheet import BalanceSheet, explain
@@ -53,7 +55,11 @@ class TableEstimator(BaseEstimator):
     def _tally(self, sample: Sample) -> Tally:
         """The counts of a sample, on the levels that the shared parameters ask for."""
         table = sample.table
-        return engine.tally(sample, read_settings(self, table), read_crosses(self.crosses, table))
+        crosses = read_crosses(self.crosses, table)
+        tally = engine.tally(sample, read_settings(self, table), crosses)
+        for counts in tally.tables:
+            _warn_uncut(counts.feature)
+        return tally
 
     def _name(self, names: tuple[str, ...], named: bool) -> Self:
         return set_names(self, names, named)  # type: ignore[no-any-return]
@@ -81,6 +87,17 @@ class TableEstimator(BaseEstimator):
         tags.input_tags.sparse = self.event_model == "counts"
         tags.input_tags.positive_only = self.event_model == "counts"
         return tags
+
+
+def _warn_uncut(feature: Feature | Cross) -> None:
+    """A number that was not cut adds nothing to its cross."""
+    for part in feature.parts:
+        if part.is_numeric and not part.cuts and len(feature.parts) > 1:
+            warn_caller(
+                f"crosses joins {part.name!r}, which alone tells nothing and was not cut: the pair "
+                f"says no more than its other column; give cut points, bins={{{part.name!r}: ...}}",
+                UserWarning,
+            )
 
 
 def read_sample(

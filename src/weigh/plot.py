@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from weigh.bins import printable
+from weigh.evidence import hundredths
 from weigh.sheet import BalanceSheet, probability
 
 FOR, AGAINST, TOTAL = "#0072B2", "#D55E00", "#4D4D4D"  # told apart by colour-blind eyes
@@ -61,7 +62,7 @@ class BalanceSheetDisplay:
         for place, (end, weight) in enumerate(zip([*ends, total], [*weights, total], strict=True)):
             side = "left" if weight >= 0 else "right"
             ax.annotate(
-                f"{weight:+.0f}",
+                hundredths(weight / 100),
                 (end, place),
                 xytext=(3 if weight >= 0 else -3, 0),
                 textcoords="offset points",
@@ -104,9 +105,12 @@ class NormPathDisplay:
     @classmethod
     def from_estimator(cls, model: Any, *, of: Any = None, ax: Any = None) -> Self:
         """Draw the search of a fitted `AdjustedNB(norm="cv")`; `of` chooses one of many classes."""
-        path = model.norm_path_
+        path = getattr(model, "norm_path_", None)
         if path is None:
-            raise ValueError("the model has no path of norms: fit it with norm='cv'")
+            raise ValueError(
+                "the model has no path of norms: fit it with norm='cv' (a saved model keeps the "
+                "norm alone)"
+            )
         if isinstance(path, list):
             path = path[model.classes_.tolist().index(of) if of is not None else 0]
         return cls(path).plot(ax=ax)
@@ -118,7 +122,9 @@ class NormPathDisplay:
         norms, losses = self.path.norms, self.path.losses
         for fold in losses.T:
             ax.plot(norms, fold, color=TOTAL, linewidth=0.8, alpha=0.5)
-        ax.plot(norms, np.median(losses, axis=1), color=FOR, linewidth=2, label="median of folds")
+        summary = getattr(np, self.path.aggregate)(losses, axis=1)
+        label = f"{self.path.aggregate} of folds"
+        ax.plot(norms, summary, color=FOR, linewidth=2, label=label)
         ax.axvline(self.path.chosen, color=AGAINST, linestyle="--", label="chosen")
         if norms[-1] > 20 * norms[0]:
             ax.set_xscale("log")

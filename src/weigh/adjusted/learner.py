@@ -27,6 +27,7 @@ from weigh.bins import Placed, label
 from weigh.evidence import (
     Evidence,
     FeatureTable,
+    contrast,
     rows_added,
     scale_table,
     scale_variances,
@@ -44,6 +45,7 @@ below 0.001 bits; well below it, mushrooms are told apart almost without error."
 
 TOL = 1e-10
 SILENT = 1e-12
+WEAK = -0.2
 CAVEAT = " and leaves out the error of the exponents"
 
 
@@ -57,9 +59,10 @@ class Reversal:
 
     def __str__(self) -> str:
         where = "" if self.of is None else f" for {label(self.of)}"
+        weak = "; so small a reversal may be chance" if self.exponent > WEAK else ""
         return (
             f"{self.feature}{where}: exponent {self.exponent:.2f}. Alone its levels speak one way; "
-            "beside the other features they speak the other way (Simpson's paradox)"
+            f"beside the other features they speak the other way (Simpson's paradox){weak}"
         )
 
 
@@ -103,8 +106,8 @@ class AdjustedNB(EvidenceClassifier):
     Attributes
     ----------
     exponents_ : ndarray of shape (d,) or (K, d)
-        One exponent per feature, and per class where there are more than two. 0 for a feature that
-        tells nothing.
+        One exponent per feature of `evidence_`, in its order, and per class where there are more
+        than two. 0 for a feature that tells nothing.
     prior_exponent_ : float or ndarray of shape (K,)
         1, unless `fit_prior`.
     norm_ : float or ndarray of shape (K,)
@@ -191,6 +194,8 @@ class AdjustedNB(EvidenceClassifier):
         ):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
+        if not isinstance(self.fit_prior, bool | np.bool_):
+            raise ValueError(f"fit_prior must be True or False, got {self.fit_prior!r}")
         count = isinstance(self.cv, int | np.integer)
         splits = isinstance(self.cv, Iterable) or hasattr(self.cv, "split") or self.cv is None
         if isinstance(self.cv, str | bool) or not (self.cv >= 2 if count else splits):
@@ -203,7 +208,7 @@ class AdjustedNB(EvidenceClassifier):
         fit, prior = self._fit_logistic([*naive], float(naive.prior_row[0]), rows, 1)
         self.exponents_, self.prior_exponent_ = fit.solution.exponents, prior
         self.norm_, self.norm_path_ = fit.solution.norm + self._prior_norm(prior), fit.path
-        self.loss_ = fit.solution.loss / (rows.weight.sum() * np.log(2))
+        self.loss_ = float(fit.solution.loss / (rows.weight.sum() * np.log(2)))
         pairs = zip(naive, self.exponents_, strict=True)
         tables = tuple(_scale(table, np.array([a]), [1]) for table, a in pairs)
         errors = scale_variances(naive.prior_variances, prior)
@@ -236,7 +241,7 @@ class AdjustedNB(EvidenceClassifier):
             naive,
             form="ovr",
             prior=np.array([offset * exponent for offset, exponent in priors]),
-            tables=self._many(tally, _by_feature(tables), _by_feature(errors), s),
+            tables=self._tables(tally, _by_feature(tables), _by_feature(errors), s),
         )
         return self._score(evidence, rows)
 
@@ -261,16 +266,16 @@ class AdjustedNB(EvidenceClassifier):
         self.exponents_ = np.zeros((n_classes, len(naive)))
         self.exponents_[:, active] = found[:, : len(active)]
         self.norm_, self.norm_path_ = fit.solution.norm, fit.path
-        s = rows_added(self.smoothing, tally.class_counts.sum())
-        weights, errors = [t.by_class for t in naive], [t.errors for t in naive]
-        tables = self._many(tally, weights, errors, s)
-        prior = naive.prior_row * self.prior_exponent_
-        return self._score(replace(naive, tables=tables, prior=prior), rows)
+        tables = [
+            _centre(t, a, naive.classes) for t, a in zip(naive, self.exponents_.T, strict=True)
+        ]
+        prior = contrast(naive.prior_row * self.prior_exponent_)
+        return self._score(replace(naive, tables=tuple(tables), prior=prior), rows)
 
-    def _many(
+    def _tables(
         self, tally: Tally, columns: list[Floats], errors: list[Any], s: float
     ) -> tuple[FeatureTable, ...]:
-        """Tables of more than two classes."""
+        """Tables of each class against the rest."""
         tables = []
         for j, counts in enumerate(tally.tables):
             known = errors[j] * np.abs(self.exponents_[:, j])
@@ -352,9 +357,10 @@ class AdjustedNB(EvidenceClassifier):
         check_is_fitted(self, "evidence_")
         names = [table.name for table in self.evidence_]
         if self.exponents_.ndim == 1:
-            return [Reversal(n, a) for n, a in zip(names, self.exponents_, strict=True) if a < 0]
+            pairs = zip(names, self.exponents_.tolist(), strict=True)
+            return [Reversal(name, exponent) for name, exponent in pairs if exponent < 0]
         return [
-            Reversal(names[j], self.exponents_[k, j], self.classes_.tolist()[k])
+            Reversal(names[j], float(self.exponents_[k, j]), self.classes_.tolist()[k])
             for j in range(len(names))
             for k in range(len(self.classes_))
             if self.exponents_[k, j] < 0
@@ -366,7 +372,7 @@ _NO_RESTRICTION = (
 )
 _SEPARABLE = (
     "the classes are separable: these exponents have the least norm at a loss of 0.0001 bits, so "
-    "the norm {:.4g} is a property of that rule; use norm='cv' or a number for optimal exponents"
+    "the norm {:.4g} is a property of that rule; a number for norm sets it"
 )
 _RUNNING = (
     "no finite exponents have the least loss: some levels almost separate the classes, and the "
@@ -404,6 +410,21 @@ class _Rows:
         if not (solution.converged or solution.separable or solution.residual < 1e-8):
             self.warn(_STOPPED.format(solution.residual))
         return solution
+
+
+def _centre(table: FeatureTable, exponents: Floats, classes: Any) -> FeatureTable:
+    """Weights times exponents, centred over the classes as all weights are.
+
+    w_k = a_k L_k - mean_c a_c L_c,  L_c = ln P(v|c) - mean ln P(v|.), so errors follow from those
+    of ln P(v|c).
+    """
+    naming = _scale(table, exponents, classes.tolist())
+    n_classes = len(exponents)
+    centring = np.eye(n_classes) - 1 / n_classes
+    by_log = centring @ (exponents[:, None] * centring)
+    errors = None if table.variances is None else np.sqrt(table.variances @ (by_log**2).T)
+    weights = contrast(naming.by_class)
+    return replace(naming, by_class=weights, variances=None, known_errors=errors)
 
 
 def _by_feature(columns: list[list[Any]]) -> list[Floats]:

@@ -48,6 +48,7 @@ class NormPath:
     losses: Floats
     chosen: float
     unrestricted: float
+    aggregate: str = "median"
 
 
 @dataclass
@@ -75,7 +76,7 @@ def choose_norm(
     ratios are equal. The tables behind the problem are those of all rows, as in the paper.
     """
     if unrestricted == 0:
-        return NormPath(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0)
+        return NormPath(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, aggregate)
     if geometric is None:
         geometric = unrestricted > HUGE * problem.size
     with one_blas_thread():
@@ -94,7 +95,8 @@ def choose_norm(
         losses = np.vstack([losses, _losses(folds, second)])
     order = np.argsort(norms)
     norms, losses = norms[order], losses[order]
-    return NormPath(norms, losses, float(norms[_best(losses, aggregate)]), unrestricted)
+    chosen = float(norms[_best(losses, aggregate)])
+    return NormPath(norms, losses, chosen, unrestricted, aggregate)
 
 
 def _grid(low: float, high: float, size: int, geometric: bool) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -22,7 +23,7 @@ from weigh.cli.options import (
     data_argument,
     json_option,
     model_argument,
-    read_parameter,
+    read_parameters,
 )
 from weigh.cli.words import advise, hint, keep_apart, say, show_progress, terminal_width
 
@@ -33,7 +34,9 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda text, *_, **__: say(f"warning: {text}")
+                return super().invoke(ctx)
         except BrokenPipeError:
             sys.stderr.close()
             ctx.exit(1)
@@ -134,7 +137,9 @@ def fit(
         table = table.set_column(table.column_names.index(name), name, codes)
     given = {name: value for name, value in parameters.items() if value not in (None, ())}
     model = getattr(weigh, learners()[learner])(**given)
-    model.set_params(**dict(read_parameter(text, model) for text in own))
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)  # the same command writes the same file
+    model.set_params(**read_parameters(own, model))
     with show_progress("fitting"):
         model.fit(table, target, sample_weight=weight)
     if output == "-":
@@ -142,8 +147,8 @@ def fit(
         return
     advise(model, table, weight)
     weigh.save(model, output)
-    rows, features = f"{table.num_rows:,}", model.n_features_in_
-    say(f"{learners()[learner]} from {rows} rows and {features} features: {output}")
+    rows, columns = f"{table.num_rows:,}", model.n_features_in_
+    say(f"{learners()[learner]} from {rows} rows and {columns} columns: {output}")
     hint(f"weigh show {output}")
 
 

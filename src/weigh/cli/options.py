@@ -35,19 +35,30 @@ class Smoothing(click.ParamType[Any]):
         return self.fail(f"{value!r} is neither a number of at least 0 nor 1/n", param, ctx)
 
 
+PYTHON = {"None": None, "True": True, "False": False}
 BINS, SMOOTHING = Bins(), Smoothing()
 data_argument = click.argument("data", metavar="DATA")
 model_argument = click.argument("model", metavar="MODEL")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-def read_parameter(text: str, model: Any) -> tuple[str, Any]:
-    """NAME=VALUE, the value as JSON where it is JSON."""
+def read_parameters(texts: tuple[str, ...], model: Any) -> dict[str, Any]:
+    """What --set gives; an option and --set for the same thing is a slip."""
+    chosen = dict(_read_parameter(text, model) for text in texts)
+    for name in chosen:
+        source = click.get_current_context().get_parameter_source(name)
+        if source is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--set {name}=... and the option for {name} are both given")
+    return chosen
+
+
+def _read_parameter(text: str, model: Any) -> tuple[str, Any]:
+    """NAME=VALUE, the value as JSON, or as Python has it, where it is that."""
     name, equals, value = text.partition("=")
     if not equals or name not in model.get_params():
         known = ", ".join(model.get_params())
         raise click.BadParameter(f"{text!r} is not NAME=VALUE with a NAME of {known}")
     try:
-        return name, json.loads(value)
+        return name, PYTHON[value] if value in PYTHON else json.loads(value)
     except json.JSONDecodeError:
         return name, value

@@ -83,7 +83,7 @@ def _notes(sheet: BalanceSheet) -> list[str]:
     notes.append("Weights are times 100.")
     shown = sum(round(100 * w) for w in (sheet.prior, *(item.weight for item in sheet.items)))
     if shown != round(100 * sheet.total):
-        notes.append(f"Rounded, they add up to {shown}; the total is of the exact ones.")
+        notes.append(f"Rounded, they add up to {shown:+d}; the total is of the exact ones.")
     if sheet.totals is not None:
         part = "1/(1 + exp(-total))" if sheet.link == "ovr" else "exp(total)"
         notes.append(f"The probability is {part} over the sum of {part} of all classes.")
