@@ -23,7 +23,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import weigh
 from weigh import AdjustedNB, EvidenceNB, datasets, engine
 from weigh.adjusted.learner import SEPARABLE
-from weigh.adjusted.solve import Logistic
+from weigh.adjusted.polytomous import Polytomous
+from weigh.adjusted.solve import Logistic, Path
 from weigh.cli import main
 from weigh.folds import deal
 from weigh.frames import read_csv
@@ -461,7 +462,7 @@ def test_hard_data_end_finite_with_no_word_but_that_of_the_rule(
 
 @pytest.mark.parametrize("smoothing", [0, 1.0])
 @pytest.mark.parametrize(("n_classes", "multiclass"), FORMS)
-def test_separable_classes_get_the_least_norm_of_the_rule_and_a_warning(
+def test_separable_classes_end_below_the_papers_loss_with_a_warning(
     n_classes, multiclass, smoothing
 ):
     table, y = hard_table("separable", n_classes)
@@ -471,9 +472,105 @@ def test_separable_classes_get_the_least_norm_of_the_rule_and_a_warning(
         model = AdjustedNB(norm=None, multiclass=multiclass, smoothing=smoothing).fit(table, y)
     assert (model.predict(table) == y).all()
     if n_classes == 2 or multiclass == "softmax":
-        assert 0.97 * RULE < model.loss_ <= RULE
-        sphere = AdjustedNB(norm=model.norm_, multiclass=multiclass, smoothing=smoothing)
-        np.testing.assert_allclose(sphere.fit(table, y).loss_, model.loss_, rtol=1e-6)
+        assert model.loss_ < RULE
+
+
+@pytest.mark.filterwarnings("ignore:the classes are separable")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_separable_classes_end_where_the_papers_newton_raphson_does(seed):
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 3, (50, 3))
+    y = (X[:, 0] + X[:, 1] > 2).astype(int)
+    q_0, Q = literal_q(X, y, 1.0)
+    alpha = np.zeros(3)
+    while bits(q_0 + Q @ alpha, y) >= 0.001 or (((q_0 + Q @ alpha) > 0) != y).any():
+        p = expit(q_0 + Q @ alpha)
+        alpha = alpha + np.linalg.solve(Q.T @ np.diag(p * (1 - p)) @ Q, Q.T @ (y - p))
+    model = CodedNB(norm=None).fit(X, y)
+    np.testing.assert_allclose(model.exponents_, alpha, rtol=1e-6)
+    assert model.norm_ == pytest.approx(alpha @ alpha)
+
+
+def test_little_loss_alone_does_not_make_classes_separable():
+    x = np.arange(100_000) % 2
+    y = x.copy()
+    y[:2] = 1, 0  # one row of each level on the wrong side
+    free = CodedNB(norm=None, smoothing=0).fit(x[:, None], y)
+    np.testing.assert_allclose(free.exponents_, 1, atol=1e-6)
+    chosen = CodedNB(smoothing=0, random_state=0).fit(x[:, None], y)
+    assert chosen.norm_path_.unrestricted == pytest.approx(1, abs=1e-6)
+
+
+def test_copies_of_one_weak_signal_are_searched_below_the_papers_grid():
+    random = np.random.default_rng(1)
+    y = random.integers(0, 2, 400)
+    signal = np.where(random.random(400) < 0.6, y, 1 - y)
+    X = np.column_stack(
+        [np.where(random.random(400) < 0.02, 1 - signal, signal) for _ in range(60)]
+    )
+    path = CodedNB(random_state=0).fit(X, y).norm_path_
+    assert path.chosen < 1
+    assert path.norms.min() < path.chosen
+
+
+def test_folds_may_be_given_as_masks():
+    X, y = draw_mixed(3)
+    folds = deal(y, 5, np.random.RandomState(0))
+    numbers = [(np.flatnonzero(train), np.flatnonzero(out)) for train, out in folds]
+    by_mask, by_number = (CodedNB(cv=cv).fit(X, y) for cv in (folds, numbers))
+    assert (by_mask.norm_path_.losses == by_number.norm_path_.losses).all()
+    assert (by_mask.exponents_ == by_number.exponents_).all()
+
+
+def test_an_exponent_of_the_prior_belongs_to_each_class_and_counts_in_its_norm():
+    random = np.random.default_rng(5)
+    y = np.repeat([0, 1, 2], [60, 30, 20])
+    X = np.column_stack([np.where(random.random(110) < 0.5, y, random.integers(0, 3, 110))] * 1)
+    many = CodedNB(norm=1.2, fit_prior=True).fit(X, y)
+    for c in range(3):
+        two = CodedNB(norm=1.2, fit_prior=True).fit(X, y == c)
+        assert many.prior_exponent_[c] == pytest.approx(two.prior_exponent_, rel=1e-6)
+        norm = many.exponents_[c] @ many.exponents_[c] + many.prior_exponent_[c] ** 2
+        assert norm == pytest.approx(many.norm_[c], rel=1e-9) == pytest.approx(1.2, rel=1e-8)
+    joint = CodedNB(norm=1.2, fit_prior=True, multiclass="softmax").fit(X, y)
+    assert np.ptp(joint.prior_exponent_) > 0
+    both = (joint.exponents_**2).sum() + (joint.prior_exponent_**2).sum()
+    assert both == pytest.approx(1.2, rel=1e-8)
+
+
+def test_moments_of_blocks_of_rows_add_up(monkeypatch):
+    random = np.random.default_rng(0)
+    problem = Logistic(random.normal(size=(50, 3)), np.arange(50.0) % 2, random.random(50), 0.3)
+    at = random.normal(size=3)
+    whole = problem.moments(at, True)
+    monkeypatch.setattr("weigh.adjusted.solve.BLOCK", 7)
+    parts = problem.moments(at, True)
+    assert parts.loss == pytest.approx(whole.loss, rel=1e-13)
+    np.testing.assert_allclose(parts.gradient, whole.gradient, rtol=1e-10)
+    np.testing.assert_allclose(parts.hessian, whole.hessian, rtol=1e-10)
+    taken = problem.take(slice(0, 20)).moments(at, True) + problem.take(slice(20, 50)).moments(
+        at, True
+    )
+    np.testing.assert_allclose(taken.hessian, whole.hessian, rtol=1e-10)
+
+
+def test_the_joint_search_measures_what_the_held_out_rows_lose():
+    X, y = draw_mixed(4, n_rows=60)
+    y = y + (X[:, 0] == X[:, 1])
+    joint = CodedNB(multiclass="softmax", random_state=0).fit(X, y)
+    path = joint.norm_path_
+    naive = EvidenceNB(categorical_features="all").fit(X, y).evidence_
+    placed = [[table.levels.index(v) for v in X[:, j]] for j, table in enumerate(naive)]
+    Q = np.stack([t.by_class[p] for t, p in zip(naive, placed, strict=True)], axis=1)  # n, d, K
+    for k, (train, out) in enumerate(deal(y, 5, np.random.RandomState(0))):
+        problem = Polytomous(
+            tuple(Q[:, :, c] for c in range(3)), y, np.ones(len(y)), naive.prior_row
+        )
+        for i in (0, len(path.norms) - 1):
+            found = Path(problem.take(train), 1e-10).solve(path.norms[i]).exponents.reshape(3, -1)
+            logs = log_softmax(naive.prior_row + np.einsum("ndk,kd->nk", Q[out], found), axis=1)
+            loss = -logs[np.arange(out.sum()), y[out]].mean() / np.log(2)
+            assert path.losses[i, k] == pytest.approx(loss, abs=1e-4)
 
 
 @pytest.mark.parametrize("missing", ["level", "skip"])
@@ -642,7 +739,7 @@ def literal_search(q_0, Q, y, folds, aggregate, weight=None):
     def ten(low, high):
         if top <= 10 * size:
             return np.linspace(low, high, 11)[1:]
-        return np.geomspace(low or min(size, high) / 10, high, 11)[1:]
+        return np.geomspace(low or min(1 / size, high) / 10, high, 11)[1:]
 
     def fold_loss(train, out, m):
         a = ridge_of_norm(q_0, Q[train], y[train], m, weight[train])
@@ -656,8 +753,12 @@ def literal_search(q_0, Q, y, folds, aggregate, weight=None):
     best = int(aggregate(losses, axis=1).argmin())
     second = ten(first[best - 1] if best else 0.0, first[min(best + 1, 9)])
     second = [m for m in second if not np.isclose(m, first, rtol=1e-9).any()]
-    order = np.argsort([*first, *second])
-    return np.r_[first, second][order], np.array(losses + fold_losses(second))[order]
+    norms, losses = np.r_[first, second], losses + fold_losses(second)
+    if norms[int(aggregate(losses, axis=1).argmin())] == norms.min():  # ours: go on below
+        third = np.geomspace(min(1 / size, norms.min()) / 10, norms.min(), 11)[1:-1]
+        norms, losses = np.r_[norms, third], losses + fold_losses(third)
+    order = np.argsort(norms)
+    return norms[order], np.array(losses)[order]
 
 
 def distinct(norms):

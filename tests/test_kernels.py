@@ -232,3 +232,11 @@ def test_best_split_takes_the_first_cut_within_the_tolerance():
     nothing = np.empty(0)
     assert kernels.best_split(cumulative, 0, 4, 1e-12, nothing) == 3
     assert kernels.best_split(cumulative, 0, 4, 1.0, nothing) == 1
+
+
+def test_one_against_the_rest_keeps_its_ratios_far_below_zero():
+    totals = np.array([[-800.0, -900.0, -760.0], [-801.0, -800.0, -800.0]])
+    p = np.empty(totals.shape)
+    kernels.ovr(totals, p)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(p[1, 0] / p[1, 1], np.exp(-1), rtol=1e-12)

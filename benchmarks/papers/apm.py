@@ -13,6 +13,7 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import weigh
 from weigh import AdjustedNB, EvidenceNB, engine
-from weigh.adjusted import search
+from weigh.adjusted import learner, search
 from weigh.frames import read
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers" / "apm.md"
@@ -297,7 +298,10 @@ def table(name: str, rows: dict[tuple[str, str], list[tuple[float, ...]]]) -> li
 
 
 def misses(name: str, rows: dict[tuple[str, str], list[tuple[float, ...]]]) -> list[str]:
-    """Means further from the paper's than its standard deviation (or a point, where that is 0)."""
+    """Means further from the paper's than its standard deviation, or than its printed digits.
+
+    Where the deviation is 0 an error may be off by a point, and a loss by 0.01.
+    """
     found = []
     for (part, method), paper in PAPER[name].items():
         mean = np.array(rows[part, method]).mean(axis=0)
@@ -308,21 +312,26 @@ def misses(name: str, rows: dict[tuple[str, str], list[tuple[float, ...]]]) -> l
             if spread is None:
                 printed = f"{mean[j]:.2f}" if j < 2 else f"{mean[j]:.0f}"
                 wanted = f"{theirs:.2f}" if j < 2 else f"{theirs:.0f}"
-                far = method != "APMR" and (part, j) != ("All", 1) and printed != wanted
+                far = printed != wanted
             else:
-                far = abs(mean[j] - theirs) > (spread or 1.0)
+                far = abs(mean[j] - theirs) > (spread or (0.01 if j == 1 else 1.0))
             if far:
                 found.append(f"{part or 'two classes'} {method} {what}: {mean[j]:.2f} for {theirs}")
     return found
 
 
+OTHERS = (
+    "One 10-fold cross-validation; for splice and lymph, class 1 against the rest (of lymph's class "
+    "1 there are 2 rows). The paper found that models without their negative features were worse; "
+    "here they are no worse in any of these."
+)
 NOTES = Path(__file__).with_name("apm_notes.md")
 
 
 def main() -> None:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     warnings.simplefilter("ignore", ConvergenceWarning)  # mushroom is separable, as in the paper
-    search.HUGE = float("inf")  # the paper's grid of norms is linear, whatever m_u
+    learner.choose_norm = partial(search.choose_norm, as_printed=True)
     page = [NOTES.read_text(encoding="utf-8").rstrip(), ""]
     for name in SETS:
         start = time.perf_counter()
@@ -332,7 +341,7 @@ def main() -> None:
         far = misses(name, rows)
         said = "; ".join(far) if far else "none"
         page += [f"Further than the paper's deviation (or printed digits): {said}.", ""]
-    page += ["## Other exponents", ""]
+    page += ["## Other exponents", "", OTHERS, ""]
     page += ["| data | exponents | error % | loss |", "| --- | --- | --- | --- |"]
     for name in ("splice", "breast", "vote", "lymph"):
         for method, (error, loss) in variants(name).items():

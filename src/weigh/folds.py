@@ -32,7 +32,14 @@ def keep(splits: Iterable[tuple[Integers, Integers]], kept: Mask) -> list[Split]
     """Splits given by row numbers as masks over the rows that count; empty ones are left out."""
     masks = []
     for rows in splits:
-        train, held_out = (np.isin(np.arange(len(kept)), part)[kept] for part in rows)
+        train, held_out = (_mask(part, len(kept))[kept] for part in rows)
         if train.any() and held_out.any():
             masks.append((train, held_out))
     return masks
+
+
+def _mask(rows: Integers, n_rows: int) -> Mask:
+    """Row numbers, or a mask already, as a mask."""
+    mask = np.zeros(n_rows, dtype=bool)
+    mask[rows] = True
+    return mask

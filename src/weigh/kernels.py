@@ -72,10 +72,11 @@ def ovr(totals: Any, out: Any) -> None:
     """Turn the log odds of each class against the rest into probabilities that sum to one."""
     n_classes = totals.shape[1]
     for i in range(totals.shape[0]):
-        norm = 0.0
+        norm, top = 0.0, min(totals[i].max(), 0.0)  # all far below 0: only ratios count
         for k in range(n_classes):
             small = np.exp(-abs(totals[i, k]))
-            out[i, k] = (1.0 if totals[i, k] >= 0 else small) / (1.0 + small)
+            rise = np.exp(-top) if totals[i, k] >= 0 else np.exp(totals[i, k] - top)
+            out[i, k] = rise / (1.0 + small)
             norm += out[i, k]
         for k in range(n_classes):
             out[i, k] /= norm

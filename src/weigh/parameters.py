@@ -81,8 +81,11 @@ def read_crosses(given: Any, table: Table) -> tuple[tuple[str, str], ...]:
         if left == right or {left, right} & joined:
             twice = left if left == right or left in joined else right
             raise ValueError(f"crosses joins {twice!r} twice; a column can be in one pair only")
-        if f"{left}{AND}{right}" in table.names:
-            raise ValueError(f"crosses makes '{left}{AND}{right}', which is a column; rename it")
+        name = f"{left}{AND}{right}"
+        if name in [AND.join(other) for other in pairs]:
+            raise ValueError(f"two of crosses would be called {name!r}; rename a column")
+        if name in table.names:
+            raise ValueError(f"crosses makes {name!r}, which is a column; rename it")
         pairs.append((left, right))
     return tuple(pairs)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import entr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
@@ -39,13 +38,12 @@ from weigh.frames import Floats, Integers, Sample, warn_caller
 from weigh.parameters import is_number
 from weigh.tally import Counts, Tally
 
-SEPARABLE = 0.0001 * np.log(2)
-"""Separable classes end the search at this loss. The paper stops wherever its Newton step lands
-below 0.001 bits; well below it, mushrooms are told apart almost without error."""
+SEPARABLE = 0.001 * np.log(2)
+"""Separable classes end the paper's search below this loss."""
 
 TOL = 1e-10
 SILENT = 1e-12
-WEAK = -0.2
+WEAK, NONE = -0.2, 1e-6
 CAVEAT = " and leaves out the error of the exponents"
 
 
@@ -242,6 +240,7 @@ class AdjustedNB(EvidenceClassifier):
             form="ovr",
             prior=np.array([offset * exponent for offset, exponent in priors]),
             tables=self._tables(tally, _by_feature(tables), _by_feature(errors), s),
+            prior_variances=None,
         )
         return self._score(evidence, rows)
 
@@ -270,7 +269,8 @@ class AdjustedNB(EvidenceClassifier):
             _centre(t, a, naive.classes) for t, a in zip(naive, self.exponents_.T, strict=True)
         ]
         prior = contrast(naive.prior_row * self.prior_exponent_)
-        return self._score(replace(naive, tables=tuple(tables), prior=prior), rows)
+        evidence = replace(naive, tables=tuple(tables), prior=prior, prior_variances=None)
+        return self._score(evidence, rows)
 
     def _tables(
         self, tally: Tally, columns: list[Floats], errors: list[Any], s: float
@@ -284,7 +284,7 @@ class AdjustedNB(EvidenceClassifier):
         return tuple(tables)
 
     def _score(self, evidence: Evidence, rows: _Rows) -> Evidence:
-        """Keep the training loss, of the probabilities that the model gives."""
+        """Keep the training loss, before `class_prior` changes anything."""
         padded, n_rows = [table.padded for table in evidence], len(rows.labels)
         totals = engine.total_placed(rows.placed, padded, evidence.prior_row, n_rows)
         p = evidence.probabilities(totals)
@@ -325,11 +325,9 @@ class AdjustedNB(EvidenceClassifier):
             path = Path(problem, TOL)
             if self.norm is not None and self.norm != "cv":
                 return self._fit_norm(path, float(self.norm), rows)
-            # a rare class has little loss to begin with: that alone does not make it separable
-            rule = min(SEPARABLE, 0.01 * float(entr(problem.shares).sum()))
-            free = path.solve(stop_at=rule)
+            free = path.solve(stop_at=SEPARABLE)
             if free.separable:
-                free = path.separate(free, rule)
+                free = path.newton(SEPARABLE) or free
         if self.norm is None:
             if free.separable:
                 rows.warn(_SEPARABLE.format(free.norm))
@@ -345,10 +343,10 @@ class AdjustedNB(EvidenceClassifier):
     def _fit_norm(self, path: Path, norm: float, rows: _Rows) -> _Fit:
         solution = path.solve(norm)
         free = solution.multiplier == 0 and solution.norm < norm * (1 - 1e-6)
-        if free and not path.runs():
-            rows.warn(_NO_RESTRICTION.format(self.norm, solution.norm), UserWarning)
-        elif free:
+        if free and solution.running:
             rows.warn(_RUNNING.format(solution.norm))
+        elif free:
+            rows.warn(_NO_RESTRICTION.format(self.norm, solution.norm), UserWarning)
         return _Fit(rows.converged(solution), None)
 
     @property
@@ -358,12 +356,12 @@ class AdjustedNB(EvidenceClassifier):
         names = [table.name for table in self.evidence_]
         if self.exponents_.ndim == 1:
             pairs = zip(names, self.exponents_.tolist(), strict=True)
-            return [Reversal(name, exponent) for name, exponent in pairs if exponent < 0]
+            return [Reversal(name, exponent) for name, exponent in pairs if exponent < -NONE]
         return [
             Reversal(names[j], float(self.exponents_[k, j]), self.classes_.tolist()[k])
             for j in range(len(names))
             for k in range(len(self.classes_))
-            if self.exponents_[k, j] < 0
+            if self.exponents_[k, j] < -NONE
         ]
 
 
@@ -371,8 +369,8 @@ _NO_RESTRICTION = (
     "norm={} restricts nothing: the unrestricted exponents have norm {:.4g}, and are used"
 )
 _SEPARABLE = (
-    "the classes are separable: these exponents have the least norm at a loss of 0.0001 bits, so "
-    "the norm {:.4g} is a property of that rule; a number for norm sets it"
+    "the classes are separable: the search ended where the loss fell below 0.001 bits, so the norm "
+    "{:.4g} is a property of that rule; a number for norm sets it"
 )
 _RUNNING = (
     "no finite exponents have the least loss: some levels almost separate the classes, and the "
@@ -444,6 +442,6 @@ def _against_rest(counts: Counts, c: int) -> Counts:
 
 def _scale(table: FeatureTable, exponents: Floats, classes: list[Any]) -> FeatureTable:
     """The table times its exponents; a reversed feature says so."""
-    negative = [label(c) for c, a in zip(classes, exponents, strict=False) if a < 0]
+    negative = [label(c) for c, a in zip(classes, exponents, strict=False) if a < -NONE]
     note = f"reversed for {', '.join(negative)}" if len(exponents) > 1 else "reversed"
     return scale_table(table, exponents, note if negative else "")

@@ -49,6 +49,12 @@ class Polytomous:
         totals = np.column_stack([q @ a for q, a in zip(self.Q, parts, strict=True)])
         return np.asarray(log_softmax(totals + self.offset, axis=1))
 
+    def separates(self, exponents: Floats) -> bool:
+        """Whether every row is on its class's side."""
+        logs = self._log_probabilities(exponents)
+        own = logs[np.arange(len(logs)), self.labels]
+        return bool(((logs >= own[:, None]).sum(axis=1) == 1).all())
+
     def losses(self, exponents: Floats) -> Floats:
         """Mean loss in bits for each row of a matrix of exponents."""
         rows = np.arange(len(self.labels))

@@ -68,17 +68,19 @@ def choose_norm(
     unrestricted: float,
     splits: Sequence[Split],
     aggregate: str,
-    geometric: bool | None = None,
+    as_printed: bool = False,
 ) -> NormPath:
     """Ten norms up to the unrestricted one, then ten between the neighbours of the best.
 
     Norms are equally spaced, as in the paper, unless the unrestricted norm is huge: then their
-    ratios are equal. The tables behind the problem are those of all rows, as in the paper.
+    ratios are equal. Where the least of all is the best, ten smaller ones follow, unless the search
+    is to be `as_printed`. The tables behind the problem are those of all rows, as in the paper.
     """
     if unrestricted == 0:
-        return NormPath(np.zeros(1), np.zeros((1, 1)), 0.0, 0.0, aggregate)
-    if geometric is None:
-        geometric = unrestricted > HUGE * problem.size
+        nothing = np.zeros((1, problem.size))
+        prior = [problem.take(held_out).losses(nothing) for _, held_out in splits]
+        return NormPath(np.zeros(1), np.column_stack(prior), 0.0, 0.0, aggregate)
+    geometric = not as_printed and unrestricted > HUGE * problem.size
     with one_blas_thread():
         folds = [
             _Fold(Path(problem.take(train), SEARCH_TOL), problem.take(held_out))
@@ -93,6 +95,10 @@ def choose_norm(
         second = second[~known]
         norms = np.concatenate([first, second])
         losses = np.vstack([losses, _losses(folds, second)])
+        if not as_printed and norms[_first(norms, losses, aggregate)] == norms.min():
+            third = _grid(0.0, float(norms.min()), problem.size, geometric=True)[:-1]
+            norms = np.concatenate([third, norms])
+            losses = np.vstack([_losses(folds, third), losses])
     order = np.argsort(norms)
     norms, losses = norms[order], losses[order]
     chosen = float(norms[_best(losses, aggregate)])
@@ -103,13 +109,19 @@ def _grid(low: float, high: float, size: int, geometric: bool) -> Floats:
     """Ten norms above `low` up to `high`."""
     if not geometric:
         return np.linspace(low, high, POINTS + 1)[1:]
-    low = low or min(size, high) / HUGE
+    low = low or min(1 / size, high) / HUGE  # copies of one feature share its exponent
     return np.asarray(np.geomspace(low, high, POINTS + 1)[1:])
 
 
 def _losses(folds: list[_Fold], norms: Floats) -> Floats:
     solve: Callable[[_Fold], Floats] = lambda fold: fold.losses(norms)  # noqa: E731
     return np.column_stack(parallel(solve, folds))
+
+
+def _first(norms: Floats, losses: Floats, aggregate: str) -> int:
+    """The place of the best among norms in any order."""
+    order = np.argsort(norms)
+    return int(order[_best(losses[order], aggregate)])
 
 
 def _best(losses: Floats, aggregate: str) -> int:

@@ -9,7 +9,9 @@ old Hessian serves as long as it makes the gradient fall fast.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -26,10 +28,18 @@ RANK = 1e-13
 ROUNDING = 1e-11
 """A loss that rises by less, relative to itself, has not risen: it is a sum of many rows."""
 
-RUNAWAY = 1e-3
-"""A Newton step of this part of the exponents, where the gradient is gone, finds no optimum."""
+RUNAWAY, FEW = 1e-3, 12
+"""So many Newton steps of this part of the exponents, the gradient being gone, find no optimum."""
 
-STEPS, HALVINGS, SLOW, TINY, GROWTH, FARTHEST = 200, 40, 0.5, 1e-200, 10, 1e14
+STEPS, HALVINGS = 200, 40
+
+SLOW = 0.5
+"""A gradient that falls by less than this factor asks for a new Hessian."""
+
+GROWTH, FARTHEST = 10, 1e14
+"""The ball of a search without a norm grows so fast, and so far."""
+
+TINY = 1e-200
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,9 @@ class Problem(Protocol):
 
     def moments(self, exponents: Floats, curved: bool) -> Moments:
         """Loss, gradient and, if asked for, Hessian."""
+
+    def separates(self, exponents: Floats) -> bool:
+        """Whether every row is on its class's side."""
 
 
 @dataclass(frozen=True)
@@ -100,27 +113,37 @@ class Logistic:
         nats = np.logaddexp(0.0, np.where(self.target[:, None] > 0, -totals, totals))
         return (self.weight @ nats) / (self.weight_sum * np.log(2))  # type: ignore[no-any-return]
 
+    def separates(self, exponents: Floats) -> bool:
+        """Whether every row is on its class's side."""
+        totals = self.offset + self.Q @ exponents
+        return bool(np.where(self.target > 0, totals > 0, totals < 0).all())
+
     def moments(self, exponents: Floats, curved: bool) -> Moments:
-        """Loss, gradient and Hessian, block by block."""
+        """Loss, gradient and Hessian: the sum of those of blocks of rows."""
+        blocks = range(0, max(len(self.Q), 1), BLOCK)
+        return sum_moments(self._part(exponents, slice(i, i + BLOCK), curved) for i in blocks)
+
+    def _part(self, exponents: Floats, rows: slice, curved: bool) -> Moments:
         from weigh import kernels
 
-        slope, curvature = np.empty(len(self.Q)), np.empty(len(self.Q))
-        totals = self.Q @ exponents
+        Q, target, weight = self.Q[rows], self.target[rows], self.weight[rows]
+        slope, curvature = np.empty(len(Q)), np.empty(len(Q))
+        totals = Q @ exponents
         totals += self.offset
-        loss = kernels.logistic_moments(totals, self.target, self.weight, slope, curvature)
-        hessian = gram(self.Q, curvature) if curved else None
-        return Moments(loss, slope @ self.Q, hessian)
+        loss = kernels.logistic_moments(totals, target, weight, slope, curvature)
+        return Moments(loss, slope @ Q, _gram(Q, curvature) if curved else None)
 
 
-def gram(Q: Floats, curvature: Floats) -> Floats:
+def sum_moments(parts: Iterable[Moments]) -> Moments:
+    """Those of all rows from those of their parts."""
+    return reduce(Moments.__add__, parts)
+
+
+def _gram(Q: Floats, curvature: Floats) -> Floats:
     """Q' diag(curvature) Q."""
-    root = np.sqrt(curvature)
-    out = np.zeros((Q.shape[1], Q.shape[1]), order="F")
-    for start in range(0, len(Q), BLOCK):
-        part = slice(start, start + BLOCK)
-        scaled = root[part, None] * Q[part]
-        out = linalg.blas.dsyrk(1.0, scaled.T, beta=1.0, c=out, lower=1, overwrite_c=1)
-    return np.asarray(out + np.tril(out, -1).T)
+    scaled = np.sqrt(curvature)[:, None] * Q
+    lower = linalg.blas.dsyrk(1.0, scaled.T, lower=1)
+    return np.asarray(lower + np.tril(lower, -1).T)
 
 
 @dataclass(frozen=True)
@@ -155,7 +178,7 @@ class _Model:
     def least(self, exponents: Floats, gradient: Floats, norm: float, tol: float) -> Floats:
         """Where the model is least in the ball of squared norm `norm`.
 
-        Directions without curvature are left alone, unless the gradient has more than `tol` there.
+        In directions without curvature it is 0, unless the gradient has more than `tol` there.
         """
         from weigh import kernels
 
@@ -193,10 +216,14 @@ class Path:
         ball = max(float(self.problem.size), 1.0, GROWTH * float(self.exponents @ self.exponents))
         while ball < min(norm, FARTHEST):  # a full step from afar may land where all is flat
             found = self._solve(ball, stop_at)
-            if found.multiplier == 0 or found.separable:
-                return replace(found, running=not found.separable and self.runs())
+            if found.separable:
+                return found
+            if found.multiplier == 0:
+                return self._settle(found)
             ball *= GROWTH
-        return self._solve(norm, stop_at)
+        found = self._solve(norm, stop_at)
+        free = found.multiplier == 0 and not found.separable
+        return self._settle(found) if free and norm > TINY else found
 
     def _solve(self, norm: float, stop_at: float) -> Solution:
         problem, n = self.problem, self.problem.weight_sum
@@ -210,7 +237,8 @@ class Path:
         for _ in range(STEPS):
             multiplier = _multiplier(at, here.gradient, norm)
             residual = float(np.linalg.norm(here.gradient + multiplier * at)) / n
-            done, separable = residual <= self.tol * self.rare, here.loss / n < stop_at
+            done = residual <= self.tol * self.rare
+            separable = here.loss / n < stop_at and problem.separates(at)
             if done or separable:
                 break
             if self.model is None or (residual > SLOW * before and not fresh):
@@ -224,37 +252,53 @@ class Path:
                 continue
             at, here, before, fresh = then, there, residual, False
         self.exponents, self.here = at, here
-        running = not separable and bool(np.isinf(norm)) and self.runs()
-        return Solution(at, here.loss, multiplier, residual, done, separable, running)
+        return Solution(at, here.loss, multiplier, residual, done, separable)
 
     def _nothing(self) -> Solution:
         """No norm, no exponents: the prior alone."""
         at = np.zeros(self.problem.size)
         return Solution(at, self.problem.moments(at, False).loss, np.inf, 0.0, True)
 
-    def runs(self) -> bool:
-        """Whether another Newton step would still move the exponents, the gradient being gone."""
-        at = self.exponents
-        if not at.size:
-            return False
-        here = self.problem.moments(at, True)
-        step = _Model.of(here.hessian).least(at, here.gradient, np.inf, np.inf) - at  # type: ignore[arg-type]
-        return bool(np.linalg.norm(step) > RUNAWAY * (1 + np.linalg.norm(at)))
+    def _settle(self, found: Solution) -> Solution:
+        """Newton steps until they no longer move the exponents, the gradient being gone.
 
-    def separate(self, start: Solution, stop_at: float) -> Solution:
-        """Where the classes are separable: the least norm with a mean loss of `stop_at` nats.
-
-        However the search went beyond it, this point belongs to the data and the rule alone.
+        Where they always do there is no optimum: exponents run away while the loss hardly falls.
         """
-        low, high, best = 0.0, start.norm, start
-        while high - low > 1e-3 * high:
-            norm = (low + high) / 2 if low else high / 4
-            found = self.solve(norm)
-            if found.loss / self.problem.weight_sum <= stop_at:
-                high, best = norm, found
-            else:
-                low = norm
-        return replace(best, separable=True)
+        at = self.exponents
+        for _ in range(FEW if at.size else 0):
+            here = self.problem.moments(at, True)
+            point = _Model.of(here.hessian).least(at, here.gradient, np.inf, np.inf)  # type: ignore[arg-type]
+            length, there = float(np.linalg.norm(point - at)), self.problem.moments(point, False)
+            if length <= RUNAWAY * (1 + np.linalg.norm(at)):
+                return found if at is self.exponents else self._move(found, at, here)
+            if there.loss > here.loss * (1 + ROUNDING):
+                break
+            at = point
+        return replace(found, running=bool(at.size))
+
+    def _move(self, found: Solution, at: Floats, here: Moments) -> Solution:
+        self.exponents, self.here = at, here
+        residual = float(np.linalg.norm(here.gradient)) / self.problem.weight_sum
+        return replace(found, exponents=at, loss=here.loss, residual=residual)
+
+    def newton(self, stop_at: float) -> Solution | None:
+        """The paper's own way: full steps from 0 until the mean loss is below `stop_at` nats.
+
+        Where the classes are separable there is no optimum, and where this lands is a property of
+        the rule. None where it does not get there.
+        """
+        problem = self.problem
+        at, here = np.zeros(problem.size), problem.moments(np.zeros(problem.size), True)
+        for _ in range(STEPS):
+            if here.loss / problem.weight_sum < stop_at and problem.separates(at):
+                self.exponents, self.here = at, here
+                return Solution(at, here.loss, 0.0, np.inf, False, separable=True)
+            self.model = _Model.of(here.hessian)  # type: ignore[arg-type]
+            at, there = self._step(at, here, np.inf)
+            if there is None:
+                return None
+            here = problem.moments(at, True)
+        return None
 
     def _step(self, at: Floats, here: Moments, norm: float) -> tuple[Floats, Moments | None]:
         """A full step to the model's least point, halved while the loss rises."""

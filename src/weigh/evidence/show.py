@@ -30,6 +30,8 @@ def to_frame(evidence: Evidence) -> Any:
     columns: dict[str, list[Any]] = {"feature": [], "level": []}
     columns |= {name: [] for name in (*weight_names(evidence), *count_names(evidence))}
     columns["information value"] = []
+    if any(table.note for table in evidence):
+        columns["note"] = [table.note for table in evidence for _ in table.levels]
     for table in evidence:
         columns["feature"] += [table.name] * len(table.levels)
         columns["level"] += table.labels
