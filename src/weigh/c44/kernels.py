@@ -24,8 +24,10 @@ def n_log_n(n: float) -> float:
 
 
 @compiled
-def longer(array: Any, length: int) -> Any:
-    """The same rows, and room for twice as many or more."""
+def room_for(array: Any, length: int) -> Any:
+    """The same rows, with room for so many: twice as many or more where there was not enough."""
+    if array.shape[0] >= length:
+        return array
     out = np.empty((max(2 * array.shape[0], length),) + array.shape[1:], array.dtype)  # noqa: RUF005
     out[: array.shape[0]] = array
     return out
@@ -38,6 +40,14 @@ def count_levels(codes: Any, labels: Any, rows: Any, weights: Any, table: Any) -
     for i in range(rows.shape[0]):
         row = rows[i]
         table[codes[row], labels[row]] += weights[i]
+
+
+@compiled
+def count_classes(labels: Any, rows: Any, weights: Any, out: Any) -> None:
+    """The weight of each class among some rows."""
+    out[:] = 0.0
+    for i in range(rows.shape[0]):
+        out[labels[rows[i]]] += weights[i]
 
 
 @compiled
@@ -129,7 +139,7 @@ def may_split(counts: Any, min_rows: float) -> bool:
 @compiled
 def share_out(codes: Any, rows: Any, table: Any, sizes: Any) -> Any:
     """Each level's share of the weight that is known; `sizes` becomes the rows of each branch."""
-    shares = table[:-1].sum(axis=1)
+    shares = table.sum(axis=1)
     shares /= shares.sum()
     sizes[:] = 0
     for row in rows:
@@ -157,6 +167,18 @@ def deal(
 
 
 @compiled
+def wait(node: int, start: int, shares: Any, sizes: Any, waiting: Any, n_waiting: int) -> int:
+    """Queue a node's branches, the first level last; `sizes` becomes where the rows of each go."""
+    for v in range(shares.shape[0] - 1, -1, -1):
+        if shares[v] > 0:
+            waiting[n_waiting, PARENT], waiting[n_waiting, LEVEL] = node, v
+            waiting[n_waiting, START], waiting[n_waiting, STOP] = start, start + sizes[v]
+            start, sizes[v] = start + sizes[v], start
+            n_waiting += 1
+    return n_waiting
+
+
+@compiled
 def grow(
     codes: Any, n_levels: Any, labels: Any, weight: Any, n_classes: int, min_rows: float
 ) -> Any:
@@ -166,44 +188,29 @@ def grow(
     those of its branches, so that without missing values no more than all rows ever wait.
     """
     rows, weights = np.arange(codes.shape[0]), weight.copy()
-    nodes, counts = np.empty((64, 3), np.int64), np.empty((64, n_classes))
-    waiting, n_waiting, n_nodes = np.empty((64, 4), np.int64), 1, 0
-    waiting[0, PARENT] = waiting[0, LEVEL] = -1
+    nodes, counts, n_nodes = np.empty((64, 3), np.int64), np.empty((64, n_classes)), 0
+    waiting, n_waiting = np.full((64, 4), -1), 1
     waiting[0, START], waiting[0, STOP] = 0, rows.shape[0]
-    room = np.empty((n_levels.max() + 1, n_classes))
-    free = np.empty(n_levels.shape[0], np.bool_)
+    table, free = np.empty((n_levels.max() + 1, n_classes)), np.empty(n_levels.shape[0], np.bool_)
     while n_waiting > 0:
         n_waiting -= 1
         start, stop = waiting[n_waiting, START], waiting[n_waiting, STOP]
-        if n_nodes == nodes.shape[0]:
-            nodes, counts = longer(nodes, 0), longer(counts, 0)
-        nodes[n_nodes, PARENT], nodes[n_nodes, LEVEL] = waiting[n_waiting, 0], waiting[n_waiting, 1]
-        nodes[n_nodes, FEATURE] = -1
         here, mine = rows[start:stop].copy(), weights[start:stop].copy()
-        counts[n_nodes] = 0.0
-        for i in range(here.shape[0]):
-            counts[n_nodes, labels[here[i]]] += mine[i]
+        nodes, counts = room_for(nodes, n_nodes + 1), room_for(counts, n_nodes + 1)
+        nodes[n_nodes, :FEATURE], nodes[n_nodes, FEATURE] = waiting[n_waiting, :FEATURE], -1
+        count_classes(labels, here, mine, counts[n_nodes])
         if may_split(counts[n_nodes], min_rows):
             mark_free(nodes, nodes[n_nodes, PARENT], free)
-            best = find_split(codes, n_levels, labels, here, mine, free, room, min_rows)
+            best = find_split(codes, n_levels, labels, here, mine, free, table, min_rows)
+            nodes[n_nodes, FEATURE] = best
             if best >= 0:
-                nodes[n_nodes, FEATURE] = best
-                column, table = codes[:, best], room[: n_levels[best] + 1]
-                count_levels(column, labels, here, mine, table)
-                sizes = np.empty(table.shape[0], np.int64)
-                shares = share_out(column, here, table, sizes)
-                if start + sizes.sum() > rows.shape[0]:
-                    rows = longer(rows, start + sizes.sum())
-                    weights = longer(weights, start + sizes.sum())
-                if n_waiting + sizes.shape[0] > waiting.shape[0]:
-                    waiting = longer(waiting, n_waiting + sizes.shape[0])
-                for v in range(shares.shape[0] - 1, -1, -1):
-                    if shares[v] > 0:
-                        waiting[n_waiting, PARENT], waiting[n_waiting, LEVEL] = n_nodes, v
-                        waiting[n_waiting, START] = start
-                        waiting[n_waiting, STOP] = start + sizes[v]
-                        start, sizes[v] = start + sizes[v], start
-                        n_waiting += 1
+                column, sizes = codes[:, best], np.empty(n_levels[best] + 1, np.int64)
+                count_levels(column, labels, here, mine, table[: n_levels[best] + 1])
+                shares = share_out(column, here, table[: n_levels[best]], sizes)
+                end = start + sizes.sum()
+                rows, weights = room_for(rows, end), room_for(weights, end)
+                waiting = room_for(waiting, n_waiting + sizes.shape[0])
+                n_waiting = wait(n_nodes, start, shares, sizes, waiting, n_waiting)
                 deal(column, here, mine, shares, sizes, rows, weights)
         n_nodes += 1
     return nodes[:n_nodes], counts[:n_nodes]
