@@ -119,7 +119,7 @@ def find_split(
 
 @compiled
 def mark_free(nodes: Any, parent: int, free: Any) -> None:
-    """A feature is free where no node on the way down has used it."""
+    """A feature is free where no node on the way down has used it; used, it has one level left."""
     free[:] = True
     while parent >= 0:
         free[nodes[parent, FEATURE]] = False
