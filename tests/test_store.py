@@ -679,10 +679,10 @@ def test_a_path_may_be_text_and_relative(tmp_path, monkeypatch):
 
 def test_the_schema_is_one_and_describes_every_field():
     Draft202012Validator.check_schema(SCHEMA)
-    parts = [SCHEMA, SCHEMA["$defs"]["evidence"], SCHEMA["$defs"]["feature"]]
-    for part in parts:
-        kinds = [name for kind in part.get("oneOf", []) for name in kind["required"]]
-        assert sorted(part["required"] + kinds) == sorted(part["properties"])
+    names = ("evidence", "feature", "tree", "levels")
+    for part in (SCHEMA, *(SCHEMA["$defs"][name] for name in names)):
+        one_of = [name for choice in part.get("oneOf", []) for name in choice["required"]]
+        assert sorted([*part["required"], *one_of]) == sorted(part["properties"])
         for name, field in part["properties"].items():
             reference = field.get("$ref", "").rpartition("/")[2]
             words = field.get("description") or SCHEMA["$defs"][reference]["description"]

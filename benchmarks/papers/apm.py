@@ -321,9 +321,9 @@ def misses(name: str, rows: dict[tuple[str, str], list[tuple[float, ...]]]) -> l
 
 
 OTHERS = (
-    "One 10-fold cross-validation; for splice and lymph, class 1 against the rest (of lymph's class "
-    "1 there are 2 rows). The paper found that models without their negative features were worse; "
-    "here they are no worse in any of these."
+    "One 10-fold cross-validation; of splice and lymph class 1 against the rest (lymph has 2 rows "
+    "of it). The paper found models without their negative features to be worse; here the "
+    "difference goes either way."
 )
 NOTES = Path(__file__).with_name("apm_notes.md")
 

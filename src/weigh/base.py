@@ -42,6 +42,7 @@ class TableEstimator(BaseEstimator):
     _extras: tuple[str, ...] = ()  # fitted numbers beside the model itself, saved with it
 
     _learnt: Any  # Evidence, a tree, a vote: it knows its columns
+    _bodies: tuple[str, ...] = ("evidence",)  # what a file may hold it as
 
     def _keep(self, learnt: Any) -> Self:
         self._learnt, self.classes_ = learnt, learnt.classes

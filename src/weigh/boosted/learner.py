@@ -106,6 +106,7 @@ class BoostedNB(EvidenceClassifier):
     """
 
     _extras = ("scale_", "agreement_", "cubic_")
+    _bodies = ("evidence", "vote")
     rounds_: Any = None  # not saved
     scale_: Any
 

@@ -1,7 +1,8 @@
 """The hot loops of the tree: grow it from codes, and send rows down it.
 
 `codes[i, j]` is the level of row i in feature j; the number of levels of j stands for none of them.
-Loading this module loads numba, so callers import it where they use it.
+Loading this module loads numba, so callers import it where they use it. Sums and copies are
+written out as loops: whole-array expressions take numba many times as long to compile.
 """
 
 from typing import Any
@@ -24,20 +25,43 @@ def n_log_n(n: float) -> float:
 
 
 @compiled
-def longer(array: Any, length: int) -> Any:
-    """The same rows, and room for twice as many or more."""
-    out = np.empty((max(2 * array.shape[0], length),) + array.shape[1:], array.dtype)  # noqa: RUF005
-    out[: array.shape[0]] = array
+def room_for(array: Any, length: int) -> Any:
+    """The same numbers, with room for so many: twice as many or more where it was not enough."""
+    if array.shape[0] >= length:
+        return array
+    out = np.empty(max(2 * array.shape[0], length), array.dtype)
+    for i in range(array.shape[0]):
+        out[i] = array[i]
+    return out
+
+
+@compiled
+def part_of(array: Any, start: int, stop: int) -> Any:
+    """A copy of some of the numbers."""
+    out = np.empty(stop - start, array.dtype)
+    for i in range(out.shape[0]):
+        out[i] = array[start + i]
     return out
 
 
 @compiled
 def count_levels(codes: Any, labels: Any, rows: Any, weights: Any, table: Any) -> None:
     """Weights by level (row) and class (column) of one feature; the last row holds no level."""
-    table[:] = 0.0
+    for v in range(table.shape[0]):
+        for k in range(table.shape[1]):
+            table[v, k] = 0.0
     for i in range(rows.shape[0]):
         row = rows[i]
         table[codes[row], labels[row]] += weights[i]
+
+
+@compiled
+def count_classes(labels: Any, rows: Any, weights: Any, n_classes: int) -> Any:
+    """The weight of each class among some rows."""
+    out = np.zeros(n_classes)
+    for i in range(rows.shape[0]):
+        out[labels[rows[i]]] += weights[i]
+    return out
 
 
 @compiled
@@ -48,25 +72,26 @@ def weigh_split(table: Any, min_rows: float) -> Any:
     split information = H(level), where not known counts as one more level.
     """
     n_levels, n_classes = table.shape[0] - 1, table.shape[1]
-    unknown = table[n_levels].sum()
-    known, inside, levels, reasonable = 0.0, 0.0, 0.0, 0
-    for v in range(n_levels):
-        total = 0.0
+    total, unknown, whole, inside, levels, reasonable = 0.0, 0.0, 0.0, 0.0, 0.0, 0
+    for v in range(n_levels + 1):
+        rows = 0.0
         for k in range(n_classes):
-            total += table[v, k]
-            inside -= n_log_n(table[v, k])
-        known += total
-        levels += n_log_n(total)
-        if total >= min_rows * (1 - TOLERANCE):
-            reasonable += 1
+            rows += table[v, k]
+            inside += n_log_n(table[v, k]) if v < n_levels else 0.0
+        total += rows
+        levels += n_log_n(rows)
+        reasonable += v < n_levels and rows >= min_rows * (1 - TOLERANCE)
+        unknown = rows
     if reasonable < 2:
         return 0.0, 0.0
-    whole = n_log_n(known)
     for k in range(n_classes):
-        whole -= n_log_n(table[:n_levels, k].sum())
-    total = known + unknown
-    split = (n_log_n(total) - levels - n_log_n(unknown)) / total
-    return (whole - levels - inside) / total, split
+        rows = 0.0
+        for v in range(n_levels):
+            rows += table[v, k]
+        whole += n_log_n(rows)
+    outside = n_log_n(total - unknown) - whole
+    within = levels - n_log_n(unknown) - inside
+    return (outside - within) / total, (n_log_n(total) - levels) / total
 
 
 @compiled
@@ -109,11 +134,12 @@ def find_split(
 
 @compiled
 def mark_free(nodes: Any, parent: int, free: Any) -> None:
-    """A feature is free where no node on the way down has used it."""
-    free[:] = True
+    """A feature is free where no node on the way down has used it; used, it has one level left."""
+    for j in range(free.shape[0]):
+        free[j] = True
     while parent >= 0:
-        free[nodes[parent, FEATURE]] = False
-        parent = nodes[parent, PARENT]
+        free[nodes[3 * parent + FEATURE]] = False
+        parent = nodes[3 * parent + PARENT]
 
 
 @compiled
@@ -127,17 +153,18 @@ def may_split(counts: Any, min_rows: float) -> bool:
 
 
 @compiled
-def share_out(codes: Any, rows: Any, table: Any, sizes: Any) -> Any:
+def share_out(codes: Any, rows: Any, weights: Any, sizes: Any) -> Any:
     """Each level's share of the weight that is known; `sizes` becomes the rows of each branch."""
-    shares = table[:-1].sum(axis=1)
-    shares /= shares.sum()
-    sizes[:] = 0
-    for row in rows:
-        sizes[codes[row]] += 1
-    for v in range(shares.shape[0]):
-        if shares[v] > 0:
-            sizes[v] += sizes[-1]
-    sizes[-1] = 0
+    shares, known, n_levels = np.zeros(sizes.shape[0] - 1), 0.0, sizes.shape[0] - 1
+    for i in range(rows.shape[0]):
+        level = codes[rows[i]]
+        sizes[level] += 1
+        if level < n_levels:
+            shares[level] += weights[i]
+            known += weights[i]
+    for v in range(n_levels):
+        shares[v] /= known
+        sizes[v] += sizes[n_levels] if shares[v] > 0 else 0
     return shares
 
 
@@ -157,56 +184,60 @@ def deal(
 
 
 @compiled
+def wait(node: int, start: int, shares: Any, sizes: Any, waiting: Any, n_waiting: int) -> int:
+    """Queue a node's branches, the first level last; `sizes` becomes where the rows of each go."""
+    for v in range(shares.shape[0] - 1, -1, -1):
+        if shares[v] > 0:
+            waiting[n_waiting, PARENT], waiting[n_waiting, LEVEL] = node, v
+            waiting[n_waiting, START], waiting[n_waiting, STOP] = start, start + sizes[v]
+            start, sizes[v] = start + sizes[v], start
+            n_waiting += 1
+    return n_waiting
+
+
+@compiled
 def grow(
     codes: Any, n_levels: Any, labels: Any, weight: Any, n_classes: int, min_rows: float
 ) -> Any:
-    """Nodes (parent, level, feature) from the root down, first branch first; and class weights.
+    """Parent, level and feature of each node, and its class weights, each as one flat array.
 
-    Rows wait in one array, the branch that comes next at its end; a node's rows make room for
-    those of its branches, so that without missing values no more than all rows ever wait.
+    Nodes come from the root down, the first branch first, with all that is below it. Rows wait in
+    one array, the branch that comes next at its end; a node's rows make room for those of its
+    branches, so that without missing values no more than all rows ever wait.
     """
-    rows, weights = np.arange(codes.shape[0]), weight.copy()
-    nodes, counts = np.empty((64, 3), np.int64), np.empty((64, n_classes))
-    waiting, n_waiting, n_nodes = np.empty((64, 4), np.int64), 1, 0
-    waiting[0, PARENT] = waiting[0, LEVEL] = -1
-    waiting[0, START], waiting[0, STOP] = 0, rows.shape[0]
-    room = np.empty((n_levels.max() + 1, n_classes))
-    free = np.empty(n_levels.shape[0], np.bool_)
+    rows, weights, n_nodes, n_waiting = np.arange(codes.shape[0]), weight, 0, 1
+    nodes, counts = np.empty(64, np.int64), np.empty(64)
+    free, most, every = np.empty(n_levels.shape[0], np.bool_), 1, 1
+    for n in n_levels:
+        most, every = max(most, n), every + n
+    table, waiting = np.empty((most + 1, n_classes)), np.empty((every, 4), np.int64)
+    waiting[0, PARENT], waiting[0, LEVEL] = -1, -1
+    waiting[0, START], waiting[0, STOP] = 0, codes.shape[0]
     while n_waiting > 0:
         n_waiting -= 1
-        start, stop = waiting[n_waiting, START], waiting[n_waiting, STOP]
-        if n_nodes == nodes.shape[0]:
-            nodes, counts = longer(nodes, 0), longer(counts, 0)
-        nodes[n_nodes, PARENT], nodes[n_nodes, LEVEL] = waiting[n_waiting, 0], waiting[n_waiting, 1]
-        nodes[n_nodes, FEATURE] = -1
-        here, mine = rows[start:stop].copy(), weights[start:stop].copy()
-        counts[n_nodes] = 0.0
-        for i in range(here.shape[0]):
-            counts[n_nodes, labels[here[i]]] += mine[i]
-        if may_split(counts[n_nodes], min_rows):
-            mark_free(nodes, nodes[n_nodes, PARENT], free)
-            best = find_split(codes, n_levels, labels, here, mine, free, room, min_rows)
-            if best >= 0:
-                nodes[n_nodes, FEATURE] = best
-                column, table = codes[:, best], room[: n_levels[best] + 1]
-                count_levels(column, labels, here, mine, table)
-                sizes = np.empty(table.shape[0], np.int64)
-                shares = share_out(column, here, table, sizes)
-                if start + sizes.sum() > rows.shape[0]:
-                    rows = longer(rows, start + sizes.sum())
-                    weights = longer(weights, start + sizes.sum())
-                if n_waiting + sizes.shape[0] > waiting.shape[0]:
-                    waiting = longer(waiting, n_waiting + sizes.shape[0])
-                for v in range(shares.shape[0] - 1, -1, -1):
-                    if shares[v] > 0:
-                        waiting[n_waiting, PARENT], waiting[n_waiting, LEVEL] = n_nodes, v
-                        waiting[n_waiting, START] = start
-                        waiting[n_waiting, STOP] = start + sizes[v]
-                        start, sizes[v] = start + sizes[v], start
-                        n_waiting += 1
-                deal(column, here, mine, shares, sizes, rows, weights)
+        parent, start, stop = waiting[n_waiting, 0], waiting[n_waiting, 2], waiting[n_waiting, 3]
+        here, mine = part_of(rows, start, stop), part_of(weights, start, stop)
+        by_class, best = count_classes(labels, here, mine, n_classes), -1
+        if may_split(by_class, min_rows):
+            mark_free(nodes, parent, free)
+            best = find_split(codes, n_levels, labels, here, mine, free, table, min_rows)
+        nodes, counts = (
+            room_for(nodes, 3 * n_nodes + 3),
+            room_for(counts, (n_nodes + 1) * n_classes),
+        )
+        nodes[3 * n_nodes + PARENT], nodes[3 * n_nodes + FEATURE] = parent, best
+        nodes[3 * n_nodes + LEVEL] = waiting[n_waiting, LEVEL]
+        for k in range(n_classes):
+            counts[n_nodes * n_classes + k] = by_class[k]
+        if best >= 0:
+            sizes = np.zeros(n_levels[best] + 1, np.int64)
+            shares = share_out(codes[:, best], here, mine, sizes)
+            n_waiting = wait(n_nodes, start, shares, sizes, waiting, n_waiting)
+            end = waiting[n_waiting - 1, STOP]
+            rows, weights = room_for(rows, end), room_for(weights, end)
+            deal(codes[:, best], here, mine, shares, sizes, rows, weights)
         n_nodes += 1
-    return nodes[:n_nodes], counts[:n_nodes]
+    return nodes[: 3 * n_nodes], counts[: n_nodes * n_classes]
 
 
 @compiled

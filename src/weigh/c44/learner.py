@@ -79,6 +79,7 @@ class C44Classifier(ClassifierMixin, TableEstimator):
     array([0.55, 0.45])
     """
 
+    _bodies = ("tree",)
     tree_: Tree
 
     def __init__(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weigh.c44.path import Step, TreePath
     from weigh.c44.tree import Node, Tree
 
-MOST_LINES, MOST_CLASSES = 200, 6
+MOST_LINES, MOST_CLASSES, MOST_INDENTS = 200, 6, 12
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def tree_html(tree: Tree) -> str:
 def _tree_page(tree: Tree) -> Page:
     shown = [*range(len(tree.classes))][:MOST_CLASSES]
     lines = [
-        ("  " * node.depth + node.text, weight(node.rows), *_numbers(node.probabilities, shown))
+        (_indent(node.depth) + node.text, weight(node.rows), *_numbers(node.probabilities, shown))
         for node in islice(tree, MOST_LINES)
     ]
     leaves = "1 leaf" if tree.n_leaves == 1 else f"{tree.n_leaves:,} leaves"
@@ -140,14 +140,12 @@ def _path_page(path: TreePath) -> Page:
     order = np.argsort(-path.probabilities, kind="stable")[:MOST_CLASSES]
     shown = sorted(order.tolist())
     straight = all(step.part == 1 for step in path.steps)
-    indents = [0 if straight else 2 * step.depth for step in path.steps]
+    indents = ["" if straight else _indent(step.depth) for step in path.steps]
     lines = []
     for step, indent in islice(zip(path.steps, indents, strict=True), MOST_LINES):
-        lines.append(
-            (" " * indent + _step_text(step), weight(step.rows), *_numbers(step.shares, shown))
-        )
+        lines.append((indent + _step_text(step), weight(step.rows), *_numbers(step.shares, shown)))
         if step.note:
-            lines.append((" " * indent + f"({step.note})",) + ("",) * (len(shown) + 1))
+            lines.append((f"{indent}({step.note})",) + ("",) * (len(shown) + 1))
     lines.append(("Probability", "", *_numbers(path.probabilities, shown)))
     formula = laplace(path.smoothing, len(path.classes))
     notes = [f"Shares are n/N of the rows; where the way ends, the probability is {formula}."]
@@ -164,6 +162,12 @@ def _step_text(step: Step) -> str:
 
 
 # ---------------------------------------------------------------- cells
+
+
+def _indent(depth: int) -> str:
+    """Two spaces a step; from where that is no longer read, the depth as a number."""
+    number = f"[{depth}] " if depth > MOST_INDENTS else ""
+    return "  " * min(depth, MOST_INDENTS) + number
 
 
 def _heads(classes: Sequence[Any], shown: list[int]) -> tuple[str, ...]:

@@ -219,10 +219,19 @@ def grow(
         code_rows(sample.table, features),
         np.array([len(feature.levels) for feature in features]),
         sample.labels,
-        np.ones(len(sample.labels)) if sample.weight is None else sample.weight,
+        np.ones(len(sample.labels)) if sample.weight is None else sample.weight.copy(),
         len(sample.classes),
         min_rows,
     )
-    parent, level, feature = nodes.T.copy()
-    names, backend = sample.table.names, sample.table.backend
-    return Tree(sample.classes, features, names, parent, level, feature, counts, smoothing, backend)
+    parent, level, feature = nodes.reshape(-1, 3).T.copy()
+    return Tree(
+        sample.classes,
+        features,
+        sample.table.names,
+        parent,
+        level,
+        feature,
+        counts.reshape(-1, len(sample.classes)).copy(),
+        smoothing,
+        sample.table.backend,
+    )

@@ -64,7 +64,8 @@ def from_dict(data: Mapping[str, Any]) -> Any:
     }
     model: TableEstimator = getattr(weigh, name)(**parameters)
     bodies = [(name, read) for name, _, _, read in BODIES if name in data]
-    check(len(bodies) == 1, f"it must hold one of {[name for name, *_ in BODIES]}")
+    fits = [name for name, _ in bodies if name in model._bodies]
+    check(len(bodies) == len(fits) == 1, f"{type(model).__name__} needs {model._bodies[0]}")
     (name, read), *_ = bodies
     model._keep(read(data[name]))
     check([*data["fitted"]] == [*model._extras], "fitted does not fit the learner")
