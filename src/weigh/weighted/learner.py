@@ -15,12 +15,13 @@ from weigh.folds import deal_numbers
 from weigh.frames import Floats, Sample, warn_caller
 from weigh.tally import Rows, Tally
 from weigh.weighted.gain import gain_weights
-from weigh.weighted.search import RATES, SIZES, Climber, SearchPath, search, stay
+from weigh.weighted.search import RATES, SIGNS, SIZES, Climber, SearchPath, search, stay
 from weigh.weighted.terms import Terms, held_out_terms, terms_of
 
 METHODS = (
     "gain_ratio",
     "hill_climbing",
+    "hill_climbing_both_ways",
     "monte_carlo",
     "mcmc",
     "gain_ratio+hill_climbing",
@@ -46,7 +47,8 @@ class WeightedNB(EvidenceClassifier):
         As in `EvidenceNB`.
     method : str, default="gain_ratio+hill_climbing"
         "gain_ratio" sets weights by gain ratio (Eq. 3). "hill_climbing" starts from 1 and raises
-        each weight in turn (Eqs. 4 and 5). "monte_carlo" moves all weights at once, each up, down
+        each weight in turn (Eqs. 4 and 5); "hill_climbing_both_ways", which is not in the paper,
+        lowers those that it cannot raise. "monte_carlo" moves all weights at once, each up, down
         or not, in a direction drawn for each step; "mcmc" keeps the direction while AUC rises.
         "gain_ratio+hill_climbing" and "gain_ratio+mcmc" start from the weights by gain ratio.
     step : "auto" or float, default="auto"
@@ -152,7 +154,7 @@ class WeightedNB(EvidenceClassifier):
         rule = self.method.removeprefix("gain_ratio").removeprefix("+")
         if not rule:
             return stay(terms, start, features)
-        auto = RATES if rule == "hill_climbing" else SIZES
+        auto = RATES if rule in SIGNS else SIZES
         steps = auto if self.step == "auto" else (float(self.step),)
         climber = Climber(terms, start, rule, self.tol, random.randint(np.iinfo(np.int32).max))
         return search(climber, steps, features)
