@@ -123,10 +123,10 @@ class WeightedNB(EvidenceClassifier):
         path = self._search(self._terms(sample, tally, naive, random), tally, random)
         if path.interrupted:
             warn_caller(_INTERRUPTED.format(path.auc[0], path.auc[-1]), UserWarning)
-        self.weights_, self.auc_, self.history_ = path.weights[-1], float(path.auc[-1]), path
-        pairs = zip(naive, self.weights_, strict=True)
+        pairs = zip(naive, path.weights[-1], strict=True)
         tables = tuple(scale_table(table, np.array([weight])) for table, weight in pairs)
         evidence = replace(naive, tables=tables, caveat=CAVEAT)
+        self.weights_, self.auc_, self.history_ = path.weights[-1], float(path.auc[-1]), path
         return evidence if rate is None else evidence.with_prior(rate)
 
     def _check(self) -> None:
