@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 from sklearn.metrics import log_loss, roc_auc_score
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 
 from weigh import AdjustedNB, EvidenceNB, WeightedNB, datasets
 
@@ -59,9 +59,9 @@ def run(name: str) -> tuple[Any, Any]:
     if name == "compas_two_years":  # outcomes, and the scores of the rival
         frame = frame.drop(columns=[c for c in frame if "recid" in c or "score" in c])
     y = frame.pop("class").to_numpy()
-    folds = RepeatedStratifiedKFold(n_splits=FOLDS, n_repeats=REPEATS, random_state=0)
+    folds = [StratifiedKFold(FOLDS, shuffle=True, random_state=seed) for seed in range(REPEATS)]
     auc, bits = [], []
-    for train, test in folds.split(frame, y):
+    for train, test in (split for fold in folds for split in fold.split(frame, y)):
         fits = [m.fit(frame.iloc[train], y[train]) for m in make_models().values()]
         p = [model.predict_proba(frame.iloc[test]) for model in fits]
         totals = [model.decision_function(frame.iloc[test]) for model in fits]

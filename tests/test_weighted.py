@@ -103,7 +103,7 @@ def add_parts(prior, Q, weights):
 
 def assume_clear(totals, Q, weights):
     """Skip rows that differ and almost tie: there rounding decides what stands above what."""
-    parts = np.round(weights[:, None, None] * Q, 9) + 0.0
+    parts = weights[:, None, None] * Q + 0.0
     _, first = np.unique(np.hstack([*parts]), axis=0, return_index=True)
     score = softmax(totals, axis=1) if totals.shape[1] > 1 else totals
     for column in np.sort(score[first], axis=0).T:
@@ -751,6 +751,7 @@ def test_the_command_line_fits_what_python_fits(tmp_path):
         ({"step": True}, "step must be"),
         ({"step": "big"}, "step must be"),
         ({"step": [1.0, 2.0]}, "step must be"),
+        ({"step": np.ones(2)}, "step must be"),
         ({"tol": -1e-9}, "tol must be a number of at least 0, got -1e-09"),
         ({"tol": np.nan}, "tol must be"),
         ({"tol": "small"}, "tol must be"),

@@ -133,10 +133,14 @@ class WeightedNB(EvidenceClassifier):
         for name, choices in (("method", METHODS), ("choose_on", ("training", "cv"))):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
-        if not (self.step == "auto" or (_is_number(self.step) and 0 < self.step < np.inf)):
+        if not (self._finds_step or (_is_number(self.step) and 0 < self.step < np.inf)):
             raise ValueError(f"step must be 'auto' or a number above 0, got {self.step!r}")
         if not (_is_number(self.tol) and 0 <= self.tol < np.inf):
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}")
+
+    @property
+    def _finds_step(self) -> bool:
+        return isinstance(self.step, str) and self.step == "auto"
 
     def _terms(
         self, sample: Sample, tally: Tally, naive: Evidence, random: np.random.RandomState
@@ -155,7 +159,7 @@ class WeightedNB(EvidenceClassifier):
         if not rule:
             return stay(terms, start, features)
         auto = RATES if rule in SIGNS else SIZES
-        steps = auto if self.step == "auto" else (float(self.step),)
+        steps = auto if self._finds_step else (float(self.step),)
         climber = Climber(terms, start, rule, self.tol, random.randint(np.iinfo(np.int32).max))
         return search(climber, steps, features)
 
