@@ -143,6 +143,47 @@ def bench_adjusted() -> None:
     report("APMR on splice, ridge path on the same q", rival, ours, 3)
 
 
+def make_mixed(n_classes: int) -> tuple[Any, Any]:
+    """100,000 rows of ten numbers and ten categories, from hardly to strongly telling."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_classes, 100_000)
+    columns: dict[str, Any] = {}
+    for j in range(10):
+        columns[f"number_{j}"] = rng.normal(size=y.size) + (0.1 + 0.05 * j) * y
+        n_levels = 3 + 2 * j
+        told = rng.random(y.size) < 0.03 * j
+        codes = np.where(told, y % n_levels, rng.integers(0, n_levels, y.size))
+        columns[f"category_{j}"] = pd.Categorical.from_codes(codes, [*map(str, range(n_levels))])
+    return pd.DataFrame(columns), y
+
+
+def bench_weighted() -> None:
+    """The rival is one `roc_auc_score` of the same scores; a fit may cost 300 of them."""
+    from sklearn.metrics import roc_auc_score
+
+    from weigh import EvidenceNB, WeightedNB, engine
+    from weigh.frames import read
+    from weigh.tally import Rows
+    from weigh.weighted.auc import rank
+    from weigh.weighted.terms import terms_of
+
+    for n_classes, runs in ((2, RUNS), (7, 1)):
+        X, y = make_mixed(n_classes)
+        naive = EvidenceNB().fit(X, y)
+        placed = engine.place(read(X), [table.feature for table in naive.evidence_])
+        ranking = rank(
+            terms_of(naive.evidence_, placed, Rows(y, None, n_classes)), np.ones(X.shape[1])
+        )
+        scores = naive.decision_function(X) if n_classes == 2 else naive.predict_proba(X)
+        theirs = best(lambda: roc_auc_score(y, scores, multi_class="ovo"), runs)  # noqa: B023
+        moves = [best(lambda: ranking.shift(j, 0.1), runs) for j in range(X.shape[1])]  # noqa: B023
+        report(f"AUC after one weight moved, {n_classes} classes", theirs, max(moves), 2)
+        jump = best(lambda: ranking.jump(np.ones(X.shape[1])), runs)  # noqa: B023
+        report(f"AUC after all weights moved, {n_classes} classes", theirs, jump, 2)
+        ours = best(lambda: WeightedNB().fit(X, y), 1)  # noqa: B023
+        report(f"WeightedNB, 300 roc_auc_score, {n_classes} classes", 300 * theirs, ours, 1)
+
+
 MEMORY = """
 import sys, numpy as np, pyarrow.parquet as pq, polars as pl
 from weigh import AdjustedNB, EvidenceNB
@@ -220,6 +261,7 @@ def main() -> None:
     bench_text(codes, y)
     bench_mdl()
     bench_adjusted()
+    bench_weighted()
     bench_memory(codes, y)
     bench_import()
 

@@ -423,6 +423,7 @@ def test_the_public_names_are_pinned():
         "AdjustedNB",
         "BalanceSheet",
         "BalanceSheetDisplay",
+        "BoostedNB",
         "C44Classifier",
         "Evidence",
         "EvidenceNB",

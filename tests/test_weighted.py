@@ -103,7 +103,7 @@ def add_parts(prior, Q, weights):
 
 def assume_clear(totals, Q, weights):
     """Skip rows that differ and almost tie: there rounding decides what stands above what."""
-    parts = np.round(weights[:, None, None] * Q, 9) + 0.0
+    parts = weights[:, None, None] * Q + 0.0
     _, first = np.unique(np.hstack([*parts]), axis=0, return_index=True)
     score = softmax(totals, axis=1) if totals.shape[1] > 1 else totals
     for column in np.sort(score[first], axis=0).T:
@@ -180,22 +180,25 @@ def literal_pull(auc):
     return o * (1 - o) ** 2
 
 
-def literal_hill_climbing(prior, Q, y, weights, rate, tol):
+def literal_hill_climbing(prior, Q, y, weights, rate, tol, both_ways):
     """Section 2.2: each weight in turn, until the increase of AUC is less than tol."""
     weights = weights.copy()
     totals = add_parts(prior, Q, weights)
     assume_clear(totals, Q, weights)
     auc = literal_auc(totals, y)
     for j in range(len(weights)):
-        while True:
-            change = rate * literal_pull(auc)  # Eq. 5
-            moved = totals + change * Q[j]
-            assume_clear(moved, Q, weights + change * (np.arange(len(weights)) == j))
-            new = literal_auc(moved, y)
-            if new - auc < tol:
-                break
-            weights[j] += change  # Eq. 4
-            totals, auc = moved, new
+        start = weights[j]
+        for sign in (1, -1) if both_ways else (1,):
+            while weights[j] == start or sign * (weights[j] - start) > 0:
+                change = sign * rate * literal_pull(auc)  # Eq. 5
+                change = max(change, -weights[j])
+                moved = totals + change * Q[j]
+                assume_clear(moved, Q, weights + change * (np.arange(len(weights)) == j))
+                new = literal_auc(moved, y)
+                if new - auc < tol:
+                    break
+                weights[j] += change  # Eq. 4
+                totals, auc = moved, new
     return weights, auc
 
 
@@ -224,8 +227,9 @@ def literal_search(method, X, y, step, tol, seed):
     if method.startswith("gain_ratio"):
         ratios = [literal_gain_ratio(x, y.tolist(), [1] * len(y), False) for x in X.T.tolist()]
         start = np.array(ratios) * len(ratios) / sum(ratios)
-    if method.endswith("hill_climbing"):
-        return literal_hill_climbing(prior, Q, y, start, step, tol)
+    if "hill_climbing" in method:
+        both_ways = method == "hill_climbing_both_ways"
+        return literal_hill_climbing(prior, Q, y, start, step, tol, both_ways)
     drawn = np.random.RandomState(seed).randint(np.iinfo(np.int32).max)
     random = np.random.RandomState(drawn)
     return literal_walk(prior, Q, y, start, step, tol, random, method.endswith("mcmc"))
@@ -274,6 +278,19 @@ def test_the_auc_is_that_of_the_fitted_models_own_scores(seed, n_classes):
     assert model.auc_ == pytest.approx(roc_auc_score(y, scores, multi_class="ovo"), abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_only_both_ways_lowers_a_weight_and_none_below_nothing(seed):
+    X, y = draw_codes(seed, n_rows=300, n_features=6)
+    X = np.column_stack([X, X[:, :3], X[:, :3]])  # what is said three times weighs too much
+    up, both = (
+        CodedNB(method=method, step=16.0, tol=1e-6).fit(X, y)
+        for method in ("hill_climbing", "hill_climbing_both_ways")
+    )
+    assert (up.weights_ >= 1).all()
+    assert (both.weights_ < 1).any()
+    assert (both.weights_ >= 0).all()
+
+
 @pytest.mark.parametrize("method", ["hill_climbing", "gain_ratio+hill_climbing"])
 def test_the_history_says_which_weight_each_step_moved_and_by_how_much(method):
     X, y = draw_codes(1, n_rows=300, n_features=6)
@@ -295,7 +312,7 @@ def test_the_history_says_which_weight_each_step_moved_and_by_how_much(method):
 def test_auto_is_the_first_of_its_steps_that_reaches_the_highest_auc(method, n_classes):
     X, y = draw_codes(2, n_classes, n_rows=120)
     auto = CodedNB(method=method, random_state=3).fit(X, y)
-    steps = RATES if method.endswith("hill_climbing") else SIZES
+    steps = RATES if "hill_climbing" in method else SIZES
     each = [CodedNB(method=method, step=step, random_state=3).fit(X, y) for step in steps]
     assert auto.history_.tried == tuple((s, m.auc_) for s, m in zip(steps, each, strict=True))
     best = max(range(len(steps)), key=lambda i: each[i].auc_)
@@ -714,7 +731,7 @@ def test_the_command_line_fits_what_python_fits(tmp_path):
     result = CliRunner().invoke(main, [*words, *options])
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
-    assert "WeightedNB from 2,201 rows and 3 features" in result.stderr
+    assert "WeightedNB from 2,201 rows and 3 columns" in result.stderr
     table = read_csv(data)
     expected = WeightedNB(method="mcmc", step=0.5, random_state=0).fit(table, "Survived")
     found = weigh.load(out)
@@ -734,6 +751,7 @@ def test_the_command_line_fits_what_python_fits(tmp_path):
         ({"step": True}, "step must be"),
         ({"step": "big"}, "step must be"),
         ({"step": [1.0, 2.0]}, "step must be"),
+        ({"step": np.ones(2)}, "step must be"),
         ({"tol": -1e-9}, "tol must be a number of at least 0, got -1e-09"),
         ({"tol": np.nan}, "tol must be"),
         ({"tol": "small"}, "tol must be"),

@@ -86,7 +86,12 @@ def demo(save: str | None) -> None:
 @data_argument
 @click.option("--target", required=True, metavar="COL", help="The column to predict.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
-@click.option("--learner", default="evidence", show_default=True, help="evidence, adjusted or c44.")
+@click.option(
+    "--learner",
+    default="evidence",
+    show_default=True,
+    help="evidence, adjusted, weighted, boosted or c44.",
+)
 @click.option("--weight", metavar="COL", help="A column of row weights.")
 @click.option("--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable).")
 @click.option(

@@ -108,6 +108,9 @@ class RankingOfMany:
         self.terms = terms
         sums = terms.counts.sum(axis=0)
         self._pairs = np.outer(sums, sums)
+        self._rows, classes = np.nonzero(terms.counts)  # a row once for each class that has it
+        self._classes = classes.astype(np.min_scalar_type(len(sums)))
+        self._weight = terms.counts[self._rows, classes]
         self._held = terms.base
         self.jump(weights)
         self.keep()
@@ -125,11 +128,11 @@ class RankingOfMany:
     def _score(self) -> float:
         from weigh.weighted import kernels
 
-        p = _softmax(self._totals)
         above = np.zeros(self._pairs.shape)
-        for k, column in enumerate(np.ascontiguousarray(p.T)):
-            rows = np.argsort(column)
-            kernels.count_above(column[rows], rows, self.terms.counts, k, above[k])
+        for k, p in enumerate(_softmax(self._totals).T):
+            keys = p[self._rows]
+            rows = np.argsort(keys)
+            kernels.count_above(keys[rows], rows, self._classes, self._weight, k, above[k])
         shares = above / self._pairs
         n_classes = len(shares)
         self._tried = float((shares.sum() - np.trace(shares)) / (n_classes * (n_classes - 1)))

@@ -93,18 +93,18 @@ def auc(keys: Any, rows: Any, counts: Any) -> float:
 
 
 @compiled
-def count_above(keys: Any, rows: Any, counts: Any, of: int, out: Any) -> None:
+def count_above(keys: Any, rows: Any, classes: Any, weight: Any, of: int, out: Any) -> None:
     """Add to out[k] the weight of pairs in which class `of` stands above class k, ties half."""
-    n_classes = counts.shape[1]
-    below, tied, i = np.zeros(n_classes), np.zeros(n_classes), 0
+    below, tied, i = np.zeros(out.shape[0]), np.zeros(out.shape[0]), 0
     while i < keys.shape[0]:
-        key = keys[i]
-        tied[:] = 0.0
-        while i < keys.shape[0] and keys[i] == key:
-            for k in range(n_classes):
-                tied[k] += counts[rows[i], k]
+        first = i
+        while i < keys.shape[0] and keys[i] == keys[first]:
+            tied[classes[rows[i]]] += weight[rows[i]]
             i += 1
-        for k in range(n_classes):
-            if tied[of] > 0:
+        if tied[of] > 0:
+            for k in range(out.shape[0]):
                 out[k] += tied[of] * (below[k] + 0.5 * tied[k])
-            below[k] += tied[k]
+        for same in range(first, i):
+            row = rows[same]
+            below[classes[row]] += weight[row]
+            tied[classes[row]] = 0.0

@@ -16,12 +16,13 @@ from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import is_number
 from weigh.tally import Rows, Tally
 from weigh.weighted.gain import gain_weights
-from weigh.weighted.search import RATES, SIZES, Climber, SearchPath, search, stay
+from weigh.weighted.search import RATES, SIGNS, SIZES, Climber, SearchPath, search, stay
 from weigh.weighted.terms import Terms, held_out_terms, terms_of
 
 METHODS = (
     "gain_ratio",
     "hill_climbing",
+    "hill_climbing_both_ways",
     "monte_carlo",
     "mcmc",
     "gain_ratio+hill_climbing",
@@ -47,7 +48,8 @@ class WeightedNB(EvidenceClassifier):
         As in `EvidenceNB`.
     method : str, default="gain_ratio+hill_climbing"
         "gain_ratio" sets weights by gain ratio (Eq. 3). "hill_climbing" starts from 1 and raises
-        each weight in turn (Eqs. 4 and 5). "monte_carlo" moves all weights at once, each up, down
+        each weight in turn (Eqs. 4 and 5); "hill_climbing_both_ways", which is not in the paper,
+        lowers those that it cannot raise. "monte_carlo" moves all weights at once, each up, down
         or not, in a direction drawn for each step; "mcmc" keeps the direction while AUC rises.
         "gain_ratio+hill_climbing" and "gain_ratio+mcmc" start from the weights by gain ratio.
     step : "auto" or float, default="auto"
@@ -122,20 +124,24 @@ class WeightedNB(EvidenceClassifier):
         path = self._search(self._terms(sample, tally, naive, random), tally, random)
         if path.interrupted:
             warn_caller(_INTERRUPTED.format(path.auc[0], path.auc[-1]), UserWarning)
-        self.weights_, self.auc_, self.history_ = path.weights[-1], float(path.auc[-1]), path
-        pairs = zip(naive, self.weights_, strict=True)
+        pairs = zip(naive, path.weights[-1], strict=True)
         tables = tuple(scale_table(table, np.array([weight])) for table, weight in pairs)
         evidence = replace(naive, tables=tables, caveat=CAVEAT)
+        self.weights_, self.auc_, self.history_ = path.weights[-1], float(path.auc[-1]), path
         return evidence if rate is None else evidence.with_prior(rate)
 
     def _check(self) -> None:
         for name, choices in (("method", METHODS), ("choose_on", ("training", "cv"))):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
-        if not (self.step == "auto" or (is_number(self.step) and 0 < self.step < np.inf)):
+        if not (self._finds_step or (is_number(self.step) and 0 < self.step < np.inf)):
             raise ValueError(f"step must be 'auto' or a number above 0, got {self.step!r}")
         if not (is_number(self.tol) and 0 <= self.tol < np.inf):
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}")
+
+    @property
+    def _finds_step(self) -> bool:
+        return isinstance(self.step, str) and self.step == "auto"
 
     def _terms(
         self, sample: Sample, tally: Tally, naive: Evidence, random: np.random.RandomState
@@ -153,8 +159,8 @@ class WeightedNB(EvidenceClassifier):
         rule = self.method.removeprefix("gain_ratio").removeprefix("+")
         if not rule:
             return stay(terms, start, features)
-        auto = RATES if rule == "hill_climbing" else SIZES
-        steps = auto if self.step == "auto" else (float(self.step),)
+        auto = RATES if rule in SIGNS else SIZES
+        steps = auto if self._finds_step else (float(self.step),)
         climber = Climber(terms, start, rule, self.tol, random.randint(np.iinfo(np.int32).max))
         return search(climber, steps, features)
 

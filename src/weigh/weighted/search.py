@@ -24,6 +24,9 @@ RATES = (1.0, 2.0, 4.0, 8.0, 16.0)
 SIZES = (0.05, 0.1, 0.2, 0.4, 0.8)
 """The sizes of a random walk's steps that "auto" tries."""
 
+SIGNS = {"hill_climbing": (1,), "hill_climbing_both_ways": (1, -1)}
+"""Which ways a climber may move a weight. Eq. 5 only adds."""
+
 PATIENCE = 25
 """A random walk ends after so many moves in succession that did not raise the AUC."""
 
@@ -72,7 +75,7 @@ class Climber:
     def climb(self, step: float, tick: Tick) -> Iterator[Step]:
         """The steps that one walk keeps."""
         ranking = rank(self.terms, self.start)
-        if self.rule == "hill_climbing":
+        if self.rule in SIGNS:
             return self._hill_climb(ranking, step, tick)
         return self._walk(ranking, step, tick)
 
@@ -85,19 +88,29 @@ class Climber:
         return after > before and after - before >= self.tol
 
     def _hill_climb(self, ranking: Ranking, rate: float, tick: Tick) -> Iterator[Step]:
-        """Raise each weight in turn for as long as the AUC rises with it."""
+        """Move each weight in turn: up, or, where that does not help and the rule allows, down."""
         weights = self.start
         telling = [j for j, table in enumerate(self.terms.tables) if table.any()]
         for done, j in enumerate(telling, 1):
-            while self.worth(ranking.auc):
-                size = rate * pull(ranking.auc)
-                if not self.rises(ranking.auc, ranking.shift(j, size)):
+            before = weights
+            for sign in SIGNS[self.rule]:
+                for kept in self._push(ranking, weights, j, sign * rate):
+                    weights = kept.weights
+                    yield kept
+                if weights is not before:
                     break
-                ranking.keep()
-                weights = weights.copy()
-                weights[j] += size  # Eq. 4
-                yield Step(weights, ranking.auc, j, size)
             tick(done, len(telling))
+
+    def _push(self, ranking: Ranking, weights: Floats, j: int, rate: float) -> Iterator[Step]:
+        """Move one weight for as long as the AUC rises with it, and not below 0."""
+        while self.worth(ranking.auc):
+            size = max(rate * pull(ranking.auc), -weights[j])
+            if size == 0 or not self.rises(ranking.auc, ranking.shift(j, size)):
+                return
+            ranking.keep()
+            weights = weights.copy()
+            weights[j] += size  # Eq. 4
+            yield Step(weights, ranking.auc, j, size)
 
     def _walk(self, ranking: Ranking, size: float, tick: Tick) -> Iterator[Step]:
         """Move all weights at once, each up, down or not at all, and none below 0.

@@ -47,7 +47,8 @@ def held_out_terms(
     columns, counts = [], []
     for part, table in zip(placed, tally.tables, strict=True):
         n_codes = len(table.feature.levels) + 1
-        columns.append(fold * n_codes + _levels(part))
+        codes = fold * n_codes + _levels(part)
+        columns.append(codes.astype(np.min_scalar_type(n_folds * n_codes)))
         counts.append(rows.count(columns[-1], n_folds * n_codes).reshape(n_folds, n_codes, -1))
     classes = rows.count(fold, n_folds)
     models = []
