@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from weigh import datasets
     from weigh.adjusted import AdjustedNB
     from weigh.bins import MDLDiscretizer
-    from weigh.boosted import BoostedNB
+    from weigh.boosted import BoostedNB, BoostedNBRegressor
     from weigh.c44 import C44Classifier
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
@@ -28,6 +28,7 @@ __all__ = [
     "BalanceSheet",
     "BalanceSheetDisplay",
     "BoostedNB",
+    "BoostedNBRegressor",
     "C44Classifier",
     "Evidence",
     "EvidenceNB",
@@ -46,6 +47,7 @@ _HOMES = {
     "BalanceSheet": "sheet",
     "BalanceSheetDisplay": "plot",
     "BoostedNB": "boosted",
+    "BoostedNBRegressor": "boosted",
     "C44Classifier": "c44",
     "Evidence": "evidence",
     "EvidenceNB": "naive",

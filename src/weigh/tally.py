@@ -112,6 +112,16 @@ def count_placed(feature: Feature | Cross, placed: Placed, rows: Rows) -> Counts
     return Counts(feature, _gather(placed, raw, len(feature.levels)))
 
 
+def count_placed_soft(feature: Feature | Cross, placed: Placed, by_class: Floats) -> Counts:
+    """The same for rows that count in several classes, with one weight for each (a column)."""
+    from weigh import kernels
+
+    raw = np.zeros((by_class.shape[1], len(placed.levels)))
+    for column, out in zip(np.ascontiguousarray(by_class.T), raw, strict=True):
+        kernels.sum_codes(placed.codes, column, out)
+    return Counts(feature, _gather(placed, raw.T, len(feature.levels)))
+
+
 def count_categories(name: str, column: Codes, rows: Rows, skip_missing: bool) -> Counts:
     """Count a column of categories; the values that have weight are its levels."""
     raw = rows.count(column.codes, max(len(column.values), 1))

@@ -90,14 +90,14 @@ def demo(save: str | None) -> None:
     "--learner",
     default="evidence",
     show_default=True,
-    help="evidence, adjusted, weighted, boosted or c44.",
+    help="evidence, adjusted, weighted, boosted, boosted-regressor or c44.",
 )
 @click.option("--weight", metavar="COL", help="A column of row weights.")
 @click.option("--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable).")
 @click.option(
     "--categorical", multiple=True, metavar="COL", help="A column of categories (repeatable)."
 )
-@click.option("--bins", type=BINS, metavar="mdl|N", default="mdl", help="How numbers are cut.")
+@click.option("--bins", type=BINS, metavar="mdl|N", help="How numbers are cut.")
 @click.option("--smoothing", type=SMOOTHING, metavar="S|1/n", default=1.0, help="Rows per level.")
 @click.option(
     "--missing",
@@ -122,6 +122,8 @@ def fit(
     **parameters: Any,
 ) -> None:
     """Learn a model from a table: weights of evidence, or (c44) a tree.
+
+    The learner boosted-regressor estimates numbers, the others classes.
 
     DATA is a CSV, TSV or Parquet file, or - for standard input.
 

@@ -23,7 +23,7 @@ from weigh.frames.columns import (
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
 from weigh.frames.tables import Table, as_rows, build, match, read, set_names, vector, warn_caller
-from weigh.frames.targets import Sample, label_sample, sort_classes
+from weigh.frames.targets import Sample, label_sample, number_sample, sort_classes
 
 __all__ = [
     "Codes",
@@ -41,6 +41,7 @@ __all__ = [
     "key",
     "label_sample",
     "match",
+    "number_sample",
     "order",
     "read",
     "read_csv",

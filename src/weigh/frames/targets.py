@@ -56,6 +56,23 @@ def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any =
     return Sample(table, labels, known, weight, class_counts, kept, target)
 
 
+def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Sample, Floats]:
+    """Join a table with numbers to estimate: a sample of one class, and the numbers."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    column = _find(table, _flat(y), "y", categorical=False)
+    assert isinstance(column, Numbers)
+    name = f"y {y!r}" if isinstance(y, str) else "y"
+    if not np.isfinite(column.values).all():
+        raise ValueError(f"{name} contains NaN or infinity; drop those rows or give them a number")
+    rows = np.zeros(len(column.values), dtype=np.int64)
+    if isinstance(y, str):
+        table = table.without({y})
+        refuse_empty(table)
+    sample = label_sample(table, rows, sample_weight)
+    return sample, column.values[sample.kept]
+
+
 def _read_classes(classes: Any) -> np.ndarray[Any, Any]:
     column = vector(classes, "classes", categorical=True)
     assert isinstance(column, Codes)
@@ -81,12 +98,16 @@ def _find(table: Table, target: Any, role: str, categorical: bool) -> Column:
     raise ValueError(f"{role} names the column {target!r}, but the table holds {held}{hint}")
 
 
-def _read_labels(table: Table, y: Any) -> Codes:
+def _flat(y: Any) -> Any:
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         message = "A column-vector y was passed when a 1d array was expected; use y.ravel()"
         warn_caller(message, DataConversionWarning)
-        y = np.asarray(y).ravel()
-    column = _find(table, y, "y", categorical=True)
+        return np.asarray(y).ravel()
+    return y
+
+
+def _read_labels(table: Table, y: Any) -> Codes:
+    column = _find(table, _flat(y), "y", categorical=True)
     assert isinstance(column, Codes)
     return column
 

@@ -8,8 +8,17 @@ Ridgeway (2025): two columns, weights times 100, the totals, and what they mean 
     show      the sheet as text and HTML
 """
 
-from weigh.sheet.balance import BalanceSheet, Item, conversion_table
-from weigh.sheet.explain import UNSEEN, explain
+from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
+from weigh.sheet.explain import UNSEEN, explain, items_of
 from weigh.sheet.show import probability
 
-__all__ = ["UNSEEN", "BalanceSheet", "Item", "conversion_table", "explain", "probability"]
+__all__ = [
+    "COVERAGE",
+    "UNSEEN",
+    "BalanceSheet",
+    "Item",
+    "conversion_table",
+    "explain",
+    "items_of",
+    "probability",
+]

@@ -132,6 +132,11 @@ def _standard_error(
     return None if np.isnan(error) else error
 
 
+def items_of(evidence: Evidence, table: Table) -> list[Item]:
+    """What each feature of a model of two classes says about a table's only row."""
+    return [line.item(np.ones(1)) for line in _lines(evidence, table)]
+
+
 def _lines(evidence: Evidence, table: Table) -> list[_Line]:
     lines = []
     for part in evidence:

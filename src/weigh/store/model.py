@@ -9,19 +9,21 @@ import numpy as np
 
 import weigh
 from weigh.base import TableEstimator
-from weigh.boosted import Vote
+from weigh.boosted import Estimate, Vote
 from weigh.c44 import Tree
 from weigh.evidence import Evidence
+from weigh.store.estimate import estimate_from_dict, estimate_to_dict
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.tree import tree_from_dict, tree_to_dict
 from weigh.store.values import check, is_object, parameter, plain, unplain
 from weigh.store.vote import vote_from_dict, vote_to_dict
 
 FORMAT, VERSION = "weigh", 1
-ENDINGS = ("NB", "Classifier")
+ENDINGS = {"NB": "", "NBRegressor": "-regressor", "Classifier": ""}
 BODIES: tuple[tuple[str, type, Any, Any], ...] = (
     ("evidence", Evidence, evidence_to_dict, evidence_from_dict),
     ("tree", Tree, tree_to_dict, tree_from_dict),
+    ("estimate", Estimate, estimate_to_dict, estimate_from_dict),
     ("vote", Vote, vote_to_dict, vote_from_dict),
 )
 
@@ -29,9 +31,9 @@ BODIES: tuple[tuple[str, type, Any, Any], ...] = (
 def learners() -> dict[str, str]:
     """The learners by their short names: `evidence` is EvidenceNB, `c44` C44Classifier."""
     return {
-        name.removesuffix(ending).lower(): name
+        name.removesuffix(ending).lower() + kind: name
         for name in weigh.__all__
-        for ending in ENDINGS
+        for ending, kind in ENDINGS.items()
         if name.endswith(ending)
     }
 

@@ -1,0 +1,279 @@
+"""BoostedNBRegressor: regression by projection onto classification."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logit
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
+
+from weigh import engine
+from weigh.base import TableEstimator
+from weigh.boosted.estimate import Estimate, below_all
+from weigh.boosted.projection import Projection, Step, project
+from weigh.boosted.sheet import EstimateSheet, explain_estimate
+from weigh.evidence import Evidence, FeatureTable
+from weigh.folds import deal
+from weigh.frames import Floats, Sample, number_sample, read
+from weigh.parameters import check_parameters, is_count, is_number
+from weigh.tally import Tally, count_placed_soft
+
+FOLDS, FEW, MANY = 5, 2_000, 10_000
+SIDES = np.array(["down", "up"])
+
+
+class BoostedNBRegressor(RegressorMixin, TableEstimator):
+    """Boosted naive Bayes for numbers, with a table of weights that push the estimate up or down.
+
+    ln P(y > s|x)/P(y <= s|x) = g(s) + w_1(x_1) + ... + w_d(x_d)
+
+    Every s in the range of y gives a row (x, s) whose class is whether y is above s; boosted naive
+    Bayes, linearised, is fitted to all of them at once, and the estimate is the smallest s at which
+    "above" has no more than even odds (Ridgeway, Madigan, Richardson & O'Kane 1998). One round is
+    naive Bayes on soft labels, in closed form: the estimate is F^-1(sigmoid(sum_j w_j)), with F the
+    distribution function of y. Estimates stay in the range of the training targets.
+
+    Parameters
+    ----------
+    smoothing : float or "1/n", default=1.0
+        Rows added to every level, above and below.
+    bins : int or dict, default=10
+        A number of quantile bins, or a dict from column to such a number or to cut points.
+    categorical_features, missing, special_values, crosses
+        As in `EvidenceNB`.
+    n_rounds : int, default=10
+        Rounds at the most.
+    grid : int, default=100
+        Cells that the range of y is parted into, where there is more than one round.
+    y_range : (float, float), optional
+        The range that sets the scale, in place of the smallest and largest y; y beyond it counts as
+        its end, so that one outlier does not make all other cells too coarse.
+    calibrate_scale : bool, default=True
+        Fit, on rows held out, the one number that makes quantiles as wide as they should be.
+    random_state : int, RandomState or None
+        Shuffles the rows held out.
+
+    Attributes
+    ----------
+    evidence_ : Evidence
+        The weights that push the estimate up, against down.
+    scale_ : float
+        What log odds are multiplied by in quantiles.
+    errors_, alphas_ : ndarray
+        The error and the voice of each round.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray of str
+        Their names, where the table had names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weigh import BoostedNBRegressor
+    >>> X = np.arange(300.0).reshape(-1, 1) % 30
+    >>> model = BoostedNBRegressor(random_state=0).fit(X, X[:, 0] ** 2)
+    >>> model.predict([[3], [25]]).round(-1)
+    array([  20.,  650.])
+    """
+
+    _bodies = ("estimate",)
+    _extras = ("scale_", "errors_", "alphas_")
+
+    def __init__(
+        self,
+        *,
+        smoothing: Any = 1.0,
+        bins: Any = 10,
+        categorical_features: Any = "from_dtype",
+        missing: Any = "level",
+        special_values: Any = None,
+        crosses: Any = None,
+        n_rounds: int = 10,
+        grid: int = 100,
+        y_range: Any = None,
+        calibrate_scale: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.smoothing = smoothing
+        self.bins = bins
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.special_values = special_values
+        self.crosses = crosses
+        self.n_rounds = n_rounds
+        self.grid = grid
+        self.y_range = y_range
+        self.calibrate_scale = calibrate_scale
+        self.random_state = random_state
+
+    @property
+    def evidence_(self) -> Evidence:
+        """The weights that push the estimate up, against down."""
+        if "_learnt" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
+        return self._learnt.evidence  # type: ignore[no-any-return]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : table
+            Any dataframe, array or list of dicts.
+        y : array or str
+            Numbers, or the name of the column of X that holds them.
+        sample_weight : array or str, optional
+            Row weights, or the name of the column of X that holds them.
+        """
+        self._check()
+        sample, target = number_sample(read(X), y, sample_weight)
+        low, high = self._range(target)
+        tally = self._tally(sample)
+        rows = self._project(sample, tally, np.clip(target, low, high), low, high)
+        steps = project(rows, int(self.n_rounds)) if high > low else []
+        self.errors_ = np.array([step.error for step in steps])
+        self.alphas_ = np.array([step.alpha for step in steps])
+        self.scale_ = self._scale(rows) if self.calibrate_scale and steps else 1.0
+        estimate = _estimate(rows, steps, low, high, self.scale_)
+        self._name(sample.table.names, sample.table.named)
+        return self._keep(estimate.remember(sample.table.names, sample.table.backend))
+
+    def _keep(self, learnt: Estimate) -> Self:
+        self._learnt = learnt
+        return self
+
+    def _check(self) -> None:
+        check_parameters(self)
+        rules = self.bins.values() if isinstance(self.bins, dict) else [self.bins]
+        if any(isinstance(rule, str) for rule in rules):
+            raise ValueError("bins='mdl' needs classes; give a number of quantile bins or cuts")
+        for name, least in (("n_rounds", 1), ("grid", 2)):
+            value = getattr(self, name)
+            if not (is_count(value) and value >= least):
+                raise ValueError(f"{name} must be a whole number of {least} or more, got {value!r}")
+        if not isinstance(self.calibrate_scale, bool | np.bool_):
+            raise ValueError(f"calibrate_scale must be True or False, got {self.calibrate_scale!r}")
+
+    def _range(self, target: Floats) -> tuple[float, float]:
+        if self.y_range is None:
+            return float(target.min()), float(target.max())
+        try:
+            low, high = self.y_range
+        except (TypeError, ValueError):
+            low, high = None, None
+        sound = is_number(low) and is_number(high) and np.isfinite([low, high]).all()
+        if not (sound and low < high):
+            raise ValueError(f"y_range must be two numbers, low and high, got {self.y_range!r}")
+        return float(low), float(high)
+
+    def _project(
+        self, sample: Sample, tally: Tally, target: Floats, low: float, high: float
+    ) -> Projection:
+        placed = engine.place(sample.table, [table.feature for table in tally.tables])
+        weight = np.ones(len(target)) if sample.weight is None else sample.weight
+        scaled = (target - low) / (high - low) if high > low else np.zeros(len(target))
+        return Projection(tally, placed, scaled, weight, int(self.grid), self.smoothing)
+
+    def _scale(self, rows: Projection) -> float:
+        """On rows held out; where there are many, one fold of them is enough for one number."""
+        n = len(rows.target)
+        if n < 2:
+            return 1.0
+        splits = deal(np.zeros(n, dtype=np.intp), FOLDS, check_random_state(self.random_state))
+        parts = []
+        for train, held_out in splits if n < MANY else splits[:1]:
+            steps = project(rows.take(train), int(self.n_rounds))
+            test = rows.take(np.flatnonzero(held_out)[:FEW])
+            parts.append((test, _log_odds(test, steps)))
+        return _best_scale(parts)
+
+    def predict(self, X: Any) -> Floats:
+        """The estimate: the smallest y that the target is as likely at or below as above."""
+        table = self._read(X)
+        estimate: Estimate = self._learnt
+        return estimate.read_off(estimate.total(table))
+
+    def predict_quantile(self, X: Any, q: float) -> Floats:
+        """The smallest y that the target is at or below with probability q.
+
+        Parameters
+        ----------
+        X : table
+            Rows.
+        q : float
+            Between 0 and 1; 0.5 is `predict`.
+        """
+        table = self._read(X)
+        if not (is_number(q) and 0 < q < 1):
+            raise ValueError(f"q must be a number between 0 and 1, got {q!r}")
+        estimate: Estimate = self._learnt
+        return estimate.quantile(estimate.total(table), float(logit(q)))
+
+    def balance_sheet(self, row: Any) -> EstimateSheet:
+        """What pushes the estimate for one case up and down, in the unit of y.
+
+        Parameters
+        ----------
+        row : mapping, sequence or table of one row
+            The case. In a mapping, give None for an answer that is not known.
+        """
+        table = self._read_one(row, "a balance sheet")
+        return explain_estimate(self._learnt, table)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = self.n_rounds == 1  # naive Bayes alone exaggerates
+        return tags
+
+
+def _log_odds(rows: Projection, steps: list[Step]) -> Floats:
+    """Of being above each cell (column), for each row."""
+    totals = sum(step.alpha * rows.total(step.tables) for step in steps)
+    cells = sum(step.alpha * step.cells for step in steps)
+    return np.asarray(np.asarray(totals)[:, None] + cells)
+
+
+def _best_scale(parts: list[tuple[Projection, Floats]]) -> float:
+    """The number that, multiplied with log odds, gives the least loss over rows and cells."""
+
+    def loss(log_scale: float) -> float:
+        total = 0.0
+        for rows, log_odds in parts:
+            share = np.clip(rows.target[:, None] * rows.n_cells - np.arange(rows.n_cells), 0, 1)
+            scaled = np.exp(log_scale) * log_odds
+            nats = np.logaddexp(0.0, scaled) - share * scaled
+            total += float(rows.weight @ nats.sum(axis=1))
+        return total
+
+    found = minimize_scalar(loss, bounds=(np.log(0.01), np.log(10)), method="bounded")
+    return float(np.exp(found.x))
+
+
+def _estimate(
+    rows: Projection, steps: list[Step], low: float, high: float, scale: float
+) -> Estimate:
+    """Sums over rounds: one table of weights per feature, and one curve."""
+    above = np.column_stack([1 - rows.target, rows.target]) * rows.weight[:, None]
+    tables = [
+        FeatureTable(
+            table.feature,
+            count_placed_soft(table.feature, rows.placed[j], above).counts,
+            np.asarray(sum(step.alpha * step.tables[j].by_class for step in steps))
+            if steps
+            else np.zeros((len(table.feature.levels), 1)),
+        )
+        for j, table in enumerate(rows.tally.tables)
+    ]
+    counts = above.sum(axis=0)
+    rate = np.clip(counts / counts.sum(), 1e-10, 1 - 1e-10)
+    evidence = Evidence(SIDES, counts, 0.0, tuple(tables), rate)
+    if len(steps) < 2:
+        points, levels = below_all(low + (high - low) * rows.target, rows.weight)
+        alpha = steps[0].alpha if steps else 1.0
+        return Estimate(evidence, points, alpha * levels, True, scale)
+    levels = -np.asarray(sum(step.alpha * step.cells for step in steps))
+    centres = low + (high - low) * (np.arange(rows.n_cells) + 0.5) / rows.n_cells
+    return Estimate(evidence, centres, np.maximum.accumulate(levels), False, scale)

@@ -1,0 +1,110 @@
+"""One estimate explained: where it starts, what pushes it up and down, and where it ends."""
+
+from __future__ import annotations
+
+import html
+import io
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+
+from weigh.bins import printable
+from weigh.boosted.estimate import Estimate
+from weigh.evidence import hundredths
+from weigh.frames import Table
+from weigh.sheet import COVERAGE, items_of
+
+
+@dataclass(frozen=True)
+class Push:
+    """What one feature does: its weight of evidence, and by how much it moves the estimate."""
+
+    text: str
+    weight: float
+    change: float
+
+
+@dataclass(frozen=True)
+class EstimateSheet:
+    """One estimate explained, in the unit of the target.
+
+    `start` is the estimate without any feature. Pushes stand in the order of their weights, the
+    heaviest first, and each moves the estimate on from where the one before left it: start and
+    changes add up to `estimate`.
+    """
+
+    start: float
+    pushes: tuple[Push, ...]
+    estimate: float
+    interval: tuple[float, float]
+    coverage: float = COVERAGE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return asdict(self) | {"interval": list(self.interval)}
+
+    def to_text(self, width: int = 100) -> str:
+        """The sheet as plain text, at most `width` characters wide."""
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        grid = Grid(box=box.SIMPLE_HEAD)
+        for name in ("", "Change", "Weight"):
+            grid.add_column(name, justify="right" if name else "left", overflow="fold")
+        for row in self._rows():
+            grid.add_row(*map(Text, row))
+        buffer = io.StringIO()
+        Console(file=buffer, width=width, color_system=None).print(grid)
+        lines = [line.rstrip() for line in buffer.getvalue().splitlines()]
+        return "\n".join([*lines, NOTE]).strip("\n")
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        (low, high), digits = self.interval, self._digits
+        rows = [("Start: any row", f"{self.start:.{digits}f}", "")]
+        for push in self.pushes:
+            change = f"{push.change:+.{digits}f}"
+            rows.append((printable(push.text), change, hundredths(push.weight)))
+        rows.append(("Estimate", f"{self.estimate:.{digits}f}", ""))
+        rows.append((f"{self.coverage:.0%} interval", f"{low:.{digits}f} to {high:.{digits}f}", ""))
+        return rows
+
+    @property
+    def _digits(self) -> int:
+        """Three figures of the interval's width."""
+        width = self.interval[1] - self.interval[0]
+        return int(np.clip(2 - np.floor(np.log10(width)), 0, 8)) if width > 0 else 2
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        cells = (
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self._rows()
+        )
+        head = "<tr><th></th><th>Change</th><th>Weight</th></tr>"
+        return f"<table><thead>{head}</thead>{''.join(cells)}</table><p>{html.escape(NOTE)}</p>"
+
+
+NOTE = "Weights are times 100; each moves the estimate on from the line above."
+
+
+def explain_estimate(estimate: Estimate, table: Table) -> EstimateSheet:
+    """The sheet of a table's only row."""
+    items = sorted(items_of(estimate.evidence, table), key=lambda item: -abs(item.weight))
+    totals = np.cumsum([0.0, *(item.weight for item in items)])
+    ways = estimate.read_off(totals)
+    end = estimate.total(table)
+    reach = float(logit((1 + COVERAGE) / 2))
+    low, high = (float(estimate.quantile(end, odds)[0]) for odds in (-reach, reach))
+    pushes = zip(items, np.diff(ways).tolist(), strict=True)
+    return EstimateSheet(
+        start=float(ways[0]),
+        pushes=tuple(Push(str(item), item.weight, change) for item, change in pushes),
+        estimate=float(ways[-1]),
+        interval=(low, high),
+    )
