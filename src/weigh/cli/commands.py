@@ -83,7 +83,12 @@ def demo(save: str | None) -> None:
 @data_argument
 @click.option("--target", required=True, metavar="COL", help="The column to predict.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
-@click.option("--learner", default="evidence", show_default=True, help="evidence, adjusted or c44.")
+@click.option(
+    "--learner",
+    default="evidence",
+    show_default=True,
+    help="evidence, adjusted, weighted, boosted or c44.",
+)
 @click.option("--weight", metavar="COL", help="A column of row weights.")
 @click.option("--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable).")
 @click.option(
@@ -158,12 +163,13 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
     """
     from dataclasses import replace
 
+    from weigh.evidence import Evidence
     from weigh.store import load
 
     shown = load(model)._learnt
     if feature is not None:
-        if not hasattr(shown, "tables"):
-            raise ValueError("--feature picks one table, and a tree has none; leave it out")
+        if not isinstance(shown, Evidence):
+            raise ValueError("--feature picks one table, and this model has none; leave it out")
         shown = replace(shown, tables=(shown[feature],))
     if as_json:
         click.echo(json.dumps(json_rows(shown.to_frame()), ensure_ascii=False))

@@ -43,12 +43,12 @@ def score_columns(model: Any, table: Any) -> dict[str, Any]:
         probabilities = model.predict_proba(table)
         columns: dict[str, Any] = {"prediction": model.classes_[probabilities.argmax(axis=1)]}
     else:
-        evidence = model.evidence_
-        totals = evidence.total(model._read(table))
+        learnt = model._learnt
+        totals = learnt.total(model._read(table))
         heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
-        columns = {"prediction": evidence.decide(totals)}
+        columns = {"prediction": learnt.decide(totals)}
         columns |= {head: totals[:, k] for k, head in enumerate(heads)}
-        probabilities = evidence.probabilities(totals)
+        probabilities = learnt.probabilities(totals)
     return columns | {f"probability_{name}": probabilities[:, k] for k, name in enumerate(names)}
 
 
@@ -58,6 +58,8 @@ def explain_row(model: Any, row: Any, of: str | None, against: str | None) -> An
         if of is not None or against is not None:
             raise ValueError("a path shows every class: leave --of and --against out")
         return model.path(row)
+    if hasattr(model._learnt, "no_table"):
+        raise ValueError(model._learnt.no_table)
     classes: dict[str | None, Any] = {label_text(label): label for label in model.classes_.tolist()}
     of, against = (classes.get(c, classes.get(c and c.lower(), c)) for c in (of, against))
     return model.balance_sheet(row, of=of, against=against)
