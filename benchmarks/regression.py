@@ -48,8 +48,8 @@ The paper describes the method and shows no figures for it.
 
 def rivals(X: Any) -> dict[str, Any]:
     """Each with the same preparation of gaps and categories."""
-    text = [name for name in X.columns if X[name].dtype == object]
-    numbers = [name for name in X.columns if name not in text]
+    numbers = X.select_dtypes("number").columns.tolist()
+    text = [name for name in X.columns if name not in numbers]
     fill = SimpleImputer(strategy="median")
     one_hot = (OneHotEncoder(handle_unknown="ignore"), text)
 

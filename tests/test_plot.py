@@ -11,7 +11,14 @@ from matplotlib.cbook import is_math_text
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from weigh import BalanceSheetDisplay, EvidenceNB, SearchPathDisplay, WeightedNB
+from weigh import (
+    BalanceSheetDisplay,
+    BoostedNB,
+    EvidenceNB,
+    RoundsDisplay,
+    SearchPathDisplay,
+    WeightedNB,
+)
 from weigh.datasets import titanic
 
 CASE = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
@@ -228,3 +235,53 @@ def test_names_in_a_path_are_text_and_never_formulas():
 def test_a_model_without_a_search_is_told_so(model):
     with pytest.raises(ValueError, match="no history of a search: fit a WeightedNB"):
         SearchPathDisplay.from_estimator(model)
+
+
+# ---------------------------------------------------------------- the rounds of boosting
+
+
+def boosted(n_classes=2, **parameters):
+    rows = [{"a": "xyz"[i % 3], "b": "pq"[i % 2], "c": "uvw"[i * i % 3]} for i in range(60)]
+    y = [(i % 7) % n_classes for i in range(60)]
+    return BoostedNB(random_state=0, **parameters).fit(rows, y)
+
+
+def drawn(ax):
+    """The lines by their names, with those of the axis on the right."""
+    lines = [line for axes in ax.figure.axes for line in axes.lines]
+    return {line.get_label(): line for line in lines}
+
+
+def test_errors_and_losses_are_drawn_round_by_round_and_the_choice_is_marked(ax):
+    model = boosted()
+    display = RoundsDisplay.from_estimator(model, ax=ax)
+    lines, rounds = drawn(ax), model.rounds_
+    for name, values in (
+        ("error eps", rounds.errors),
+        ("loss, training rows", rounds.losses),
+        ("loss, held-out rows", rounds.held_out),
+    ):
+        np.testing.assert_array_equal(lines[name].get_ydata(), values)
+        np.testing.assert_array_equal(lines[name].get_xdata(), np.arange(1, len(rounds) + 1))
+    assert list(lines["chosen"].get_xdata()) == [rounds.chosen] * 2
+    assert {text.get_text() for text in ax.get_legend().get_texts()} == {*lines}
+    assert display.ax_ is ax
+    assert pyplot.get_fignums() == []
+
+
+def test_rounds_without_rows_held_out_have_no_line_of_them(ax):
+    model = boosted(n_rounds=1, early_stopping=False, calibrate_scale=False)
+    RoundsDisplay(model.rounds_).plot(ax=ax)
+    assert {*drawn(ax)} == {"error eps", "loss, training rows", "chosen"}
+
+
+def test_of_many_classes_one_is_drawn():
+    model = boosted(n_classes=3)
+    display = RoundsDisplay.from_estimator(model, of=2)
+    assert display.rounds is model.rounds_[2]
+    assert pyplot.get_fignums() == [display.figure_.number]
+
+
+def test_a_model_without_rounds_is_told_so(model):
+    with pytest.raises(ValueError, match="no record of rounds: fit a BoostedNB"):
+        RoundsDisplay.from_estimator(model)

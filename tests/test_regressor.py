@@ -3,6 +3,7 @@
 import json
 import math
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -19,6 +21,7 @@ import weigh
 from weigh import BoostedNBRegressor
 from weigh.cli import main
 
+SCHEMA = json.loads(Path(__file__, "../../docs/model.schema.json").resolve().read_text("utf-8"))
 LIGHT = settings(max_examples=25, deadline=None)
 
 
@@ -221,6 +224,7 @@ def test_a_file_gives_the_same_bits(tmp_path_factory, sample, n_rounds):
     model = coded(n_rounds=n_rounds, grid=20).fit(X, y, weight)
     path = tmp_path_factory.mktemp("file") / "model.json"
     weigh.save(model, path)
+    Draft202012Validator(SCHEMA).validate(json.loads(path.read_text()))
     loaded = weigh.load(path)
     assert (loaded.predict(X) == model.predict(X)).all()
     assert (loaded.predict_quantile(X, 0.9) == model.predict_quantile(X, 0.9)).all()

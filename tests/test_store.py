@@ -679,7 +679,7 @@ def test_a_path_may_be_text_and_relative(tmp_path, monkeypatch):
 
 def test_the_schema_is_one_and_describes_every_field():
     Draft202012Validator.check_schema(SCHEMA)
-    names = ("evidence", "feature", "tree", "levels")
+    names = ("evidence", "feature", "tree", "levels", "estimate")
     for part in (SCHEMA, *(SCHEMA["$defs"][name] for name in names)):
         one_of = [name for choice in part.get("oneOf", []) for name in choice["required"]]
         assert sorted([*part["required"], *one_of]) == sorted(part["properties"])

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from weigh.c44 import C44Classifier
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
-    from weigh.plot import BalanceSheetDisplay, NormPathDisplay, SearchPathDisplay
+    from weigh.plot import (
+        BalanceSheetDisplay,
+        NormPathDisplay,
+        RoundsDisplay,
+        SearchPathDisplay,
+    )
     from weigh.sheet import BalanceSheet, conversion_table
     from weigh.store import load, save
     from weigh.weighted import WeightedNB
@@ -34,6 +39,7 @@ __all__ = [
     "EvidenceNB",
     "MDLDiscretizer",
     "NormPathDisplay",
+    "RoundsDisplay",
     "SearchPathDisplay",
     "WeightedNB",
     "conversion_table",
@@ -53,6 +59,7 @@ _HOMES = {
     "EvidenceNB": "naive",
     "MDLDiscretizer": "bins",
     "NormPathDisplay": "plot",
+    "RoundsDisplay": "plot",
     "SearchPathDisplay": "plot",
     "WeightedNB": "weighted",
     "conversion_table": "sheet",

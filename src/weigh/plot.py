@@ -216,6 +216,65 @@ class SearchPathDisplay:
         ]
 
 
+class RoundsDisplay:
+    """What boosting did, round by round: the error eps, and the losses of the model so far.
+
+    Parameters
+    ----------
+    rounds : Rounds
+        `rounds_` of a `BoostedNB` (an element of it for more than two classes).
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where the losses were drawn; the errors have an axis of their own on its right.
+    figure_ : matplotlib Figure
+        The figure of that axes.
+    """
+
+    def __init__(self, rounds: Any) -> None:
+        self.rounds = rounds
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, of: Any = None, ax: Any = None) -> Self:
+        """Draw the rounds of a fitted `BoostedNB`; `of` chooses one of many classes."""
+        rounds = getattr(model, "rounds_", None)
+        if rounds is None:
+            raise ValueError(
+                "the model has no record of rounds: fit a BoostedNB (a saved model keeps what "
+                "they came to alone)"
+            )
+        if isinstance(rounds, list):
+            rounds = rounds[model.classes_.tolist().index(of) if of is not None else 0]
+        return cls(rounds).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure."""
+        if ax is None:
+            ax = _new_axes(10)
+        rounds, right = self.rounds, ax.twinx()
+        places = np.arange(1, len(rounds) + 1)
+        look = {"marker": "o", "markersize": 4}
+        (eps,) = right.plot(places, rounds.errors, "s-", color=TOTAL, ms=4, label="error eps")
+        lines = ax.plot(places, rounds.losses, color=FOR, label="loss, training rows", **look)
+        if np.isfinite(rounds.held_out).any():
+            told = "loss, held-out rows"
+            lines += ax.plot(places, rounds.held_out, color=AGAINST, label=told, **look)
+        lines.append(ax.axvline(rounds.chosen, color="black", linestyle="--", label="chosen"))
+        ax.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+        ax.set_xlim(0.5, len(rounds) + 0.5)
+        right.set_ylim(0, max(0.5, rounds.errors.max()) * 1.05)
+        ax.set_xlabel("round")
+        ax.set_ylabel("loss after the round, bits")
+        right.set_ylabel("error eps of the round")
+        above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
+        ax.legend(handles=[*lines, eps], frameon=False, **above)
+        for axes in (ax, right):
+            axes.spines["top"].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
 def _new_axes(n_bars: int) -> Any:
     try:
         from matplotlib import pyplot

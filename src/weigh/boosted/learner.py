@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.utils import check_random_state
 
 from weigh import engine
@@ -16,7 +15,7 @@ from weigh.boosted.rounds import Round, Rows01, boost, cubic, linear, vote
 from weigh.boosted.vote import Vote
 from weigh.evidence import Evidence, FeatureTable, squeeze, weigh_tally
 from weigh.folds import deal
-from weigh.frames import Floats, Sample
+from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import is_count
 from weigh.tally import Tally
 
@@ -28,7 +27,8 @@ class Rounds:
     """What each round did: its error eps, beta, alpha, and the model after it.
 
     `losses` are those of the training rows in bits, `held_out` those of rows held out (NaN where
-    none were), `quality` is the mean probability that the round gives a row's own class.
+    none were), each with the scale of that many rounds; `quality` is the mean probability that the
+    round gives a row's own class. The model is the first `chosen` rounds.
     """
 
     errors: Floats
@@ -37,6 +37,7 @@ class Rounds:
     losses: Floats
     held_out: Floats
     quality: Floats
+    chosen: int
 
     def __len__(self) -> int:
         return len(self.errors)
@@ -44,16 +45,32 @@ class Rounds:
 
 @dataclass(frozen=True)
 class _Fit:
-    """One class boosted against the rest."""
+    """One class boosted against the rest: every round tried, of which the first few are kept."""
 
-    rounds: list[Round]
-    totals: Floats
-    scale: float
+    tried: list[Round]
+    tried_totals: Floats
     choice: Choice | None
+    chosen: int
+
+    @property
+    def rounds(self) -> list[Round]:
+        return self.tried[: self.chosen]
+
+    @property
+    def totals(self) -> Floats:
+        return self.tried_totals[:, : self.chosen]
 
     @property
     def alphas(self) -> Floats:
         return np.array([part.alpha for part in self.rounds])
+
+    @property
+    def scales(self) -> Floats:
+        return np.ones(len(self.tried)) if self.choice is None else self.choice.scales
+
+    @property
+    def scale(self) -> float:
+        return float(self.scales[self.chosen - 1])
 
 
 class BoostedNB(EvidenceClassifier):
@@ -77,14 +94,15 @@ class BoostedNB(EvidenceClassifier):
         Choose the number of rounds on five internal folds, by loss in bits.
     calibrate_scale : bool, default=True
         Multiply the linearised total by one number, fitted on the same folds: boosting makes
-        probabilities too sure.
+        probabilities too sure. A vote has no such number.
     random_state : int, RandomState or None
         Shuffles the folds.
 
     Attributes
     ----------
     rounds_ : Rounds or list of Rounds
-        Error, beta, alpha, loss and quality per round; one for each of more than two classes.
+        Error, beta, alpha, loss and quality of every round tried, and how many were chosen; one
+        for each of more than two classes. `RoundsDisplay` draws it; a saved model has none.
     scale_ : float or ndarray of shape (K,)
         What the linearised total was multiplied by.
     agreement_ : float
@@ -161,19 +179,22 @@ class BoostedNB(EvidenceClassifier):
             raise ValueError(f"n_rounds must be a whole number above 0, got {self.n_rounds!r}")
         if self.combine not in ("evidence", "vote"):
             raise ValueError(f"combine must be 'evidence' or 'vote', got {self.combine!r}")
+        for name in ("early_stopping", "calibrate_scale"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, got {value!r}")
 
     def _boost(self, rows: Rows01) -> _Fit:
         scaled = self.calibrate_scale and self.combine == "evidence"
-        n_rounds, choice = int(self.n_rounds), None
-        if scaled or self.early_stopping:
+        tried, choice = boost(rows, int(self.n_rounds)), None
+        totals = np.column_stack([rows.total(part.evidence) for part in tried])
+        if (scaled or self.early_stopping) and _can_hold_out(rows, len(tried)):
             splits = deal(rows.target, FOLDS, check_random_state(self.random_state))
             combine = linear if self.combine == "evidence" else vote
-            choice = choose(rows, hold_out(rows, splits, n_rounds, combine), scaled)
-            n_rounds = choice.n_rounds if self.early_stopping else n_rounds
-        rounds = boost(rows, n_rounds)
-        totals = np.column_stack([rows.total(part.evidence) for part in rounds])
-        scale = 1.0 if choice is None else float(choice.scales[n_rounds - 1])
-        return _Fit(rounds, totals, scale, choice)
+            choice = choose(rows, hold_out(rows, splits, len(tried), combine), scaled)
+            if self.early_stopping:
+                return _Fit(tried, totals, choice, choice.n_rounds)
+        return _Fit(tried, totals, choice, len(tried))
 
     def _describe(self, parts: list[Rows01], fits: list[_Fit], two: bool) -> None:
         """Keep what each round did, and how far the two combinations are apart."""
@@ -190,17 +211,32 @@ class BoostedNB(EvidenceClassifier):
         self.cubic_ = float(weight @ np.abs(left_out).sum(axis=1)) / size if size else 0.0
 
 
+def _can_hold_out(rows: Rows01, n_rounds: int) -> bool:
+    """Whether a fold can be without some rows of a class and still have one."""
+    enough = bool(np.bincount(rows.target, minlength=2).min() > 1)
+    if not enough:
+        warn_caller(_ONE_ROW.format(n_rounds), UserWarning)
+    return enough
+
+
+_ONE_ROW = (
+    "a class has one row, which cannot be held out: all {} rounds are used, without a scale; give "
+    "it more rows, or set early_stopping=False and calibrate_scale=False"
+)
+
+
 def _tell(rows: Rows01, fit: _Fit, combine: str) -> Rounds:
-    after = (linear if combine == "evidence" else vote)(fit.totals, fit.alphas)
-    missed = np.abs(rows.target[:, None] - expit(fit.totals))
-    n = len(fit.rounds)
+    alphas = np.array([part.alpha for part in fit.tried])
+    after = (linear if combine == "evidence" else vote)(fit.tried_totals, alphas)
+    missed = rows.missed(fit.tried_totals)
     return Rounds(
-        errors=np.array([part.error for part in fit.rounds]),
-        betas=np.array([part.beta for part in fit.rounds]),
-        alphas=fit.alphas,
-        losses=np.array([bits(fit.scale * column, rows) for column in after.T]),
-        held_out=np.full(n, np.nan) if fit.choice is None else fit.choice.losses[:n],
+        errors=np.array([part.error for part in fit.tried]),
+        betas=np.array([part.beta for part in fit.tried]),
+        alphas=alphas,
+        losses=np.array([bits(column, rows) for column in (after * fit.scales).T]),
+        held_out=np.full(len(alphas), np.nan) if fit.choice is None else fit.choice.losses,
         quality=np.asarray(rows.weight @ (1 - missed) / rows.weight.sum()),
+        chosen=fit.chosen,
     )
 
 

@@ -60,6 +60,11 @@ class Rows01:
         padded = [table.padded for table in evidence]
         return engine.total_placed(self.placed, padded, evidence.prior_row, len(self.target))[:, 0]
 
+    def missed(self, totals: Floats) -> Floats:
+        """|y - h|, the probability of the other class: exact where h is as good as 0 or 1."""
+        sign = np.where(self.target == 1, -1.0, 1.0)
+        return np.asarray(expit(sign * totals.T).T)
+
 
 def boost(rows: Rows01, most: int) -> list[Round]:
     """At most so many rounds; they end where the error reaches one half, or nothing.
@@ -73,7 +78,7 @@ def boost(rows: Rows01, most: int) -> list[Round]:
     weight, total = rows.weight, rows.weight.sum()
     for _ in range(most):
         evidence = rows.learn(weight)
-        missed = np.abs(rows.target - expit(rows.total(evidence)))
+        missed = rows.missed(rows.total(evidence))
         error = float(weight @ missed / total)
         if not PERFECT <= error < 0.5:
             return found or [Round(evidence, error, 1.0)]

@@ -170,12 +170,13 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
     """
     from dataclasses import replace
 
+    from weigh.evidence import Evidence
     from weigh.store import load
 
     shown = load(model)._learnt
     if feature is not None:
-        if not hasattr(shown, "tables"):
-            raise ValueError("--feature picks one table, and a tree has none; leave it out")
+        if not isinstance(shown, Evidence):
+            raise ValueError("--feature picks one table, and this model has none; leave it out")
         shown = replace(shown, tables=(shown[feature],))
     if as_json:
         click.echo(json.dumps(json_rows(shown.to_frame()), ensure_ascii=False))

@@ -64,6 +64,8 @@ def explain_row(model: Any, row: Any, of: str | None, against: str | None) -> An
         if of is not None or against is not None:
             raise ValueError("an estimate has no classes: leave --of and --against out")
         return model.balance_sheet(row)
+    if hasattr(model._learnt, "no_table"):
+        raise ValueError(model._learnt.no_table)
     classes: dict[str | None, Any] = {label_text(label): label for label in model.classes_.tolist()}
     of, against = (classes.get(c, classes.get(c and c.lower(), c)) for c in (of, against))
     return model.balance_sheet(row, of=of, against=against)

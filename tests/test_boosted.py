@@ -1,0 +1,846 @@
+"""BoostedNB: the paper's AdaBoost row by row, its bound, the choice of rounds and of the scale."""
+
+import json
+import math
+import pickle
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from pyarrow import csv
+from scipy.special import expit, logit
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import weigh
+from weigh import BoostedNB, EvidenceNB, datasets, engine
+from weigh.boosted import choose
+from weigh.cli import main
+from weigh.folds import deal
+
+LIGHT = settings(max_examples=25, deadline=None)
+SEEDS = st.integers(0, 2**32 - 1)
+SMOOTHINGS = st.sampled_from([0, 1.0, 0.1, "1/n"])
+SCHEMA = json.loads(Path(__file__, "../../docs/model.schema.json").resolve().read_text("utf-8"))
+VALIDATOR = Draft202012Validator(SCHEMA)
+PlainNB = partial(BoostedNB, early_stopping=False, calibrate_scale=False)
+PAPERS = ["pima_diabetes", "credit_approval_crx", "heart_cleveland", "breast_cancer_wisconsin"]
+
+
+# ---------------------------------------------------------------- data
+
+
+def draw_rows(seed, n_classes=2, n_rows=60, n_features=3, n_levels=3, gaps=0.1):
+    """Rows of text that tell something of their class, with gaps, and their weights."""
+    rng = np.random.default_rng(seed)
+    y = np.r_[np.arange(n_classes), np.arange(n_classes), rng.integers(0, n_classes, n_rows)]
+    codes = (y[:, None] + rng.integers(0, n_levels + 1, (len(y), n_features))) % n_levels
+    cells = np.where(rng.random(codes.shape) < gaps, None, codes.astype(str).astype(object))
+    X = pd.DataFrame(cells, columns=[f"f{j}" for j in range(n_features)], dtype=object)
+    return X, y, rng.integers(1, 4, len(y)) * rng.choice([1.0, 0.3])
+
+
+@st.composite
+def tables(draw, n_classes=2):
+    return draw_rows(
+        draw(SEEDS),
+        n_classes,
+        n_rows=draw(st.integers(0, 25)),
+        n_features=draw(st.integers(1, 4)),
+        n_levels=draw(st.integers(1, 4)),
+        gaps=draw(st.sampled_from([0, 0.2])),
+    )
+
+
+# ---------------------------------------------------------------- the paper, row by row
+
+
+def literal_naive(X, y, weight, smoothing, skip=False):
+    """Naive Bayes counted row by row: a function from a row to P(0|row) and P(1|row)."""
+    rows = X.to_numpy(dtype=object).tolist()
+    total = sum(weight)
+    s = 1 / total if smoothing == "1/n" else smoothing
+    mass = [sum(w for w, c in zip(weight, y, strict=True) if c == k) for k in (0, 1)]
+    prior = [min(max(m / total, 1e-10), 1 - 1e-10) for m in mass]
+    columns = zip(*rows, strict=True)
+    tables = [_literal_table(column, y, weight, s, skip) for column in columns]
+
+    def probabilities(row):
+        logs = [math.log(p) for p in prior]
+        for value, table in zip(row, tables, strict=True):
+            if len(table) > 1 and value in table:
+                logs = [a + math.log(p) for a, p in zip(logs, table[value], strict=True)]
+        odds = logs[1] - logs[0]
+        return float(expit(-odds)), float(expit(odds))
+
+    return probabilities
+
+
+def _literal_table(values, y, weight, s, skip):
+    counts = {}
+    for value, c, w in zip(values, y, weight, strict=True):
+        if not (value is None and skip):
+            counts.setdefault(value, [0.0, 0.0])[c] += w
+    sums = [sum(pair[c] for pair in counts.values()) for c in (0, 1)]
+
+    def share(n, c):
+        if sums[c] + s * len(counts) == 0:
+            return 1 / len(counts)
+        p = (n + s) / (sums[c] + s * len(counts))
+        return p if s else min(max(p, 1e-10), 1 - 1e-10)
+
+    return {value: [share(pair[c], c) for c in (0, 1)] for value, pair in counts.items()}
+
+
+def literal_boost(X, y, weight, n_rounds, smoothing, skip=False):
+    """AdaBoost as printed. Returns models, errors and alphas; their weights sum to the same."""
+    rows, total = X.to_numpy(dtype=object).tolist(), sum(weight)
+    weight, models, errors, alphas = list(weight), [], [], []
+    for _ in range(n_rounds):
+        model = literal_naive(X, y, weight, smoothing, skip)
+        missed = [model(row)[1 - c] for row, c in zip(rows, y, strict=True)]  # |y - h|
+        eps = sum(w * m for w, m in zip(weight, missed, strict=True)) / total
+        if eps >= 0.5 or eps < 1e-10:
+            if not models:
+                models, errors, alphas = [model], [eps], [1.0]
+            break
+        beta = eps / (1 - eps)
+        models, errors = [*models, model], [*errors, eps]
+        alphas = [*alphas, 0.5 * math.log(1 / beta)]
+        weight = [w * beta ** (1 - m) for w, m in zip(weight, missed, strict=True)]
+        weight = [w * total / sum(weight) for w in weight]
+    return models, errors, alphas
+
+
+def literal_sum(models, alphas, row):
+    """The linearised log odds."""
+    return sum(
+        a * math.log(p[1] / p[0]) for a, p in zip(alphas, (m(row) for m in models), strict=True)
+    )
+
+
+def literal_vote(models, alphas, row):
+    """AdaBoost's h(x), with beta = exp(-2 alpha)."""
+    betas = [math.exp(-2 * alpha) for alpha in alphas]
+    voices = [math.log(1 / beta) for beta in betas]
+    r = sum(v * m(row)[1] for v, m in zip(voices, models, strict=True)) / sum(voices)
+    product = 1.0
+    for beta in betas:
+        product *= beta ** (2 * r - 1)
+    return 1 / (1 + product)
+
+
+def assume_clear(errors):
+    """Skip data whose rounding decides whether there is another round."""
+    assume(all(abs(e - 0.5) > 1e-9 and abs(e - 1e-10) > 1e-14 for e in errors))
+
+
+def more_rows(X):
+    """The rows, one without answers, one of levels never seen, and mixtures."""
+    cells, n = X.to_numpy(dtype=object), X.shape[1]
+    mixed = np.column_stack([np.roll(cells[:, j], j) for j in range(n)])
+    cells = np.vstack([cells, [[None] * n, ["never seen"] * n], mixed])
+    return pd.DataFrame(cells, columns=X.columns, dtype=object)
+
+
+@LIGHT
+@given(
+    table=tables(),
+    smoothing=SMOOTHINGS,
+    n_rounds=st.integers(1, 6),
+    missing=st.sampled_from(["level", "skip"]),
+    weighted=st.booleans(),
+)
+def test_both_combinations_are_those_of_the_paper_row_by_row(
+    table, smoothing, n_rounds, missing, weighted
+):
+    X, y, weight = table
+    weight = weight if weighted else np.ones(len(y))
+    # one round more than fitted, so that its error cannot be in doubt either
+    models, errors, alphas = literal_boost(X, y, weight, n_rounds + 1, smoothing, missing == "skip")
+    assume_clear(errors)
+    models, errors, alphas = models[:n_rounds], errors[:n_rounds], alphas[:n_rounds]
+    shared = {"smoothing": smoothing, "missing": missing, "n_rounds": n_rounds}
+    fit = [PlainNB(combine=c, **shared).fit(X, y, weight) for c in ("evidence", "vote")]
+    Z = more_rows(X)
+    rows = Z.to_numpy(dtype=object).tolist()
+    close = partial(np.testing.assert_allclose, rtol=1e-10, atol=1e-10)
+    close(fit[0].decision_function(Z), [literal_sum(models, alphas, row) for row in rows])
+    close(fit[1].predict_proba(Z)[:, 1], [literal_vote(models, alphas, row) for row in rows])
+    for model in fit:
+        close(model.rounds_.errors, errors)
+        close(model.rounds_.alphas, alphas)
+        close(model.rounds_.betas, np.array(errors) / (1 - np.array(errors)))
+        assert len(model.rounds_) == model.rounds_.chosen == len(models)
+
+
+@LIGHT
+@given(table=tables())
+def test_quality_is_the_mean_probability_of_a_rows_own_class(table):
+    X, y, weight = table
+    models, _, alphas = literal_boost(X, y, weight, 4, 1.0)
+    rounds = PlainNB(n_rounds=4).fit(X, y, weight).rounds_
+    assume(len(rounds) == len(models))
+    rows = X.to_numpy(dtype=object).tolist()
+    own = [[m(row)[c] for row, c in zip(rows, y, strict=True)] for m in models]
+    np.testing.assert_allclose(rounds.quality, np.average(own, axis=1, weights=weight), atol=1e-12)
+    for t in range(len(models)):
+        totals = [literal_sum(models[: t + 1], alphas[: t + 1], row) for row in rows]
+        assert rounds.losses[t] == pytest.approx(loss(np.array(totals), y, weight), rel=1e-9)
+
+
+def loss(totals, y, weight):
+    """Mean loss in bits."""
+    return np.average(np.logaddexp(0, np.where(y == 1, -totals, totals)), weights=weight) / np.log(
+        2
+    )
+
+
+# ---------------------------------------------------------------- what must hold
+
+
+@LIGHT
+@given(table=tables(), smoothing=SMOOTHINGS)
+def test_one_round_is_alpha_times_naive_bayes(table, smoothing):
+    X, y, weight = table
+    model = PlainNB(n_rounds=1, smoothing=smoothing).fit(X, y, weight)
+    naive = EvidenceNB(smoothing=smoothing).fit(X, y, weight).decision_function(X)
+    (alpha,) = model.rounds_.alphas
+    np.testing.assert_allclose(model.decision_function(X), alpha * naive, rtol=1e-12, atol=1e-12)
+
+
+@LIGHT
+@given(table=tables(), n_rounds=st.integers(1, 8))
+def test_the_tables_total_is_the_sum_over_rounds(table, n_rounds):
+    X, y, weight = table
+    model = BoostedNB(n_rounds=n_rounds, random_state=0, combine="vote").fit(X, y, weight)
+    rounds, table = model._learnt, model._learnt.linear
+    features = [t.feature for t in table]
+    read = model._read(X)
+    total = 0.0
+    for t, alpha in enumerate(rounds.alphas[0]):
+        padded = [np.vstack([part[:, :, t], [[0.0]]]) for part in rounds.tables]
+        total = total + alpha * engine.total(read, features, padded, rounds.priors[:, t])
+    np.testing.assert_allclose(table.total(read), total, rtol=1e-12, atol=1e-12)
+
+
+@LIGHT
+@given(table=tables(), smoothing=SMOOTHINGS, n_rounds=st.integers(1, 12))
+def test_the_votes_training_error_keeps_freund_and_schapires_bound(table, smoothing, n_rounds):
+    X, y, weight = table
+    model = PlainNB(combine="vote", n_rounds=n_rounds, smoothing=smoothing).fit(X, y, weight)
+    eps = model.rounds_.errors
+    assume(1e-10 <= eps[0] < 0.5)
+    bound = 2 ** (len(eps) - 1) * np.prod(np.sqrt(eps * (1 - eps)))
+    p = model.predict_proba(X)[np.arange(len(y)), y]
+    assert np.average(1 - p, weights=weight) <= bound * (1 + 1e-9)
+    missed = model.predict(X) != y
+    assert np.average(missed, weights=weight) <= 2 * bound * (1 + 1e-9)
+
+
+def test_rows_misclassified_may_be_more_than_the_printed_constant_allows():
+    X = np.array([[1, 0], [0, 0], [1, 1], [0, 1], [1, 0]])
+    y = np.array([1, 0, 0, 1, 1])
+    model = PlainNB(combine="vote", n_rounds=4, categorical_features="all").fit(X, y)
+    eps = model.rounds_.errors
+    assert len(eps) == 4
+    printed = 2**3 * np.prod(np.sqrt(eps * (1 - eps)))
+    assert printed < (model.predict(X) != y).mean() <= 2 * printed
+
+
+@LIGHT
+@given(table=tables(), smoothing=st.sampled_from([0.5, 1.0]), factor=st.sampled_from([2.0, 10.0]))
+def test_weights_mean_rows_so_twice_the_rows_with_twice_the_smoothing_change_nothing(
+    table, smoothing, factor
+):
+    X, y, weight = table
+    once = BoostedNB(smoothing=smoothing, random_state=0).fit(X, y, weight)
+    more = BoostedNB(smoothing=factor * smoothing, random_state=0).fit(X, y, factor * weight)
+    assume(len(once.rounds_) == len(more.rounds_))
+    np.testing.assert_allclose(more.rounds_.errors, once.rounds_.errors, rtol=1e-9)
+    np.testing.assert_allclose(more.rounds_.held_out, once.rounds_.held_out, rtol=1e-6)
+    if more.rounds_.chosen == once.rounds_.chosen:
+        np.testing.assert_allclose(more.predict_proba(X), once.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("combine", ["evidence", "vote"])
+@settings(max_examples=10, deadline=None)
+@given(table=tables(n_classes=3))
+def test_a_weight_of_two_is_a_row_given_twice(combine, table):
+    X, y, _ = table
+    times = np.random.default_rng(len(y)).integers(1, 4, len(y))
+    fit = PlainNB(combine=combine, n_rounds=5).fit
+    one, two = fit(X, y, times), fit(X.loc[X.index.repeat(times)], y.repeat(times))
+    assume([*map(len, one.rounds_)] == [*map(len, two.rounds_)])
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("combine", ["evidence", "vote"])
+@settings(max_examples=8, deadline=None)
+@given(seed=SEEDS, n_classes=st.integers(3, 5))
+def test_each_of_more_classes_is_boosted_against_the_rest(combine, seed, n_classes):
+    X, y, weight = draw_rows(seed, n_classes)
+    model = BoostedNB(combine=combine, n_rounds=4, random_state=0).fit(X, y, weight)
+    totals = model.decision_function(X)
+    for k in range(n_classes):
+        two = BoostedNB(combine=combine, n_rounds=4, random_state=0).fit(X, y == k, weight)
+        np.testing.assert_allclose(totals[:, k], two.decision_function(X), rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(model.rounds_[k].held_out, two.rounds_.held_out)
+        assert model.rounds_[k].chosen == two.rounds_.chosen
+        assert model.scale_[k] == two.scale_
+    p = expit(totals)
+    np.testing.assert_allclose(model.predict_proba(X), p / p.sum(axis=1, keepdims=True), rtol=1e-9)
+
+
+# ---------------------------------------------------------------- when rounds end
+
+
+def test_a_first_round_no_better_than_chance_is_the_model_with_alpha_one():
+    X, y = pd.DataFrame({"same": ["x"] * 6}), np.array([0, 1] * 3)
+    rounds = PlainNB().fit(X, y).rounds_
+    assert (rounds.errors.tolist(), rounds.alphas.tolist(), len(rounds)) == ([0.5], [1.0], 1)
+
+
+def test_a_first_round_without_error_is_the_model_with_alpha_one():
+    y = np.arange(40) % 2
+    X = np.column_stack([y] * 3).astype(str)
+    model = PlainNB(smoothing=0).fit(X, y)
+    naive = EvidenceNB(smoothing=0).fit(X, y)
+    assert len(model.rounds_) == 1
+    assert model.rounds_.errors[0] < 1e-10
+    np.testing.assert_array_equal(model.decision_function(X), naive.decision_function(X))
+
+
+def test_a_later_round_that_reaches_one_half_is_left_out():
+    codes = np.array([[0, 2], [2, 0], [1, 2], [0, 2], [1, 2], [2, 1]])
+    X, y = np.column_stack([codes] * 7), np.array([1, 0, 1, 0, 0, 0])
+    fit = partial(PlainNB, smoothing=0, categorical_features="all")
+    model = fit(n_rounds=200).fit(X, y)
+    n = len(model.rounds_)
+    assert 1 < n < 200
+    assert (model.rounds_.errors < 0.5).all()
+    same = fit(n_rounds=n).fit(X, y)
+    np.testing.assert_array_equal(same.decision_function(X), model.decision_function(X))
+
+
+def test_asked_for_more_rounds_the_first_ones_are_the_same():
+    X, y, weight = draw_rows(5)
+    few, many = (PlainNB(n_rounds=n).fit(X, y, weight).rounds_ for n in (3, 9))
+    assert (len(few), len(many)) == (3, 9)
+    np.testing.assert_array_equal(few.errors, many.errors[:3])
+    np.testing.assert_array_equal(few.losses, many.losses[:3])
+
+
+# ---------------------------------------------------------------- what is held out
+
+
+def literal_held_out(X, y, weight, n_rounds, combine, seed):
+    """The log odds of every row after each round of literal models that did not see it."""
+    out = np.zeros((len(y), n_rounds))
+    for train, held_out in deal(y, 5, np.random.RandomState(seed)):
+        models, errors, alphas = literal_boost(X[train], y[train], weight[train], n_rounds, 1.0)
+        assume_clear(errors)
+        for i in np.flatnonzero(held_out):
+            row = X.iloc[i].tolist()
+            for t in range(n_rounds):
+                n = min(t + 1, len(models))
+                if combine == "evidence":
+                    out[i, t] = literal_sum(models[:n], alphas[:n], row)
+                else:
+                    out[i, t] = logit(literal_vote(models[:n], alphas[:n], row))
+    return out
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=SEEDS, combine=st.sampled_from(["evidence", "vote"]), scaled=st.booleans())
+def test_rounds_and_scale_have_the_least_loss_of_rows_held_out(seed, combine, scaled):
+    X, y, weight = draw_rows(seed, n_rows=30)
+    model = BoostedNB(combine=combine, n_rounds=4, calibrate_scale=scaled, random_state=seed)
+    rounds = model.fit(X, y, weight).rounds_
+    totals = literal_held_out(X, y, weight, len(rounds), combine, seed)
+    if not (scaled and combine == "evidence"):
+        expected = [loss(column, y, weight) for column in totals.T]
+        np.testing.assert_allclose(rounds.held_out, expected, rtol=1e-9)
+        assert model.scale_ == 1
+    else:
+        grid = np.geomspace(choose.QUIETEST, choose.LOUDEST, 400)
+        for found, column in zip(rounds.held_out, totals.T, strict=True):
+            assert found <= min(loss(c * column, y, weight) for c in grid) + 1e-9
+        kept = totals[:, rounds.chosen - 1]
+        assert model.scale_ == pytest.approx(best_scale(kept, y, weight), rel=1e-4)
+    assert rounds.chosen == rounds.held_out.argmin() + 1
+
+
+def best_scale(totals, y, weight):
+    """Where the slope of the loss changes sign, by halving."""
+    low, high = choose.QUIETEST, choose.LOUDEST
+    for _ in range(60):
+        middle = (low + high) / 2
+        slope = weight @ ((expit(middle * totals) - y) * totals)
+        low, high = (low, middle) if slope > 0 else (middle, high)
+    return middle
+
+
+def test_the_scale_multiplies_the_total_and_nothing_else():
+    X, y, weight = draw_rows(4)
+    scaled = BoostedNB(early_stopping=False, random_state=0).fit(X, y, weight)
+    plain = PlainNB().fit(X, y, weight)
+    assert scaled.scale_ != 1
+    expected = scaled.scale_ * plain.decision_function(X)
+    np.testing.assert_allclose(scaled.decision_function(X), expected, rtol=1e-12, atol=1e-12)
+    assert plain.scale_ == 1
+    assert np.isnan(plain.rounds_.held_out).all()
+
+
+@pytest.mark.parametrize("combine", ["evidence", "vote"])
+def test_the_model_is_that_of_the_rounds_chosen(combine):
+    X, y, weight = draw_rows(8, n_features=6, n_levels=2)
+    model = BoostedNB(combine=combine, random_state=0).fit(X, y, weight)
+    assert 1 <= model.rounds_.chosen < len(model.rounds_) == 10
+    few = BoostedNB(combine=combine, n_rounds=model.rounds_.chosen, random_state=0)
+    few = few.fit(X, y, weight)
+    np.testing.assert_array_equal(few.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("combine", ["evidence", "vote"])
+def test_the_model_is_the_same_again_for_a_random_state(combine):
+    X, y, _ = draw_rows(6)
+    fits = [
+        BoostedNB(combine=combine, random_state=seed).fit(X, y)
+        for seed in (0, 0, np.random.RandomState(0), 1)
+    ]
+    for model in fits[1:3]:
+        np.testing.assert_array_equal(model.predict_proba(X), fits[0].predict_proba(X))
+        np.testing.assert_array_equal(model.rounds_.held_out, fits[0].rounds_.held_out)
+    assert fits[3].rounds_.held_out.tolist() != fits[0].rounds_.held_out.tolist()
+
+
+# ---------------------------------------------------------------- vote and table
+
+
+def test_the_diagnostic_is_the_cubic_term_beside_the_linear_one():
+    X, y, weight = draw_rows(7)
+    model = PlainNB(combine="vote", n_rounds=3).fit(X, y, weight)
+    models, _, alphas = literal_boost(X, y, weight, 3, 1.0)
+    rows = X.to_numpy(dtype=object).tolist()
+    odds = np.array([[math.log(p[1] / p[0]) for p in (m(row) for m in models)] for row in rows])
+    cubic, sums = (odds**3) @ alphas / 12, odds @ alphas
+    expected = np.average(np.abs(cubic), weights=weight) / np.average(np.abs(sums), weights=weight)
+    assert model.cubic_ == pytest.approx(expected, rel=1e-10)
+    same = (sums > 0) == ([literal_vote(models, alphas, row) > 0.5 for row in rows])
+    assert model.agreement_ == pytest.approx(np.average(same, weights=weight), rel=1e-12)
+
+
+def test_where_rounds_say_little_the_table_is_the_vote_up_to_the_cubic_term():
+    X, y, weight = draw_rows(2, n_levels=2, gaps=0)
+    table, vote = (
+        PlainNB(combine=c, n_rounds=3, smoothing=2000.0).fit(X, y, weight)
+        for c in ("evidence", "vote")
+    )
+    a, b = table.decision_function(X), vote.decision_function(X)
+    assert 0 < table.cubic_ < 0.05
+    assert 0 < np.abs(a - b).mean() < 1.01 * table.cubic_ * np.abs(a).mean()
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_vote_and_table_decide_alike_on_the_papers_data(papers_data, name):
+    frame = datasets.load(name).to_pandas()
+    y = frame.pop("class")
+    train, test, y_train, _ = train_test_split(frame, y, test_size=1 / 3, random_state=0)
+    table, vote = (PlainNB(combine=c).fit(train, y_train) for c in ("evidence", "vote"))
+    assert (table.predict(test) == vote.predict(test)).mean() >= 0.98
+
+
+def test_a_vote_has_no_table_and_says_who_has(tmp_path):
+    X, y, _ = draw_rows(1)
+    model = BoostedNB(combine="vote", random_state=0).fit(X, y)
+    for ask in (lambda: model.evidence_, lambda: model.balance_sheet(X.iloc[[0]])):
+        with pytest.raises(AttributeError, match="combine='evidence'"):
+            ask()
+    assert not hasattr(model, "evidence_")
+    with pytest.raises(ValueError, match="combine='evidence'"):
+        model._learnt.to_frame()
+    assert "combine='evidence'" in str(model._learnt)
+
+
+@pytest.mark.parametrize("combine", ["evidence", "vote"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_another_prior_is_added_after_the_scale(combine, n_classes):
+    X, y, _ = draw_rows(3, n_classes)
+    rate = np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
+    model = BoostedNB(combine=combine, random_state=0).fit(X, y)
+    change = logit(rate) - logit(np.bincount(y) / len(y))
+    change = change[1] if n_classes == 2 else change
+    expected = model.decision_function(X) + change
+    given_first = BoostedNB(combine=combine, class_prior=rate.tolist(), random_state=0).fit(X, y)
+    back = model.with_prior([1 / n_classes] * n_classes).with_prior(rate)
+    for other in (model.with_prior(rate), given_first, back):
+        np.testing.assert_allclose(other.decision_function(X), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(given_first.scale_, model.scale_)
+
+
+def test_a_sheet_adds_up_to_the_total_and_invents_no_error():
+    X, y, _ = draw_rows(9)
+    model = BoostedNB(random_state=0).fit(X, y)
+    sheet = model.balance_sheet(X.iloc[[0]])
+    weights = [sheet.prior, *(item.weight for item in sheet.items)]
+    assert sum(weights) == pytest.approx(model.decision_function(X[:1])[0], rel=1e-12)
+    assert sheet.probability == pytest.approx(model.predict_proba(X[:1])[0, 1], rel=1e-12)
+    assert sheet.interval is None
+    assert all(table.errors is None for table in model.evidence_)
+    X, y, _ = draw_rows(9, n_classes=3)
+    with pytest.raises(ValueError, match="against"):
+        BoostedNB(random_state=0).fit(X, y).balance_sheet(X.iloc[[0]], of=0, against=2)
+
+
+def test_crossed_columns_learn_what_neither_tells():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (200, 3)).astype(str), columns=[*"abc"])
+    y = (X["a"] == X["b"]).to_numpy().astype(int)
+    for combine in ("evidence", "vote"):
+        crossed = BoostedNB(crosses=[("a", "b")], combine=combine, random_state=0).fit(X, y)
+        assert crossed.score(X, y) == 1
+        assert BoostedNB(combine=combine, random_state=0).fit(X, y).score(X, y) < 0.8
+
+
+# ---------------------------------------------------------------- hard data
+
+
+def draw_hard(n_classes):
+    """Separable, constant, all missing, numeric with gaps, and one row of a level."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % n_classes
+    frame = pd.DataFrame(
+        {
+            "tells": y.astype(str),
+            "same": "x",
+            "empty": np.full(60, np.nan),
+            "number": rng.normal(size=60) + y,
+            "rare": ["one"] + ["other"] * 59,
+        }
+    )
+    frame.loc[::7, "number"] = np.nan
+    return frame, y
+
+
+@pytest.mark.parametrize("combine", ["evidence", "vote"])
+@pytest.mark.parametrize("missing", ["level", "skip"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("smoothing", [0, 1.0, "1/n"])
+def test_separable_constant_and_empty_columns_do_no_harm(smoothing, n_classes, missing, combine):
+    X, y = draw_hard(n_classes)
+    shared = {"smoothing": smoothing, "missing": missing, "combine": combine}
+    for model in (BoostedNB(random_state=0, n_rounds=50, **shared), PlainNB(n_rounds=50, **shared)):
+        model.fit(X, y)
+        assert np.isfinite(model.decision_function(X)).all()
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+        assert model.score(X, y) == 1
+        assert np.isfinite([model.agreement_, model.cubic_, *np.atleast_1d(model.scale_)]).all()
+        if combine == "evidence":
+            sheet = model.balance_sheet(X.iloc[[1]], of=1)
+            total = sheet.prior + sum(item.weight for item in sheet.items)
+            expected = model.decision_function(X[1:2]).ravel()[min(n_classes - 2, 1)]
+            assert total == pytest.approx(expected, rel=1e-12)
+            assert not model.evidence_["same"].by_class.any()
+            assert not model.evidence_["empty"].by_class.any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("combine", ["evidence", "vote"])
+def test_a_class_of_one_row_cannot_be_held_out_and_the_warning_says_so(combine, n_classes):
+    y = np.r_[n_classes - 1, np.arange(60) % (n_classes - 1)]
+    X = pd.DataFrame({"a": np.arange(61) % 5, "b": np.arange(61) % 3}).astype(str)
+    with pytest.warns(UserWarning, match="a class has one row, which cannot be held out"):
+        model = BoostedNB(combine=combine, random_state=0).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    plain = PlainNB(combine=combine).fit(X, y)
+    last, same = (m.decision_function(X).reshape(61, -1)[:, -1] for m in (model, plain))
+    np.testing.assert_array_equal(last, same)
+
+
+def test_two_rows_are_enough():
+    model = PlainNB().fit([["a"], ["b"]], ["no", "yes"])
+    assert model.predict([["a"], ["b"]]).tolist() == ["no", "yes"]
+    with pytest.warns(UserWarning, match="one row"):
+        BoostedNB().fit([["a"], ["b"]], ["no", "yes"])
+
+
+def test_a_hundred_rounds_stay_finite():
+    X, y, weight = draw_rows(11, n_features=4)
+    model = PlainNB(n_rounds=100, smoothing=0).fit(X, y, weight)
+    assert len(model.rounds_) > 10
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+# ---------------------------------------------------------------- files
+
+
+def save(model, path):
+    """Save, and return the data, which the schema accepts."""
+    weigh.save(model, path)
+    data = json.loads(path.read_text("utf-8"))
+    VALIDATOR.validate(data)
+    return data
+
+
+@pytest.mark.parametrize("combine", ["evidence", "vote"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("prior", [False, True])
+def test_a_saved_model_gives_the_same_bits(tmp_path, combine, n_classes, prior):
+    X, y, weight = draw_rows(12, n_classes)
+    X["number"] = np.random.default_rng(0).normal(size=len(y)) + y
+    model = BoostedNB(combine=combine, crosses=[["f0", "f1"]], random_state=0).fit(X, y, weight)
+    if prior:
+        model = model.with_prior([1 / n_classes] * n_classes)
+    data = save(model, tmp_path / "model.json")
+    assert ("vote" in data, "evidence" in data) == (combine == "vote", combine == "evidence")
+    again = weigh.load(tmp_path / "model.json")
+    Z = X.assign(f2=None)
+    for table in (X, Z):
+        np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+        np.testing.assert_array_equal(
+            again.decision_function(table), model.decision_function(table)
+        )
+    np.testing.assert_array_equal(again.scale_, model.scale_)
+    assert (again.agreement_, again.cubic_) == (model.agreement_, model.cubic_)
+    assert again.get_params() == model.get_params()
+    assert again.rounds_ is None
+    weigh.save(again, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_text() == (tmp_path / "model.json").read_text()
+    change = again.with_prior(np.arange(1, n_classes + 1) / sum(range(n_classes + 1)))
+    np.testing.assert_allclose(change.predict_proba(X).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_file_alone_is_enough_to_score_a_vote(tmp_path, n_classes):
+    X, y, _ = draw_rows(13, n_classes)
+    model = (
+        BoostedNB(combine="vote", random_state=0).fit(X, y).with_prior([1 / n_classes] * n_classes)
+    )
+    vote = save(model, tmp_path / "model.json")["vote"]
+    Z = more_rows(X)
+    for row, expected in zip(Z.to_dict("records"), model.predict_proba(Z), strict=True):
+        totals = list(vote["shift"])
+        for k, alphas in enumerate(vote["alphas"]):
+            for t, alpha in enumerate(alphas):
+                odds = vote["priors"][k][t]
+                pairs = zip(vote["linear"]["features"], vote["tables"], strict=True)
+                for feature, table in pairs:
+                    levels = [*feature["values"], *([None] if feature["has_missing"] else [])]
+                    value = row[feature["name"]]
+                    odds += table[levels.index(value)][k][t] if value in levels else 0
+                totals[k] += 2 * alpha * math.tanh(odds / 2)
+        p = expit(totals)
+        p = [1 - p[0], p[0]] if n_classes == 2 else p / p.sum()
+        np.testing.assert_allclose(p, expected, rtol=1e-9)
+
+
+WRONG = {
+    "vote": [None, 3, [], {}],
+    "linear": [None, 3, {}],
+    "alphas": [None, 3, [], [[]], [["a"]], [[None]], [[-1.0, 1.0]], [1.0]],
+    "priors": [None, [], [[]], [["a"]], [[None]], [0.0]],
+    "tables": [None, 3, [], [[[]]], [[["a"]]], {}],
+    "shift": [None, 3, [], ["a"], [None], 0.0],
+}
+
+
+@pytest.fixture
+def saved(tmp_path):
+    X, y, _ = draw_rows(14, n_features=2)
+    path = tmp_path / "vote.json"
+    return path, save(PlainNB(combine="vote", n_rounds=2).fit(X, y), path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [(field, value) for field, values in WRONG.items() for value in values]
+)
+def test_a_malformed_vote_is_refused_by_the_reader_and_by_the_schema(saved, field, value):
+    path, data = saved
+    holder = data if field == "vote" else data["vote"]
+    holder[field] = value
+    path.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match="not a whole model"):
+        weigh.load(path)
+    assert not VALIDATOR.is_valid(data)
+
+
+@pytest.mark.parametrize("field", ["linear", "alphas", "priors", "tables", "shift"])
+def test_a_vote_that_lacks_a_field_is_refused(saved, field):
+    path, data = saved
+    del data["vote"][field]
+    assert not VALIDATOR.is_valid(data)
+    path.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=field):
+        weigh.load(path)
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("alphas", lambda a: [a[0][:1]]),
+        ("alphas", lambda a: a * 2),
+        ("shift", lambda a: a * 2),
+        ("priors", lambda a: [a[0][:1]]),
+        ("priors", lambda a: a * 2),
+        ("tables", lambda a: a[:1]),
+        ("tables", lambda a: [a[0][:1], *a[1:]]),
+        ("tables", lambda a: [[[row[0][:1]] for row in a[0]], *a[1:]]),
+    ],
+)
+def test_parts_of_a_vote_that_do_not_fit_each_other_are_refused(saved, field, change):
+    path, data = saved
+    data["vote"][field] = change(data["vote"][field])
+    path.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match="not a whole model"):
+        weigh.load(path)
+
+
+def test_a_file_with_a_vote_and_evidence_is_refused(saved):
+    path, data = saved
+    path.write_text(json.dumps(data | {"evidence": data["vote"]["linear"]}))
+    with pytest.raises(ValueError, match="must hold one of"):
+        weigh.load(path)
+
+
+def test_a_vote_of_documents_or_of_joint_totals_is_refused(saved, tmp_path):
+    path, data = saved
+    wrong = json.loads(json.dumps(data))
+    wrong["vote"]["linear"]["event_model"] = "counts"
+    X, y, _ = draw_rows(14, n_classes=3)
+    many = save(PlainNB(combine="vote", n_rounds=2).fit(X, y), tmp_path / "many.json")
+    many["vote"]["linear"]["link"] = "softmax"
+    for data, words in ((wrong, "counts"), (many, "ovr")):
+        assert not VALIDATOR.is_valid(data)
+        path.write_text(json.dumps(data))
+        with pytest.raises(ValueError, match=words):
+            weigh.load(path)
+
+
+def test_the_schema_describes_every_field_of_a_vote():
+    part = SCHEMA["$defs"]["vote"]
+    assert sorted(part["required"]) == sorted(part["properties"])
+    assert all(len(field["description"].split()) > 8 for field in part["properties"].values())
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+@pytest.fixture
+def people(tmp_path):
+    csv.write_csv(datasets.titanic(), tmp_path / "people.csv")
+    return tmp_path / "people.csv", tmp_path / "model.json"
+
+
+def fit_by_command(people, *options):
+    data, out = people
+    words = ["fit", data, "--target", "Survived", "--learner", "boosted", "-o", out]
+    result = run(*words, "--set", "random_state=0", *options)
+    assert result.exit_code == 0, result.output
+    return weigh.load(out)
+
+
+def test_the_command_line_fits_what_python_fits(people):
+    found = fit_by_command(people, "--set", "n_rounds=5")
+    expected = BoostedNB(n_rounds=5, random_state=0).fit(datasets.titanic(), "Survived")
+    table = datasets.titanic()
+    np.testing.assert_array_equal(found.predict_proba(table), expected.predict_proba(table))
+    assert "Weights of evidence for Yes" in run("show", people[1]).stdout
+    assert "Total weight of evidence" in run("explain", people[1], people[0]).stdout
+
+
+def test_a_vote_is_shown_and_scored_and_says_what_it_lacks(people):
+    data, out = people
+    model = fit_by_command(people, "--set", "combine=vote", "--set", "n_rounds=3")
+    shown = run("show", out)
+    assert shown.exit_code == 0
+    assert shown.stdout.startswith("A vote of 3 rounds of naive Bayes.")
+    for alpha in model._learnt.alphas[0]:
+        assert f"{alpha:.3f}" in shown.stdout
+    scores = run("score", out, data)
+    assert scores.exit_code == 0, scores.output
+    first = scores.stdout.splitlines()[1].split(",")
+    p = model.predict_proba(datasets.titanic())[0]
+    assert [float(cell) for cell in first[-2:]] == pytest.approx(p.tolist(), rel=1e-9)
+    for words in (("explain", out, data), ("show", out, "--json")):
+        result = run(*words)
+        assert result.exit_code == 1
+        assert "combine='evidence'" in result.stderr
+    result = run("show", out, "--feature", "Sex")
+    assert (result.exit_code, result.stderr.startswith("error: --feature")) == (1, True)
+
+
+# ---------------------------------------------------------------- what all estimators share
+
+
+def test_pickle_keeps_the_model_and_clone_keeps_its_parameters():
+    X, y, _ = draw_rows(15)
+    for combine in ("evidence", "vote"):
+        model = BoostedNB(combine=combine, n_rounds=3, random_state=0).fit(X, y)
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+        np.testing.assert_array_equal(again.rounds_.errors, model.rounds_.errors)
+        assert clone(model).get_params() == model.get_params()
+
+
+def test_numbers_are_cut_once_before_the_first_round():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 300)
+    X = (rng.normal(size=(300, 2)) + y[:, None]).round(2)
+    naive = EvidenceNB().fit(X, y).evidence_
+    model = BoostedNB(random_state=0).fit(X, y)
+    assert [t.feature for t in model.evidence_] == [t.feature for t in naive]
+    for mine, plain in zip(model.evidence_, naive, strict=True):
+        np.testing.assert_array_equal(mine.counts, plain.counts)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_rounds": 0}, "n_rounds must be a whole number above 0, got 0"),
+        ({"n_rounds": True}, "n_rounds must be a whole number above 0, got True"),
+        ({"n_rounds": 2.5}, "n_rounds must be a whole number above 0, got 2.5"),
+        ({"n_rounds": "ten"}, "n_rounds must be"),
+        ({"combine": "sum"}, "combine must be 'evidence' or 'vote', got 'sum'"),
+        ({"combine": None}, "combine must be"),
+        ({"combine": ["vote"]}, "combine must be"),
+        ({"early_stopping": "yes"}, "early_stopping must be True or False, got 'yes'"),
+        ({"early_stopping": 1}, "early_stopping must be True or False, got 1"),
+        ({"early_stopping": None}, "early_stopping must be"),
+        ({"calibrate_scale": 0.5}, "calibrate_scale must be True or False, got 0.5"),
+        ({"random_state": "seed"}, "seed"),
+        ({"smoothing": -1}, "smoothing must be"),
+        ({"class_prior": [0.5, 0.6]}, "class_prior must give 2 classes"),
+        ({"crosses": ["f0"]}, "crosses must be pairs"),
+    ],
+)
+def test_a_bad_parameter_is_named_with_what_it_may_be(parameters, message):
+    X, y, _ = draw_rows(0)
+    with pytest.raises(ValueError, match=message):
+        BoostedNB(**parameters).fit(X, y)
+
+
+def expected_failures(estimator):
+    """Where something is chosen on rows held out, a row given twice may be in two folds."""
+    check = "check_sample_weight_equivalence_on_dense_data"
+    return {check: "folds are dealt by row"} if estimator.early_stopping else {}
+
+
+@pytest.mark.filterwarnings("ignore:a class has one row")
+@parametrize_with_checks(
+    [BoostedNB(), BoostedNB(combine="vote"), PlainNB(n_rounds=3)],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
+    check(estimator)
