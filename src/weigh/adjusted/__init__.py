@@ -3,10 +3,13 @@
 solve        exponents of least loss inside a ball
 polytomous   the same for all classes jointly
 search       the norm, by the paper's two-stage search
+training     what a fit is given, and what it says when it ends short
+tables       weights of evidence times exponents
 learner      `AdjustedNB`
 """
 
-from weigh.adjusted.learner import AdjustedNB, Reversal
+from weigh.adjusted.learner import AdjustedNB
 from weigh.adjusted.search import NormPath
+from weigh.adjusted.tables import Reversal
 
 __all__ = ["AdjustedNB", "NormPath", "Reversal"]

@@ -7,69 +7,56 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.adjusted.polytomous import Polytomous
-from weigh.adjusted.search import (
-    FoldedProblem,
-    NormPath,
-    choose_norm,
-    one_blas_thread,
-)
+from weigh.adjusted.search import FoldedProblem, NormPath, choose_norm, one_blas_thread
 from weigh.adjusted.solve import Logistic, Path, Solution
+from weigh.adjusted.tables import (
+    NONE,
+    Reversal,
+    active_features,
+    against_rest,
+    by_feature,
+    centre,
+    scale_by_exponents,
+)
+from weigh.adjusted.training import IS_SEPARABLE, NO_RESTRICTION, RUNNING, Training
 from weigh.base import EvidenceClassifier
-from weigh.bins import Placed, label
+from weigh.bins import label
 from weigh.evidence import (
     Evidence,
     FeatureTable,
     contrast,
     rows_added,
-    scale_table,
     scale_variances,
     weigh_counts,
     weigh_tally,
 )
-from weigh.folds import Split, deal, keep
-from weigh.frames import Floats, Integers, Sample, warn_caller
+from weigh.frames import Floats, Integers, Sample
 from weigh.parameters import is_number
-from weigh.tally import Counts, Tally
+from weigh.tally import Tally
 
 SEPARABLE = 0.001 * np.log(2)
 """Separable classes end the paper's search below this loss."""
 
 TOL = 1e-10
-SILENT = 1e-12
-WEAK, NONE = -0.2, 1e-6
 CAVEAT = " and leaves out the error of the exponents"
-
-
-@dataclass(frozen=True)
-class Reversal:
-    """A feature whose exponent is negative, for one class (None: of two)."""
-
-    feature: str
-    exponent: float
-    of: Any = None
-
-    def __str__(self) -> str:
-        where = "" if self.of is None else f" for {label(self.of)}"
-        weak = "; so small a reversal may be chance" if self.exponent > WEAK else ""
-        return (
-            f"{self.feature}{where}: exponent {self.exponent:.2f}. Alone its levels speak one way; "
-            f"beside the other features they speak the other way (Simpson's paradox){weak}"
-        )
 
 
 @dataclass(frozen=True)
 class _Fit:
     """The exponents of one problem, and how they were found."""
 
-    solution: Solution
+    exponents: Floats
+    norm: float
+    loss: float
     path: NormPath | None
+
+    @classmethod
+    def of(cls, solution: Solution, path: NormPath | None) -> _Fit:
+        return cls(solution.exponents, solution.norm, solution.loss, path)
 
 
 class AdjustedNB(EvidenceClassifier):
@@ -173,7 +160,7 @@ class AdjustedNB(EvidenceClassifier):
         rate = self._class_rate(tally.classes)
         self.norm_path_ = None
         placed = engine.place(sample.table, [table.feature for table in tally.tables])
-        rows = _Rows.of(sample, placed, self.cv)
+        rows = Training.of(sample, placed, self)
         if len(tally.classes) == 2:
             evidence = self._learn_two(tally, rows)
         elif self.multiclass == "ovr":
@@ -201,27 +188,24 @@ class AdjustedNB(EvidenceClassifier):
 
     # ------------------------------------------------------------ two classes, one by one, jointly
 
-    def _learn_two(self, tally: Tally, rows: _Rows) -> Evidence:
+    def _learn_two(self, tally: Tally, rows: Training) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
         fit, prior = self._fit_logistic([*naive], float(naive.prior_row[0]), rows, 1)
-        self.exponents_, self.prior_exponent_ = fit.solution.exponents, prior
-        self.norm_, self.norm_path_ = fit.solution.norm + self._prior_norm(prior), fit.path
-        self.loss_ = float(fit.solution.loss / (rows.weight.sum() * np.log(2)))
+        self.exponents_, self.prior_exponent_ = fit.exponents, prior
+        self.norm_, self.norm_path_ = fit.norm, fit.path
+        self.loss_ = float(fit.loss / (rows.weight.sum() * np.log(2)))
         pairs = zip(naive, self.exponents_, strict=True)
-        tables = tuple(_scale(table, np.array([a]), [1]) for table, a in pairs)
+        tables = tuple(scale_by_exponents(table, np.array([a]), [1]) for table, a in pairs)
         errors = scale_variances(naive.prior_variances, prior)
         offset = float(naive.prior_row[0]) * prior
         return replace(naive, tables=tables, prior=offset, prior_variances=errors, caveat=CAVEAT)
 
-    def _prior_norm(self, exponent: float) -> float:
-        return exponent**2 if self.fit_prior else 0.0
-
-    def _learn_each(self, tally: Tally, rows: _Rows) -> Evidence:
+    def _learn_each(self, tally: Tally, rows: Training) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
         s = rows_added(self.smoothing, tally.class_counts.sum())
         fits, tables, errors, priors = [], [], [], []
         for c, rate in enumerate(naive.assumed_rate):
-            parts = [weigh_counts(_against_rest(counts, c), s) for counts in tally.tables]
+            parts = [weigh_counts(against_rest(counts, c), s) for counts in tally.tables]
             offset = float(np.log(rate / (1 - rate)))
             about = f"{label(naive.classes.tolist()[c])} against the rest: "
             fit, prior = self._fit_logistic(parts, offset, replace(rows, about=about), c)
@@ -229,25 +213,23 @@ class AdjustedNB(EvidenceClassifier):
             priors.append((offset, prior))
             tables.append([part.by_class[:, 0] for part in parts])
             errors.append([part.errors for part in parts])
-        self.exponents_ = np.array([fit.solution.exponents for fit in fits])
+        self.exponents_ = np.array([fit.exponents for fit in fits])
         self.prior_exponent_ = np.array([exponent for _, exponent in priors])
-        self.norm_ = np.array(
-            [f.solution.norm + self._prior_norm(p) for f, (_, p) in zip(fits, priors, strict=True)]
-        )
+        self.norm_ = np.array([fit.norm for fit in fits])
         self.norm_path_ = [fit.path for fit in fits]
         evidence = replace(
             naive,
             form="ovr",
             prior=np.array([offset * exponent for offset, exponent in priors]),
-            tables=self._tables(tally, _by_feature(tables), _by_feature(errors), s),
+            tables=self._tables(tally, by_feature(tables), by_feature(errors), s),
             prior_variances=None,
         )
         return self._score(evidence, rows)
 
-    def _learn_jointly(self, tally: Tally, rows: _Rows) -> Evidence:
+    def _learn_jointly(self, tally: Tally, rows: Training) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
         n_classes = len(naive.classes)
-        active = _active([table.by_class for table in naive])
+        active = active_features([table.by_class for table in naive])
         padded = [naive.tables[j].padded for j in active]
         placed = [rows.placed[j] for j in active]
         Q = [
@@ -260,13 +242,13 @@ class AdjustedNB(EvidenceClassifier):
             offset = np.zeros(n_classes)
         problem = Polytomous(tuple(Q), rows.labels, rows.weight, offset)
         fit = self._fit(problem, rows.labels, rows)
-        found = fit.solution.exponents.reshape(n_classes, -1)
+        found = fit.exponents.reshape(n_classes, -1)
         self.prior_exponent_ = found[:, -1] if self.fit_prior else np.ones(n_classes)
         self.exponents_ = np.zeros((n_classes, len(naive)))
         self.exponents_[:, active] = found[:, : len(active)]
-        self.norm_, self.norm_path_ = fit.solution.norm, fit.path
+        self.norm_, self.norm_path_ = fit.norm, fit.path
         tables = [
-            _centre(t, a, naive.classes) for t, a in zip(naive, self.exponents_.T, strict=True)
+            centre(t, a, naive.classes) for t, a in zip(naive, self.exponents_.T, strict=True)
         ]
         prior = contrast(naive.prior_row * self.prior_exponent_)
         evidence = replace(naive, tables=tuple(tables), prior=prior, prior_variances=None)
@@ -280,10 +262,10 @@ class AdjustedNB(EvidenceClassifier):
         for j, counts in enumerate(tally.tables):
             known = errors[j] * np.abs(self.exponents_[:, j])
             table = FeatureTable(counts.feature, counts.counts, columns[j], None, s, "", known)
-            tables.append(_scale(table, self.exponents_[:, j], tally.classes.tolist()))
+            tables.append(scale_by_exponents(table, self.exponents_[:, j], tally.classes.tolist()))
         return tuple(tables)
 
-    def _score(self, evidence: Evidence, rows: _Rows) -> Evidence:
+    def _score(self, evidence: Evidence, rows: Training) -> Evidence:
         """Keep the training loss, before `class_prior` changes anything."""
         padded, n_rows = [table.padded for table in evidence], len(rows.labels)
         totals = engine.total_placed(rows.placed, padded, evidence.prior_row, n_rows)
@@ -295,10 +277,10 @@ class AdjustedNB(EvidenceClassifier):
     # ------------------------------------------------------------ one problem
 
     def _fit_logistic(
-        self, tables: list[FeatureTable], offset: float, rows: _Rows, of: int
+        self, tables: list[FeatureTable], offset: float, rows: Training, of: int
     ) -> tuple[_Fit, float]:
         """Exponents of one class against the rest, and that of the prior."""
-        active = _active([table.by_class for table in tables])
+        active = active_features([table.by_class for table in tables])
         placed, weights = [rows.placed[j] for j in active], [tables[j].padded[:, 0] for j in active]
         Q = engine.expand(placed, weights, len(rows.labels))
         if self.fit_prior:
@@ -306,21 +288,11 @@ class AdjustedNB(EvidenceClassifier):
         target = (rows.labels == of).astype(np.float64)
         fit = self._fit(Logistic(Q, target, rows.weight, offset), target, rows)
         exponents = np.zeros(len(tables))
-        exponents[active] = fit.solution.exponents[: len(active)]
-        prior = float(fit.solution.exponents[-1]) if self.fit_prior else 1.0
-        return replace(fit, solution=replace(fit.solution, exponents=exponents)), prior
+        exponents[active] = fit.exponents[: len(active)]
+        prior = float(fit.exponents[-1]) if self.fit_prior else 1.0
+        return replace(fit, exponents=exponents), prior
 
-    def _splits(self, labels: Integers, rows: _Rows) -> list[Split]:
-        if isinstance(rows.cv, int | np.integer):
-            return deal(labels, int(self.cv), check_random_state(self.random_state))
-        every = np.zeros(len(rows.kept), dtype=np.intp)
-        every[rows.kept] = labels
-        splits = keep(check_cv(rows.cv, every, classifier=True).split(every, every), rows.kept)
-        if not splits:
-            raise ValueError(f"cv={self.cv!r} leaves no fold with rows on both sides")
-        return splits
-
-    def _fit(self, problem: FoldedProblem, labels: Integers, rows: _Rows) -> _Fit:
+    def _fit(self, problem: FoldedProblem, labels: Integers, rows: Training) -> _Fit:
         with one_blas_thread():
             path = Path(problem, TOL)
             if self.norm is not None and self.norm != "cv":
@@ -330,24 +302,24 @@ class AdjustedNB(EvidenceClassifier):
                 free = path.newton(SEPARABLE) or free
         if self.norm is None:
             if free.separable:
-                rows.warn(_SEPARABLE.format(free.norm))
+                rows.warn(IS_SEPARABLE.format(free.norm))
             elif free.running:
-                rows.warn(_RUNNING.format(free.norm))
-            return _Fit(rows.converged(free), None)
-        found = choose_norm(problem, free.norm, self._splits(labels, rows), self.aggregate)
+                rows.warn(RUNNING.format(free.norm))
+            return _Fit.of(rows.converged(free), None)
+        found = choose_norm(problem, free.norm, rows.splits(labels), self.aggregate)
         if found.chosen >= free.norm:
-            return _Fit(rows.converged(free), found)
+            return _Fit.of(rows.converged(free), found)
         with one_blas_thread():
-            return _Fit(rows.converged(path.solve(found.chosen)), found)
+            return _Fit.of(rows.converged(path.solve(found.chosen)), found)
 
-    def _fit_norm(self, path: Path, norm: float, rows: _Rows) -> _Fit:
+    def _fit_norm(self, path: Path, norm: float, rows: Training) -> _Fit:
         solution = path.solve(norm)
         free = solution.multiplier == 0 and solution.norm < norm * (1 - 1e-6)
         if free and solution.running:
-            rows.warn(_RUNNING.format(solution.norm))
+            rows.warn(RUNNING.format(solution.norm))
         elif free:
-            rows.warn(_NO_RESTRICTION.format(self.norm, solution.norm), UserWarning)
-        return _Fit(rows.converged(solution), None)
+            rows.warn(NO_RESTRICTION.format(self.norm, solution.norm), UserWarning)
+        return _Fit.of(rows.converged(solution), None)
 
     @property
     def reversals_(self) -> list[Reversal]:
@@ -363,85 +335,3 @@ class AdjustedNB(EvidenceClassifier):
             for k in range(len(self.classes_))
             if self.exponents_[k, j] < -NONE
         ]
-
-
-_NO_RESTRICTION = (
-    "norm={} restricts nothing: the unrestricted exponents have norm {:.4g}, and are used"
-)
-_SEPARABLE = (
-    "the classes are separable: the search ended where the loss fell below 0.001 bits, so the norm "
-    "{:.4g} is a property of that rule; a number for norm sets it"
-)
-_RUNNING = (
-    "no finite exponents have the least loss: some levels almost separate the classes, and the "
-    "search stopped at norm {:.4g}; use norm='cv' or a number, or raise smoothing"
-)
-_STOPPED = (
-    "the exponents were not found to full precision (relative gradient {:.1e}); raise smoothing, "
-    "or use norm='cv' or a smaller norm"
-)
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Where each row stands in each feature, its class and weight, and which rows given it is."""
-
-    placed: list[Placed]
-    labels: Integers
-    weight: Floats
-    kept: np.ndarray[Any, np.dtype[np.bool_]]
-    cv: Any
-    about: str = ""  # the class that is fitted against the rest
-
-    @classmethod
-    def of(cls, sample: Sample, placed: list[Placed], cv: Any) -> _Rows:
-        weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
-        given = isinstance(cv, Iterable) and not hasattr(cv, "split")  # perhaps only once
-        return cls(placed, sample.labels, weight, sample.kept, [*cv] if given else cv)
-
-    def warn(self, text: str, category: type[Warning] = ConvergenceWarning) -> None:
-        """Say it of these rows' classes."""
-        warn_caller(self.about + text, category)
-
-    def converged(self, solution: Solution) -> Solution:
-        """The solution, with a warning if it is none."""
-        if not (solution.converged or solution.separable or solution.residual < 1e-8):
-            self.warn(_STOPPED.format(solution.residual))
-        return solution
-
-
-def _centre(table: FeatureTable, exponents: Floats, classes: Any) -> FeatureTable:
-    """Weights times exponents, centred over the classes as all weights are.
-
-    w_k = a_k L_k - mean_c a_c L_c,  L_c = ln P(v|c) - mean ln P(v|.), so errors follow from those
-    of ln P(v|c).
-    """
-    naming = _scale(table, exponents, classes.tolist())
-    n_classes = len(exponents)
-    centring = np.eye(n_classes) - 1 / n_classes
-    by_log = centring @ (exponents[:, None] * centring)
-    errors = None if table.variances is None else np.sqrt(table.variances @ (by_log**2).T)
-    weights = contrast(naming.by_class)
-    return replace(naming, by_class=weights, variances=None, known_errors=errors)
-
-
-def _by_feature(columns: list[list[Any]]) -> list[Floats]:
-    """Columns by class and feature as one matrix per feature."""
-    return [np.column_stack(column) for column in zip(*columns, strict=True)]
-
-
-def _active(columns: list[Floats]) -> list[int]:
-    """The features that tell anything; the others get exponent 0 and stay out of the norm."""
-    return [j for j, weights in enumerate(columns) if np.abs(weights).max(initial=0) > SILENT]
-
-
-def _against_rest(counts: Counts, c: int) -> Counts:
-    one = counts.counts[:, c]
-    return Counts(counts.feature, np.column_stack([counts.counts.sum(axis=1) - one, one]))
-
-
-def _scale(table: FeatureTable, exponents: Floats, classes: list[Any]) -> FeatureTable:
-    """The table times its exponents; a reversed feature says so."""
-    negative = [label(c) for c, a in zip(classes, exponents, strict=False) if a < -NONE]
-    note = f"reversed for {', '.join(negative)}" if len(exponents) > 1 else "reversed"
-    return scale_table(table, exponents, note if negative else "")

@@ -1,0 +1,74 @@
+"""Weights of evidence times exponents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.evidence import FeatureTable, contrast, scale_table
+from weigh.frames import Floats
+from weigh.tally import Counts
+
+SILENT = 1e-12
+"""Weights below this are none."""
+
+WEAK, NONE = -0.2, 1e-6
+"""Exponents above the first may be below 0 by chance; above minus the second they are not."""
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """A feature whose exponent is negative, for one class (None: of two)."""
+
+    feature: str
+    exponent: float
+    of: Any = None
+
+    def __str__(self) -> str:
+        where = "" if self.of is None else f" for {label(self.of)}"
+        weak = "; so small a reversal may be chance" if self.exponent > WEAK else ""
+        return (
+            f"{self.feature}{where}: exponent {self.exponent:.2f}. Alone its levels speak one way; "
+            f"beside the other features they speak the other way (Simpson's paradox){weak}"
+        )
+
+
+def centre(table: FeatureTable, exponents: Floats, classes: Any) -> FeatureTable:
+    """Weights times exponents, centred over the classes as all weights are.
+
+    w_k = a_k L_k - mean_c a_c L_c,  L_c = ln P(v|c) - mean ln P(v|.), so errors follow from those
+    of ln P(v|c).
+    """
+    naming = scale_by_exponents(table, exponents, classes.tolist())
+    n_classes = len(exponents)
+    centring = np.eye(n_classes) - 1 / n_classes
+    by_log = centring @ (exponents[:, None] * centring)
+    errors = None if table.variances is None else np.sqrt(table.variances @ (by_log**2).T)
+    weights = contrast(naming.by_class)
+    return replace(naming, by_class=weights, variances=None, known_errors=errors)
+
+
+def by_feature(columns: list[list[Any]]) -> list[Floats]:
+    """Columns by class and feature as one matrix per feature."""
+    return [np.column_stack(column) for column in zip(*columns, strict=True)]
+
+
+def active_features(columns: list[Floats]) -> list[int]:
+    """The features that tell anything; the others get exponent 0 and stay out of the norm."""
+    return [j for j, weights in enumerate(columns) if np.abs(weights).max(initial=0) > SILENT]
+
+
+def against_rest(counts: Counts, c: int) -> Counts:
+    """The counts of one class, and of all others together."""
+    one = counts.counts[:, c]
+    return Counts(counts.feature, np.column_stack([counts.counts.sum(axis=1) - one, one]))
+
+
+def scale_by_exponents(table: FeatureTable, exponents: Floats, classes: list[Any]) -> FeatureTable:
+    """The table times its exponents; a reversed feature says so."""
+    negative = [label(c) for c, a in zip(classes, exponents, strict=False) if a < -NONE]
+    note = f"reversed for {', '.join(negative)}" if len(exponents) > 1 else "reversed"
+    return scale_table(table, exponents, note if negative else "")
