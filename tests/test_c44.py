@@ -86,16 +86,22 @@ def literal_grow(rows, free, min_rows, gaps):
     """Quinlan's recursion; `gaps` collects by how much the best ratio of each node won."""
     node = Literal(by_class(rows))
     splits = {j: literal_split(rows, j, min_rows) for j in free}
-    gains = {j: split[0] for j, split in splits.items() if split and split[0] > EQUAL}
+    several = sum(weight > 0 for weight in node.counts.values()) > 1
+    gains = {j: max(split[0], 0.0) for j, split in splits.items() if split and several}
+    gains = {j: gain if gain > EQUAL else 0.0 for j, gain in gains.items()}
     if not gains:
         return node
     average = sum(gains.values()) / len(gains)
-    ratios = {j: splits[j][1] for j, gain in gains.items() if gain >= average * (1 - EQUAL)}
+    ratios = {
+        j: splits[j][1] if gain else 0.0
+        for j, gain in gains.items()
+        if gain >= average * (1 - EQUAL)
+    }
     best = max(ratios.values())
     node.feature = min(j for j, ratio in ratios.items() if ratio >= best * (1 - EQUAL))
     others = [ratio for j, ratio in ratios.items() if j != node.feature]
-    gaps += [best / max(others) - 1] if others else []
-    gaps += [abs(gain / average - 1) for gain in gains.values() if len(gains) > 1]
+    gaps += [best / max(others) - 1] if others and max(others) else []
+    gaps += [abs(gain / average - 1) for gain in gains.values() if len(gains) > 1 and average]
     known = [row for row in rows if row[0][node.feature] is not None]
     for level in {row[0][node.feature] for row in known}:
         part = [row for row in known if row[0][node.feature] == level]
@@ -435,11 +441,20 @@ def test_every_split_has_two_branches_with_rows_enough_and_no_feature_twice_on_a
     assert tree.n_leaves == sum(node.feature is None for node in tree)
 
 
-def test_a_feature_that_tells_nothing_alone_parts_no_node():
+def test_features_that_tell_nothing_alone_part_a_node_where_there_are_none_better():
     X = [["a", "u"], ["a", "v"], ["b", "u"], ["b", "v"]] * 5
     model = C44Classifier().fit(X, [0, 1, 1, 0] * 5)
-    assert (model.n_leaves_, model.depth_) == (1, 0)
-    np.testing.assert_array_equal(model.predict_proba(X), 0.5)
+    assert (model.n_leaves_, model.depth_) == (4, 2)
+    assert (model.predict(X) == [0, 1, 1, 0] * 5).all()
+
+
+def test_an_answer_that_reads_like_missing_is_not_missing():
+    path = (
+        C44Classifier()
+        .fit(datasets.titanic(), "Survived")
+        .path({"Class": "3rd", "Sex": "missing", "Age": "Child"})
+    )
+    assert path.steps[0].note.startswith("Sex = missing was not seen in training")
 
 
 def test_more_rows_per_branch_make_a_smaller_tree():
@@ -811,7 +826,10 @@ def test_the_command_line_fits_shows_scores_and_explains_the_same_tree(people, t
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["show", "MODEL", "--feature", "Sex"], "--feature picks one table, and a tree has none"),
+        (
+            ["show", "MODEL", "--feature", "Sex"],
+            "--feature picks one table, and this",
+        ),
         (["explain", "MODEL", "DATA", "--of", "Yes"], "leave --of and --against out"),
         (["merge", "MODEL", "MODEL", "-o", "x.json"], "C44Classifier, whose fit is not a sum"),
     ],

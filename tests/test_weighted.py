@@ -516,15 +516,21 @@ def test_separable_classes_end_the_search_at_once(method, n_classes):
     assert roc_auc_score(y == 1, model.predict_proba(X)[:, 1]) == 1
 
 
-def test_two_equal_features_are_one_feature_of_twice_the_weight():
-    X, y = draw_codes(9, n_features=2)
-    model = CodedNB(method="hill_climbing", step=2.0).fit(np.column_stack([X[:, 0], X]), y)
-    table = CodedNB(method="gain_ratio").fit(X, y).evidence_
-    assert model.weights_[0] >= 1
-    scale = model.evidence_["x0"].by_class + model.evidence_["x1"].by_class
-    plain = EvidenceNB(categorical_features="all").fit(X, y).evidence_["x0"].by_class
-    np.testing.assert_allclose(scale, plain * model.weights_[:2].sum(), rtol=1e-12)
-    assert len(table) == 2
+@pytest.mark.parametrize("method", ["hill_climbing", "hill_climbing_both_ways", "mcmc"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_auc_is_that_of_the_fitted_model_also_where_scores_tie(seed, method):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (60, 5))  # exchangeable columns: many equal scores
+    y = rng.permutation(np.arange(60) % 2)
+    model = CodedNB(method=method, random_state=0).fit(X, y)
+    assert model.auc_ == pytest.approx(roc_auc_score(y, model.decision_function(X)), abs=1e-12)
+
+
+def test_a_step_beyond_all_numbers_ends():
+    X, y = draw_codes(0)
+    with np.errstate(all="ignore"):
+        model = CodedNB(method="mcmc", step=1e308, random_state=0).fit(X, y)
+    assert np.isfinite(model.weights_).all()
 
 
 def test_many_classes_and_many_levels_are_ranked():

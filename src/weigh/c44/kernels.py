@@ -66,7 +66,7 @@ def count_classes(labels: Any, rows: Any, weights: Any, n_classes: int) -> Any:
 
 @compiled
 def weigh_split(table: Any, min_rows: float) -> Any:
-    """The gain and the split information of a table of counts, in bits; gain 0 if it is no split.
+    """The gain and the split information of a table of counts, in bits; gain -1 if it is no split.
 
     gain = known/all * (H(class) - H(class | level)) over the rows whose level is known;
     split information = H(level), where not known counts as one more level.
@@ -83,7 +83,7 @@ def weigh_split(table: Any, min_rows: float) -> Any:
         reasonable += v < n_levels and rows >= min_rows * (1 - TOLERANCE)
         unknown = rows
     if reasonable < 2:
-        return 0.0, 0.0
+        return -1.0, 0.0
     for k in range(n_classes):
         rows = 0.0
         for v in range(n_levels):
@@ -91,22 +91,26 @@ def weigh_split(table: Any, min_rows: float) -> Any:
         whole += n_log_n(rows)
     outside = n_log_n(total - unknown) - whole
     within = levels - n_log_n(unknown) - inside
-    return (outside - within) / total, (n_log_n(total) - levels) / total
+    gain = (outside - within) / total
+    return gain if gain > TOLERANCE else 0.0, (n_log_n(total) - levels) / total
 
 
 @compiled
 def choose(gains: Any, splits: Any) -> int:
-    """The feature of best gain ratio among those of at least average gain; the first of equals."""
+    """The feature of best gain ratio among those of at least average gain; the first of equals.
+
+    As in C4.5 a gain of 0 counts in the average, and is taken where there is none better.
+    """
     total, n = 0.0, 0
     for gain in gains:
-        if gain > TOLERANCE:
+        if gain >= 0:
             total += gain
             n += 1
-    best, found = 0.0, -1
+    best, found = -1.0, -1
     for j in range(gains.shape[0]):
-        if gains[j] > TOLERANCE and gains[j] >= total / n * (1 - TOLERANCE):
+        if gains[j] >= 0 and gains[j] >= total / n * (1 - TOLERANCE):
             ratio = gains[j] / splits[j]
-            if ratio > best * (1 + TOLERANCE):
+            if ratio > best + abs(best) * TOLERANCE:
                 best, found = ratio, j
     return found
 
@@ -123,7 +127,7 @@ def find_split(
     least: Any,
 ) -> int:
     """The feature to split these rows on, of those that are free; -1 for none."""
-    gains, splits = np.zeros(free.shape[0]), np.zeros(free.shape[0])
+    gains, splits = np.full(free.shape[0], -1.0), np.zeros(free.shape[0])
     for j in range(free.shape[0]):
         if free[j]:
             table = room[: n_levels[j] + 1]

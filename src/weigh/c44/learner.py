@@ -26,11 +26,11 @@ class C44Classifier(ClassifierMixin, TableEstimator):
     the rules of splitting are those of Quinlan 1993). Numbers become intervals first, and a split
     has one branch for every level of its feature.
 
-    Of the features not yet used on the way, those may part a node that give two or more branches
-    `min_rows` rows and whose gain is positive and at least the mean of the positive gains. The one
-    of best gain ratio does, the first column of equals. A row whose level is not known counts in
-    the split information as if it had a level of its own, and goes down every branch with the part
-    of its weight that the branch has in the rows that are known; so it does when predicting. A
+    Of the features not yet used on the way, those may part a node of several classes that give two
+    or more branches `min_rows` rows and whose gain is at least the mean of the gains of these. The
+    one of best gain ratio does, the first column of equals. A row whose level is not known counts
+    in the split information as if it had a level of its own, and goes down every branch with the
+    part of its weight that the branch has in the rows that are known; so it does when predicting. A
     level that occurs in training, but not in this node, gets the node's own probabilities.
 
     Parameters

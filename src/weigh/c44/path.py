@@ -93,8 +93,8 @@ def _follow(
     level, feature = codes[j], tree.features[j]
     branches = tree.child[tree.first[node] : tree.first[node + 1]]
     if level == len(branches):
-        held = feature.spell(table)
-        why = "is missing" if held == label(None) else f"{feature.verb} {held} was {UNSEEN}"
+        given = any(part.value(table) is not None for part in feature.parts)
+        why = f"{feature.verb} {feature.spell(table)} was {UNSEEN}" if given else "is missing"
         onward = [(i, float(tree.share[i])) for i in branches.tolist() if i >= 0]
         return onward, f"{feature.name} {why}: every branch, by its rows"
     if branches[level] < 0:

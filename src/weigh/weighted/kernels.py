@@ -81,7 +81,8 @@ def auc(keys: Any, rows: Any, counts: Any) -> float:
     """
     below, above, pairs, i = 0.0, 0.0, 0.0, 0
     while i < keys.shape[0]:
-        key, first, second = keys[i], 0.0, 0.0
+        key, first, second = keys[i], counts[rows[i], 0], counts[rows[i], 1]
+        i += 1
         while i < keys.shape[0] and keys[i] == key:
             first += counts[rows[i], 0]
             second += counts[rows[i], 1]
@@ -98,7 +99,7 @@ def count_above(keys: Any, rows: Any, classes: Any, weight: Any, of: int, out: A
     below, tied, i = np.zeros(out.shape[0]), np.zeros(out.shape[0]), 0
     while i < keys.shape[0]:
         first = i
-        while i < keys.shape[0] and keys[i] == keys[first]:
+        while i < keys.shape[0] and (i == first or keys[i] == keys[first]):
             tied[classes[rows[i]]] += weight[rows[i]]
             i += 1
         if tied[of] > 0:

@@ -69,7 +69,7 @@ class WeightedNB(EvidenceClassifier):
     weights_ : ndarray of shape (d,)
         One weight per feature.
     auc_ : float
-        The AUC that was raised, at these weights.
+        The AUC that was raised, at these weights and the class frequencies of training.
     history_ : SearchPath
         The steps that were kept.
     evidence_ : Evidence

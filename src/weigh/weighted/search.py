@@ -6,7 +6,7 @@ A climber yields every step that it keeps, so that whatever ends it leaves the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -161,10 +161,20 @@ def search(climber: Climber, steps: tuple[float, ...], features: tuple[str, ...]
                 walks[-1].append(kept)
     except KeyboardInterrupt:
         interrupted = True
-    walks = walks or [[start]]
+    walks = [_settled(climber.terms, walk) for walk in walks] or [[start]]
     best = max(range(len(walks)), key=lambda i: walks[i][-1].auc)
     tried = tuple((step, walk[-1].auc) for step, walk in zip(steps, walks, strict=False))
     return _path(walks[best], features, steps[best], tried, interrupted)
+
+
+def _settled(terms: Terms, walk: list[Step]) -> list[Step]:
+    """The walk with the AUC of its end as the fitted model has it.
+
+    Along the walk scores are moved again and again, and rounding may part or join rows that tie.
+    """
+    last = walk[-1]
+    end = replace(last, auc=rank(terms, last.weights).auc)
+    return [*walk[:-1], end] if end.auc >= walk[0].auc else walk[:1]
 
 
 def _tick(walk: int, n_walks: int, done: int, of: int) -> None:
