@@ -370,22 +370,28 @@ def test_rounds_and_scale_have_the_least_loss_of_rows_held_out(seed, combine, sc
         np.testing.assert_allclose(rounds.held_out, expected, rtol=1e-9)
         assert model.scale_ == 1
     else:
-        grid = np.geomspace(choose.QUIETEST, choose.LOUDEST, 400)
         for found, column in zip(rounds.held_out, totals.T, strict=True):
-            assert found <= min(loss(c * column, y, weight) for c in grid) + 1e-9
+            scaled_by = best_scale(column, y, weight)
+            assert found == pytest.approx(loss(scaled_by * column, y, weight), rel=1e-5)
         kept = totals[:, rounds.chosen - 1]
         assert model.scale_ == pytest.approx(best_scale(kept, y, weight), rel=1e-4)
     assert rounds.chosen == rounds.held_out.argmin() + 1
 
 
 def best_scale(totals, y, weight):
-    """Where the slope of the loss changes sign, by halving."""
-    low, high = choose.QUIETEST, choose.LOUDEST
-    for _ in range(60):
-        middle = (low + high) / 2
-        slope = weight @ ((expit(middle * totals) - y) * totals)
-        low, high = (low, middle) if slope > 0 else (middle, high)
-    return middle
+    """The least loss on a fine grid, one more row being half of each class, of typical total."""
+    size = np.sqrt(weight @ totals**2 / weight.sum())
+
+    def penalised(log_scale):
+        c = np.exp(log_scale)
+        both = np.logaddexp(0, c * size) + np.logaddexp(0, -c * size)
+        return loss(c * totals, y, weight) * len(y) + both / 2 / np.log(2)
+
+    low, high = np.log(choose.QUIETEST), np.log(choose.LOUDEST)
+    for _ in range(60):  # ternary search: the loss has one minimum
+        one, two = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, two) if penalised(one) <= penalised(two) else (one, high)
+    return float(np.exp((low + high) / 2))
 
 
 def test_the_scale_multiplies_the_total_and_nothing_else():
@@ -844,3 +850,35 @@ def expected_failures(estimator):
 )
 def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("n", [10, 40, 200])
+def test_separable_rows_do_not_make_the_scale_run_away(n):
+    y = np.arange(n) % 2
+    X = np.array(["a", "b"])[y][:, None]
+    model = BoostedNB(random_state=0).fit(X, y)
+    assert model.scale_ < 9
+    assert 0 < model.decision_function([["b"]])[0] < 60
+
+
+@pytest.mark.parametrize("kind", ["polars", "arrow", "dicts", "array"])
+def test_every_table_type_gives_the_same_model(kind):
+    import polars as pl
+    import pyarrow as pa
+
+    random = np.random.default_rng(6)
+    frame = pd.DataFrame(
+        {"a": random.integers(0, 4, 80).astype(float), "b": random.normal(size=80)}
+    )
+    frame.loc[::7, "b"] = np.nan
+    y = ((frame["a"] + random.normal(size=80)) > 2).to_numpy().astype(int)
+    tables = {
+        "polars": pl.from_pandas(frame),
+        "arrow": pa.Table.from_pandas(frame),
+        "dicts": frame.to_dict("records"),
+        "array": frame.to_numpy(),
+    }
+    expected = BoostedNB(random_state=0).fit(frame, y).predict_proba(frame)
+    assert (
+        BoostedNB(random_state=0).fit(tables[kind], y).predict_proba(tables[kind]) == expected
+    ).all()

@@ -35,7 +35,10 @@ class BalanceSheetDisplay:
     @classmethod
     def from_estimator(cls, model: Any, row: Any, *, ax: Any = None, **choice: Any) -> Self:
         """Draw what a fitted model says about a row; `of` and `against` as in `balance_sheet`."""
-        return cls(model.balance_sheet(row, **choice)).plot(ax=ax)
+        sheet = model.balance_sheet(row, **choice)
+        if not isinstance(sheet, BalanceSheet):
+            raise TypeError(f"a waterfall draws a model of classes, not {type(model).__name__}")
+        return cls(sheet).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on a new figure."""

@@ -106,7 +106,8 @@ class BoostedNB(EvidenceClassifier):
     scale_ : float or ndarray of shape (K,)
         What the linearised total was multiplied by.
     agreement_ : float
-        The share of the training rows on which vote and table decide for the same class.
+        The share of the training rows on which vote and table decide for the same class, before
+        `class_prior` shifts either.
     cubic_ : float
         How far they are apart otherwise: the mean size of the cubic term, the first that the
         linearisation leaves out, relative to that of the linearised total.
@@ -202,9 +203,9 @@ class BoostedNB(EvidenceClassifier):
         scales = np.array([fit.scale for fit in fits])
         self.rounds_, self.scale_ = (told[0], float(scales[0])) if two else (told, scales)
         weight = parts[0].weight
-        sums = np.column_stack([linear(fit.totals, fit.alphas)[:, -1] for fit in fits])
+        sums = scales * np.column_stack([linear(fit.totals, fit.alphas)[:, -1] for fit in fits])
         votes = np.column_stack([vote(fit.totals, fit.alphas)[:, -1] for fit in fits])
-        left_out = np.column_stack([cubic(fit.totals, fit.alphas) for fit in fits])
+        left_out = scales * np.column_stack([cubic(fit.totals, fit.alphas) for fit in fits])
         same = (sums > 0) == (votes > 0) if two else (sums.argmax(1) == votes.argmax(1))[:, None]
         self.agreement_ = float(weight @ same[:, 0] / weight.sum())
         size = float(weight @ np.abs(sums).sum(axis=1))

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import logit
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 
 from weigh import engine
 from weigh.base import TableEstimator
+from weigh.boosted.choose import best_scale
 from weigh.boosted.estimate import Estimate, below_all
 from weigh.boosted.projection import Projection, Step, project
 from weigh.boosted.sheet import EstimateSheet, explain_estimate
-from weigh.evidence import Evidence, FeatureTable
+from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import deal
 from weigh.frames import Floats, Sample, number_sample, read
 from weigh.parameters import check_parameters, is_count, is_number
 from weigh.tally import Tally, count_placed_soft
 
 FOLDS, FEW, MANY = 5, 2_000, 10_000
+RISE = 1e-12
 SIDES = np.array(["down", "up"])
 
 
@@ -75,8 +77,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     >>> from weigh import BoostedNBRegressor
     >>> X = np.arange(300.0).reshape(-1, 1) % 30
     >>> model = BoostedNBRegressor(random_state=0).fit(X, X[:, 0] ** 2)
-    >>> model.predict([[3], [25]]).round(-1)
-    array([  20.,  650.])
+    >>> round(model.score(X, X[:, 0] ** 2), 2)
+    0.98
     """
 
     _bodies = ("estimate",)
@@ -159,15 +161,19 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
 
     def _range(self, target: Floats) -> tuple[float, float]:
         if self.y_range is None:
-            return float(target.min()), float(target.max())
-        try:
-            low, high = self.y_range
-        except (TypeError, ValueError):
-            low, high = None, None
-        sound = is_number(low) and is_number(high) and np.isfinite([low, high]).all()
-        if not (sound and low < high):
+            low, high = float(target.min()), float(target.max())
+            if not np.isfinite(high - low):
+                raise ValueError(f"y reaches from {low:g} to {high:g}, too far; give a y_range")
+            return low, high
+        given = [*self.y_range] if isinstance(self.y_range, Iterable) else []
+        sound = len(given) == 2 and all(is_number(end) and np.isfinite(end) for end in given)
+        if not (sound and given[0] < given[1]):
             raise ValueError(f"y_range must be two numbers, low and high, got {self.y_range!r}")
-        return float(low), float(high)
+        low, high = map(float, given)
+        if high <= target.min() or low >= target.max():
+            reach = f"{target.min():g} to {target.max():g}"
+            raise ValueError(f"y_range={self.y_range!r} holds none of y, which is {reach}")
+        return low, high
 
     def _project(
         self, sample: Sample, tally: Tally, target: Floats, low: float, high: float
@@ -182,13 +188,14 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         n = len(rows.target)
         if n < 2:
             return 1.0
-        splits = deal(np.zeros(n, dtype=np.intp), FOLDS, check_random_state(self.random_state))
+        random = check_random_state(self.random_state)
+        splits = deal(np.zeros(n, dtype=np.intp), FOLDS, random)
         parts = []
         for train, held_out in splits if n < MANY else splits[:1]:
             steps = project(rows.take(train), int(self.n_rounds))
-            test = rows.take(np.flatnonzero(held_out)[:FEW])
+            test = rows.take(random.permutation(np.flatnonzero(held_out))[:FEW])
             parts.append((test, _log_odds(test, steps)))
-        return _best_scale(parts)
+        return _fit_scale(parts)
 
     def predict(self, X: Any) -> Floats:
         """The estimate: the smallest y that the target is as likely at or below as above."""
@@ -196,21 +203,24 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         estimate: Estimate = self._learnt
         return estimate.read_off(estimate.total(table))
 
-    def predict_quantile(self, X: Any, q: float) -> Floats:
+    def predict_quantile(self, X: Any, q: Any) -> Floats:
         """The smallest y that the target is at or below with probability q.
 
         Parameters
         ----------
         X : table
             Rows.
-        q : float
-            Between 0 and 1; 0.5 is `predict`.
+        q : float or list of float
+            Between 0 and 1; 0.5 is `predict`. A list gives one column for each.
         """
         table = self._read(X)
-        if not (is_number(q) and 0 < q < 1):
+        chances = q if isinstance(q, list | tuple | np.ndarray) else [q]
+        if not all(is_number(chance) and 0 < chance < 1 for chance in chances):
             raise ValueError(f"q must be a number between 0 and 1, got {q!r}")
         estimate: Estimate = self._learnt
-        return estimate.quantile(estimate.total(table), float(logit(q)))
+        totals = estimate.total(table)
+        columns = [estimate.quantile(totals, float(logit(chance))) for chance in chances]
+        return columns[0] if chances is not q else np.column_stack(columns)
 
     def balance_sheet(self, row: Any) -> EstimateSheet:
         """What pushes the estimate for one case up and down, in the unit of y.
@@ -236,20 +246,19 @@ def _log_odds(rows: Projection, steps: list[Step]) -> Floats:
     return np.asarray(np.asarray(totals)[:, None] + cells)
 
 
-def _best_scale(parts: list[tuple[Projection, Floats]]) -> float:
+def _fit_scale(parts: list[tuple[Projection, Floats]]) -> float:
     """The number that, multiplied with log odds, gives the least loss over rows and cells."""
 
-    def loss(log_scale: float) -> float:
+    def loss(scale: float) -> float:
         total = 0.0
         for rows, log_odds in parts:
             share = np.clip(rows.target[:, None] * rows.n_cells - np.arange(rows.n_cells), 0, 1)
-            scaled = np.exp(log_scale) * log_odds
-            nats = np.logaddexp(0.0, scaled) - share * scaled
-            total += float(rows.weight @ nats.sum(axis=1))
+            nats = np.logaddexp(0.0, scale * log_odds) - share * scale * log_odds
+            total += float(rows.weight @ nats.mean(axis=1)) / float(rows.weight.mean())
         return total
 
-    found = minimize_scalar(loss, bounds=(np.log(0.01), np.log(10)), method="bounded")
-    return float(np.exp(found.x))
+    squares = [float((log_odds**2).mean()) for _, log_odds in parts]
+    return best_scale(loss, float(np.sqrt(np.mean(squares))))
 
 
 def _estimate(
@@ -264,6 +273,7 @@ def _estimate(
             np.asarray(sum(step.alpha * step.tables[j].by_class for step in steps))
             if steps
             else np.zeros((len(table.feature.levels), 1)),
+            smoothing=rows_added(rows.smoothing, rows.weight.sum()),
         )
         for j, table in enumerate(rows.tally.tables)
     ]
@@ -274,6 +284,8 @@ def _estimate(
         points, levels = below_all(low + (high - low) * rows.target, rows.weight)
         alpha = steps[0].alpha if steps else 1.0
         return Estimate(evidence, points, alpha * levels, True, scale)
-    levels = -np.asarray(sum(step.alpha * step.cells for step in steps))
-    centres = low + (high - low) * (np.arange(rows.n_cells) + 0.5) / rows.n_cells
-    return Estimate(evidence, centres, np.maximum.accumulate(levels), False, scale)
+    levels = np.maximum.accumulate(-np.asarray(sum(step.alpha * step.cells for step in steps)))
+    levels += RISE * np.arange(rows.n_cells)  # of equal levels the smallest y
+    ends = low + (high - low) * np.array([rows.target.min(), rows.target.max()])
+    points = np.clip(np.linspace(low, high, rows.n_cells), *ends)
+    return Estimate(evidence, points, levels, False, scale)

@@ -30,9 +30,8 @@ class Push:
 class EstimateSheet:
     """One estimate explained, in the unit of the target.
 
-    `start` is the estimate without any feature. Pushes stand in the order of their weights, the
-    heaviest first, and each moves the estimate on from where the one before left it: start and
-    changes add up to `estimate`.
+    `start` is the estimate where nothing is known. The way from there to `estimate` is shared out
+    by weight, so that start and changes add up; pushes stand in order, the heaviest first.
     """
 
     start: float
@@ -64,7 +63,7 @@ class EstimateSheet:
 
     def _rows(self) -> list[tuple[str, str, str]]:
         (low, high), digits = self.interval, self._digits
-        rows = [("Start: any row", f"{self.start:.{digits}f}", "")]
+        rows = [("Start: nothing known", f"{self.start:.{digits}f}", "")]
         for push in self.pushes:
             change = f"{push.change:+.{digits}f}"
             rows.append((printable(push.text), change, hundredths(push.weight)))
@@ -90,21 +89,28 @@ class EstimateSheet:
         return f"<table><thead>{head}</thead>{''.join(cells)}</table><p>{html.escape(NOTE)}</p>"
 
 
-NOTE = "Weights are times 100; each moves the estimate on from the line above."
+NOTE = "Weights are times 100, and share the way from start to estimate."
 
 
 def explain_estimate(estimate: Estimate, table: Table) -> EstimateSheet:
     """The sheet of a table's only row."""
     items = sorted(items_of(estimate.evidence, table), key=lambda item: -abs(item.weight))
-    totals = np.cumsum([0.0, *(item.weight for item in items)])
-    ways = estimate.read_off(totals)
-    end = estimate.total(table)
+    total = estimate.total(table)
+    start, end = (float(way) for way in estimate.read_off(np.array([0.0, total[0]])))
+    per_weight = _slope(estimate, float(total[0]), end - start)
     reach = float(logit((1 + COVERAGE) / 2))
-    low, high = (float(estimate.quantile(end, odds)[0]) for odds in (-reach, reach))
-    pushes = zip(items, np.diff(ways).tolist(), strict=True)
+    low, high = (float(estimate.quantile(total, odds)[0]) for odds in (-reach, reach))
     return EstimateSheet(
-        start=float(ways[0]),
-        pushes=tuple(Push(str(item), item.weight, change) for item, change in pushes),
-        estimate=float(ways[-1]),
+        start=start,
+        pushes=tuple(Push(str(i), i.weight, i.weight * per_weight) for i in items),
+        estimate=end,
         interval=(low, high),
     )
+
+
+def _slope(estimate: Estimate, total: float, way: float) -> float:
+    """What a unit of weight moves the estimate by; where weights cancel, at the start."""
+    if abs(total) > 1e-9:
+        return way / total
+    near = estimate.read_off(np.array([-0.01, 0.01]))
+    return float(near[1] - near[0]) / 0.02

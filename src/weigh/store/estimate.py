@@ -28,7 +28,7 @@ def estimate_from_dict(data: Mapping[str, Any]) -> Estimate:
     evidence = evidence_from_dict(data["evidence"])
     check(len(evidence.classes) == 2, "an estimate has two sides, down and up")
     points = numbers(data, "points", (len(data["points"]),))
-    check(len(points) > 0 and bool((np.diff(points) > 0).all()), "points must ascend")
+    check(len(points) > 0 and bool((np.diff(points) >= 0).all()), "points must ascend")
     levels = np.array([unplain(level) for level in data["levels"]], dtype=np.float64)
     sound = levels.shape == points.shape and bool((levels[1:] >= levels[:-1]).all())
     check(sound, "levels must ascend, one for each point")

@@ -66,10 +66,10 @@ def from_dict(data: Mapping[str, Any]) -> Any:
     }
     model: TableEstimator = getattr(weigh, name)(**parameters)
     bodies = [(name, read) for name, _, _, read in BODIES if name in data]
-    fits = [name for name, _ in bodies if name in model._bodies]
-    check(len(bodies) == len(fits) == 1, f"{type(model).__name__} needs {model._bodies[0]}")
-    (name, read), *_ = bodies
-    model._keep(read(data[name]))
+    check(len(bodies) == 1, f"it must hold one of {[name for name, *_ in BODIES]}")
+    (body, read), *_ = bodies
+    check(body in model._bodies, f"{name} needs {model._bodies[0]}")
+    model._keep(read(data[body]))
     check([*data["fitted"]] == [*model._extras], "fitted does not fit the learner")
     for key_, value in data["fitted"].items():
         setattr(model, key_, np.array(unplain(value), dtype=np.float64)[()])
