@@ -30,7 +30,7 @@ from weigh.weighted.search import PATIENCE, RATES, SIZES
 from weigh.weighted.terms import terms_of
 
 LIGHT = settings(max_examples=25, deadline=None)
-CodedNB = partial(WeightedNB, categorical_features="all")
+CodedNB = partial(WeightedNB, categorical_features="all", choose_on="training")
 SEARCHES = [method for method in METHODS if method != "gain_ratio"]
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -724,8 +724,17 @@ def test_pickle_keeps_the_model_and_clone_keeps_its_parameters():
 def test_every_table_type_gives_the_same_model():
     X, y = draw_codes(19)
     columns = {name: X[:, j].astype(str).tolist() for j, name in enumerate("abcd")}
-    fits = [WeightedNB().fit(table, y) for table in (pa.table(columns), pd.DataFrame(columns))]
+    tables = pa.table(columns), pd.DataFrame(columns)
+    fits = [WeightedNB(random_state=0).fit(table, y) for table in tables]
     np.testing.assert_array_equal(fits[0].weights_, fits[1].weights_)
+    assert fits[0].auc_ == fits[1].auc_
+
+
+def test_what_ranked_best_on_rows_held_out_is_the_default():
+    X, y = draw_codes(19)
+    chosen = {"method": "hill_climbing_both_ways", "choose_on": "cv", "random_state": 0}
+    fits = [WeightedNB(**given).fit(X, y) for given in ({"random_state": 0}, chosen)]
+    np.testing.assert_array_equal(fits[0].history_.weights, fits[1].history_.weights)
     assert fits[0].auc_ == fits[1].auc_
 
 
@@ -777,8 +786,9 @@ def test_a_bad_parameter_is_named_with_what_it_may_be(parameters, message):
     [
         WeightedNB(),
         WeightedNB(method="gain_ratio"),
-        WeightedNB(method="mcmc"),
+        WeightedNB(method="mcmc", choose_on="training"),
         WeightedNB(method="hill_climbing", step=1.0),
+        WeightedNB(method="gain_ratio+hill_climbing", choose_on="training"),
     ]
 )
 def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
