@@ -30,15 +30,14 @@ class BalanceSheetDisplay:
     """
 
     def __init__(self, sheet: BalanceSheet) -> None:
+        if not isinstance(sheet, BalanceSheet):
+            raise TypeError(f"a waterfall draws a BalanceSheet, not {type(sheet).__name__}")
         self.sheet = sheet
 
     @classmethod
     def from_estimator(cls, model: Any, row: Any, *, ax: Any = None, **choice: Any) -> Self:
         """Draw what a fitted model says about a row; `of` and `against` as in `balance_sheet`."""
-        sheet = model.balance_sheet(row, **choice)
-        if not isinstance(sheet, BalanceSheet):
-            raise TypeError(f"a waterfall draws a model of classes, not {type(model).__name__}")
-        return cls(sheet).plot(ax=ax)
+        return cls(model.balance_sheet(row, **choice)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on a new figure."""

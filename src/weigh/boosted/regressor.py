@@ -18,12 +18,12 @@ from weigh.boosted.projection import Projection, Step, project
 from weigh.boosted.sheet import EstimateSheet, explain_estimate
 from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import deal
-from weigh.frames import Floats, Sample, number_sample, read
+from weigh.frames import Floats, Sample, number_sample, read, warn_caller
 from weigh.parameters import check_parameters, is_count, is_number
 from weigh.tally import Tally, count_placed_soft
 
 FOLDS, FEW, MANY = 5, 2_000, 10_000
-RISE = 1e-12
+RISE, FAR = 1e-12, 20
 SIDES = np.array(["down", "up"])
 
 
@@ -164,6 +164,13 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
             low, high = float(target.min()), float(target.max())
             if not np.isfinite(high - low):
                 raise ValueError(f"y reaches from {low:g} to {high:g}, too far; give a y_range")
+            few, most = np.quantile(target, [0.01, 0.99])
+            if high - low > FAR * (most - few) > 0:
+                warn_caller(
+                    f"y reaches from {low:g} to {high:g}, but 98% of it from {few:g} to {most:g}: "
+                    "outliers make the grid coarse; give a y_range",
+                    UserWarning,
+                )
             return low, high
         given = [*self.y_range] if isinstance(self.y_range, Iterable) else []
         sound = len(given) == 2 and all(is_number(end) and np.isfinite(end) for end in given)

@@ -62,20 +62,24 @@ class EstimateSheet:
         return "\n".join([*lines, NOTE]).strip("\n")
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        (low, high), digits = self.interval, self._digits
-        rows = [("Start: nothing known", f"{self.start:.{digits}f}", "")]
+        low, high = map(self._number, self.interval)
+        rows = [("Start: nothing known", self._number(self.start), "")]
         for push in self.pushes:
-            change = f"{push.change:+.{digits}f}"
+            change = self._number(push.change, "+")
             rows.append((printable(push.text), change, hundredths(push.weight)))
-        rows.append(("Estimate", f"{self.estimate:.{digits}f}", ""))
-        rows.append((f"{self.coverage:.0%} interval", f"{low:.{digits}f} to {high:.{digits}f}", ""))
+        rows.append(("Estimate", self._number(self.estimate), ""))
+        rows.append((f"{self.coverage:.0%} interval", f"{low} to {high}", ""))
         return rows
+
+    def _number(self, value: float, sign: str = "") -> str:
+        digits = self._digits
+        return f"{value:{sign}.{digits}f}" if digits <= 6 else f"{value:{sign}.3g}"
 
     @property
     def _digits(self) -> int:
         """Three figures of the interval's width."""
         width = self.interval[1] - self.interval[0]
-        return int(np.clip(2 - np.floor(np.log10(width)), 0, 8)) if width > 0 else 2
+        return max(2 - int(np.floor(np.log10(width))), 0) if width > 0 else 2
 
     def __repr__(self) -> str:
         return self.to_text()

@@ -174,6 +174,7 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
     from weigh.store import load
 
     shown = load(model)._learnt
+    shown = getattr(shown, "evidence", shown)  # of an estimate
     if feature is not None:
         if not isinstance(shown, Evidence):
             raise ValueError("--feature picks one table, and this model has none; leave it out")

@@ -80,8 +80,9 @@ def to_text(evidence: Evidence, width: int = 100) -> str:
 
     buffer = io.StringIO()
     console = Console(file=buffer, width=width, color_system=None)
+    no_errors = () if any(np.isfinite(_errors(t)).any() for t in evidence) else ("Error",)
     for left_out in ((), (BARS,), (BARS, "Error", "IV")):
-        grid = _grid(evidence, left_out)
+        grid = _grid(evidence, (*left_out, *no_errors))
         if console.measure(grid, options=console.options.update_width(10_000)).maximum <= width:
             break
     console.print(Text(printable(title(evidence))), grid)

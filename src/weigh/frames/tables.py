@@ -99,7 +99,8 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
     if sparse.issparse(X):
         if not allow_sparse:
             raise ValueError(
-                "sparse input holds counts, not levels: use event_model='counts', or X.toarray()"
+                "sparse input holds counts, not levels: use EvidenceNB(event_model='counts'), or "
+                "X.toarray()"
             )
         table = _read_sparse(X)
     else:

@@ -60,9 +60,16 @@ def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Samp
     """Join a table with numbers to estimate: a sample of one class, and the numbers."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    column = _find(table, _flat(y), "y", categorical=False)
-    assert isinstance(column, Numbers)
     name = f"y {y!r}" if isinstance(y, str) else "y"
+    try:
+        column = _find(table, _flat(y), "y", categorical=False)
+    except ValueError as error:
+        if "holds text" not in str(error):
+            raise
+        raise ValueError(
+            f"{name} must hold numbers, not text; a classifier takes classes"
+        ) from None
+    assert isinstance(column, Numbers)
     if not np.isfinite(column.values).all():
         raise ValueError(f"{name} contains NaN or infinity; drop those rows or give them a number")
     rows = np.zeros(len(column.values), dtype=np.int64)

@@ -44,7 +44,7 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
     if evidence.link == "ovr" and b >= 0:
         raise ValueError(
             "totals of one class against the rest do not add up to the odds of two classes; leave "
-            "against out, or fit with multiclass='softmax'"
+            "against out (sheets of AdjustedNB(multiclass='softmax') take it)"
         )
     sign = _difference(len(classes), a, b)
     log_odds = _log_odds(row, a, b, evidence.link)

@@ -30,7 +30,7 @@ METHODS = (
 )
 
 FOLDS = 5
-CAVEAT = " and leaves out the error of the features' weights"
+CAVEAT = " and leaves out the error of the features' weights, which were chosen to rank"
 
 
 class WeightedNB(EvidenceClassifier):
@@ -86,6 +86,7 @@ class WeightedNB(EvidenceClassifier):
     """
 
     _extras = ("weights_", "auc_")
+    history_: Any = None  # not saved
 
     def __init__(
         self,
