@@ -161,6 +161,21 @@ def total_counts(table: Table, weights: Floats, prior: Floats) -> Floats:
     return np.asarray(count_matrix(table) @ weights, dtype=np.float64) + prior
 
 
+def count_tokens(table: Table) -> Floats:
+    """How many tokens each document has."""
+    return np.asarray(count_matrix(table).sum(axis=1), dtype=np.float64).ravel()
+
+
+def count_answers(table: Table, features: Sequence[Feature | Cross]) -> Floats:
+    """How many features each row has an answer in, where answers that lack are no evidence."""
+    always = sum(not feature.skip_missing for feature in features)
+    n = np.full(table.n_rows, float(always))
+    skipping = [feature for feature in features if feature.skip_missing]
+    for answered in spread(lambda feature: feature.answers(table), skipping, table.n_rows):
+        n += answered
+    return n
+
+
 def _count_column(table: Table, name: str, setting: Setting, rows: Rows) -> Counts:
     column = table.column(name, setting.categorical)
     if isinstance(column, Codes):
