@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy import sparse
 
 from weigh.bins import Cross, Feature, Placed, check_cuts, mdl_cuts, quantile_cuts
 from weigh.frames import Codes, Floats, Sample, Table, Value, count_matrix
@@ -145,15 +144,15 @@ def tally_levels(
 
 def tally_counts(sample: Sample) -> Tally:
     """Documents by tokens: every token is a level of one feature, every occurrence a row of it."""
-    n_rows = sample.table.n_rows
-    weight = np.ones(n_rows) if sample.weight is None else sample.weight
-    places = sample.labels.astype(np.intp), np.arange(n_rows)
-    by_class = sparse.csr_array((weight, places), shape=(len(sample.classes), n_rows))
-    counts: Any = by_class @ count_matrix(sample.table)
-    dense = counts.toarray()
+    from weigh import kernels
+
+    matrix = count_matrix(sample.table)
+    weight = np.ones(1) if sample.weight is None else sample.weight
+    counts = np.zeros((matrix.shape[1], len(sample.classes)))
+    times = np.asarray(matrix.data, dtype=np.float64)
+    kernels.count_tokens(matrix.indptr, matrix.indices, times, sample.labels, weight, counts)
     tokens = Feature(TOKEN, sample.table.names, in_order=True)
-    table = Counts(tokens, np.ascontiguousarray(dense.T, np.float64))
-    return Tally(sample.classes, sample.class_counts, (table,))
+    return Tally(sample.classes, sample.class_counts, (Counts(tokens, counts),))
 
 
 def total_counts(table: Table, weights: Floats, prior: Floats) -> Floats:

@@ -61,9 +61,12 @@ def undampened(evidence: Evidence, naive: Evidence, k: float, table: Table) -> F
     Where the prior was shifted by s after the exponent e, e T + s decides, or T + s/e.
     """
     totals, rule = naive.total(table), evidence.attenuation
-    if rule is not None:
-        shift, exponent = rule.shift, rule.exponent(evidence.observed(table))[:, None]
-    else:
-        exponent = np.array(fixed_exponent(evidence, k, "root"))
-        shift = evidence.prior_row - naive.prior_row * exponent
-    return totals + shift / exponent if shift.any() else totals
+    shift = _shift(evidence, naive, k) if rule is None else rule.shift
+    if not shift.any():
+        return totals
+    return totals + shift / attenuate(k, "root", evidence.observed(table))[:, None]
+
+
+def _shift(evidence: Evidence, naive: Evidence, k: float) -> Floats:
+    """What was added to the prior after the exponent was multiplied out; 0 to the last bit."""
+    return evidence.prior_row - naive.prior_row * fixed_exponent(evidence, k, "root")

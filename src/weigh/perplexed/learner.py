@@ -72,7 +72,7 @@ class PerplexedNB(EvidenceClassifier):
     >>> from weigh.datasets import titanic
     >>> model = PerplexedNB(random_state=0).fit(titanic(), "Survived")
     >>> round(model.attenuation_, 1)
-    3.6
+    3.5
     >>> sheet = model.balance_sheet({"Class": "1st", "Sex": "Female", "Age": "Adult"})
     >>> round(sheet.probability, 2)
     0.88
