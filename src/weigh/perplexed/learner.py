@@ -75,7 +75,7 @@ class PerplexedNB(EvidenceClassifier):
     3.5
     >>> sheet = model.balance_sheet({"Class": "1st", "Sex": "Female", "Age": "Adult"})
     >>> round(sheet.probability, 2)
-    0.88
+    0.87
     """
 
     _extras = ("attenuation_",)
