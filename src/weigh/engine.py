@@ -162,7 +162,7 @@ def total_counts(table: Table, weights: Floats, prior: Floats) -> Floats:
 
 def count_tokens(table: Table) -> Floats:
     """How many tokens each document has."""
-    return np.asarray(count_matrix(table).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(count_matrix(table) @ np.ones(len(table.names)), dtype=np.float64)
 
 
 def count_answers(table: Table, features: Sequence[Feature | Cross]) -> Floats:
