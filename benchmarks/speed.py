@@ -22,6 +22,7 @@ import pyarrow as pa
 from benchmarks.rivals import optbinning, scikit_learn
 
 ROWS, COLUMNS, LEVELS, RUNS = 1_000_000, 20, 8, 5
+TOKENS, VOCABULARY = 30, 50_000
 MIB = 1 << 20
 
 
@@ -184,6 +185,33 @@ def bench_weighted() -> None:
         report(f"WeightedNB, 300 roc_auc_score, {n_classes} classes", 300 * theirs, ours, 1)
 
 
+def make_documents() -> tuple[Any, Any]:
+    """Documents of 30 tokens each, the frequent ones more often, as counts out of 50,000."""
+    from scipy import sparse
+
+    rng = np.random.default_rng(0)
+    tokens = (rng.random((ROWS, TOKENS)) ** 2 * VOCABULARY).astype(np.int32)
+    tokens.sort(axis=1)
+    starts = np.arange(0, ROWS * TOKENS + 1, TOKENS, dtype=np.int32)
+    shape = (ROWS, VOCABULARY)
+    X = sparse.csr_matrix((np.ones(ROWS * TOKENS), tokens.ravel(), starts), shape=shape)
+    return X, (tokens[:, 0] + rng.integers(0, 2000, ROWS) > 1000).astype(int)
+
+
+def bench_documents() -> None:
+    from weigh import PerplexedNB
+
+    X, y = make_documents()
+    rival = scikit_learn.on_counts().fit(X, y)
+    model = PerplexedNB(event_model="counts", attenuation=5.0).fit(X, y)
+    theirs, ours = best(lambda: rival.fit(X, y), RUNS), best(lambda: model.fit(X, y), RUNS)
+    report("fit, sparse documents, k given", theirs, ours, 1)
+    for name in ("predict_proba", "predict"):
+        theirs = best(lambda: getattr(rival, name)(X), RUNS)  # noqa: B023
+        ours = best(lambda: getattr(model, name)(X), RUNS)  # noqa: B023
+        report(f"{name}, sparse documents", theirs, ours, 1)
+
+
 MEMORY = """
 import sys, numpy as np, pyarrow.parquet as pq, polars as pl
 from weigh import AdjustedNB, EvidenceNB
@@ -262,6 +290,7 @@ def main() -> None:
     bench_mdl()
     bench_adjusted()
     bench_weighted()
+    bench_documents()
     bench_memory(codes, y)
     bench_import()
 

@@ -47,6 +47,19 @@ def test_count_weighted_adds_the_weights_in_the_order_of_the_rows(rows):
     np.testing.assert_array_equal(out, literal)
 
 
+@few
+@given(coded_rows(), st.integers(0, 2**32 - 1), st.booleans())
+def test_count_tokens_adds_weight_times_count_by_token_and_class(rows, seed, weighted):
+    _, classes, weight = rows
+    weight = weight if weighted else np.ones(1)
+    times = np.random.default_rng(seed).integers(0, 4, (len(classes), 5)).astype(float)
+    starts = np.append(0, np.cumsum((times > 0).sum(axis=1)))
+    tokens, out = np.nonzero(times)[1], np.zeros((5, 3))
+    kernels.count_tokens(starts, tokens, times[times > 0], classes, weight, out)
+    literal = (times * weight[:, None]).T @ (classes[:, None] == np.arange(3))
+    np.testing.assert_allclose(out, literal, rtol=1e-12, atol=1e-12)
+
+
 def test_counting_adds_to_what_is_there():
     codes = classes = np.zeros(2, dtype=np.uint8)
     whole, real = np.full((1, 1), 5, dtype=np.int64), np.full((1, 1), 5.0)

@@ -421,6 +421,7 @@ def test_negative_counts_are_refused_with_their_place():
 def test_the_public_names_are_pinned():
     assert weigh.__all__ == [
         "AdjustedNB",
+        "AttenuationPathDisplay",
         "BalanceSheet",
         "BalanceSheetDisplay",
         "BoostedNB",
@@ -430,6 +431,7 @@ def test_the_public_names_are_pinned():
         "EvidenceNB",
         "MDLDiscretizer",
         "NormPathDisplay",
+        "PerplexedNB",
         "RoundsDisplay",
         "SearchPathDisplay",
         "WeightedNB",

@@ -12,9 +12,11 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from weigh import (
+    AttenuationPathDisplay,
     BalanceSheetDisplay,
     BoostedNB,
     EvidenceNB,
+    PerplexedNB,
     RoundsDisplay,
     SearchPathDisplay,
     WeightedNB,
@@ -285,3 +287,42 @@ def test_of_many_classes_one_is_drawn():
 def test_a_model_without_rounds_is_told_so(model):
     with pytest.raises(ValueError, match="no record of rounds: fit a BoostedNB"):
         RoundsDisplay.from_estimator(model)
+
+
+# ---------------------------------------------------------------- the exponent of a row, and its k
+
+
+@pytest.mark.parametrize("form", ["root", "geometric"])
+def test_an_attenuated_sheet_has_a_bar_from_the_sum_of_the_weights_to_the_total(ax, form):
+    model = PerplexedNB(form=form, attenuation=1.5, missing="skip").fit(titanic(), "Survived")
+    model = model.with_prior(0.6)
+    sheet = model.balance_sheet(CASE | {"Age": None})
+    BalanceSheetDisplay(sheet).plot(ax=ax)
+    names, found = labels(ax), bars(ax)
+    exponent = "Exponent 0.5, 2 features" if form == "root" else "Exponent 0.75, 2 features"
+    assert names[-3:] == [exponent, "Change of the base rate", "Total"]
+    end = 0.0
+    for start, length in found[:-1]:
+        assert min(abs(start - end), abs(start + length - end)) < 1e-9
+        end = start + length if abs(start - end) < 1e-9 else start
+    assert end == pytest.approx(100 * sheet.total)
+    assert found[-1] == pytest.approx((0, 100 * sheet.total))
+
+
+@pytest.mark.parametrize("by", ["flat", "calibrated", "likelihood"])
+def test_the_criterion_is_drawn_at_every_k_and_the_choice_is_marked(ax, by):
+    model = PerplexedNB(attenuation=by, random_state=0).fit(titanic(), "Survived")
+    display = AttenuationPathDisplay.from_estimator(model, ax=ax)
+    curve, chosen = ax.lines
+    np.testing.assert_array_equal(curve.get_xdata(), model.attenuation_path_.k)
+    np.testing.assert_array_equal(curve.get_ydata(), model.attenuation_path_.criterion)
+    assert list(chosen.get_xdata()) == [model.attenuation_] * 2
+    assert display.ax_ is ax
+    assert pyplot.get_fignums() == []
+
+
+def test_a_model_without_a_path_of_k_is_told_so(model):
+    given = PerplexedNB(attenuation=2).fit(titanic(), "Survived")
+    for fitted in (model, given):
+        with pytest.raises(ValueError, match="no path of k: fit a PerplexedNB with attenuation="):
+            AttenuationPathDisplay.from_estimator(fitted)

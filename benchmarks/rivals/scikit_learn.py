@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegressionCV
-from sklearn.naive_bayes import CategoricalNB
+from sklearn.naive_bayes import CategoricalNB, MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
@@ -27,3 +27,8 @@ def on_codes() -> Any:
 
 def on_text() -> Any:
     return make_pipeline(OrdinalEncoder(dtype=np.uint8), CategoricalNB())
+
+
+def on_counts() -> Any:
+    """Documents by tokens. It keeps two weights for each token where there are two classes."""
+    return MultinomialNB()

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from weigh.c44 import C44Classifier
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
+    from weigh.perplexed import PerplexedNB
     from weigh.plot import (
+        AttenuationPathDisplay,
         BalanceSheetDisplay,
         NormPathDisplay,
         RoundsDisplay,
@@ -30,6 +32,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdjustedNB",
+    "AttenuationPathDisplay",
     "BalanceSheet",
     "BalanceSheetDisplay",
     "BoostedNB",
@@ -39,6 +42,7 @@ __all__ = [
     "EvidenceNB",
     "MDLDiscretizer",
     "NormPathDisplay",
+    "PerplexedNB",
     "RoundsDisplay",
     "SearchPathDisplay",
     "WeightedNB",
@@ -50,6 +54,7 @@ __all__ = [
 
 _HOMES = {
     "AdjustedNB": "adjusted",
+    "AttenuationPathDisplay": "plot",
     "BalanceSheet": "sheet",
     "BalanceSheetDisplay": "plot",
     "BoostedNB": "boosted",
@@ -59,6 +64,7 @@ _HOMES = {
     "EvidenceNB": "naive",
     "MDLDiscretizer": "bins",
     "NormPathDisplay": "plot",
+    "PerplexedNB": "perplexed",
     "RoundsDisplay": "plot",
     "SearchPathDisplay": "plot",
     "WeightedNB": "weighted",

@@ -188,7 +188,12 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """The most probable class."""
-        totals = self._total(X)
+        return self._decide(self._read(X))
+
+    def _decide(self, table: Table, totals: Floats | None = None) -> np.ndarray[Any, Any]:
+        """The most probable class of each row, whose totals may be known already."""
+        if totals is None:
+            totals = self._learnt.total(table)
         return self._learnt.decide(totals)  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------ explaining

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy import sparse
 
 from weigh.bins import Cross, Feature, Placed, check_cuts, mdl_cuts, quantile_cuts
 from weigh.frames import Codes, Floats, Sample, Table, Value, count_matrix
@@ -145,20 +144,35 @@ def tally_levels(
 
 def tally_counts(sample: Sample) -> Tally:
     """Documents by tokens: every token is a level of one feature, every occurrence a row of it."""
-    n_rows = sample.table.n_rows
-    weight = np.ones(n_rows) if sample.weight is None else sample.weight
-    places = sample.labels.astype(np.intp), np.arange(n_rows)
-    by_class = sparse.csr_array((weight, places), shape=(len(sample.classes), n_rows))
-    counts: Any = by_class @ count_matrix(sample.table)
-    dense = counts.toarray()
+    from weigh import kernels
+
+    matrix = count_matrix(sample.table)
+    weight = np.ones(1) if sample.weight is None else sample.weight
+    counts = np.zeros((matrix.shape[1], len(sample.classes)))
+    times = np.asarray(matrix.data, dtype=np.float64)
+    kernels.count_tokens(matrix.indptr, matrix.indices, times, sample.labels, weight, counts)
     tokens = Feature(TOKEN, sample.table.names, in_order=True)
-    table = Counts(tokens, np.ascontiguousarray(dense.T, np.float64))
-    return Tally(sample.classes, sample.class_counts, (table,))
+    return Tally(sample.classes, sample.class_counts, (Counts(tokens, counts),))
 
 
 def total_counts(table: Table, weights: Floats, prior: Floats) -> Floats:
     """Prior + sum over tokens of their count times their weight."""
     return np.asarray(count_matrix(table) @ weights, dtype=np.float64) + prior
+
+
+def count_tokens(table: Table) -> Floats:
+    """How many tokens each document has."""
+    return np.asarray(count_matrix(table) @ np.ones(len(table.names)), dtype=np.float64)
+
+
+def count_answers(table: Table, features: Sequence[Feature | Cross]) -> Floats:
+    """How many features each row has an answer in, where answers that lack are no evidence."""
+    always = sum(not feature.skip_missing for feature in features)
+    n = np.full(table.n_rows, float(always))
+    skipping = [feature for feature in features if feature.skip_missing]
+    for answered in spread(lambda feature: feature.answers(table), skipping, table.n_rows):
+        n += answered
+    return n
 
 
 def _count_column(table: Table, name: str, setting: Setting, rows: Rows) -> Counts:

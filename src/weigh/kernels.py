@@ -42,6 +42,19 @@ def sum_codes(codes: Any, weight: Any, out: Any) -> None:
 
 
 @compiled
+def count_tokens(starts: Any, tokens: Any, times: Any, classes: Any, weight: Any, out: Any) -> None:
+    """Add weight times count to out[token, class] for each token of each row.
+
+    Row i has tokens[starts[i]:starts[i + 1]]. A single weight is that of every row.
+    """
+    step = 1 if weight.shape[0] == classes.shape[0] else 0
+    for i in range(classes.shape[0]):
+        label, w = classes[i], weight[i * step]
+        for p in range(starts[i], starts[i + 1]):
+            out[tokens[p], label] += w * times[p]
+
+
+@compiled
 def add_one(totals: Any, codes: Any, weights: Any) -> None:
     """Add weights[code] to the total of each row: one column of totals."""
     for i in range(codes.shape[0]):

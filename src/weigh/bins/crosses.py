@@ -99,6 +99,11 @@ class Cross:
         """Whether a table's first row lacks an answer whose lack is no evidence."""
         return any(part.skips(table) for part in self.parts)
 
+    def answers(self, table: Table) -> Integers:
+        """Which rows hold an answer to both parts, or lack one where that is a level."""
+        left, right = (part.answers(table) for part in self.parts)
+        return left & right
+
     def positions(self, other: Cross) -> Integers:
         """Where the pairs of another cross, all of which this one has, stand in this one."""
         places = {pair: i for i, pair in enumerate(self.pairs)}

@@ -140,6 +140,16 @@ class Feature:
         """Whether a table's first row holds no answer, and that is no evidence."""
         return self.skip_missing and self.value(table) is None
 
+    def answers(self, table: Table) -> Integers:
+        """Which rows hold an answer, or lack one where that is a level."""
+        if not self.skip_missing:
+            return np.ones(table.n_rows, dtype=np.bool_)
+        column = self._column(table)
+        if isinstance(column, Codes):
+            known = np.array([value is not None for value in column.values] or [False])
+            return known[column.codes]
+        return np.asarray(~np.isnan(column.values))
+
     def place(self, column: Column) -> Placed:
         """Find the level of every value of its column."""
         if self.cuts is None:

@@ -90,7 +90,7 @@ def demo(save: str | None) -> None:
     "--learner",
     default="evidence",
     show_default=True,
-    help="evidence, adjusted, weighted, boosted, boosted-regressor or c44.",
+    help="evidence, adjusted, weighted, boosted, boosted-regressor, perplexed or c44.",
 )
 @click.option("--weight", metavar="COL", help="A column of row weights.")
 @click.option("--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable).")

@@ -46,9 +46,10 @@ def score_columns(model: Any, table: Any) -> dict[str, Any]:
         probabilities = model.predict_proba(table)
         columns: dict[str, Any] = {"prediction": model.classes_[probabilities.argmax(axis=1)]}
     else:
-        totals = learnt.total(model._read(table))
+        read = model._read(table)
+        totals = learnt.total(read)
         heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
-        columns = {"prediction": learnt.decide(totals)}
+        columns = {"prediction": model._decide(read, totals)}
         columns |= {head: totals[:, k] for k, head in enumerate(heads)}
         probabilities = learnt.probabilities(totals)
     return columns | {f"probability_{name}": probabilities[:, k] for k, name in enumerate(names)}

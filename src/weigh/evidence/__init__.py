@@ -2,12 +2,20 @@
 
 total(x) = prior + sum over features j of table_j[level of x_j]
 
-tables     `Evidence` and its `FeatureTable`s
-estimate   counts to weights, with their uncertainty
-show       the table as text, HTML and dataframe
+tables       `Evidence` and its `FeatureTable`s
+attenuation  an exponent for rows that tell more or less
+estimate     counts to weights, with their uncertainty
+show         the table as text, HTML and dataframe
 """
 
-from weigh.evidence.estimate import Smoothing, rows_added, weigh_counts, weigh_tally
+from weigh.evidence.attenuation import Attenuation, Form, apply_exponent, attenuate
+from weigh.evidence.estimate import (
+    Smoothing,
+    rows_added,
+    share_counts,
+    weigh_counts,
+    weigh_tally,
+)
 from weigh.evidence.show import hundredths
 from weigh.evidence.tables import (
     Evidence,
@@ -19,14 +27,19 @@ from weigh.evidence.tables import (
 )
 
 __all__ = [
+    "Attenuation",
     "Evidence",
     "FeatureTable",
+    "Form",
     "Smoothing",
+    "apply_exponent",
+    "attenuate",
     "contrast",
     "hundredths",
     "rows_added",
     "scale_table",
     "scale_variances",
+    "share_counts",
     "squeeze",
     "weigh_counts",
     "weigh_tally",

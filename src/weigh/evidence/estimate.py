@@ -46,15 +46,22 @@ def weigh_counts(table: Counts, s: float) -> FeatureTable:
     counts = table.counts
     seen = counts.sum(axis=1) > 0
     norm = counts.sum(axis=0) + s * seen.sum()
-    share = (counts + s) / np.where(norm > 0, norm, 1)
-    if s == 0:
-        nothing_known = 1 / max(seen.sum(), 1)  # a class without a single row here
-        share = np.where(norm > 0, np.clip(share, BOUND, 1 - BOUND), nothing_known)
     told = seen[:, None] & (seen.sum() > 1)  # one level alone tells nothing
-    columns = contrast(np.log(np.where(told, share, 1.0)))
+    columns = contrast(np.log(np.where(told, share_counts(counts, s), 1.0)))
     with np.errstate(invalid="ignore"):  # two infinite variances: not known
         variances = np.where(seen[:, None], _trigamma(counts + s) - _trigamma(norm), 0.0)
     return FeatureTable(table.feature, counts, columns, np.maximum(variances, 0.0), s)
+
+
+def share_counts(counts: Floats, s: float) -> Floats:
+    """P(v|c) of each level and class. What it says of a level without rows means nothing."""
+    seen = counts.any(axis=1).sum()
+    norm = counts.sum(axis=0) + s * seen
+    share: Floats = (counts + s) / np.where(norm > 0, norm, 1)
+    if s == 0:
+        nothing_known = 1 / max(seen, 1)  # a class without a single row here
+        share = np.where(norm > 0, np.clip(share, BOUND, 1 - BOUND), nothing_known)
+    return share
 
 
 def _trigamma(x: Floats) -> Floats:

@@ -71,6 +71,21 @@ def title(evidence: Evidence) -> str:
     return f"Weights of evidence for each class, times 100 ({rows}{more})"
 
 
+def rule(evidence: Evidence) -> str:
+    """What happens to the sum of a row's weights, where it depends on the row."""
+    attenuation = evidence.attenuation
+    if attenuation is None:
+        return ""
+    root, k = attenuation.form == "root", f"{attenuation.k:.4g}"
+    what = "prior and weights" if root else "weights, but not the prior,"
+    base = f"{k}/(n + 1)" if root else f"{k}/n"
+    unit = "tokens" if evidence.event_model == "counts" else "features that have an answer"
+    text = f"A row's {what} are multiplied by min(1, {base}); n counts its {unit}"
+    if attenuation.shift.any():
+        text += f"; then {' '.join(map(hundredths, attenuation.shift))} for another base rate"
+    return f"{text}."
+
+
 def to_text(evidence: Evidence, width: int = 100) -> str:
     """The table of weights as plain text; where it is too wide, bars and errors go first."""
     import io
@@ -86,6 +101,8 @@ def to_text(evidence: Evidence, width: int = 100) -> str:
         if console.measure(grid, options=console.options.update_width(10_000)).maximum <= width:
             break
     console.print(Text(printable(title(evidence))), grid)
+    if evidence.attenuation is not None:
+        console.print(Text(rule(evidence)))
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
 
 
@@ -182,4 +199,5 @@ def to_html(evidence: Evidence) -> str:
         cells = line[: len(heads)]
         body += "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
     caption = html.escape(title(evidence))
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>{body}</table>"
+    foot = f"<p>{html.escape(rule(evidence))}</p>" if evidence.attenuation is not None else ""
+    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>{body}</table>{foot}"

@@ -13,6 +13,7 @@ from scipy.special import logit
 from weigh import engine
 from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
+from weigh.evidence.attenuation import Attenuation
 from weigh.frames import Floats, Table
 from weigh.tally import Counts, Tally
 
@@ -121,6 +122,7 @@ class Evidence:
     caveat: str = ""
     backend: str | None = None
     columns: tuple[str, ...] = ()
+    attenuation: Attenuation | None = None  # where the exponent depends on the row
 
     def __getitem__(self, name: str) -> FeatureTable:
         try:
@@ -174,10 +176,21 @@ class Evidence:
 
     def total(self, table: Table) -> Floats:
         """Prior plus weights for each row: log odds in one column, or one total per class."""
+        if self.attenuation is None:
+            return self._add(table, self.prior_row)
+        weights = self._add(table, np.zeros(len(self.prior_row)))
+        return self.attenuation.apply(weights, self.prior_row, self.observed(table))
+
+    def _add(self, table: Table, start: Floats) -> Floats:
         if self.event_model == "counts":
-            return engine.total_counts(table, self.tables[0].by_class, self.prior_row)
-        features, padded = [t.feature for t in self.tables], [t.padded for t in self.tables]
-        return engine.total(table, features, padded, self.prior_row)
+            return engine.total_counts(table, self.tables[0].by_class, start)
+        return engine.total(table, self.features, [t.padded for t in self.tables], start)
+
+    def observed(self, table: Table) -> Floats:
+        """How many features each row has an answer in; the number of tokens of a document."""
+        if self.event_model == "counts":
+            return engine.count_tokens(table)
+        return engine.count_answers(table, self.features)
 
     def probabilities(self, totals: Floats) -> Floats:
         """What totals mean: the probability of each class."""
@@ -194,8 +207,11 @@ class Evidence:
             change = logit(rate) - logit(self.assumed_rate)
         else:
             change = contrast(np.log(rate) - np.log(self.assumed_rate))
-        prior = squeeze(self.prior_row + change)
-        return replace(self, prior=prior, assumed_rate=rate, prior_variances=np.zeros(len(rate)))
+        known = replace(self, assumed_rate=rate, prior_variances=np.zeros(len(rate)))
+        if self.attenuation is None:
+            return replace(known, prior=squeeze(self.prior_row + change))
+        shift = self.attenuation.shift + change
+        return replace(known, attenuation=replace(self.attenuation, shift=shift))
 
     def to_frame(self) -> Any:
         """One row per level, in the dataframe library that the training table came from."""

@@ -3,11 +3,13 @@
 The layout is that of Spiegelhalter & Knill-Jones (1984), Ridgeway et al. (1998) and Table 3 of
 Ridgeway (2025): two columns, weights times 100, the totals, and what they mean as a probability.
 
-    balance   the `BalanceSheet`
-    explain   from evidence and a row to a sheet
-    show      the sheet as text and HTML
+    balance      the `BalanceSheet`
+    attenuated   what an exponent did to the sum
+    explain      from evidence and a row to a sheet
+    show         the sheet as text and HTML
 """
 
+from weigh.sheet.attenuated import Attenuated
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
 from weigh.sheet.explain import UNSEEN, explain, items_of
 from weigh.sheet.show import probability
@@ -15,6 +17,7 @@ from weigh.sheet.show import probability
 __all__ = [
     "COVERAGE",
     "UNSEEN",
+    "Attenuated",
     "BalanceSheet",
     "Item",
     "conversion_table",

@@ -9,6 +9,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.sheet import show
+from weigh.sheet.attenuated import Attenuated
 
 COVERAGE = 0.9
 """Of the interval of the probability."""
@@ -36,7 +37,8 @@ class BalanceSheet:
     `of` is the class that positive weights speak for and `against` its rival; None is all the rest
     of three classes or more. Against a rival, prior and items add up to `total`, the log odds.
     Against the rest, they add up to this class's total, and `totals` holds those of every class,
-    which the softmax turns into the probability.
+    which the softmax turns into the probability. Where the model attenuates what weights add up to,
+    `attenuation` leads from their sum to `total`.
     """
 
     of: Any
@@ -51,6 +53,7 @@ class BalanceSheet:
     link: str = "logistic"
     caveat: str = ""
     coverage: float = COVERAGE
+    attenuation: Attenuated | None = None
 
     @property
     def question(self) -> str:
@@ -87,6 +90,7 @@ class BalanceSheet:
             "probability": self.probability,
             "interval": self.interval and list(self.interval),
             "totals": self.totals and {label(c): t for c, t in self.totals.items()},
+            "attenuation": self.attenuation and {**vars(self.attenuation)},
         }
 
     def to_text(self, width: int = 100) -> str:

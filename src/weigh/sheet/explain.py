@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp, ndtri, polygamma
 
-from weigh.evidence import Evidence, FeatureTable
+from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.frames import Floats, Table, count_matrix
+from weigh.sheet.attenuated import Attenuated, attenuate_row
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
 
 UNSEEN = "not seen in training"
@@ -50,12 +51,15 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
     log_odds = _log_odds(row, a, b, evidence.link)
     pair = b >= 0 and not two
     parts = [_token_variance(lines, evidence)] if tokens else [line.variances for line in lines]
-    error = _standard_error(evidence, parts, row, a, b)
+    prior, items = float(sign @ evidence.prior_row), tuple(line.item(sign) for line in lines)
+    before = prior + sum(item.weight for item in items)
+    rule = attenuate_row(evidence, table, before, sign, a)
+    error = _standard_error(evidence.link, _scale(evidence, parts, rule), row, a, b)
     return BalanceSheet(
         of=classes[a],
         against=None if b < 0 else classes[b],
-        prior=float(sign @ evidence.prior_row),
-        items=tuple(line.item(sign) for line in lines),
+        prior=prior,
+        items=items,
         total=float(sign @ row),
         probability=float(expit(log_odds) if pair else evidence.probabilities(totals)[0, a]),
         interval=_interval(log_odds, error),
@@ -63,6 +67,7 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
         two_classes=two,
         link=evidence.link,
         caveat=evidence.caveat,
+        attenuation=rule,
     )
 
 
@@ -111,12 +116,22 @@ def _log_odds(row: Floats, a: int, b: int, link: str) -> float:
     return float(logs[a] - logsumexp(np.delete(logs, a)))
 
 
+def _scale(
+    evidence: Evidence, parts: list[Floats | None], rule: Attenuated | None
+) -> list[Floats | None]:
+    """The variances of prior and weights, after the exponent if there is one."""
+    e = 1.0 if rule is None else rule.exponent
+    own = e if rule is not None and rule.form == "root" else 1.0
+    scaled = [scale_variances(part, e) for part in parts]
+    return [scale_variances(evidence.prior_variances, own), *scaled]
+
+
 def _standard_error(
-    evidence: Evidence, parts: list[Floats | None], row: Floats, a: int, b: int
+    link: str, parts: list[Floats | None], row: Floats, a: int, b: int
 ) -> float | None:
     """Of the log odds, features taken as independent; None where a part is not known."""
-    known = [part for part in (evidence.prior_variances, *parts) if part is not None]
-    if evidence.link == "ovr" or len(known) <= len(parts):
+    known = [part for part in parts if part is not None]
+    if link == "ovr" or len(known) < len(parts):
         return None
     variance = np.sum(known, axis=0)
     if b >= 0:

@@ -50,7 +50,7 @@ def _side(title: str, sign: str, items: tuple[Item, ...], prior: float | None) -
 
 
 def _foot(sheet: BalanceSheet) -> list[tuple[str, str]]:
-    rows = [("Total weight of evidence", hundredths(sheet.total))]
+    rows = [*_attenuation(sheet), ("Total weight of evidence", hundredths(sheet.total))]
     for other, total in (sheet.totals or {}).items():
         if other != sheet.of:
             rows.append((f"Total of {label(other)}", hundredths(total)))
@@ -60,6 +60,21 @@ def _foot(sheet: BalanceSheet) -> list[tuple[str, str]]:
         rows.append(
             (f"{sheet.coverage:.0%} interval", f"{probability(low)} to {probability(high)}")
         )
+    return rows
+
+
+def _attenuation(sheet: BalanceSheet) -> list[tuple[str, str]]:
+    """How the total follows from what the weights add up to."""
+    rule = sheet.attenuation
+    if rule is None:
+        return []
+    rows = [("Prior and weights", hundredths(rule.before))]
+    if rule.perplexity is not None:
+        rows.append((f"Perplexity under {label(sheet.of)}", f"{rule.perplexity:.4g}"))
+    rows.append((f"{rule.unit.capitalize()} observed", f"{rule.n:g}"))
+    rows.append(("Exponent", f"{rule.exponent:.3g}"))
+    if rule.shift:
+        rows.append(("Change of the base rate", hundredths(rule.shift)))
     return rows
 
 
@@ -82,8 +97,13 @@ def _notes(sheet: BalanceSheet) -> list[str]:
         notes.append(f"No weight: {'; '.join(map(str, sheet.silent))}.")
     notes.append("Weights are times 100.")
     shown = sum(round(100 * w) for w in (sheet.prior, *(item.weight for item in sheet.items)))
-    if shown != round(100 * sheet.total):
+    exact = sheet.total if sheet.attenuation is None else sheet.attenuation.before
+    if shown != round(100 * exact):
         notes.append(f"Rounded, they add up to {shown:+d}; the total is of the exact ones.")
+    if sheet.attenuation is not None:
+        root = sheet.attenuation.form == "root"
+        what = "prior and weights" if root else "the weights and not the prior"
+        notes.append(f"The exponent multiplies {what}, to give the total.")
     if sheet.totals is not None:
         part = "1/(1 + exp(-total))" if sheet.link == "ovr" else "exp(total)"
         notes.append(f"The probability is {part} over the sum of {part} of all classes.")

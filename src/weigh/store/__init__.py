@@ -4,6 +4,8 @@ values     numbers and parameters, and what must hold of them
 features   classes and features
 evidence   a prior and tables
 tree       the nodes of a tree
+vote       the rounds of a vote
+mean       what an arithmetic mean is of
 model      a learner, its parameters, and one of these
 file       saving and loading
 """

@@ -7,7 +7,7 @@ from typing import Any
 
 from weigh.bins import Cross, Feature
 from weigh.engine import TOKEN
-from weigh.evidence import Evidence, FeatureTable, squeeze
+from weigh.evidence import Attenuation, Evidence, FeatureTable, squeeze
 from weigh.store.features import feature_to_dict, read_classes, read_columns, read_features
 from weigh.store.values import check, numbers, rows, variances
 
@@ -25,7 +25,7 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         "event_model": evidence.event_model,
         "columns": list(evidence.columns),
         "features": [_table_to_dict(table) for table in evidence],
-    }
+    } | _rule_to_dict(evidence.attenuation)
 
 
 def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
@@ -55,7 +55,22 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         form="ovr" if data["link"] == "ovr" else "softmax",
         caveat=data["caveat"],
         columns=columns,
+        attenuation=_rule_from_dict(data["attenuation"], data) if "attenuation" in data else None,
     )
+
+
+def _rule_to_dict(rule: Attenuation | None) -> dict[str, Any]:
+    """The rule, where there is one."""
+    if rule is None:
+        return {}
+    return {"attenuation": {"k": rule.k, "form": rule.form, "shift": rule.shift.tolist()}}
+
+
+def _rule_from_dict(rule: Mapping[str, Any], evidence: Mapping[str, Any]) -> Attenuation:
+    check(evidence["link"] != "ovr", "attenuated totals are joint: their link is not ovr")
+    check(rule["form"] in ("root", "geometric"), "form must be root or geometric")
+    k = float(numbers(rule, "k", (), low=1))
+    return Attenuation(k, rule["form"], numbers(rule, "shift", (len(evidence["prior"]),)))
 
 
 def _table_to_dict(table: FeatureTable) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from weigh.base import TableEstimator
 from weigh.boosted import Estimate, Vote
 from weigh.c44 import Tree
 from weigh.evidence import Evidence
+from weigh.perplexed import Mean
 from weigh.store.estimate import estimate_from_dict, estimate_to_dict
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
+from weigh.store.mean import mean_from_dict, mean_to_dict
 from weigh.store.tree import tree_from_dict, tree_to_dict
 from weigh.store.values import check, is_object, parameter, plain, unplain
 from weigh.store.vote import vote_from_dict, vote_to_dict
@@ -25,6 +27,7 @@ BODIES: tuple[tuple[str, type, Any, Any], ...] = (
     ("tree", Tree, tree_to_dict, tree_from_dict),
     ("estimate", Estimate, estimate_to_dict, estimate_from_dict),
     ("vote", Vote, vote_to_dict, vote_from_dict),
+    ("mean", Mean, mean_to_dict, mean_from_dict),
 )
 
 
@@ -72,7 +75,8 @@ def from_dict(data: Mapping[str, Any]) -> Any:
     model._keep(read(data[body]))
     check([*data["fitted"]] == [*model._extras], "fitted does not fit the learner")
     for key_, value in data["fitted"].items():
-        setattr(model, key_, np.array(unplain(value), dtype=np.float64)[()])
+        number = None if value is None else np.array(unplain(value), dtype=np.float64)[()]
+        setattr(model, key_, number)
     names = model._learnt.column_names
     model.n_features_in_ = len(names)
     if data["named"]:

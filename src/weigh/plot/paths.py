@@ -1,4 +1,4 @@
-"""Figures. Each display follows scikit-learn: hold the data, draw with `plot(ax=)`, never show."""
+"""How a learner got where it is: losses, scores and criteria along the way."""
 
 from __future__ import annotations
 
@@ -7,82 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from weigh.bins import printable
-from weigh.evidence import hundredths
-from weigh.sheet import BalanceSheet, probability
-
-FOR, AGAINST, TOTAL = "#0072B2", "#D55E00", "#4D4D4D"  # told apart by colour-blind eyes
-
-
-class BalanceSheetDisplay:
-    """A balance sheet as a waterfall from the prior to the total.
-
-    Parameters
-    ----------
-    sheet : BalanceSheet
-        The case to draw.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it was drawn.
-    figure_ : matplotlib Figure
-        The figure of that axes.
-    """
-
-    def __init__(self, sheet: BalanceSheet) -> None:
-        if not isinstance(sheet, BalanceSheet):
-            raise TypeError(f"a waterfall draws a BalanceSheet, not {type(sheet).__name__}")
-        self.sheet = sheet
-
-    @classmethod
-    def from_estimator(cls, model: Any, row: Any, *, ax: Any = None, **choice: Any) -> Self:
-        """Draw what a fitted model says about a row; `of` and `against` as in `balance_sheet`."""
-        return cls(model.balance_sheet(row, **choice)).plot(ax=ax)
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
-        names, weights = self._bars()
-        if ax is None:
-            ax = _new_axes(len(names) + 1)
-        starts = np.cumsum([0.0, *weights[:-1]])
-        places = np.arange(len(names))
-        colours = [FOR if weight >= 0 else AGAINST for weight in weights]
-        ax.barh(places, weights, left=starts, color=colours, height=0.7)
-        ax.barh(len(names), 100 * self.sheet.total, color=TOTAL, height=0.7)
-        self._label(ax, names, starts + weights, weights)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-    def _bars(self) -> tuple[list[str], np.ndarray[Any, Any]]:
-        items = [item for item in self.sheet.items if item.weight]
-        items = sorted(items, key=lambda item: -abs(item.weight))
-        names = ["Prior", *(_shorten(printable(str(item))) for item in items)]
-        return names, 100 * np.array([self.sheet.prior, *(item.weight for item in items)])
-
-    def _label(self, ax: Any, names: list[str], ends: Any, weights: Any) -> None:
-        total = 100 * self.sheet.total
-        for place, (end, weight) in enumerate(zip([*ends, total], [*weights, total], strict=True)):
-            side = "left" if weight >= 0 else "right"
-            ax.annotate(
-                hundredths(weight / 100),
-                (end, place),
-                xytext=(3 if weight >= 0 else -3, 0),
-                textcoords="offset points",
-                ha=side,
-                va="center",
-                fontsize="small",
-            )
-        ax.set_yticks(range(len(names) + 1), [*names, "Total"], parse_math=False)
-        ax.invert_yaxis()
-        ax.axvline(0, color="black", linewidth=0.8)
-        ax.use_sticky_edges = False  # room for the numbers beyond the last bar
-        ax.margins(x=0.12, y=0.02)
-        of, chance = printable(self.sheet.question), probability(self.sheet.probability)
-        ax.set_xlabel(f"Weight of evidence for {of}, times 100", parse_math=False)
-        if self.sheet.interval is not None:
-            chance += " ({} to {})".format(*map(probability, self.sheet.interval))
-        ax.set_title(f"Probability of {of}: {chance}", parse_math=False)
-        ax.spines[["top", "right"]].set_visible(False)
+from weigh.plot.axes import AGAINST, FOR, TOTAL, new_axes, shorten
 
 
 class NormPathDisplay:
@@ -120,7 +45,7 @@ class NormPathDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on a new figure."""
         if ax is None:
-            ax = _new_axes(10)
+            ax = new_axes(10)
         norms, losses = self.path.norms, self.path.losses
         for fold in losses.T:
             ax.plot(norms, fold, color=TOTAL, linewidth=0.8, alpha=0.5)
@@ -171,7 +96,7 @@ class SearchPathDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on a new figure."""
         if ax is None:
-            ax = _new_axes(10)
+            ax = new_axes(10)
         auc = self.path.auc
         ax.plot(np.arange(len(auc)), auc, color=FOR, marker="o", markersize=4)
         self._name_stretches(ax)
@@ -194,7 +119,7 @@ class SearchPathDisplay:
             ax.text(
                 (first + last) / 2,
                 0.02,
-                _shorten(printable(feature), 24),
+                shorten(printable(feature), 24),
                 rotation=90,
                 ha="center",
                 va="bottom",
@@ -253,7 +178,7 @@ class RoundsDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw on `ax`, or on a new figure."""
         if ax is None:
-            ax = _new_axes(10)
+            ax = new_axes(10)
         rounds, right = self.rounds, ax.twinx()
         places = np.arange(1, len(rounds) + 1)
         look = {"marker": "o", "markersize": 4}
@@ -277,13 +202,56 @@ class RoundsDisplay:
         return self
 
 
-def _new_axes(n_bars: int) -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'weigh[plot]'") from None
-    return pyplot.subplots(figsize=(8, 1.2 + 0.32 * n_bars), layout="constrained")[1]
+class AttenuationPathDisplay:
+    """The criterion by which k was chosen, at every k that was tried.
+
+    Parameters
+    ----------
+    path : AttenuationPath
+        `attenuation_path_` of a `PerplexedNB`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it was drawn.
+    figure_ : matplotlib Figure
+        The figure of that axes.
+    """
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
+        """Draw the search of a fitted `PerplexedNB` that chose its k."""
+        path = getattr(model, "attenuation_path_", None)
+        if path is None:
+            raise ValueError(
+                "the model has no path of k: fit a PerplexedNB with attenuation='likelihood', "
+                "'calibrated' or 'flat' (a saved model keeps the k alone)"
+            )
+        return cls(path).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure."""
+        if ax is None:
+            ax = new_axes(10)
+        k, label = self.path.k, CRITERIA[self.path.by]
+        ax.plot(k, self.path.criterion, color=FOR, marker="o", markersize=3, label=label)
+        chosen = f"chosen: k = {self.path.chosen:.3g}"
+        ax.axvline(self.path.chosen, color=AGAINST, linestyle="--", label=chosen)
+        if k[-1] > 20 * k[0]:
+            ax.set_xscale("log")
+        ax.set_xlabel("k, the attenuation coefficient (the last is naive Bayes)")
+        ax.set_ylabel(label)
+        ax.legend(frameon=False)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
 
 
-def _shorten(text: str, most: int = 48) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+CRITERIA = {
+    "flat": "deviation of the posteriors' histogram",
+    "calibrated": "RMSE of held-out rows' reliability",
+    "likelihood": "loss of held-out rows, bits",
+}

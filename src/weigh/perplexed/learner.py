@@ -1,0 +1,202 @@
+"""PerplexedNB: naive Bayes whose probabilities mean what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
+
+from weigh import engine
+from weigh.base import EvidenceClassifier
+from weigh.evidence import Evidence, weigh_tally
+from weigh.folds import Split, deal, keep
+from weigh.frames import Floats, Sample, Table, warn_caller
+from weigh.parameters import is_count, is_number
+from weigh.perplexed.choose import CRITERIA, AttenuationPath, choose_k
+from weigh.perplexed.dampen import dampen, undampened, undo
+from weigh.perplexed.mean import Mean
+from weigh.perplexed.scores import Documents, Levels, Scores, score_held_out, score_own
+from weigh.tally import Tally
+
+FORMS = ("root", "geometric", "arithmetic")
+
+
+class PerplexedNB(EvidenceClassifier):
+    """Naive Bayes to a power: the Perplexed Bayes classifier.
+
+    P(C|x) is proportional to (P(C) P(x_1|C) ... P(x_n|C))^min(1, k/(n + 1))       (Eq. 20)
+
+    Naive Bayes counts what features share as often as they share it, and ends too sure. A power of
+    less than 1 makes up for it and leaves its decisions as they are (Carlos 2015). n is the number
+    of features that the row has an answer in, or the number of tokens of a document.
+
+    Parameters
+    ----------
+    smoothing, bins, categorical_features, missing, special_values, class_prior, crosses
+        As in `EvidenceNB`.
+    attenuation : "likelihood", "calibrated", "flat" or float, default="likelihood"
+        k, a number of at least 1, where n + 1 and more is naive Bayes; or how to choose it: by the
+        least log loss of rows held out, by the least distance of their posteriors from the shares
+        that came true, or by the flattest histogram of the training rows' posteriors.
+    form : "root", "geometric" or "arithmetic", default="root"
+        "root" is Eq. 20. "geometric" leaves the prior alone, with the exponent min(1, k/n) (Eq. 19;
+        k = 1 is Eq. 8). "arithmetic" is the mean of the probabilities in place of their product
+        (Eq. 15): it has no k and no table.
+    n_bins : int, default=10
+        Bins of the histogram ("flat") or of the reliability diagram ("calibrated").
+    cv : int, splitter or iterable, default=5
+        The number of internal folds, or what scikit-learn takes for them.
+    event_model : "levels" or "counts", default="levels"
+        Each column holds a level; or a row is a document and each column counts a token.
+    random_state : int, RandomState or None
+        Shuffles the folds.
+
+    Attributes
+    ----------
+    attenuation_ : float or None
+        k; None for the arithmetic mean.
+    attenuation_path_ : AttenuationPath or None
+        The values of k tried and their criterion, where k was chosen. `AttenuationPathDisplay`
+        draws it; a saved model has none.
+    evidence_ : Evidence
+        The prior and the tables: multiplied by the exponent where every row has the same n, else
+        naive Bayes's own with the rule in `evidence_.attenuation`.
+
+    Examples
+    --------
+    >>> from weigh import PerplexedNB
+    >>> from weigh.datasets import titanic
+    >>> model = PerplexedNB(random_state=0).fit(titanic(), "Survived")
+    >>> round(model.attenuation_, 1)
+    3.5
+    >>> sheet = model.balance_sheet({"Class": "1st", "Sex": "Female", "Age": "Adult"})
+    >>> round(sheet.probability, 2)
+    0.87
+    """
+
+    _extras = ("attenuation_",)
+    _bodies = ("evidence", "mean")
+    attenuation_: float | None
+    attenuation_path_: AttenuationPath | None = None  # not saved
+
+    _naive: Evidence | None = None  # before the exponent, where it decides
+
+    def __init__(
+        self,
+        *,
+        smoothing: Any = 1.0,
+        bins: Any = "mdl",
+        categorical_features: Any = "from_dtype",
+        missing: Any = "level",
+        special_values: Any = None,
+        class_prior: Any = None,
+        crosses: Any = None,
+        attenuation: Any = "likelihood",
+        form: Any = "root",
+        n_bins: int = 10,
+        cv: Any = 5,
+        event_model: str = "levels",
+        random_state: Any = None,
+    ) -> None:
+        self.smoothing = smoothing
+        self.bins = bins
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.special_values = special_values
+        self.class_prior = class_prior
+        self.crosses = crosses
+        self.attenuation = attenuation
+        self.form = form
+        self.n_bins = n_bins
+        self.cv = cv
+        self.event_model = event_model
+        self.random_state = random_state
+
+    def _learn(self, sample: Sample) -> Evidence | Mean:
+        self._check()
+        tally = self._tally(sample)
+        rate = self._class_rate(tally.classes)
+        plain = weigh_tally(tally, self.smoothing)
+        naive: Evidence = replace(plain, event_model=self.event_model)  # type: ignore[arg-type]
+        self.attenuation_ = self.attenuation_path_ = None
+        if self.form == "arithmetic":
+            learnt: Evidence | Mean = Mean(naive)
+        else:
+            self.attenuation_ = self._find(sample, naive)
+            learnt = dampen(naive, self.attenuation_, self.form)
+        return learnt if rate is None else learnt.with_prior(rate)
+
+    def _check(self) -> None:
+        k = self.attenuation
+        named = isinstance(k, str) and k in CRITERIA
+        if not (named or (is_number(k) and 1 <= k < np.inf)):
+            raise ValueError(
+                "attenuation must be 'likelihood', 'calibrated', 'flat' or a number of at least 1, "
+                f"got {k!r}"
+            )
+        if not (isinstance(self.form, str) and self.form in FORMS):
+            raise ValueError(f"form must be one of {FORMS}, got {self.form!r}")
+        if not (is_count(self.n_bins) and self.n_bins >= 2):
+            raise ValueError(f"n_bins must be a whole number of at least 2, got {self.n_bins!r}")
+        count = isinstance(self.cv, int | np.integer)
+        splits = isinstance(self.cv, Iterable) or hasattr(self.cv, "split") or self.cv is None
+        if isinstance(self.cv, str | bool) or not (self.cv >= 2 if count else splits):
+            raise ValueError(f"cv must be at least 2 folds, or splits, got {self.cv!r}")
+
+    def _tally(self, sample: Sample) -> Tally:
+        return engine.tally_counts(sample) if self._counts else super()._tally(sample)
+
+    @property
+    def _counts(self) -> bool:
+        return self.event_model == "counts"
+
+    # ------------------------------------------------------------ the choice of k
+
+    def _find(self, sample: Sample, naive: Evidence) -> float:
+        if not isinstance(self.attenuation, str):
+            return float(self.attenuation)
+        rows = self._score(sample, naive)
+        if rows is None:
+            warn_caller(_NOTHING_HELD_OUT, UserWarning)
+            return float(naive.observed(sample.table).max()) + 1
+        path = choose_k(rows, self.form, self.attenuation, int(self.n_bins))
+        self.attenuation_path_ = path
+        return path.chosen
+
+    def _score(self, sample: Sample, naive: Evidence) -> Scores | None:
+        reader = Documents(sample) if self._counts else Levels.of(sample, naive.tally)
+        if self.attenuation == "flat":
+            return score_own(reader, naive)
+        return score_held_out(reader, naive, self._splits(sample), self.smoothing)
+
+    def _splits(self, sample: Sample) -> list[Split]:
+        if isinstance(self.cv, int | np.integer):
+            return deal(sample.labels, int(self.cv), check_random_state(self.random_state))
+        every = np.zeros(len(sample.kept), dtype=np.intp)
+        every[sample.kept] = sample.labels
+        splits = check_cv(self.cv, every, classifier=True).split(every, every)
+        return keep(splits, sample.kept)
+
+    # ------------------------------------------------------------ deciding
+
+    def _keep(self, learnt: Any) -> Self:
+        exact = self.form == "root" and isinstance(learnt, Evidence)
+        self._naive = undo(learnt) if exact else None
+        return super()._keep(learnt)
+
+    def _decide(self, table: Table, totals: Floats | None = None) -> np.ndarray[Any, Any]:
+        """Eq. 20 decides as naive Bayes does, and so by its totals: no rounding can part a tie."""
+        if self._naive is None or self.attenuation_ is None:
+            return super()._decide(table, totals)
+        exact = undampened(self._learnt, self._naive, float(self.attenuation_), table)
+        return self._naive.decide(exact)
+
+
+_NOTHING_HELD_OUT = (
+    "no row can be held out and leave its class a row to learn from, so k cannot be chosen and the "
+    "model is naive Bayes; give every class two rows or more, or a number for attenuation"
+)

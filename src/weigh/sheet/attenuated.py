@@ -1,0 +1,72 @@
+"""What an exponent did to the sum of one row's weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weigh.evidence import Evidence, share_counts
+from weigh.frames import Floats, Table, count_matrix
+
+
+@dataclass(frozen=True)
+class Attenuated:
+    """From what the weights add up to, to the total.
+
+    `before` is the sum of prior and items. The exponent multiplies it (form "root") or the items
+    alone ("geometric"), and then `shift`, a change of the base rate, is added. `perplexity` is that
+    of the n features or tokens under the class in question,
+
+    PP = (P(x_1|C) ... P(x_n|C))^(-1/n)                                  (Carlos 2015, Eq. 5)
+
+    without what was never seen in training; None where nothing is left.
+    """
+
+    before: float
+    n: float
+    exponent: float
+    form: str
+    shift: float
+    perplexity: float | None
+    unit: str
+
+
+def attenuate_row(
+    evidence: Evidence, table: Table, before: float, sign: Floats, of: int
+) -> Attenuated | None:
+    """What the rule does to a table's only row, if there is one."""
+    rule = evidence.attenuation
+    if rule is None:
+        return None
+    n = evidence.observed(table)
+    return Attenuated(
+        before=before,
+        n=float(n[0]),
+        exponent=float(rule.exponent(n)[0]),
+        form=rule.form,
+        shift=float(sign @ rule.shift) + 0.0,
+        perplexity=_perplexity(evidence, table, of),
+        unit="tokens" if evidence.event_model == "counts" else "features",
+    )
+
+
+def _perplexity(evidence: Evidence, table: Table, of: int) -> float | None:
+    """Of the levels that a table's only row has, under one class."""
+    logs, n = 0.0, 0.0
+    for j, part in enumerate(evidence):
+        times = _times(evidence, table, j)
+        seen = part.counts.any(axis=1) & (times > 0)
+        share = share_counts(part.counts, part.smoothing)[seen, of]
+        logs, n = logs + float(times[seen] @ np.log(share)), n + float(times[seen].sum())
+    return float(np.exp(-logs / n)) if n else None
+
+
+def _times(evidence: Evidence, table: Table, j: int) -> Floats:
+    """How often the row has each level of a feature."""
+    if evidence.event_model == "counts":
+        return np.asarray(count_matrix(table).toarray()[0], dtype=np.float64)
+    placed = evidence.features[j].read(table)
+    times = np.zeros(len(evidence.tables[j].levels) + 1)
+    times[placed.levels[placed.codes[0]]] = 1.0
+    return times[:-1]
