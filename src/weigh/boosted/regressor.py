@@ -261,7 +261,7 @@ def _fit_scale(parts: list[tuple[Projection, Floats]]) -> float:
         for rows, log_odds in parts:
             share = np.clip(rows.target[:, None] * rows.n_cells - np.arange(rows.n_cells), 0, 1)
             nats = np.logaddexp(0.0, scale * log_odds) - share * scale * log_odds
-            total += float(rows.weight @ nats.mean(axis=1)) / float(rows.weight.mean())
+            total += float(rows.weight @ nats.sum(axis=1)) / float(rows.weight.mean())
         return total
 
     squares = [float((log_odds**2).mean()) for _, log_odds in parts]
