@@ -55,12 +55,15 @@ class TableEstimator(BaseEstimator):
 
     def _tally(self, sample: Sample) -> Tally:
         """The counts of a sample, on the levels that the shared parameters ask for."""
-        table = sample.table
-        crosses = read_crosses(self.crosses, table)
-        tally = engine.tally(sample, read_settings(self, table), crosses)
+        tally = self._count(sample)
         for counts in tally.tables:
             _warn_uncut(counts.feature)
         return tally
+
+    def _count(self, sample: Sample) -> Tally:
+        """The same without a word: for rows held out the levels are found again."""
+        table = sample.table
+        return engine.tally(sample, read_settings(self, table), read_crosses(self.crosses, table))
 
     def _name(self, names: tuple[str, ...], named: bool) -> Self:
         return set_names(self, names, named)  # type: ignore[no-any-return]

@@ -30,14 +30,21 @@ class Choice:
 
 
 def hold_out(
-    rows: Rows01, splits: list[Split], most: int, combine: Callable[[Floats, Floats], Floats]
+    part: Callable[[Split], tuple[Rows01, Rows01]],
+    splits: list[Split],
+    most: int,
+    combine: Callable[[Floats, Floats], Floats],
 ) -> Floats:
-    """The total of every row after each round of a model that was fitted without it."""
-    out = np.zeros((len(rows.target), most))
+    """The total of every row after each round of a model that was fitted without it.
+
+    `part` gives the rows of a split, to learn from and held out.
+    """
+    out = np.zeros((len(splits[0][0]), most))
 
     def one(split: Split) -> None:
-        train, held_out = split
-        rounds, test = boost(rows.take(train), most), rows.take(held_out)
+        held_out = split[1]
+        train, test = part(split)
+        rounds = boost(train, most)
         totals = np.column_stack([test.total(part.evidence) for part in rounds])
         after = combine(totals, np.array([part.alpha for part in rounds]))
         last = np.minimum(np.arange(most), len(rounds) - 1)  # a fold that ended stays as it is

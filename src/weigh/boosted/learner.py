@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,9 @@ from weigh.boosted.choose import Choice, bits, choose, hold_out
 from weigh.boosted.rounds import Round, Rows01, boost, cubic, linear, vote
 from weigh.boosted.vote import Vote
 from weigh.evidence import Evidence, FeatureTable, squeeze, weigh_tally
-from weigh.folds import deal
+from weigh.folds import Split, deal
 from weigh.frames import Floats, Sample, warn_caller
-from weigh.parameters import is_count
+from weigh.parameters import is_count, read_settings
 from weigh.tally import Tally
 
 FOLDS = 5
@@ -165,11 +167,16 @@ class BoostedNB(EvidenceClassifier):
         placed = engine.place(sample.table, [table.feature for table in tally.tables])
         weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
         two = len(tally.classes) == 2
+        chosen = [1] if two else range(len(tally.classes))
         parts = [
             Rows01(tally, placed, (sample.labels == c).astype(np.uint8), weight, self.smoothing)
-            for c in ([1] if two else range(len(tally.classes)))
+            for c in chosen
         ]
-        fits = [self._boost(rows) for rows in parts]
+        again = self._cuts_by_class(sample, tally)
+        fits = [
+            self._boost(rows, partial(self._part, sample, c) if again else rows.part)
+            for c, rows in zip(chosen, parts, strict=True)
+        ]
         self._describe(parts, fits, two)
         evidence = _add_up(tally, fits, self.smoothing)
         learnt = evidence if self.combine == "evidence" else _let_vote(evidence, fits)
@@ -185,14 +192,37 @@ class BoostedNB(EvidenceClassifier):
             if not isinstance(value, bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, got {value!r}")
 
-    def _boost(self, rows: Rows01) -> _Fit:
+    def _cuts_by_class(self, sample: Sample, tally: Tally) -> bool:
+        """Whether cut points were found by the classes, and so must be again without some rows."""
+        settings = read_settings(self, sample.table)
+        columns = [part for table in tally.tables for part in table.feature.parts]
+        return any(part.is_numeric and settings[part.name].bins == "mdl" for part in columns)
+
+    def _part(self, sample: Sample, c: int, split: Split) -> tuple[Rows01, Rows01]:
+        """Rows to learn from, and rows held out, on levels that saw the first alone."""
+        parts = [sample.take(rows) for rows in split]
+        tally = self._count(parts[0])
+        features = [table.feature for table in tally.tables]
+        train, held_out = (
+            Rows01(
+                tally,
+                engine.place(part.table, features),
+                (part.labels == c).astype(np.uint8),
+                np.ones(len(part.labels)) if part.weight is None else part.weight,
+                self.smoothing,
+            )
+            for part in parts
+        )
+        return train, held_out
+
+    def _boost(self, rows: Rows01, part: Callable[[Split], tuple[Rows01, Rows01]]) -> _Fit:
         scaled = self.calibrate_scale and self.combine == "evidence"
         tried, choice = boost(rows, int(self.n_rounds)), None
         totals = np.column_stack([rows.total(part.evidence) for part in tried])
         if (scaled or self.early_stopping) and _can_hold_out(rows, len(tried)):
             splits = deal(rows.target, FOLDS, check_random_state(self.random_state))
             combine = linear if self.combine == "evidence" else vote
-            choice = choose(rows, hold_out(rows, splits, len(tried), combine), scaled)
+            choice = choose(rows, hold_out(part, splits, len(tried), combine), scaled)
             if self.early_stopping:
                 return _Fit(tried, totals, choice, choice.n_rounds)
         return _Fit(tried, totals, choice, len(tried))

@@ -47,6 +47,11 @@ class Rows01:
         placed = [replace(part, codes=part.codes[rows]) for part in self.placed]
         return replace(self, placed=placed, target=self.target[rows], weight=self.weight[rows])
 
+    def part(self, split: Any) -> tuple[Self, Self]:
+        """The rows of a split, on the same levels."""
+        train, held_out = split
+        return self.take(train), self.take(held_out)
+
     def learn(self, weight: Floats) -> Evidence:
         """Naive Bayes of the rows with other weights: one weighted tally."""
         rows = Rows(self.target, weight, 2)

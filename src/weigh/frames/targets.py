@@ -28,6 +28,15 @@ class Sample:
     kept: np.ndarray[Any, np.dtype[np.bool_]]
     target: str = "y"
 
+    def take(self, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Sample:
+        """Some of the rows."""
+        labels, weight = self.labels[rows], None if self.weight is None else self.weight[rows]
+        counts = np.bincount(labels, weight, len(self.classes)).astype(np.float64)
+        kept = self.kept.copy()
+        kept[self.kept] = rows
+        table = self.table.rows(np.flatnonzero(rows))
+        return Sample(table, labels, self.classes, weight, counts, kept, self.target)
+
 
 def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any = None) -> Sample:
     """Join a table with its labels and weights, given as arrays or as names of its columns."""

@@ -19,7 +19,7 @@ from weigh.parameters import is_count, is_number
 from weigh.perplexed.choose import CRITERIA, AttenuationPath, choose_k
 from weigh.perplexed.dampen import dampen, undampened, undo
 from weigh.perplexed.mean import Mean
-from weigh.perplexed.scores import Documents, Levels, Scores, score_held_out, score_own
+from weigh.perplexed.scores import Scores, score_held_out, score_own
 from weigh.tally import Tally
 
 FORMS = ("root", "geometric", "arithmetic")
@@ -120,15 +120,14 @@ class PerplexedNB(EvidenceClassifier):
         self._check()
         tally = self._tally(sample)
         rate = self._class_rate(tally.classes)
-        plain = weigh_tally(tally, self.smoothing)
-        naive: Evidence = replace(plain, event_model=self.event_model)  # type: ignore[arg-type]
+        naive = self._weigh(tally)
         self.attenuation_ = self.attenuation_path_ = None
         if self.form == "arithmetic":
             learnt: Evidence | Mean = Mean(naive)
         else:
             self.attenuation_ = self._find(sample, naive)
             learnt = dampen(naive, self.attenuation_, self.form)
-        return learnt if rate is None else learnt.with_prior(rate)
+        return learnt if rate is None else _shifted(learnt, rate)
 
     def _check(self) -> None:
         k = self.attenuation
@@ -147,12 +146,21 @@ class PerplexedNB(EvidenceClassifier):
         if isinstance(self.cv, str | bool) or not (self.cv >= 2 if count else splits):
             raise ValueError(f"cv must be at least 2 folds, or splits, got {self.cv!r}")
 
-    def _tally(self, sample: Sample) -> Tally:
-        return engine.tally_counts(sample) if self._counts else super()._tally(sample)
+    def _count(self, sample: Sample) -> Tally:
+        return engine.tally_counts(sample) if self._counts else super()._count(sample)
+
+    def _weigh(self, tally: Tally) -> Evidence:
+        naive = weigh_tally(tally, self.smoothing)
+        return replace(naive, event_model=self.event_model)  # type: ignore[arg-type]
 
     @property
     def _counts(self) -> bool:
         return self.event_model == "counts"
+
+    def with_prior(self, rate: Any) -> Self:
+        """The same model for a population with other class frequencies; see `EvidenceNB`."""
+        model = super().with_prior(rate)
+        return model._keep(_no_interval(model._learnt))
 
     # ------------------------------------------------------------ the choice of k
 
@@ -168,10 +176,10 @@ class PerplexedNB(EvidenceClassifier):
         return path.chosen
 
     def _score(self, sample: Sample, naive: Evidence) -> Scores | None:
-        reader = Documents(sample) if self._counts else Levels.of(sample, naive.tally)
         if self.attenuation == "flat":
-            return score_own(reader, naive)
-        return score_held_out(reader, naive, self._splits(sample), self.smoothing)
+            return score_own(sample, naive)
+        learn: Any = lambda part: self._weigh(self._count(part))  # noqa: E731
+        return score_held_out(sample, naive, self._splits(sample), learn)
 
     def _splits(self, sample: Sample) -> list[Split]:
         if isinstance(self.cv, int | np.integer):
@@ -179,7 +187,10 @@ class PerplexedNB(EvidenceClassifier):
         every = np.zeros(len(sample.kept), dtype=np.intp)
         every[sample.kept] = sample.labels
         splits = check_cv(self.cv, every, classifier=True).split(every, every)
-        return keep(splits, sample.kept)
+        found = keep(splits, sample.kept)
+        if not found:
+            raise ValueError(f"cv={self.cv!r} leaves no fold with rows on both sides")
+        return found
 
     # ------------------------------------------------------------ deciding
 
@@ -196,7 +207,16 @@ class PerplexedNB(EvidenceClassifier):
         return self._naive.decide(exact)
 
 
+def _shifted(learnt: Any, rate: Floats) -> Any:
+    return _no_interval(learnt.with_prior(rate))
+
+
+def _no_interval(learnt: Any) -> Any:
+    """Training frequencies stay in an attenuated total, and so does their error."""
+    return replace(learnt, prior_variances=None) if isinstance(learnt, Evidence) else learnt
+
+
 _NOTHING_HELD_OUT = (
-    "no row can be held out and leave its class a row to learn from, so k cannot be chosen and the "
-    "model is naive Bayes; give every class two rows or more, or a number for attenuation"
+    "no fold holds a row out and leaves its class a row to learn from, so k cannot be chosen and "
+    "nothing seen in training is attenuated; give a number for attenuation"
 )

@@ -103,7 +103,8 @@ def _notes(sheet: BalanceSheet) -> list[str]:
     if sheet.attenuation is not None:
         root = sheet.attenuation.form == "root"
         what = "prior and weights" if root else "the weights and not the prior"
-        notes.append(f"The exponent multiplies {what}, to give the total.")
+        then = "; then the change of the base rate is added" if sheet.attenuation.shift else ""
+        notes.append(f"The exponent multiplies {what}, to give the total{then}.")
     if sheet.totals is not None:
         part = "1/(1 + exp(-total))" if sheet.link == "ovr" else "exp(total)"
         notes.append(f"The probability is {part} over the sum of {part} of all classes.")
