@@ -882,3 +882,10 @@ def test_every_table_type_gives_the_same_model(kind):
     assert (
         BoostedNB(random_state=0).fit(tables[kind], y).predict_proba(tables[kind]) == expected
     ).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_does_not_look_like_signal_to_rows_held_out(seed):
+    random = np.random.default_rng(seed)
+    y, X = random.integers(0, 2, 80), random.normal(size=(80, 100))
+    assert BoostedNB(random_state=0, n_rounds=3).fit(X, y).rounds_.held_out.min() > 0.9

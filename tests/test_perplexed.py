@@ -955,3 +955,38 @@ def failing_checks(estimator):
 )
 def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("kind", ["polars", "arrow", "dicts", "array"])
+def test_every_table_type_gives_the_same_model(kind):
+    import polars as pl
+    import pyarrow as pa
+
+    random = np.random.default_rng(6)
+    frame = pd.DataFrame(random.integers(0, 4, (80, 2)), columns=["a", "b"]).astype(float)
+    frame.loc[::7, "b"] = np.nan
+    y = ((frame["a"] + random.normal(size=80)) > 2).to_numpy().astype(int)
+    tables = {
+        "polars": pl.from_pandas(frame),
+        "arrow": pa.Table.from_pandas(frame),
+        "dicts": frame.to_dict("records"),
+        "array": frame.to_numpy(),
+    }
+    expected = PerplexedNB(random_state=0).fit(frame, y).predict_proba(frame)
+    model = PerplexedNB(random_state=0).fit(tables[kind], y)
+    assert (model.predict_proba(tables[kind]) == expected).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_does_not_look_like_signal_to_rows_held_out(seed):
+    random = np.random.default_rng(seed)
+    y, X = random.integers(0, 2, 100), random.normal(size=(100, 40))
+    path = PerplexedNB(random_state=0).fit(X, y).attenuation_path_
+    assert path.criterion.min() > 0.9
+
+
+def test_a_fitted_rule_is_the_fitted_one_whatever_the_parameter_says():
+    X, y, weight = draw_rows(3)
+    model = PerplexedNB(form="geometric", missing="skip", random_state=0).fit(X, y, weight)
+    shifted = model.set_params(form="root").with_prior(0.3)
+    assert (shifted.predict(X) == shifted.classes_[shifted.predict_proba(X).argmax(axis=1)]).all()

@@ -23,14 +23,14 @@ CAVEAT = " and leaves out the error of the exponent"
 
 def dampen(naive: Evidence, k: float, form: Form) -> Evidence:
     """The evidence of Eq. 20 (root) or Eq. 19 (geometric)."""
-    naive = replace(naive, caveat=CAVEAT)
     if varies(naive):
         rule = Attenuation(k, form, np.zeros(len(naive.prior_row)))
-        return replace(naive, attenuation=rule)
+        return replace(naive, attenuation=rule, caveat=CAVEAT)
     exponent = fixed_exponent(naive, k, form)
     own = exponent if form == "root" else 1.0
     return replace(
         naive,
+        caveat=f"{CAVEAT}, {exponent:.2f}",
         prior=squeeze(naive.prior_row * own),
         prior_variances=scale_variances(naive.prior_variances, own),
         tables=tuple(scale_table(table, np.array([exponent])) for table in naive),

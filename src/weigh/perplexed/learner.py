@@ -195,7 +195,8 @@ class PerplexedNB(EvidenceClassifier):
     # ------------------------------------------------------------ deciding
 
     def _keep(self, learnt: Any) -> Self:
-        exact = self.form == "root" and isinstance(learnt, Evidence)
+        rule = getattr(learnt, "attenuation", None)
+        exact = isinstance(learnt, Evidence) and (rule or self).form == "root"
         self._naive = undo(learnt) if exact else None
         return super()._keep(learnt)
 
