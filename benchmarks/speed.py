@@ -212,6 +212,17 @@ def bench_documents() -> None:
         report(f"{name}, sparse documents", theirs, ours, 1)
 
 
+def bench_regressor() -> None:
+    """No rival asks every s at once: seconds alone."""
+    from weigh import BoostedNBRegressor
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(100_000, 10))
+    y = X[:, 0] + X[:, 1] ** 2 + random.normal(size=100_000)
+    seconds = best(lambda: BoostedNBRegressor(random_state=0).fit(X, y), 2)
+    print(f"{'BoostedNBRegressor, 100,000 x 10, grid 100':<42}{seconds:>10.1f} s")
+
+
 MEMORY = """
 import sys, numpy as np, pyarrow.parquet as pq, polars as pl
 from weigh import AdjustedNB, EvidenceNB
@@ -291,6 +302,7 @@ def main() -> None:
     bench_adjusted()
     bench_weighted()
     bench_documents()
+    bench_regressor()
     bench_memory(codes, y)
     bench_import()
 

@@ -26,7 +26,7 @@ from weigh.tally import Rows
 from weigh.weighted.auc import rank
 from weigh.weighted.gain import gain_ratios
 from weigh.weighted.learner import METHODS
-from weigh.weighted.search import PATIENCE, RATES, SIZES
+from weigh.weighted.search import PATIENCE, RATES, SIZES, Climber
 from weigh.weighted.terms import terms_of
 
 LIGHT = settings(max_examples=25, deadline=None)
@@ -507,9 +507,10 @@ def test_gaps_copies_constants_and_empty_columns_do_no_harm(method, n_classes, c
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("method", METHODS)
-def test_separable_classes_end_the_search_at_once(method, n_classes):
+def test_separable_classes_end_the_search_before_a_move(method, n_classes, monkeypatch):
     y = np.arange(30) % n_classes
     X = np.column_stack([y, np.arange(30) % 5, np.arange(30) % 7])
+    monkeypatch.setattr(Climber, "rises", lambda *_: pytest.fail("a move was tried"))
     model = CodedNB(method=method, random_state=0, tol=0).fit(X, y)
     assert model.auc_ == 1
     assert len(model.history_.auc) == 1

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_random_state
 
 from weigh.frames import Integers
 
@@ -36,6 +38,26 @@ def keep(splits: Iterable[tuple[Integers, Integers]], kept: Mask) -> list[Split]
         if train.any() and held_out.any():
             masks.append((train, held_out))
     return masks
+
+
+def check_folds(cv: Any) -> None:
+    """Refuse what is neither a number of folds nor splits."""
+    count = isinstance(cv, int | np.integer)
+    splits = isinstance(cv, Iterable) or hasattr(cv, "split") or cv is None
+    if isinstance(cv, str | bool) or not (cv >= 2 if count else splits):
+        raise ValueError(f"cv must be at least 2 folds, or splits, got {cv!r}")
+
+
+def read_splits(cv: Any, labels: Integers, kept: Mask, random_state: Any) -> list[Split]:
+    """The folds that `cv` asks for, of rows of which `kept` says which of those given they are."""
+    if isinstance(cv, int | np.integer):
+        return deal(labels, int(cv), check_random_state(random_state))
+    every = np.zeros(len(kept), dtype=np.intp)
+    every[kept] = labels
+    splits = keep(check_cv(cv, every, classifier=True).split(every, every), kept)
+    if not splits:
+        raise ValueError(f"cv={cv!r} leaves no fold with rows on both sides")
+    return splits
 
 
 def _mask(rows: Integers, n_rows: int) -> Mask:

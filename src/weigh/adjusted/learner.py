@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +33,7 @@ from weigh.evidence import (
     weigh_counts,
     weigh_tally,
 )
+from weigh.folds import check_folds
 from weigh.frames import Floats, Integers, Sample
 from weigh.parameters import is_number
 from weigh.tally import Tally
@@ -181,10 +181,7 @@ class AdjustedNB(EvidenceClassifier):
                 raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
         if not isinstance(self.fit_prior, bool | np.bool_):
             raise ValueError(f"fit_prior must be True or False, got {self.fit_prior!r}")
-        count = isinstance(self.cv, int | np.integer)
-        splits = isinstance(self.cv, Iterable) or hasattr(self.cv, "split") or self.cv is None
-        if isinstance(self.cv, str | bool) or not (self.cv >= 2 if count else splits):
-            raise ValueError(f"cv must be at least 2 folds, or splits, got {self.cv!r}")
+        check_folds(self.cv)
 
     # ------------------------------------------------------------ two classes, one by one, jointly
 

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
 
 from weigh.adjusted.solve import Solution
 from weigh.bins import Placed
-from weigh.folds import Split, deal, keep
+from weigh.folds import Split, read_splits
 from weigh.frames import Floats, Integers, Sample, warn_caller
 
 NO_RESTRICTION = (
@@ -56,14 +54,7 @@ class Training:
 
     def splits(self, labels: Integers) -> list[Split]:
         """The internal folds, dealt by these labels."""
-        if isinstance(self.cv, int | np.integer):
-            return deal(labels, int(self.cv), check_random_state(self.random_state))
-        every = np.zeros(len(self.kept), dtype=np.intp)
-        every[self.kept] = labels
-        splits = keep(check_cv(self.cv, every, classifier=True).split(every, every), self.kept)
-        if not splits:
-            raise ValueError(f"cv={self.cv!r} leaves no fold with rows on both sides")
-        return splits
+        return read_splits(self.cv, labels, self.kept, self.random_state)
 
     def warn(self, text: str, category: type[Warning] = ConvergenceWarning) -> None:
         """Say it of these rows' classes."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
 from weigh.evidence import Evidence, weigh_tally
-from weigh.folds import Split, deal, keep
+from weigh.folds import check_folds, read_splits
 from weigh.frames import Floats, Sample, Table, warn_caller
 from weigh.parameters import is_count, is_number
 from weigh.perplexed.choose import CRITERIA, AttenuationPath, choose_k
@@ -141,10 +138,7 @@ class PerplexedNB(EvidenceClassifier):
             raise ValueError(f"form must be one of {FORMS}, got {self.form!r}")
         if not (is_count(self.n_bins) and self.n_bins >= 2):
             raise ValueError(f"n_bins must be a whole number of at least 2, got {self.n_bins!r}")
-        count = isinstance(self.cv, int | np.integer)
-        splits = isinstance(self.cv, Iterable) or hasattr(self.cv, "split") or self.cv is None
-        if isinstance(self.cv, str | bool) or not (self.cv >= 2 if count else splits):
-            raise ValueError(f"cv must be at least 2 folds, or splits, got {self.cv!r}")
+        check_folds(self.cv)
 
     def _count(self, sample: Sample) -> Tally:
         return engine.tally_counts(sample) if self._counts else super()._count(sample)
@@ -179,18 +173,8 @@ class PerplexedNB(EvidenceClassifier):
         if self.attenuation == "flat":
             return score_own(sample, naive)
         learn: Any = lambda part: self._weigh(self._count(part))  # noqa: E731
-        return score_held_out(sample, naive, self._splits(sample), learn)
-
-    def _splits(self, sample: Sample) -> list[Split]:
-        if isinstance(self.cv, int | np.integer):
-            return deal(sample.labels, int(self.cv), check_random_state(self.random_state))
-        every = np.zeros(len(sample.kept), dtype=np.intp)
-        every[sample.kept] = sample.labels
-        splits = check_cv(self.cv, every, classifier=True).split(every, every)
-        found = keep(splits, sample.kept)
-        if not found:
-            raise ValueError(f"cv={self.cv!r} leaves no fold with rows on both sides")
-        return found
+        splits = read_splits(self.cv, sample.labels, sample.kept, self.random_state)
+        return score_held_out(sample, naive, splits, learn)
 
     # ------------------------------------------------------------ deciding
 

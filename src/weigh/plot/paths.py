@@ -56,7 +56,7 @@ class NormPathDisplay:
         if norms[-1] > 20 * norms[0]:
             ax.set_xscale("log")
         ax.set_xlabel("m, the sum of the squared exponents")
-        ax.set_ylabel("loss of held-out rows, bits")
+        ax.set_ylabel("loss of folds, by tables of all rows, bits")
         ax.legend(frameon=False)
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
