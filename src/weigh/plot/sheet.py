@@ -8,24 +8,17 @@ import numpy as np
 
 from weigh.bins import printable
 from weigh.evidence import hundredths
-from weigh.plot.axes import AGAINST, FOR, TOTAL, new_axes, shorten
+from weigh.plot.axes import AGAINST, FOR, TOTAL, Display, bars_height, shorten
 from weigh.sheet import BalanceSheet, probability
 
 
-class BalanceSheetDisplay:
+class BalanceSheetDisplay(Display):
     """A balance sheet as a waterfall from the prior to the total.
 
     Parameters
     ----------
     sheet : BalanceSheet
         The case to draw.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it was drawn.
-    figure_ : matplotlib Figure
-        The figure of that axes.
     """
 
     def __init__(self, sheet: BalanceSheet) -> None:
@@ -38,25 +31,23 @@ class BalanceSheetDisplay:
         """Draw what a fitted model says about a row; `of` and `against` as in `balance_sheet`."""
         return cls(model.balance_sheet(row, **choice)).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
+    def _size(self) -> tuple[float, float]:
+        return 8.0, bars_height(len(self._bars()[0]) + 1)
+
+    def _draw(self, ax: Any) -> None:
         names, weights = self._bars()
-        if ax is None:
-            ax = new_axes(len(names) + 1)
         starts = np.cumsum([0.0, *weights[:-1]])
         places = np.arange(len(names))
         colours = [FOR if weight >= 0 else AGAINST for weight in weights]
         ax.barh(places, weights, left=starts, color=colours, height=0.7)
         ax.barh(len(names), 100 * self.sheet.total, color=TOTAL, height=0.7)
         self._label(ax, names, starts + weights, weights)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _bars(self) -> tuple[list[str], np.ndarray[Any, Any]]:
         items = [item for item in self.sheet.items if item.weight]
         items = sorted(items, key=lambda item: -abs(item.weight))
         bars = [("Prior", self.sheet.prior)]
-        bars += [(shorten(printable(str(item))), item.weight) for item in items]
+        bars += [(shorten(str(item)), item.weight) for item in items]
         bars += self._attenuation()
         return [name for name, _ in bars], 100 * np.array([weight for _, weight in bars])
 
@@ -92,4 +83,3 @@ class BalanceSheetDisplay:
         if self.sheet.interval is not None:
             chance += " ({} to {})".format(*map(probability, self.sheet.interval))
         ax.set_title(f"Probability of {of}: {chance}", parse_math=False)
-        ax.spines[["top", "right"]].set_visible(False)

@@ -11,7 +11,7 @@ Ridgeway (2025): two columns, weights times 100, the totals, and what they mean 
 
 from weigh.sheet.attenuated import Attenuated
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
-from weigh.sheet.explain import UNSEEN, explain, items_of
+from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of
 from weigh.sheet.show import probability
 
 __all__ = [
@@ -21,7 +21,9 @@ __all__ = [
     "BalanceSheet",
     "Item",
     "conversion_table",
+    "difference",
     "explain",
+    "find_class",
     "items_of",
     "probability",
 ]

@@ -47,7 +47,7 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
             "totals of one class against the rest do not add up to the odds of two classes; leave "
             "against out (sheets of AdjustedNB(multiclass='softmax') take it)"
         )
-    sign = _difference(len(classes), a, b)
+    sign = difference(len(classes), a, b)
     log_odds = _log_odds(row, a, b, evidence.link)
     pair = b >= 0 and not two
     parts = [_token_variance(lines, evidence)] if tokens else [line.variances for line in lines]
@@ -73,8 +73,8 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
 
 def _choose(classes: list[Any], of: Any, against: Any, row: Floats) -> tuple[int, int]:
     """The class in question and its rival; -1 is all the rest of three or more."""
-    two, b = len(classes) == 2, _find(classes, against, -1, "against")
-    a = _find(classes, of, (1 - b if b >= 0 else 1) if two else int(row.argmax()), "of")
+    two, b = len(classes) == 2, find_class(classes, against, -1, "against")
+    a = find_class(classes, of, (1 - b if b >= 0 else 1) if two else int(row.argmax()))
     b = 1 - a if two and b < 0 else b
     if a == b:
         raise ValueError(f"of and against are both {classes[a]!r}; name two classes")
@@ -88,7 +88,8 @@ def _interval(log_odds: float, error: float | None) -> tuple[float, float] | Non
     return float(expit(log_odds - reach)), float(expit(log_odds + reach))
 
 
-def _find(classes: list[Any], wanted: Any, default: int, role: str) -> int:
+def find_class(classes: list[Any], wanted: Any, default: int = 0, role: str = "of") -> int:
+    """Where a class stands among those of a model."""
     if wanted is None:
         return default
     if wanted not in classes:
@@ -96,7 +97,7 @@ def _find(classes: list[Any], wanted: Any, default: int, role: str) -> int:
     return classes.index(wanted)
 
 
-def _difference(n_classes: int, a: int, b: int) -> Floats:
+def difference(n_classes: int, a: int, b: int) -> Floats:
     """What to multiply a row of weights with to get the weight for a against b (or the rest)."""
     if n_classes == 2:
         return np.array([1.0 if a == 1 else -1.0])
