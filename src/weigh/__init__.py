@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from weigh.plot import (
         AttenuationPathDisplay,
         BalanceSheetDisplay,
+        EvidenceDisplay,
         NormPathDisplay,
         RoundsDisplay,
         SearchPathDisplay,
@@ -39,6 +40,7 @@ __all__ = [
     "BoostedNBRegressor",
     "C44Classifier",
     "Evidence",
+    "EvidenceDisplay",
     "EvidenceNB",
     "MDLDiscretizer",
     "NormPathDisplay",
@@ -61,6 +63,7 @@ _HOMES = {
     "BoostedNBRegressor": "boosted",
     "C44Classifier": "c44",
     "Evidence": "evidence",
+    "EvidenceDisplay": "plot",
     "EvidenceNB": "naive",
     "MDLDiscretizer": "bins",
     "NormPathDisplay": "plot",

@@ -16,7 +16,7 @@ from weigh.evidence.estimate import (
     weigh_counts,
     weigh_tally,
 )
-from weigh.evidence.show import hundredths
+from weigh.evidence.show import hundredths, rule
 from weigh.evidence.tables import (
     Evidence,
     FeatureTable,
@@ -37,6 +37,7 @@ __all__ = [
     "contrast",
     "hundredths",
     "rows_added",
+    "rule",
     "scale_table",
     "scale_variances",
     "share_counts",

@@ -1,11 +1,8 @@
-"""What figures share: the frame of a display, colours, and names that fit."""
+"""What figures share: the frame of a display, and colours."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
-
-from weigh.bins import printable
 
 OKABE_ITO = (  # told apart by colour-blind eyes
     "#0072B2",
@@ -56,27 +53,11 @@ def bars_height(n_bars: int) -> float:
     return 1.2 + 0.32 * n_bars
 
 
-def shorten(text: str, most: int = 48) -> str:
-    """A name on one line, that may be too long for a figure."""
-    text = printable(text)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def shorten_all(texts: Sequence[str], most: int = 48) -> list[str]:
-    """Names for one figure; those that would read alike keep their ends and not their middles.
-
-    >>> shorten_all(["income of the father", "income of the mother", "age"], 12)
-    ['incom…father', 'incom…mother', 'age']
-    """
-    short = [shorten(text, most) for text in texts]
-    head, tail = (most - 1) // 2, most - 1 - (most - 1) // 2
-    return [
-        f"{text[:head]}…{text[-tail:]}" if len(text) > most and short.count(cut) > 1 else cut
-        for cut, text in zip(short, map(printable, texts), strict=True)
-    ]
-
-
 def inches(ax: Any) -> tuple[float, float]:
-    """The width and height of an axes as it stands."""
+    """The width and height of an axes, after what the figure's layout does to it."""
+    figure = ax.figure.canvas.figure  # of a subfigure, the whole
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
     box = ax.get_window_extent()
-    return box.width / ax.figure.dpi, box.height / ax.figure.dpi
+    return box.width / figure.dpi, box.height / figure.dpi

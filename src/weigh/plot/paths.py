@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from weigh.plot.axes import AGAINST, FOR, TOTAL, Display, shorten
+from weigh.plot.axes import AGAINST, FOR, TOTAL, Display
+from weigh.plot.labels import shorten
 from weigh.sheet import find_class
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from weigh.bins import printable
 from weigh.evidence import hundredths
-from weigh.plot.axes import AGAINST, FOR, TOTAL, Display, bars_height, shorten
+from weigh.plot.axes import AGAINST, FOR, TOTAL, Display, bars_height
+from weigh.plot.labels import shorten
 from weigh.sheet import BalanceSheet, probability
 
 
