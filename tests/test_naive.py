@@ -431,6 +431,7 @@ def test_the_public_names_are_pinned():
         "EvidenceDisplay",
         "EvidenceNB",
         "MDLDiscretizer",
+        "NomogramDisplay",
         "NormPathDisplay",
         "PerplexedNB",
         "RoundsDisplay",

@@ -1,9 +1,13 @@
 """Figures. Each display follows scikit-learn: hold the data, draw with `plot(ax=)`, never show.
 
 evidence   the weights of features, as panels
+nomogram   a model as scales to add up by hand
 sheet      a balance sheet
 paths      what a learner searched
 panels     one feature's weights
+scales     the points of a nomogram
+rows       scales below each other
+reach      how far an axis of weights goes
 question   which classes a figure is about
 choose     which features it draws
 labels     names in few letters
@@ -11,6 +15,7 @@ axes       what they share
 """
 
 from weigh.plot.evidence import EvidenceDisplay
+from weigh.plot.nomogram import NomogramDisplay
 from weigh.plot.paths import (
     AttenuationPathDisplay,
     NormPathDisplay,
@@ -23,6 +28,7 @@ __all__ = [
     "AttenuationPathDisplay",
     "BalanceSheetDisplay",
     "EvidenceDisplay",
+    "NomogramDisplay",
     "NormPathDisplay",
     "RoundsDisplay",
     "SearchPathDisplay",

@@ -26,9 +26,9 @@ class Choice:
 
     @property
     def remainder(self) -> str:
-        """What is left out, in words; nothing where nothing is."""
+        """What is left out, in words; nothing where nothing is, or where features were named."""
         n = len(self.left_out)
-        if not n:
+        if not n or self.by_name:
             return ""
         by = {"spread": ", by spread", "information_value": ", by information value"}
         return f"{len(self.drawn)} of {len(self.drawn) + n} features{by.get(self.sort or '', '')}"
@@ -43,8 +43,10 @@ def choose(
 ) -> Choice:
     """The features named, or those that come first when sorted."""
     if features is not None:
-        names = [features] if isinstance(features, str) else [*features]
-        return Choice(tuple(_find(evidence, name) for name in names), by_name=True)
+        names = [features] if isinstance(features, str) else [*dict.fromkeys(features)]
+        named = tuple(_find(evidence, name) for name in names)
+        others = tuple(table for table in evidence if table.name not in names)
+        return Choice(named, others, by_name=True)
     if not (is_count(most) and most >= 1):
         raise ValueError(f"max_features must be a whole number of 1 or more, got {most!r}")
     if not len(evidence):

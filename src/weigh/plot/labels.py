@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from weigh.bins import Cross, Feature, Interval, printable
 
@@ -62,3 +63,21 @@ def _cut_texts(cuts: Sequence[float]) -> list[str]:
 def _number(value: float, digits: int) -> str:
     text = f"{value:.{digits}g}"
     return f"{value:.0f}" if "e+" in text and abs(value) < 1e7 else text
+
+
+@lru_cache(maxsize=4096)
+def width_of(text: str, size: float) -> float:
+    """Inches that a text takes at a font size in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)
+    return float(width) / 72
+
+
+def fit_all(texts: Sequence[str], size: float, width: float) -> list[str]:
+    """Names cut to a width in inches."""
+    most = max(map(len, texts))
+    while most > 5 and max(width_of(text, size) for text in shorten_all(texts, most)) > width:
+        most -= 1
+    return shorten_all(texts, most)

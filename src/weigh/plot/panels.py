@@ -14,10 +14,8 @@ from weigh.frames import Floats, Integers
 from weigh.plot.axes import AGAINST, FAINT, FOR, OKABE_ITO, TOTAL, inches
 from weigh.plot.labels import brief_labels, shorten_all
 from weigh.plot.question import Question, share_of
+from weigh.plot.reach import ALLOWED, usual_weights
 from weigh.sheet import COVERAGE
-
-RARE, ALLOWED = 0.05, 150.0
-"""Of a feature's rows this share, at either end, may lie beyond the axis, if it is this far off."""
 
 FULL = 0.4
 """The part of a panel that the grey bar of all rows would fill."""
@@ -90,23 +88,13 @@ def _most_rows(places: Integers, share: Floats, is_interval: Any, most: int) -> 
 
 def limits_of(panels: list[Panel]) -> tuple[float, float]:
     """The axis that panels share: around what most rows have, and not much further for the rest."""
-    usual = np.concatenate([[0.0], *(_usual(panel) for panel in panels)])
+    lines = [(line, panel.share) for panel in panels for line in panel.weights.T]
+    usual = np.concatenate([[0.0], *(usual_weights(*line) for line in lines)])
     ends = np.concatenate([[0.0], *(_ends(panel) for panel in panels)])
-    more = max(0.5 * float(np.ptp(usual)), ALLOWED)
+    more = max(0.5 * float(np.ptp(usual)), 100 * ALLOWED)
     low, high = max(ends.min(), usual.min() - more), min(ends.max(), usual.max() + more)
     margin = 0.04 * (high - low) + 0.5
     return float(low - margin), float(high + margin)
-
-
-def _usual(panel: Panel) -> Floats:
-    """The weights without those of the few rows at either end, line by line."""
-    kept = [np.zeros(0)]
-    for line in panel.weights.T:
-        order = np.argsort(line, kind="stable")
-        share = panel.share[order] / panel.share.sum()
-        below = np.cumsum(share)
-        kept.append(line[order][(below > RARE) & (below - share < 1 - RARE)])
-    return np.concatenate(kept)
 
 
 def _ends(panel: Panel) -> Floats:
