@@ -6,7 +6,9 @@ the positive class: the greater of two labels unless `pos_label` names it. A wei
 given twice. A row is decided positive where its probability is above the threshold.
 
     scored        labels and probabilities, read and sorted
-    scores        loss in bits, Brier, misclassification, cost
+    many          probabilities of more than two classes
+    scores        loss in bits, Brier, misclassification
+    costs         what decisions cost
     thresholds    error rates, the threshold of least cost, net benefit
     auc           the area under the ROC curve, and differences
     curves        gains and lift
@@ -17,6 +19,7 @@ given twice. A row is decided positive where its probability is above the thresh
 """
 
 from weigh.metrics.auc import AUC, COVERAGE, AUCDifference, auc, auc_difference
+from weigh.metrics.costs import expected_cost
 from weigh.metrics.curves import GainsCurve, LiftCurve, gains_curve, lift_curve
 from weigh.metrics.line import CalibrationLine, calibration_line
 from weigh.metrics.reliability import (
@@ -27,7 +30,7 @@ from weigh.metrics.reliability import (
     reliability_table,
 )
 from weigh.metrics.scored import Groups, Scored
-from weigh.metrics.scores import brier, expected_cost, loss_bits, misclassification_rate
+from weigh.metrics.scores import brier, loss_bits, misclassification_rate
 from weigh.metrics.stability import Stability, population_stability_index
 from weigh.metrics.thresholds import (
     BestThreshold,

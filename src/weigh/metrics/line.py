@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
 
-from weigh.metrics.logistic import LogisticFit, fit_logistic
+from weigh.frames import Floats
+from weigh.metrics.logistic import fit_logistic
 from weigh.metrics.scored import Groups, Scored
 
 
@@ -63,8 +66,8 @@ def calibration_line(
     nan = float("nan")
     if groups.one_class:
         return CalibrationLine(nan, nan, nan, nan, nan, nan)
-    large = _fit(groups, np.ones((len(groups.p), 1)), groups.log_odds)
-    shift, error = float(large.coefficients[0]), float(large.errors[0])
+    shift = _in_the_large(groups)
+    error = float(1 / np.sqrt(groups.weight @ _spread(groups.log_odds + shift)))
     slope = _parted(groups)
     if slope is not None:
         return CalibrationLine(slope, nan, nan, nan, shift, error)
@@ -72,12 +75,13 @@ def calibration_line(
     centre = groups.mean(x)
     scale = np.sqrt(groups.mean((x - centre) ** 2))
     design = np.column_stack([np.ones(len(x)), (x - centre) / scale])
-    fit = _fit(groups, design, x)  # from slope 1, which is where it should end
+    nothing, perfect = np.zeros(len(x)), np.array([centre, scale])
+    fit = fit_logistic(design, groups.positives, groups.negatives, nothing, start=perfect)
     back = np.array([[1.0, -centre / scale], [0.0, 1 / scale]])
-    intercept, excess = back @ fit.coefficients
+    intercept, slope = back @ fit.coefficients
     errors = np.sqrt(np.diag(back @ fit.covariance @ back.T))
     return CalibrationLine(
-        slope=1 + float(excess),
+        slope=float(slope),
         intercept=float(intercept),
         slope_error=float(errors[1]),
         intercept_error=float(errors[0]),
@@ -86,8 +90,20 @@ def calibration_line(
     )
 
 
-def _fit(groups: Groups, design: Any, offset: Any) -> LogisticFit:
-    return fit_logistic(design, groups.positives, groups.negatives, offset)
+def _in_the_large(groups: Groups) -> float:
+    """What has to be added to all log odds for their mean probability to be the base rate."""
+    x, aim = groups.log_odds, float(logit(groups.base_rate))
+
+    def excess(shift: float) -> float:
+        return groups.mean(expit(x + shift)) - groups.base_rate
+
+    low, high = aim - x[-1] - 1e-9, aim - x[0] + 1e-9
+    return float(brentq(excess, low, high, xtol=1e-13))
+
+
+def _spread(totals: Floats) -> Floats:
+    """The variance p (1 - p), exact far into the tails."""
+    return np.asarray(expit(totals) * expit(-totals))
 
 
 def _parted(groups: Groups) -> float | None:

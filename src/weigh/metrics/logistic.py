@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from weigh.frames import Floats
 
-TOL, MOST, HALVINGS = 1e-15, 200, 40
+TOL, MOST = 1e-15, 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +50,6 @@ class _Problem:
         spread = self.weight * point.p * (1 - point.p)
         return np.asarray((self.design.T * spread) @ self.design + self.penalty)
 
-    def descend(self, point: _Point, step: Floats) -> _Point | None:
-        """The step, halved until the loss is no larger; None where nothing is left to gain."""
-        for halvings in range(HALVINGS):
-            new = self.at(point.b - step / 2**halvings)
-            if new.loss <= point.loss:
-                return new
-        return None
-
 
 @dataclass(frozen=True, eq=False)
 class _Point:
@@ -76,22 +68,32 @@ def fit_logistic(
     negatives: Floats,
     offset: Floats,
     penalty: Floats | None = None,
+    start: Floats | None = None,
 ) -> LogisticFit:
-    """The least of the log loss plus half of b' penalty b, by Newton's method with halved steps.
+    """The least of the log loss plus half of b' penalty b, by damped Newton steps.
 
     The total of a group is offset + design b. Whoever calls has seen to it that a minimum exists.
     """
     n = design.shape[1]
     matrix = np.zeros((n, n)) if penalty is None else penalty
     problem = _Problem(design, positives, positives + negatives, offset, matrix)
-    point = problem.at(np.zeros(n))
+    tried = [problem.at(b) for b in (np.zeros(n), start) if b is not None]
+    point = _descend(problem, min(tried, key=lambda point: point.loss))
+    return LogisticFit(point.b, np.asarray(np.linalg.pinv(problem.hessian(point)), np.float64))
+
+
+def _descend(problem: _Problem, point: _Point) -> _Point:
+    """Steps of Newton's; where one would go uphill, shorter and steeper ones (Levenberg's)."""
+    damping, least = 0.0, TOL * float(problem.weight.sum())
     for _ in range(MOST):
         gradient, hessian = problem.gradient(point), problem.hessian(point)
-        step = np.asarray(np.linalg.lstsq(hessian, gradient, rcond=None)[0], dtype=np.float64)
-        new = problem.descend(point, step)
-        if new is None:
-            break
-        point = new
-        if gradient @ step < TOL * problem.weight.sum():
-            break
-    return LogisticFit(point.b, np.asarray(np.linalg.pinv(problem.hessian(point)), np.float64))
+        size = float(np.trace(hessian)) + np.finfo(float).tiny
+        ridge = (damping + np.finfo(float).eps) * size * np.eye(len(gradient))
+        new = problem.at(point.b - np.linalg.solve(hessian + ridge, gradient))
+        if damping == 0 and gradient @ (point.b - new.b) <= least:
+            return new
+        if new.loss <= point.loss:
+            point, damping = new, damping / 10 if damping > 1e-9 else 0.0
+        else:
+            damping = max(10 * damping, 1e-6)
+    return point

@@ -168,8 +168,9 @@ class Labels:
         found = sorted((column.values[code] for code in used), key=order)
         if None in found:
             raise ValueError("y_true holds NaN or missing labels; drop those rows or label them")
+        rank = {value: place for place, value in enumerate(found)}
         places = np.zeros(len(column.values), dtype=np.intp)
-        places[used] = [found.index(column.values[code]) for code in used]
+        places[used] = [rank[column.values[code]] for code in used]
         return cls(places[codes], found, None if weight is None else weight[kept], kept)
 
     def choose(self, pos_label: Any) -> Value:
@@ -253,30 +254,34 @@ def check_probabilities(p: Floats, n_rows: int, name: str = "y_prob") -> Floats:
 
 def _read_probability(y_prob: Any, labels: Labels, wanted: Value, named: bool) -> Floats:
     """The probability of the positive class: one column, or the right one of two."""
-    n_rows = len(labels.kept)
-    if np.ndim(y_prob) == 1 or not hasattr(y_prob, "shape"):
-        if np.ndim(y_prob) == 1:
-            return check_probabilities(read_numbers(y_prob, "y_prob"), n_rows)
-        y_prob = np.asarray(y_prob)
-    if len(y_prob.shape) != 2 or y_prob.shape[1] != 2:
+    n_rows, shape = len(labels.kept), shape_of(y_prob, "y_prob")
+    if len(shape) == 1:
+        return check_probabilities(read_numbers(y_prob, "y_prob"), n_rows)
+    if len(shape) != 2 or shape[1] != 2:
         raise ValueError(
             "y_prob must hold one probability per row, that of the positive class, or two; got "
-            f"shape {tuple(y_prob.shape)}"
+            f"shape {shape}"
         )
-    columns = read_matrix(y_prob, "y_prob")
     if named and len(labels.values) != 2:
         raise ValueError(
             f"y_true holds {labels.values}, which does not say which of the two columns of y_prob "
             f"is that of pos_label={wanted!r}; give that column alone"
         )
     column = labels.values.index(wanted) if len(labels.values) == 2 else 1
-    return check_probabilities(columns[:, column], n_rows)
+    return check_probabilities(read_matrix(y_prob, "y_prob"), n_rows)[:, column]
+
+
+def shape_of(values: Any, name: str) -> tuple[int, ...]:
+    """The shape of an array, a dataframe or nested lists."""
+    try:
+        return tuple(np.shape(values))
+    except ValueError:
+        raise ValueError(f"{name} must have rows of equal length") from None
 
 
 def read_matrix(values: Any, name: str) -> Floats:
     """Rows of numbers."""
     try:
-        matrix = np.asarray(values, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold numbers; got {type(values).__name__}") from None
-    return matrix
+        raise ValueError(f"{name} must hold numbers only; got {values!r:.60}") from None
