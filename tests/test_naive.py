@@ -440,6 +440,7 @@ def test_the_public_names_are_pinned():
         "conversion_table",
         "datasets",
         "load",
+        "metrics",
         "save",
     ]
     assert all(hasattr(weigh, name) for name in weigh.__all__)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from weigh import datasets
+    from weigh import datasets, metrics
     from weigh.adjusted import AdjustedNB
     from weigh.bins import MDLDiscretizer
     from weigh.boosted import BoostedNB, BoostedNBRegressor
@@ -53,6 +53,7 @@ __all__ = [
     "conversion_table",
     "datasets",
     "load",
+    "metrics",
     "save",
 ]
 
@@ -80,10 +81,13 @@ _HOMES = {
 }
 
 
+_MODULES = ("datasets", "metrics")
+
+
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used: `weigh --help` must not wait for scikit-learn."""
-    if name == "datasets":
-        return import_module("weigh.datasets")
+    if name in _MODULES:
+        return import_module(f"weigh.{name}")
     if name in _HOMES:
         return getattr(import_module(f"weigh.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'weigh' has no attribute {name!r}")

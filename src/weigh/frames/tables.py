@@ -241,7 +241,7 @@ def _read_dicts(rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(names, len(rows), column, listed)
 
 
-def vector(values: Any, name: str, categorical: bool) -> Column:
+def vector(values: Any, name: str, categorical: bool | None) -> Column:
     """One array, series or list as a column."""
     series = nw.from_native(values, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
