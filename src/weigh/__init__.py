@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from weigh.bins import MDLDiscretizer
     from weigh.boosted import BoostedNB, BoostedNBRegressor
     from weigh.c44 import C44Classifier
+    from weigh.calibrate import SplineCalibrator
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
     from weigh.perplexed import PerplexedNB
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
         RoundsDisplay,
         SearchPathDisplay,
     )
+    from weigh.recalibrated import RecalibratedClassifier
     from weigh.sheet import BalanceSheet, conversion_table
     from weigh.store import load, save
     from weigh.weighted import WeightedNB
@@ -47,8 +49,10 @@ __all__ = [
     "NomogramDisplay",
     "NormPathDisplay",
     "PerplexedNB",
+    "RecalibratedClassifier",
     "RoundsDisplay",
     "SearchPathDisplay",
+    "SplineCalibrator",
     "WeightedNB",
     "conversion_table",
     "datasets",
@@ -72,8 +76,10 @@ _HOMES = {
     "NomogramDisplay": "plot",
     "NormPathDisplay": "plot",
     "PerplexedNB": "perplexed",
+    "RecalibratedClassifier": "recalibrated",
     "RoundsDisplay": "plot",
     "SearchPathDisplay": "plot",
+    "SplineCalibrator": "calibrate",
     "WeightedNB": "weighted",
     "conversion_table": "sheet",
     "load": "store",

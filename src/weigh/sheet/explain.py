@@ -12,6 +12,7 @@ from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.frames import Floats, Table, count_matrix
 from weigh.sheet.attenuated import Attenuated, attenuate_row
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
+from weigh.sheet.recalibrated import map_ends, recalibrate_row
 
 UNSEEN = "not seen in training"
 
@@ -54,6 +55,7 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
     prior, items = float(sign @ evidence.prior_row), tuple(line.item(sign) for line in lines)
     before = prior + sum(item.weight for item in items)
     rule = attenuate_row(evidence, table, before, sign, a)
+    worth = recalibrate_row(evidence, table, sign)
     error = _standard_error(evidence.link, _scale(evidence, parts, rule), row, a, b)
     return BalanceSheet(
         of=classes[a],
@@ -62,12 +64,13 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
         items=items,
         total=float(sign @ row),
         probability=float(expit(log_odds) if pair else evidence.probabilities(totals)[0, a]),
-        interval=_interval(log_odds, error),
+        interval=_interval(evidence, sign, log_odds if worth is None else worth.before, error),
         totals=dict(zip(classes, row.tolist(), strict=True)) if b < 0 else None,
         two_classes=two,
         link=evidence.link,
         caveat=evidence.caveat,
         attenuation=rule,
+        recalibration=worth,
     )
 
 
@@ -81,11 +84,15 @@ def _choose(classes: list[Any], of: Any, against: Any, row: Floats) -> tuple[int
     return a, b
 
 
-def _interval(log_odds: float, error: float | None) -> tuple[float, float] | None:
+def _interval(
+    evidence: Evidence, sign: Floats, log_odds: float, error: float | None
+) -> tuple[float, float] | None:
+    """Of the log odds before the recalibration, whose ends this moves as it moves any total."""
     if error is None:
         return None
     reach = float(ndtri((1 + COVERAGE) / 2)) * error
-    return float(expit(log_odds - reach)), float(expit(log_odds + reach))
+    low, high = expit(map_ends(evidence, sign, log_odds + np.array([-reach, reach])))
+    return float(low), float(high)
 
 
 def find_class(classes: list[Any], wanted: Any, default: int = 0, role: str = "of") -> int:
