@@ -247,7 +247,7 @@ def test_labels_of_levels_never_overlap_whatever_the_size():
         for name in ("many numbers", "letters"):
             axes = Figure(figsize=size, layout="constrained").subplots()
             EvidenceDisplay.from_estimator(fitted, features=name, ax=axes)
-            axes.figure.canvas.draw()
+            axes.figure.draw_without_rendering()
             boxes = [text.get_window_extent() for text in axes.get_yticklabels()]
             bottoms, tops = zip(*sorted((box.y0, box.y1) for box in boxes), strict=True)
             assert len(boxes) > 3
@@ -305,7 +305,7 @@ def test_given_axes_are_divided_and_the_neighbours_left_alone(model):
     figure = Figure(figsize=(14, 5), layout="constrained")
     left, right = figure.subplots(1, 2)
     display = EvidenceDisplay.from_estimator(model, ax=right)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     assert display.ax_ is right
     assert display.figure_ is figure
     assert len(display.axes_) == 3
@@ -367,7 +367,7 @@ def test_names_are_text_and_never_formulas(name):
     for n_classes in (2, 3):
         y = [f"{name}{i % n_classes}" for i in range(12)]
         display = EvidenceDisplay.from_estimator(EvidenceNB().fit(rows, y))
-        display.figure_.canvas.draw()
+        display.figure_.draw_without_rendering()
         for text in display.figure_.findobj(matplotlib.text.Text):
             assert not (text.get_parse_math() and is_math_text(text.get_text())), text
 

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from scipy.special import expit
 
-from weigh import AdjustedNB, EvidenceNB, NomogramDisplay, PerplexedNB
+from weigh import AdjustedNB, EvidenceNB, NomogramDisplay, PerplexedNB, RecalibratedClassifier
 from weigh.datasets import titanic
 from weigh.plot.labels import brief_labels
 
@@ -103,6 +103,24 @@ def test_an_exponent_that_depends_on_the_row_is_that_of_a_full_row(form):
         total = points_of(points, fitted.evidence_, fitted._read(full.iloc[[i]]))
         expected = fitted.predict_proba(full.iloc[[i]])[0, 1]
         assert float(points.probability(total)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("method", ["spline", "isotonic"])
+@pytest.mark.parametrize("of", [0, 1])
+def test_a_recalibrated_total_is_read_off_as_what_it_is_worth(method, of):
+    frame, y = draw(6)
+    learner = RecalibratedClassifier(EvidenceNB(), method=method, random_state=0)
+    fitted = learner.fit(frame, y).with_prior(0.4)
+    points = NomogramDisplay(fitted.evidence_, of=of).points
+    for i in range(0, len(frame), 17):
+        total = points_of(points, fitted.evidence_, fitted._read(frame.iloc[[i]]))
+        expected = fitted.predict_proba(frame.iloc[[i]])[0, of]
+        assert float(points.probability(total)) == pytest.approx(expected)
+    reached = points.probability(np.linspace(0, points.highest, 5))[1:-1]
+    there_and_back = points.probability(points.total(reached))
+    np.testing.assert_allclose(there_and_back, reached, atol=1e-6)
+    display = NomogramDisplay.from_estimator(fitted)
+    assert f"recalibrated ({method})" in " ".join(t.get_text() for t in display.ax_.texts)
 
 
 def test_of_many_classes_a_pair_gives_the_odds_of_one_rather_than_the_other():
@@ -206,7 +224,7 @@ def test_a_level_far_out_is_an_arrow_with_its_points_and_still_adds_up(ax):
 
 
 def boxes(display, row):
-    display.figure_.canvas.draw()
+    display.figure_.draw_without_rendering()
     found = [t for t in display.ax_.texts if isinstance(t, Annotation) and int(t.xy[1]) == row]
     return [text.get_window_extent() for text in found]
 
@@ -248,7 +266,7 @@ def test_forty_features_are_capped_on_small_axes_and_drawn_when_asked_for():
     assert len(display.points_.rest) == 40 - n
     whole = NomogramDisplay.from_estimator(fitted, max_features=40)
     assert len(whole.points_.scales) == 40
-    whole.figure_.canvas.draw()
+    whole.figure_.draw_without_rendering()
     names = [t.get_window_extent() for t in whole.ax_.texts if not isinstance(t, Annotation)]
     middles = sorted((box.y0 + box.y1) / 2 for box in names[:-1])
     assert np.diff(middles).min() > 1.5 * max(box.height for box in names[:-1])
@@ -259,7 +277,7 @@ def test_names_are_text_and_never_formulas(name):
     rows = [{name: f"{name}{i % 3}"} for i in range(12)]
     y = [f"{name}{i % 2}" for i in range(12)]
     display = NomogramDisplay.from_estimator(EvidenceNB().fit(rows, y))
-    display.figure_.canvas.draw()
+    display.figure_.draw_without_rendering()
     for text in display.figure_.findobj(matplotlib.text.Text):
         assert not (text.get_parse_math() and is_math_text(text.get_text())), text
 
@@ -268,7 +286,7 @@ def test_a_model_that_tells_nothing_is_drawn_all_the_same(ax):
     fitted = EvidenceNB().fit([{"a": "x"}] * 6, [0, 1] * 3)
     display = NomogramDisplay.from_estimator(fitted, ax=ax)
     assert float(display.points_.probability(0.0)) == pytest.approx(0.5)
-    display.figure_.canvas.draw()
+    display.figure_.draw_without_rendering()
 
 
 # ---------------------------------------------------------------- what cannot be drawn

@@ -2,6 +2,9 @@
 
 evidence   the weights of features, as panels
 nomogram   a model as scales to add up by hand
+reliability  predictions against what came true
+curves     lift, gains, net benefit
+scored     what these share
 sheet      a balance sheet
 paths      what a learner searched
 panels     one feature's weights
@@ -14,6 +17,7 @@ labels     names in few letters
 axes       what they share
 """
 
+from weigh.plot.curves import GainsDisplay, LiftDisplay, NetBenefitDisplay
 from weigh.plot.evidence import EvidenceDisplay
 from weigh.plot.nomogram import NomogramDisplay
 from weigh.plot.paths import (
@@ -22,14 +26,19 @@ from weigh.plot.paths import (
     RoundsDisplay,
     SearchPathDisplay,
 )
+from weigh.plot.reliability import ReliabilityDisplay
 from weigh.plot.sheet import BalanceSheetDisplay
 
 __all__ = [
     "AttenuationPathDisplay",
     "BalanceSheetDisplay",
     "EvidenceDisplay",
+    "GainsDisplay",
+    "LiftDisplay",
+    "NetBenefitDisplay",
     "NomogramDisplay",
     "NormPathDisplay",
+    "ReliabilityDisplay",
     "RoundsDisplay",
     "SearchPathDisplay",
 ]

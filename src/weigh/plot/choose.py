@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weigh.evidence import Evidence, FeatureTable
+from weigh.evidence import Evidence, FeatureTable, rule
 from weigh.parameters import is_count
 from weigh.plot.question import Question
 
@@ -82,3 +82,10 @@ def evidence_of(model: Any) -> Evidence:
             "a pipeline by itself)"
         ) from None
     return found  # type: ignore[no-any-return]
+
+
+def after(evidence: Evidence) -> str:
+    """What becomes of the sum of a row's weights, in words; nothing where nothing does."""
+    curve = evidence.recalibration
+    worth = "" if curve is None else f"The total is then recalibrated ({curve.method})."
+    return " ".join(filter(None, (rule(evidence), worth)))

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from weigh.evidence import Evidence, rule
+from weigh.evidence import Evidence
 from weigh.plot.axes import OKABE_ITO, Display, inches
-from weigh.plot.choose import choose, evidence_of
-from weigh.plot.labels import shorten, shorten_all
+from weigh.plot.choose import after, choose, evidence_of
+from weigh.plot.labels import legend_name, shorten_all
 from weigh.plot.panels import MOST_LEVELS, Panel, draw_grid, draw_levels, limits_of, panel_of
 from weigh.plot.question import ask
 from weigh.sheet import COVERAGE
@@ -158,7 +158,7 @@ class EvidenceDisplay(Display):
         parts += filter(None, [self.choice.first(len(self.panels_)).remainder])
         about = f"Weight of evidence for {self.question.about}, times 100"
         notes = "; ".join(parts)
-        texts = [about, f"{notes[0].upper()}{notes[1:]}.", rule(self.evidence)]
+        texts = [about, f"{notes[0].upper()}{notes[1:]}.", after(self.evidence)]
         most = max(int(15 * width), 20)
         return "\n".join(line for text in texts for line in textwrap.wrap(text, most))
 
@@ -166,7 +166,7 @@ class EvidenceDisplay(Display):
         """Above the panels; of one panel, between its name and its axes."""
         from matplotlib.lines import Line2D
 
-        names = [shorten(name, 20) for name in self.question.names]
+        names = [legend_name(name, 20) for name in self.question.names]
         handles = [
             Line2D([], [], marker="o", linestyle="", color=colour, label=name)
             for name, colour in zip(names, OKABE_ITO, strict=False)

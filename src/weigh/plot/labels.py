@@ -28,6 +28,16 @@ def shorten_all(texts: Sequence[str], most: int = 48) -> list[str]:
     ]
 
 
+def legend_name(text: str, most: int = 30) -> str:
+    """A name for a legend, from which matplotlib leaves out what begins with an underscore.
+
+    >>> legend_name("_private")
+    ' _private'
+    """
+    short = shorten(text, most)
+    return f" {short}" if short.startswith("_") else short
+
+
 def brief_labels(feature: Feature | Cross) -> tuple[str, ...]:
     """Levels for a figure: intervals by their cut points, with few digits.
 

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from weigh.evidence import Evidence, rule
+from weigh.evidence import Evidence
 from weigh.frames import Floats
 from weigh.plot.axes import Display
-from weigh.plot.choose import choose, evidence_of
+from weigh.plot.choose import after, choose, evidence_of
 from weigh.plot.question import ask
 from weigh.plot.rows import Rows, rows_that_fit
 from weigh.plot.scales import Points, Scale, make_points
@@ -143,7 +143,7 @@ class NomogramDisplay(Display):
         low, high = self._totals(points)
         if low > 0 or high < points.highest:
             told.append(f"Totals beyond the scale are within {EXTREME:g} of certain.")
-        return " ".join(filter(None, [*told, rule(self.evidence)]))
+        return " ".join(filter(None, [*told, after(self.evidence)]))
 
 
 def _across(totals: Floats, low: float, high: float) -> Floats:

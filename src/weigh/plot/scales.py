@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from weigh.evidence import Evidence, FeatureTable
+from weigh.evidence import Evidence, FeatureTable, Recalibration
 from weigh.frames import Floats
 from weigh.plot.choose import Choice
 from weigh.plot.labels import brief_labels
@@ -43,26 +43,43 @@ class Points:
 
     log odds = start + per_point (the points of the row's levels)
 
-    The features of `rest` are not drawn; `start` holds their mean.
+    The features of `rest` are not drawn; `start` holds their mean. Where the model recalibrates,
+    `curve` turns these log odds (those of the second class: times `sign`) into what they are worth.
     """
 
     scales: tuple[Scale, ...]
     rest: tuple[Scale, ...]
     start: float
     per_point: float
+    sign: float = 1.0
+    curve: Recalibration | None = None
 
     def probability(self, total: Floats) -> Floats:
         """What a total means."""
-        return np.asarray(expit(self.start + self.per_point * total))
+        log_odds = self.start + self.per_point * total
+        if self.curve is not None:
+            log_odds = self.sign * self.curve.apply(self.sign * log_odds)
+        return np.asarray(expit(log_odds))
 
     def total(self, probability: Floats) -> Floats:
-        """The points that a probability takes."""
-        return np.asarray((logit(probability) - self.start) / self.per_point)
+        """The points that a probability takes; infinite where no total is worth so much."""
+        log_odds = logit(probability)
+        if self.curve is not None:
+            log_odds = self.sign * _invert(self.curve, self.sign * log_odds)
+        return np.asarray((log_odds - self.start) / self.per_point)
 
     @property
     def highest(self) -> float:
         """The most points that levels within the scales add up to."""
         return sum(scale.length for scale in self.scales)
+
+
+def _invert(curve: Recalibration, log_odds: Floats) -> Floats:
+    """The totals that are worth so much; of several, one."""
+    if curve.method != "isotonic":
+        return curve.inverse(log_odds)
+    rate = expit(log_odds - curve.shift)
+    return np.interp(rate, curve.levels, curve.points, left=-np.inf, right=np.inf)
 
 
 def make_points(evidence: Evidence, question: Question, choice: Choice) -> Points:
@@ -84,7 +101,8 @@ def make_points(evidence: Evidence, question: Question, choice: Choice) -> Point
     ]
     n, lowest = len(drawn), float(sum(part.min() for part in inside))
     lowest += unit * sum(scale.mean for scale in scales[n:])
-    points = Points(tuple(scales[:n]), tuple(scales[n:]), lowest, unit)
+    sign, curve = float(question.signs[0, -1]), evidence.recalibration
+    points = Points(tuple(scales[:n]), tuple(scales[n:]), lowest, unit, sign, curve)
     return _from_prior(evidence, question, points)
 
 
