@@ -48,11 +48,6 @@ def new_axes(width: float, height: float) -> Any:
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def bars_height(n_bars: int) -> float:
-    """Inches for so many bars with a name each."""
-    return 1.2 + 0.32 * n_bars
-
-
 def inches(ax: Any) -> tuple[float, float]:
     """The width and height of an axes, after what the figure's layout does to it."""
     figure = ax.figure.canvas.figure  # of a subfigure, the whole

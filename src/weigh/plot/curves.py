@@ -45,8 +45,7 @@ class LiftDisplay(ScoredDisplay):
     Examples
     --------
     >>> from weigh import LiftDisplay
-    >>> from weigh.frames import Floats
-    from weigh.metrics import Scored
+    >>> from weigh.metrics import Scored
     >>> display = LiftDisplay(Scored.read([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8]))
     >>> display.curve.lift.round(2)
     array([2.  , 1.  , 1.33, 1.  ])
@@ -112,8 +111,7 @@ class GainsDisplay(ScoredDisplay):
     Examples
     --------
     >>> from weigh import GainsDisplay
-    >>> from weigh.frames import Floats
-    from weigh.metrics import Scored
+    >>> from weigh.metrics import Scored
     >>> display = GainsDisplay(Scored.read([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8]))
     >>> display.curve.gain
     array([0. , 0.5, 0.5, 1. , 1. ])
@@ -167,8 +165,7 @@ class NetBenefitDisplay(ScoredDisplay):
     Examples
     --------
     >>> from weigh import NetBenefitDisplay
-    >>> from weigh.frames import Floats
-    from weigh.metrics import Scored
+    >>> from weigh.metrics import Scored
     >>> scored = Scored.read([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8])
     >>> NetBenefitDisplay(scored, thresholds=[0.2, 0.5]).curve.model
     array([0.4375, 0.    ])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,7 +9,7 @@ from typing import Any, Self
 from weigh.evidence import Evidence
 from weigh.plot.axes import OKABE_ITO, Display, inches
 from weigh.plot.choose import after, choose, evidence_of
-from weigh.plot.labels import legend_name, shorten_all
+from weigh.plot.labels import legend_name, shorten_all, wrap
 from weigh.plot.panels import MOST_LEVELS, Panel, draw_grid, draw_levels, limits_of, panel_of
 from weigh.plot.question import ask
 from weigh.sheet import COVERAGE
@@ -159,8 +158,7 @@ class EvidenceDisplay(Display):
         about = f"Weight of evidence for {self.question.about}, times 100"
         notes = "; ".join(parts)
         texts = [about, f"{notes[0].upper()}{notes[1:]}.", after(self.evidence)]
-        most = max(int(15 * width), 20)
-        return "\n".join(line for text in texts for line in textwrap.wrap(text, most))
+        return "\n".join(wrap(text, width) for text in texts if text)
 
     def _name_classes(self, ax: Any) -> None:
         """Above the panels; of one panel, between its name and its axes."""

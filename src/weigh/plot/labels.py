@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -14,6 +15,13 @@ def shorten(text: str, most: int = 48) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def shorten_middle(text: str, most: int = 48) -> str:
+    """The same, with the end kept: what a feature is equal to."""
+    text = printable(text)
+    tail = most // 2
+    return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
+
+
 def shorten_all(texts: Sequence[str], most: int = 48) -> list[str]:
     """Names for one figure; those that would read alike keep their ends and not their middles.
 
@@ -21,11 +29,15 @@ def shorten_all(texts: Sequence[str], most: int = 48) -> list[str]:
     ['incom…father', 'incom…mother', 'age']
     """
     short = [shorten(text, most) for text in texts]
-    head, tail = (most - 1) // 2, most - 1 - (most - 1) // 2
     return [
-        f"{text[:head]}…{text[-tail:]}" if len(text) > most and short.count(cut) > 1 else cut
-        for cut, text in zip(short, map(printable, texts), strict=True)
+        shorten_middle(text, most) if short.count(cut) > 1 else cut
+        for cut, text in zip(short, texts, strict=True)
     ]
+
+
+def wrap(text: str, width: float, per_inch: float = 15) -> str:
+    """Lines for a width in inches, of so many letters an inch (small ones: 15)."""
+    return "\n".join(textwrap.wrap(text, max(int(per_inch * width), 20)))
 
 
 def legend_name(text: str, most: int = 30) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from weigh.bins import printable
 from weigh.frames import Floats
 from weigh.plot.axes import FAINT, FOR, TOTAL, inches
-from weigh.plot.labels import fit_all, shorten, width_of
+from weigh.plot.labels import fit_all, shorten, width_of, wrap
 
 LARGE, SMALL = 8.0, 6.5
 """Points of text where rows are high, and where they are not."""
@@ -23,15 +22,10 @@ LEAST, LINE, GAP = 0.24, 0.15, 0.05
 """Inches: the least height of a row, a line of the foot's, and room between labels."""
 
 
-def wrap(text: str, width: float) -> list[str]:
-    """Lines of small text for a width in inches."""
-    return textwrap.wrap(text, max(int(15 * width), 20))
-
-
 def rows_that_fit(ax: Any, foot: str) -> int:
     """How many rows axes have room for, above a foot."""
     width, height = inches(ax)
-    return max(int((height - LINE * len(wrap(foot, width))) / LEAST), 1)
+    return max(int((height - LINE * len(wrap(foot, width).splitlines())) / LEAST), 1)
 
 
 class Rows:
@@ -40,7 +34,7 @@ class Rows:
     def __init__(self, ax: Any, names: Sequence[str], foot: str) -> None:
         ax.set_axis_off()
         self.ax, (width, height) = ax, inches(ax)
-        lines = wrap(foot, width)
+        lines = wrap(foot, width).splitlines()
         row = max(height - LINE * len(lines), LEAST) / len(names)
         self.size = LARGE if row >= 0.3 else SMALL
         self.sides = (1, -1) if row >= 0.4 else (1,)  # labels above, and below where there is room

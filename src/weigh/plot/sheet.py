@@ -8,9 +8,13 @@ import numpy as np
 
 from weigh.bins import printable
 from weigh.evidence import hundredths
-from weigh.plot.axes import AGAINST, FOR, TOTAL, Display, bars_height
-from weigh.plot.labels import shorten
+from weigh.parameters import is_count
+from weigh.plot.axes import AGAINST, FOR, TOTAL, Display, inches
+from weigh.plot.labels import shorten_middle, wrap
 from weigh.sheet import BalanceSheet, probability
+
+NARROW, LEAST = 4.0, 0.17
+"""Inches: the width from which on words are large, and the least height of a bar."""
 
 
 class BalanceSheetDisplay(Display):
@@ -20,23 +24,31 @@ class BalanceSheetDisplay(Display):
     ----------
     sheet : BalanceSheet
         The case to draw.
+    max_items : int, optional
+        How many items have a bar of their own, the heaviest first; the rest share one. By default
+        all, or on axes too small for them as many as fit.
     """
 
-    def __init__(self, sheet: BalanceSheet) -> None:
+    def __init__(self, sheet: BalanceSheet, *, max_items: int | None = None) -> None:
         if not isinstance(sheet, BalanceSheet):
             raise TypeError(f"a waterfall draws a BalanceSheet, not {type(sheet).__name__}")
+        if not (max_items is None or (is_count(max_items) and max_items >= 0)):
+            raise ValueError(f"max_items must be a whole number of 0 or more, got {max_items!r}")
         self.sheet = sheet
+        self.max_items = max_items
 
     @classmethod
-    def from_estimator(cls, model: Any, row: Any, *, ax: Any = None, **choice: Any) -> Self:
+    def from_estimator(
+        cls, model: Any, row: Any, *, max_items: int | None = None, ax: Any = None, **choice: Any
+    ) -> Self:
         """Draw what a fitted model says about a row; `of` and `against` as in `balance_sheet`."""
-        return cls(model.balance_sheet(row, **choice)).plot(ax=ax)
+        return cls(model.balance_sheet(row, **choice), max_items=max_items).plot(ax=ax)
 
     def _size(self) -> tuple[float, float]:
-        return 8.0, bars_height(len(self._bars()[0]) + 1)
+        return 8.0, 1.2 + 0.32 * (len(self._bars(self.max_items)[0]) + 1)
 
     def _draw(self, ax: Any) -> None:
-        names, weights = self._bars()
+        names, weights = self._bars(self._most(ax))
         starts = np.cumsum([0.0, *weights[:-1]])
         places = np.arange(len(names))
         colours = [FOR if weight >= 0 else AGAINST for weight in weights]
@@ -44,11 +56,21 @@ class BalanceSheetDisplay(Display):
         ax.barh(len(names), 100 * self.sheet.total, color=TOTAL, height=0.7)
         self._label(ax, names, starts + weights, weights)
 
-    def _bars(self) -> tuple[list[str], np.ndarray[Any, Any]]:
-        items = [item for item in self.sheet.items if item.weight]
-        items = sorted(items, key=lambda item: -abs(item.weight))
+    def _most(self, ax: Any) -> int:
+        """How many items may have a bar: what was asked for, or what fits."""
+        if self.max_items is not None:
+            return self.max_items
+        others = len(self._bars(0)[0]) + 1  # prior, rest, total, and what acts on the sum
+        return max(int((inches(ax)[1] - 0.9) / LEAST) - others, 1)
+
+    def _bars(self, most: int | None) -> tuple[list[str], np.ndarray[Any, Any]]:
+        items = sorted(self.sheet.items, key=lambda item: -abs(item.weight))
+        items = [item for item in items if item.weight]
+        own, rest = items[:most], [] if most is None else items[most:]
         bars = [("Prior", self.sheet.prior)]
-        bars += [(shorten(str(item)), item.weight) for item in items]
+        bars += [(str(item), item.weight) for item in own]
+        if rest:
+            bars.append((f"{len(rest)} more", sum(item.weight for item in rest)))
         bars += [*self._attenuation(), *self._recalibration()]
         return [name for name, _ in bars], 100 * np.array([weight for _, weight in bars])
 
@@ -83,13 +105,23 @@ class BalanceSheetDisplay(Display):
                 va="center",
                 fontsize="small",
             )
-        ax.set_yticks(range(len(names) + 1), [*names, "Total"], parse_math=False)
+        width = inches(ax)[0]
+        shown = [shorten_middle(name, max(int(6.5 * width), 14)) for name in [*names, "Total"]]
+        size = "medium" if width > NARROW else "small"
+        ax.set_yticks(range(len(shown)), shown, parse_math=False, fontsize=size)
         ax.invert_yaxis()
         ax.axvline(0, color="black", linewidth=0.8)
         ax.use_sticky_edges = False  # room for the numbers beyond the last bar
-        ax.margins(x=0.12, y=0.02)
+        ax.margins(x=max(0.12, 0.6 / width), y=0.02)
+        self._say(ax, width)
+
+    def _say(self, ax: Any, width: float) -> None:
+        """What the bars speak for, and what they come to."""
         of, chance = printable(self.sheet.question), probability(self.sheet.probability)
-        ax.set_xlabel(f"Weight of evidence for {of}, times 100", parse_math=False)
         if self.sheet.interval is not None:
             chance += " ({} to {})".format(*map(probability, self.sheet.interval))
-        ax.set_title(f"Probability of {of}: {chance}", parse_math=False)
+        wide, room = width > NARROW, 0.6 * width  # the names take the rest
+        about = wrap(f"Weight of evidence for {of}, times 100", room, 12)
+        title = wrap(f"Probability of {of}: {chance}", room, 10)
+        ax.set_xlabel(about, fontsize="medium" if wide else "small", parse_math=False)
+        ax.set_title(title, fontsize="large" if wide else "small", parse_math=False)
