@@ -954,12 +954,12 @@ def test_a_column_of_nulls_may_stand_for_any_type(copies):
 @pytest.mark.parametrize("engine", ALL_HOLDERS)
 def test_rows_of_rows_are_rows(engine):
     columns = {
-        "text": [*"abcd"] * 50,
-        "real": np.arange(200.0).tolist(),
-        "flag": [True, False] * 100,
+        "text": [*"abcd"] * 100,
+        "real": np.arange(400.0).tolist(),
+        "flag": [True, False] * 200,
     }
     table = read(ALL_HOLDERS[engine](columns))
-    first, second = np.arange(199, 0, -2), np.arange(0, 90, 3)
+    first, second = np.arange(399, 0, -2), np.arange(0, 200, 2)
     twice = table.rows(first).rows(second)
     for name in table.names:
         once, again = (part.column(name, True) for part in (table.rows(first[second]), twice))

@@ -214,7 +214,7 @@ def _table_of(model: Any) -> Evidence:
 def _refuse_many(classes: np.ndarray[Any, Any]) -> None:
     if len(classes) > 2:
         raise ValueError(
-            f"RecalibratedClassifier takes two classes, but y holds {len(classes)} "
+            f"Only binary classification is supported. y holds {len(classes)} classes "
             f"({classes.tolist()[:6]}); PerplexedNB calms many, and "
             "sklearn.calibration.CalibratedClassifierCV recalibrates them without a sheet"
         )
