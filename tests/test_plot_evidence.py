@@ -346,6 +346,8 @@ def test_a_cross_is_a_map_of_its_weights_with_blanks_where_nothing_occurs(ax):
     assert numbers == [f"{w:+.0f}" if round(w) else "0" for w in weights]
     low, high = image.get_clim()
     assert low == -high
+    assert "± is half of the 90% interval" in ax.get_xlabel()
+    assert "grey" not in ax.get_xlabel()
 
 
 def test_a_cross_of_many_classes_is_drawn_as_pairs_until_a_class_is_named(ax):

@@ -14,7 +14,7 @@ from weigh.plot.panels import MOST_LEVELS, Panel, draw_grid, draw_levels, limits
 from weigh.plot.question import ask
 from weigh.sheet import COVERAGE
 
-NARROWEST, HEAD, LINE = 2.4, 0.3, 0.16
+NARROWEST, HEAD, LINE = 2.7, 0.3, 0.16
 """Inches: the width of a panel, the height of a legend, that of a line of small text."""
 
 ROOMY, TIGHT = (0.6, 0.21), (0.5, 0.15)
@@ -92,7 +92,7 @@ class EvidenceDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         width, height = inches(ax)
-        n = min(_columns(len(self.panels)), max(int(width / NARROWEST), 1))
+        n = min(len(self.panels), max(int(width / NARROWEST), 1))
         self.panels_ = self._that_fit(n, height)
         n = min(n, len(self.panels_))
         if len(self.panels_) == 1:
@@ -146,19 +146,24 @@ class EvidenceDisplay(Display):
         for panel, ax, name in zip(self.panels_, self.axes_, names, strict=True):
             ax.spines[["top", "right"]].set_visible(False)
             draw = draw_grid if panel.is_grid else draw_levels
-            draw(ax, panel, limits, 18 if many else max(int(5 * width), 10))
+            draw(ax, panel, limits, 18 if many else max(int(5 * width), 16))
             ax.set_title(name, fontsize="medium", loc="right" if many else "left", parse_math=False)
 
     def _words(self, width: float) -> str:
         """What points, lines and bars are, what is left out, and what becomes of the weights."""
-        parts = ["grey bars are shares of the rows"]
-        if any(panel.half is not None for panel in self.panels_):
-            parts.insert(0, f"a line is the {COVERAGE:.0%} interval{self.evidence.caveat}")
-        parts += filter(None, [self.choice.first(len(self.panels_)).remainder])
+        exact = f"{COVERAGE:.0%} interval{self.evidence.caveat}"
+        levels, grids = ([p for p in self.panels_ if p.is_grid == grid] for grid in (False, True))
+        parts = [
+            f"a line is the {exact}" if any(p.half is not None for p in levels) else "",
+            "grey bars are shares of the rows" if levels else "",
+            f"± is half of the {exact}" if any(p.half is not None for p in grids) else "",
+            self.choice.first(len(self.panels_)).remainder,
+        ]
         about = f"Weight of evidence for {self.question.about}, times 100"
-        notes = "; ".join(parts)
-        texts = [about, f"{notes[0].upper()}{notes[1:]}.", after(self.evidence)]
-        return "\n".join(wrap(text, width) for text in texts if text)
+        notes = "; ".join(filter(None, parts))
+        texts = [about, notes and f"{notes[0].upper()}{notes[1:]}.", after(self.evidence)]
+        room = width if len(self.panels_) > 1 else 0.8 * width  # labels of levels take some
+        return "\n".join(wrap(text, room) for text in texts if text)
 
     def _name_classes(self, ax: Any) -> None:
         """Above the panels; of one panel, between its name and its axes."""

@@ -53,7 +53,7 @@ class Panel:
         if self.is_grid and self.cross is not None:
             return len(self.cross.parts[0].levels) + 2
         n = len(self.labels) + (self.left_out > 0)
-        return round(n * (0.65 + 0.35 * int(self.weights.shape[1])))
+        return round(n * (0.75 + 0.25 * int(self.weights.shape[1])))
 
 
 def panel_of(table: FeatureTable, question: Question, most: int = MOST_LEVELS) -> Panel:
@@ -198,12 +198,23 @@ def draw_grid(ax: Any, panel: Panel, limits: tuple[float, float], most: int) -> 
     far = max(map(abs, limits))
     ax.imshow(grid, cmap=_colours(), vmin=-far, vmax=far, aspect="auto")
     ax.set_facecolor("white")
-    for place, part in ((ax.set_yticks, left), (ax.set_xticks, right)):
-        place(range(len(part.levels)), shorten_all(brief_labels(part), most), parse_math=False)
-    ax.tick_params(length=0, labelsize="small")
-    if max(map(len, brief_labels(right))) * shape[1] > 10 * inches(ax)[0]:
-        ax.tick_params(axis="x", rotation=90)
+    _label_grid(ax, panel.cross, most)
     _number_cells(ax, grid, half)
+
+
+def _label_grid(ax: Any, cross: Cross, most: int) -> None:
+    """The levels of both features; where there is no room for all, every other or so."""
+    down, across = (shorten_all(brief_labels(part), most) for part in cross.parts)
+    ax.set_xticks(range(len(across)), across, parse_math=False)
+    ax.tick_params(length=0, labelsize="small")
+    if max(map(len, across)) * len(across) > 10 * inches(ax)[0]:
+        ax.tick_params(axis="x", rotation=90)
+    ax.set_yticks(range(len(down)), down, parse_math=False)
+    width, height = inches(ax)  # as the labels leave it
+    for place, names, size in ((ax.set_yticks, down, height), (ax.set_xticks, across, width)):
+        step = -(-len(names) // max(int(size * 72 / 10), 1))
+        if step > 1:
+            place(range(0, len(names), step), names[::step], parse_math=False)
 
 
 def _colours() -> Any:
