@@ -13,10 +13,12 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from weigh import BoostedNB, EvidenceNB, RecalibratedClassifier, datasets
+from weigh import BoostedNB, EvidenceNB, datasets
+from weigh.calibrate import FITS, recalibrate
 from weigh.metrics import Scored, auc, calibration_line, loss_bits
 
 SIX = (
@@ -33,36 +35,40 @@ LEARNERS = {
     "BoostedNB": BoostedNB(random_state=0),
     "BoostedNB, no scale": BoostedNB(calibrate_scale=False, random_state=0),
 }
-METHODS = ("spline", "sigmoid", "temperature", "isotonic")
 
 
 def read(name: str) -> tuple[Any, Any]:
     """A table of features, and the labels."""
     table = datasets.load(SETS[name])
     if name == "NIJ":
-        return table.select(SIX), table["Recidivism_Within_3years"].to_numpy()
-    return table.drop_columns(["class"]), table["class"].to_numpy()
+        return table.select([*SIX]).to_pandas(), table["Recidivism_Within_3years"].to_numpy()
+    return table.drop_columns(["class"]).to_pandas(), table["class"].to_numpy()
 
 
 def measure(X: Any, y: Any, learner: Any, repeats: int) -> dict[str, np.ndarray]:
     """Slope, loss in bits and AUC of every validation fold, by method."""
     found: dict[str, list[Any]] = {}
     for seed in range(repeats):
-        for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(y, y):
-            for name, model in fit_all(X.take(train), y[train], learner, seed).items():
-                rows = Scored.read(y[test], model.predict_proba(X.take(test)))
+        for train, test in folds(seed).split(y, y):
+            curves, totals = fit(X.iloc[train], y[train], X.iloc[test], learner, seed)
+            for name, curve in curves.items():
+                rows = Scored.read(y[test], expit(curve(totals)))
                 figures = calibration_line(rows).slope, loss_bits(rows), auc(rows).value
                 found.setdefault(name, []).append(figures)
     return {name: np.array(figures) for name, figures in found.items()}
 
 
-def fit_all(X: Any, y: Any, learner: Any, seed: int) -> dict[str, Any]:
-    """The learner as it is, and recalibrated by every method on the same folds."""
-    models = {"as it is": clone(learner).fit(X, y)}
-    for method in METHODS:
-        model = RecalibratedClassifier(learner, method=method, random_state=seed)
-        models[method] = model.fit(X, y)
-    return models
+def fit(X: Any, y: Any, X_new: Any, learner: Any, seed: int) -> tuple[dict[str, Any], Any]:
+    """What each method makes of a total, as RecalibratedClassifier has it; and new rows' totals."""
+    held_out = cross_val_predict(learner, X, y, cv=folds(seed), method="decision_function")
+    curves: dict[str, Any] = {"as it is": np.asarray}
+    for method in FITS:
+        curves[method] = recalibrate(held_out, y == np.unique(y)[1], None, method).apply
+    return curves, clone(learner).fit(X, y).decision_function(X_new)
+
+
+def folds(seed: int) -> StratifiedKFold:
+    return StratifiedKFold(5, shuffle=True, random_state=seed)
 
 
 def main() -> None:

@@ -203,6 +203,13 @@ def test_weights_equal_repetition(rows, seed, method):
     np.testing.assert_allclose(weighted.apply(at), again.apply(at), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("method", [*FITS])
+def test_equal_totals_move_to_the_base_rate(method):
+    x, y = np.full(20, 1.5), np.arange(20) < 5
+    found = expit(recalibrate(x, y, None, method).apply(x))
+    assert found == pytest.approx(0.5 if method == "temperature" else 0.25, abs=0.05)
+
+
 def test_a_bent_truth_is_found_and_a_straight_one_stays_straight():
     def bent(x):
         return np.where(x < 0, 0.9 * x, 0.3 * x)
@@ -750,7 +757,7 @@ FILES = {"pima": "pima_diabetes", "crx": "credit_approval_crx", "nij": "nij_reci
 @pytest.mark.parametrize(
     "learner", [EvidenceNB(), BoostedNB(random_state=0)], ids=["plain", "boosted"]
 )
-@pytest.mark.parametrize(("name", "repeats"), [("pima", 4), ("crx", 4), ("nij", 1)])
+@pytest.mark.parametrize(("name", "repeats"), [("pima", 4), ("crx", 2), ("nij", 1)])
 def test_the_slope_of_held_out_rows_is_one_and_their_auc_what_it_was(
     papers_data, name, repeats, learner
 ):
@@ -760,7 +767,8 @@ def test_the_slope_of_held_out_rows_is_one_and_their_auc_what_it_was(
     X = table.select(SIX) if name == "nij" else table.drop_columns([target])
     slopes = []
     for seed in range(repeats):
-        for train, test in StratifiedKFold(5, shuffle=True, random_state=seed).split(y, y):
+        folds = StratifiedKFold(3 if name == "nij" else 5, shuffle=True, random_state=seed)
+        for train, test in folds.split(y, y):
             model = RecalibratedClassifier(learner, random_state=seed).fit(X.take(train), y[train])
             rows, rest = X.take(test), y[test]
             slopes.append(calibration_line(rest, model.predict_proba(rows)).slope)
