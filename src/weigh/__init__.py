@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from weigh.bins import MDLDiscretizer
     from weigh.boosted import BoostedNB, BoostedNBRegressor
     from weigh.c44 import C44Classifier
+    from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
     from weigh.perplexed import PerplexedNB
@@ -38,6 +39,7 @@ __all__ = [
     "BoostedNB",
     "BoostedNBRegressor",
     "C44Classifier",
+    "Evaluation",
     "Evidence",
     "EvidenceNB",
     "MDLDiscretizer",
@@ -48,6 +50,7 @@ __all__ = [
     "WeightedNB",
     "conversion_table",
     "datasets",
+    "evaluate",
     "load",
     "metrics",
     "save",
@@ -61,6 +64,7 @@ _HOMES = {
     "BoostedNB": "boosted",
     "BoostedNBRegressor": "boosted",
     "C44Classifier": "c44",
+    "Evaluation": "evaluation",
     "Evidence": "evidence",
     "EvidenceNB": "naive",
     "MDLDiscretizer": "bins",
@@ -70,6 +74,7 @@ _HOMES = {
     "SearchPathDisplay": "plot",
     "WeightedNB": "weighted",
     "conversion_table": "sheet",
+    "evaluate": "evaluation",
     "load": "store",
     "save": "store",
 }
