@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from weigh.bins import MDLDiscretizer
     from weigh.boosted import BoostedNB, BoostedNBRegressor
     from weigh.c44 import C44Classifier
+    from weigh.comparison import Comparison, compare
     from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
@@ -39,6 +40,7 @@ __all__ = [
     "BoostedNB",
     "BoostedNBRegressor",
     "C44Classifier",
+    "Comparison",
     "Evaluation",
     "Evidence",
     "EvidenceNB",
@@ -48,6 +50,7 @@ __all__ = [
     "RoundsDisplay",
     "SearchPathDisplay",
     "WeightedNB",
+    "compare",
     "conversion_table",
     "datasets",
     "evaluate",
@@ -64,6 +67,7 @@ _HOMES = {
     "BoostedNB": "boosted",
     "BoostedNBRegressor": "boosted",
     "C44Classifier": "c44",
+    "Comparison": "comparison",
     "Evaluation": "evaluation",
     "Evidence": "evidence",
     "EvidenceNB": "naive",
@@ -73,6 +77,7 @@ _HOMES = {
     "RoundsDisplay": "plot",
     "SearchPathDisplay": "plot",
     "WeightedNB": "weighted",
+    "compare": "comparison",
     "conversion_table": "sheet",
     "evaluate": "evaluation",
     "load": "store",

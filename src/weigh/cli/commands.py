@@ -25,7 +25,8 @@ from weigh.cli.options import (
     model_argument,
     read_parameters,
 )
-from weigh.cli.words import advise, hint, keep_apart, say, show_progress, terminal_width
+from weigh.cli.words import advise, hint, keep_apart, say, terminal_width
+from weigh.progress import show_progress
 
 
 class Group(click.Group):

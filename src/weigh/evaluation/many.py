@@ -39,7 +39,9 @@ class ManyMeasures:
     """How good probabilities of every class are, on one set of rows.
 
     `confusion` holds the weight of rows by true class (row) and most probable class (column).
-    Brier is the mean of the squared errors of a row, added up over classes.
+    Brier is the mean of the squared errors of a row, added up over classes. `line` is the
+    calibration line of all rows and classes together, each class against the rest; its errors take
+    a row for as many as it has classes, and are too small.
     """
 
     n_rows: int
@@ -50,6 +52,7 @@ class ManyMeasures:
     brier: Bounded
     confusion: Floats
     by_class: tuple[ClassMeasures, ...]
+    line: CalibrationLine
     coverage: float
 
     @property
@@ -88,9 +91,18 @@ def measure_many(rows: Many, coverage: float) -> ManyMeasures:
         misclassification=Bounded.share(wrong, total, coverage),
         brier=mean_of_rows(squares, weight, coverage),
         confusion=confusion,
+        line=_line(rows),
         by_class=tuple(_measure_class(rows, c, confusion, coverage) for c in range(k)),
         coverage=coverage,
     )
+
+
+def _line(rows: Many) -> CalibrationLine:
+    """Of all rows and classes: whether a class that is given p comes true as often."""
+    n, k = rows.p.shape
+    is_own = rows.codes[:, None] == np.arange(k)
+    weight = None if rows.weight is None else np.repeat(rows.weight, k)
+    return calibration_line(Scored(is_own.ravel(), rows.p.ravel(), weight))
 
 
 def mean_of_rows(values: Floats, weight: Floats, coverage: float) -> Bounded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weigh.evaluation.measures import Options
-from weigh.evaluation.result import Evaluation, build, read_train
+from weigh.evaluation.result import Evaluation, Given, build, read_train
 from weigh.frames import read
 from weigh.metrics.predicted import Question, column_of, predict_rows
 
@@ -72,14 +72,19 @@ def evaluate(
     """
     options = Options.read(costs, thresholds, coverage)
     question = Question.of_model(model, pos_label)
-    samples = [(X, y, sample_weight)]
-    for X_train, y_train, weight in read_train(train):
-        named = isinstance(sample_weight, str) and weight is None
-        samples.append((X_train, y_train, sample_weight if named else weight))
-    read_samples = [
-        predict_rows(model, *sample, pos_label=pos_label, beside=by) for sample in samples
+    named = isinstance(sample_weight, str)
+    predicted = [
+        predict_rows(
+            model,
+            part.first,
+            part.second,
+            sample_weight if named and part.sample_weight is None else part.sample_weight,
+            pos_label=pos_label,
+            beside=by,
+        )
+        for part in (Given(X, y, sample_weight), *read_train(train))
     ]
     named = isinstance(by, str)
     groups = column_of(read(X), by, "by") if named else by
     name = by if named else str(getattr(by, "name", None) or "group")
-    return build(question, options, read_samples, groups, type(model).__name__, name)
+    return build(question, options, predicted, groups, type(model).__name__, name)

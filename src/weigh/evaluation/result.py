@@ -101,12 +101,12 @@ class Evaluation:
         0.875
         """
         options = Options.read(costs, thresholds, coverage)
-        samples = [(y_true, y_prob, sample_weight), *read_train(train)]
-        found = [Labels.read(y, weight).values for y, _, weight in samples]
+        samples = [Given(y_true, y_prob, sample_weight), *read_train(train)]
+        found = [Labels.read(sample.first, sample.sample_weight).values for sample in samples]
         every = Labels.read([value for part in found for value in part]).values
         shape = shape_of(y_prob, "y_prob")
         question = Question.of_labels(every, 1 if len(shape) < 2 else shape[1], labels, pos_label)
-        read = [question.read(*sample) for sample in samples]
+        read = [question.read(part.first, part.second, part.sample_weight) for part in samples]
         return build(question, options, read, by, name)
 
     @property
@@ -129,8 +129,17 @@ class Evaluation:
         return page(self).to_html()
 
 
-def read_train(train: Any) -> list[tuple[Any, Any, Any]]:
-    """Training rows as a list of none or one: what they are, what came true, their weights."""
+@dataclass(frozen=True)
+class Given:
+    """A pair as it was given, (X, y) or labels and probabilities, with weights."""
+
+    first: Any
+    second: Any
+    sample_weight: Any = None
+
+
+def read_train(train: Any) -> list[Given]:
+    """Training rows, none or one pair."""
     if train is None:
         return []
     if not isinstance(train, tuple | list) or len(train) not in (2, 3):
@@ -138,8 +147,7 @@ def read_train(train: Any) -> list[tuple[Any, Any, Any]]:
             "train must be a pair, as of the other rows: (X, y), or labels and probabilities; got "
             f"{type(train).__name__}"
         )
-    one, other, *weight = train
-    return [(one, other, weight[0] if weight else None)]
+    return [Given(*train)]
 
 
 def build(

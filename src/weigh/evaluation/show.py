@@ -204,7 +204,7 @@ def _groups(found: Evaluation) -> tuple[Section, ...]:
         Section(f"Calibration by {found.by}", head, calibration, ("In the large", "Rows")),
         Section(
             f"Ranking and errors by {found.by}, deciding at {at}",
-            (found.by, "AUC", "False positives", "False negatives", "Flagged"),
+            (found.by, "AUC", "False positive rate", "False negative rate", "Flagged"),
             errors,
             ("Flagged",),
             notes,

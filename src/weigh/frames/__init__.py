@@ -23,7 +23,7 @@ from weigh.frames.columns import (
 )
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
-from weigh.frames.native import pick_columns, take_rows
+from weigh.frames.native import collect, count_rows, pick_columns, take_rows
 from weigh.frames.tables import Table, as_rows, build, match, read, set_names, vector, warn_caller
 from weigh.frames.targets import Sample, check_name, label_sample, number_sample, sort_classes
 
@@ -40,7 +40,9 @@ __all__ = [
     "build",
     "canonical",
     "check_name",
+    "collect",
     "count_matrix",
+    "count_rows",
     "key",
     "label_sample",
     "match",

@@ -35,6 +35,12 @@ def take_rows(X: Any, places: Integers) -> Any:
     return np.asarray(X)[places]
 
 
+def count_rows(X: Any) -> int:
+    """How many rows X has."""
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape else len(X)
+
+
 def pick_columns(X: Any, names: Sequence[str]) -> Any:
     """Columns by name, of a dataframe or a list of dicts.
 
@@ -46,6 +52,11 @@ def pick_columns(X: Any, names: Sequence[str]) -> Any:
     frame = wrap(X)
     assert frame is not None  # nothing else has names
     return frame.select(*names).to_native()
+
+
+def collect(X: Any) -> Any:
+    """A lazy table read once and for all, and anything else as it is."""
+    return X.collect() if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame) else X
 
 
 def _eager(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
