@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+
 import weigh
 from weigh.comparison.learners import rank
 from weigh.metrics import loss_bits

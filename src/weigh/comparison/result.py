@@ -132,7 +132,6 @@ def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[
         measures = differences = None
         if outcome.p is not None and best is not None:
             scored = task.score(outcome.p)
-            two = isinstance(scored, Scored)
             measures = (
                 measure(scored, Options(coverage=coverage))
                 if isinstance(scored, Scored)

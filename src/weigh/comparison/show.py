@@ -41,7 +41,7 @@ def _short(text: str) -> str:
 
 
 def _measures(found: Comparison, fitted: list[Entry]) -> Section:
-    head = ("Learner", "Loss, bits", "Error", "AUC", "Brier", "Slope", "Intercept")
+    head = ("Learner", "Loss", "Error", "AUC", "Brier", "Slope", "Intercept")
     rows = tuple(
         (
             entry.name,
@@ -55,7 +55,7 @@ def _measures(found: Comparison, fitted: list[Entry]) -> Section:
     notes = [
         f"{entry.name} warned: {_short(text)}" for entry in fitted for text in entry.warnings[:2]
     ]
-    title = "Rows held out; seconds are those of a fold"
+    title = "Rows held out: loss in bits a row, and seconds of a fold"
     spare = ("Predict s", "Intercept", "Brier", "Fit s")
     return Section(title, (*head, "Fit s", "Predict s", ""), rows, spare, tuple(notes))
 
@@ -80,7 +80,8 @@ def _differences(found: Comparison, fitted: list[Entry]) -> Section:
             shown = (apart.loss, apart.misclassification, apart.auc, apart.brier)
             rows.append((entry.name, *map(_difference, shown)))
     title = f"Differences from {found.best}, with paired {found.coverage:.0%} intervals"
-    return Section(title, ("Learner", "Loss", "Error", "AUC", "Brier"), tuple(rows), ("Brier",))
+    section = Section(title, ("Learner", "Loss", "Error", "AUC", "Brier"), tuple(rows), ("Brier",))
+    return section if len(found.classes) == 2 else section.without(("AUC",))
 
 
 def _difference(part: Difference) -> str:

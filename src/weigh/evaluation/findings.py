@@ -56,16 +56,16 @@ def _ranking(measures: Measures, of: str) -> str:
 def _calibration(measures: Measures, of: str) -> list[str]:
     slope, level = measures.slope, measures.in_the_large
     told = []
-    if slope.has_interval and not slope.holds(1):
+    if slope.has_interval() and not slope.holds(1):
         sure = "too sure" if slope.value < 1 else "not sure enough"
         told.append(f"Calibration: {sure}, the slope is {_bounded(slope)} where 1 is right.")
-    if level.has_interval and not level.holds(0):
+    if level.has_interval() and not level.holds(0):
         much = "much" if level.value < 0 else "little"
         told.append(
             f"Calibration: too {much} on the whole, {measures.mean_prediction:.3f} are said to be "
             f"{of} and {measures.base_rate.value:.3f} are."
         )
-    if not told and slope.has_interval:
+    if not told and slope.has_interval():
         vague = slope.high - slope.low > VAGUE
         what = "these rows are too few to tell" if vague else "no fault is shown"
         told.append(f"Calibration: {what}, the slope is {_bounded(slope)}.")

@@ -99,7 +99,7 @@ def measure_many(rows: Many, coverage: float) -> ManyMeasures:
 
 def _line(rows: Many) -> CalibrationLine:
     """Of all rows and classes: whether a class that is given p comes true as often."""
-    n, k = rows.p.shape
+    k = len(rows.classes)
     is_own = rows.codes[:, None] == np.arange(k)
     weight = None if rows.weight is None else np.repeat(rows.weight, k)
     return calibration_line(Scored(is_own.ravel(), rows.p.ravel(), weight))

@@ -27,7 +27,8 @@ class Section:
         """The section less some columns."""
         places = [j for j, name in enumerate(self.head) if name not in names]
         rows = tuple(tuple(row[j] for j in places) for row in self.rows)
-        return Section(self.title, tuple(self.head[j] for j in places), rows, (), self.notes)
+        spare = tuple(name for name in self.spare if name not in names)
+        return Section(self.title, tuple(self.head[j] for j in places), rows, spare, self.notes)
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,12 @@ def _grid(section: Section, width: int) -> Any:
 
 def _html_table(section: Section) -> str:
     def row(cells: tuple[str, ...], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
+        sides = ("left", *["right"] * (len(cells) - 1))
+        shown = (
+            f'<{tag} style="text-align:{side};white-space:pre-wrap">{html.escape(cell)}</{tag}>'
+            for cell, side in zip(cells, sides, strict=True)
+        )
+        return f"<tr>{''.join(shown)}</tr>"
 
     body = "".join(row(cells, "td") for cells in section.rows)
     notes = "".join(f"<p>{html.escape(note)}</p>" for note in section.notes)

@@ -47,15 +47,16 @@ def number(value: float, digits: int = 4) -> str:
     """A number, or a dash where there is none."""
     if value != value:
         return "-"
-    return f"{value:.{digits}f}" if abs(value) < HUGE else f"{value:.2g}"
+    text = f"{value:.{digits}f}" if abs(value) < HUGE else f"{value:.2g}"
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def bounded(value: Bounded, digits: int = 3, ends: int | None = None, why: str = "") -> str:
     """A number and its interval, whose ends may have fewer digits; or why there is none."""
-    if not value.is_known:
+    if not value.is_known():
         told = number(value.value)
         return f"{'not defined' if told == '-' else told}: {why}" if why else told
-    if not value.has_interval:
+    if not value.has_interval():
         return number(value.value, digits)
     low, high = (number(end, ends or digits) for end in (value.low, value.high))
     return f"{number(value.value, digits)} ({low} to {high})"

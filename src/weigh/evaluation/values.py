@@ -37,12 +37,10 @@ class Bounded:
         reach = reach_of(coverage) * error
         return cls(value, value - reach, value + reach)
 
-    @property
     def is_known(self) -> bool:
         """Whether there is a number."""
         return math.isfinite(self.value)
 
-    @property
     def has_interval(self) -> bool:
         """Whether its interval is known."""
         return math.isfinite(self.low) and math.isfinite(self.high)
