@@ -9,8 +9,8 @@ from typing import Any
 
 from weigh.bins import printable
 
-NAME, GAP = 24, 3
-"""Characters that a name may take before it is folded, and those between two columns."""
+NAME, GAP = 12, 3
+"""Characters that a name must have before it is folded, and those between two columns."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Page:
 
 
 def _fit(section: Section, width: int) -> Section:
-    """The section with as many columns as have room beside a name of middling length."""
+    """The section with as many columns as have room beside folded names."""
     for n in range(len(section.spare) + 1):
         shown = section.without(section.spare[:n])
         if _width(shown) <= width:

@@ -263,7 +263,7 @@ def _confusion(m: ManyMeasures, names: list[str]) -> tuple[Section, ...]:
     lines = []
     for c, name in enumerate(names):
         wrong = [(m.confusion[c, k], k) for k in range(len(names)) if k != c and m.confusion[c, k]]
-        told = [f"{names[k]} {x:,.6g}" for x, k in sorted(wrong, key=lambda pair: -pair[0])[:3]]
+        told = [f"{names[k]} ({x:,.6g})" for x, k in sorted(wrong, key=lambda pair: -pair[0])[:3]]
         lines.append((name, f"{m.confusion[c].sum():,.6g}", ", ".join(told)))
     return (Section("Confusion", ("Class", "Rows", "Most often taken for"), tuple(lines)),)
 
@@ -279,4 +279,4 @@ def _many_groups(found: Evaluation) -> tuple[Section, ...]:
     head = (found.by, "Rows", "Loss, bits", "Misclassification")
     notes = [f"{group.name}: {group.note}." for group in groups if group.note]
     more = "Base rates, AUC and calibration of groups are of one class: name it with pos_label."
-    return (Section(f"Groups by {found.by}", head, rows, (), (*notes, more)),)
+    return (Section(f"Loss and errors by {found.by}", head, rows, (), (*notes, more)),)

@@ -134,7 +134,7 @@ def predict_rows(
     labels = column_of(table, y, "y")
     weight = column_of(table, sample_weight, "sample_weight")
     used = {name for name in (y, sample_weight) if isinstance(name, str)}
-    p = model.predict_proba(_features(model, X, table.without(used), beside))
+    p = model.predict_proba(_features(model, X, table, used, beside))
     return question.read(labels, p, weight)
 
 
@@ -145,9 +145,9 @@ def column_of(table: Table, value: Any, role: str) -> Any:
     return table.source(table.names.index(check_name(table, value, role)))
 
 
-def _features(model: Any, X: Any, table: Table, beside: Any) -> Any:
+def _features(model: Any, X: Any, table: Table, used: set[str], beside: Any) -> Any:
     """The columns that the model was fitted with, as far as they can be told."""
-    fitted, left = getattr(model, "feature_names_in_", None), [*table.names]
+    fitted, left = getattr(model, "feature_names_in_", None), [*table.without(used).names]
     if fitted is not None:
         return pick_columns(X, [name for name in fitted if name in table.names])
     if beside in left and len(left) > getattr(model, "n_features_in_", len(left)):
