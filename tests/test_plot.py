@@ -171,6 +171,54 @@ def test_a_hundred_items_are_drawn_apart():
     assert np.diff(middles).min() > 0.8 * max(box.height for box in places)
 
 
+def many_items(n=40):
+    rows = [{f"a long question, number {j}": "ab"[(i + j) % 2] for j in range(n)} for i in range(5)]
+    return EvidenceNB().fit(rows, [0, 1, 1, 0, 1]), rows[0]
+
+
+def test_items_beyond_those_asked_for_share_a_bar(ax):
+    fitted, row = many_items()
+    sheet = fitted.balance_sheet(row)
+    BalanceSheetDisplay.from_estimator(fitted, row, max_items=5, ax=ax)
+    names, found = labels(ax), bars(ax)
+    assert names[-2:] == ["35 more", "Total"]
+    assert len(names) == 8
+    heaviest = sorted((abs(item.weight) for item in sheet.items), reverse=True)[:5]
+    assert [abs(length) for _, length in found[1:6]] == pytest.approx([100 * w for w in heaviest])
+    start, length = found[-2]
+    assert start + length == pytest.approx(100 * sheet.total)
+
+
+@pytest.mark.parametrize("size", [(3, 2.5), (5, 4), (14, 3)])
+def test_on_small_axes_as_many_items_are_drawn_as_can_be_read(size):
+    fitted, row = many_items()
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
+    BalanceSheetDisplay.from_estimator(fitted, row, ax=axes)
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.get_yticklabels()]
+    middles = sorted((box.y0 + box.y1) / 2 for box in boxes)
+    assert np.diff(middles).min() > 0.8 * max(box.height for box in boxes)
+    assert labels(axes)[-2].endswith(" more")
+    for text in (axes.title, axes.xaxis.label):
+        box = text.get_window_extent()
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1 + 1
+
+
+def test_a_long_name_is_cut_in_its_middle_so_that_the_level_stays(ax):
+    name = "a very long question that somebody asked in a survey " * 3
+    rows = [{name: "level x"}, {name: "level y"}]
+    BalanceSheetDisplay.from_estimator(EvidenceNB().fit(rows, [0, 1]), rows[0], ax=ax)
+    assert labels(ax)[1].startswith("a very long")
+    assert labels(ax)[1].endswith("= level x")
+
+
+def test_a_number_of_items_that_cannot_be_is_refused(model):
+    with pytest.raises(ValueError, match="max_items must be a whole number of 0 or more, got -1"):
+        BalanceSheetDisplay.from_estimator(model, CASE, max_items=-1)
+
+
 def test_without_matplotlib_the_error_names_the_extra(model, monkeypatch):
     import sys
 

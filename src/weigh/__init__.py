@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from weigh.bins import MDLDiscretizer
     from weigh.boosted import BoostedNB, BoostedNBRegressor
     from weigh.c44 import C44Classifier
+    from weigh.calibrate import SplineCalibrator
     from weigh.comparison import Comparison, compare
     from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
@@ -22,10 +23,17 @@ if TYPE_CHECKING:
     from weigh.plot import (
         AttenuationPathDisplay,
         BalanceSheetDisplay,
+        EvidenceDisplay,
+        GainsDisplay,
+        LiftDisplay,
+        NetBenefitDisplay,
+        NomogramDisplay,
         NormPathDisplay,
+        ReliabilityDisplay,
         RoundsDisplay,
         SearchPathDisplay,
     )
+    from weigh.recalibrated import RecalibratedClassifier
     from weigh.sheet import BalanceSheet, conversion_table
     from weigh.store import load, save
     from weigh.weighted import WeightedNB
@@ -43,12 +51,20 @@ __all__ = [
     "Comparison",
     "Evaluation",
     "Evidence",
+    "EvidenceDisplay",
     "EvidenceNB",
+    "GainsDisplay",
+    "LiftDisplay",
     "MDLDiscretizer",
+    "NetBenefitDisplay",
+    "NomogramDisplay",
     "NormPathDisplay",
     "PerplexedNB",
+    "RecalibratedClassifier",
+    "ReliabilityDisplay",
     "RoundsDisplay",
     "SearchPathDisplay",
+    "SplineCalibrator",
     "WeightedNB",
     "compare",
     "conversion_table",
@@ -70,12 +86,20 @@ _HOMES = {
     "Comparison": "comparison",
     "Evaluation": "evaluation",
     "Evidence": "evidence",
+    "EvidenceDisplay": "plot",
     "EvidenceNB": "naive",
+    "GainsDisplay": "plot",
+    "LiftDisplay": "plot",
     "MDLDiscretizer": "bins",
+    "NetBenefitDisplay": "plot",
+    "NomogramDisplay": "plot",
     "NormPathDisplay": "plot",
     "PerplexedNB": "perplexed",
+    "RecalibratedClassifier": "recalibrated",
+    "ReliabilityDisplay": "plot",
     "RoundsDisplay": "plot",
     "SearchPathDisplay": "plot",
+    "SplineCalibrator": "calibrate",
     "WeightedNB": "weighted",
     "compare": "comparison",
     "conversion_table": "sheet",

@@ -15,6 +15,7 @@ from weigh.frames import Value
 if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation
 
+MEND = "RecalibratedClassifier mends that"
 VAGUE = 1.0
 """An interval of the slope that is wider says nothing either way."""
 
@@ -58,12 +59,14 @@ def _calibration(measures: Measures, of: str) -> list[str]:
     told = []
     if slope.has_interval() and not slope.holds(1):
         sure = "too sure" if slope.value < 1 else "not sure enough"
-        told.append(f"Calibration: {sure}, the slope is {_bounded(slope)} where 1 is right.")
+        told.append(
+            f"Calibration: {sure}, the slope is {_bounded(slope)} where 1 is right; {MEND}."
+        )
     if level.has_interval() and not level.holds(0):
         much = "much" if level.value < 0 else "little"
         told.append(
             f"Calibration: too {much} on the whole, {measures.mean_prediction:.3f} are said to be "
-            f"{of} and {measures.base_rate.value:.3f} are."
+            f"{of} and {measures.base_rate.value:.3f} are; with_prior changes the base rate."
         )
     if not told and slope.has_interval():
         vague = slope.high - slope.low > VAGUE

@@ -4,6 +4,7 @@ total(x) = prior + sum over features j of table_j[level of x_j]
 
 tables       `Evidence` and its `FeatureTable`s
 attenuation  an exponent for rows that tell more or less
+recalibration  what totals turned out to be worth
 estimate     counts to weights, with their uncertainty
 show         the table as text, HTML and dataframe
 """
@@ -16,7 +17,8 @@ from weigh.evidence.estimate import (
     weigh_counts,
     weigh_tally,
 )
-from weigh.evidence.show import hundredths
+from weigh.evidence.recalibration import Method, Recalibration
+from weigh.evidence.show import hundredths, rule
 from weigh.evidence.tables import (
     Evidence,
     FeatureTable,
@@ -31,12 +33,15 @@ __all__ = [
     "Evidence",
     "FeatureTable",
     "Form",
+    "Method",
+    "Recalibration",
     "Smoothing",
     "apply_exponent",
     "attenuate",
     "contrast",
     "hundredths",
     "rows_added",
+    "rule",
     "scale_table",
     "scale_variances",
     "share_counts",

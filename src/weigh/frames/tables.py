@@ -87,8 +87,9 @@ class Table:
 
 def _pick(source: Any, places: Integers) -> Any:
     """Some rows of a column as its library holds it."""
-    if isinstance(source, nw.Series) and source.implementation.is_pyarrow():
-        array = source.to_native()
+    arrow = isinstance(source, nw.Series) and source.implementation.is_pyarrow()
+    if arrow or isinstance(source, pa.ChunkedArray):  # which has been picked from before
+        array = source.to_native() if arrow else source
         views = pa.types.is_string_view(array.type)  # of which Arrow cannot take some
         return (array.cast(pa.large_string()) if views else array).take(pa.array(places))
     return source[places]

@@ -75,8 +75,7 @@ def calibration_line(
     centre = groups.mean(x)
     scale = np.sqrt(groups.mean((x - centre) ** 2))
     design = np.column_stack([np.ones(len(x)), (x - centre) / scale])
-    nothing, perfect = np.zeros(len(x)), np.array([centre, scale])
-    fit = fit_logistic(design, groups.positives, groups.negatives, nothing, start=perfect)
+    fit = fit_logistic(design, groups.positives, groups.negatives, np.array([centre, scale]))
     back = np.array([[1.0, -centre / scale], [0.0, 1 / scale]])
     intercept, slope = back @ fit.coefficients
     errors = np.sqrt(np.diag(back @ fit.covariance @ back.T))

@@ -1,9 +1,10 @@
-"""Logistic regression on grouped rows, with an offset and a quadratic penalty."""
+"""Logistic regression on grouped rows, and the damped steps that it takes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy.special import expit
@@ -14,75 +15,37 @@ TOL, MOST = 1e-15, 300
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticFit:
-    """Coefficients, and the inverse of the Hessian of the penalised loss."""
+class Point:
+    """Coefficients, the totals that they give, and the loss of these."""
 
-    coefficients: Floats
-    covariance: Floats
-
-    @property
-    def errors(self) -> Floats:
-        """Standard errors; of an unpenalised fit, the usual ones."""
-        return np.sqrt(np.diag(self.covariance))
-
-
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """The log loss of totals offset + design b, plus half of b' penalty b."""
-
-    design: Floats
-    positives: Floats
-    weight: Floats
-    offset: Floats
-    penalty: Floats
-
-    def at(self, b: Floats) -> _Point:
-        totals = self.offset + self.design @ b
-        softplus = np.maximum(totals, 0.0) + np.log1p(np.exp(-np.abs(totals)))
-        loss = float(self.weight @ softplus - self.positives @ totals + b @ self.penalty @ b / 2)
-        return _Point(b, totals, loss)
-
-    def gradient(self, point: _Point) -> Floats:
-        missed = self.weight * point.p - self.positives
-        return np.asarray(missed @ self.design + self.penalty @ point.b)
-
-    def hessian(self, point: _Point) -> Floats:
-        spread = self.weight * point.p * (1 - point.p)
-        return np.asarray((self.design.T * spread) @ self.design + self.penalty)
-
-
-@dataclass(frozen=True, eq=False)
-class _Point:
     b: Floats
     totals: Floats
     loss: float
 
     @cached_property
     def p(self) -> Floats:
+        """The probabilities."""
         return np.asarray(expit(self.totals))
 
 
-def fit_logistic(
-    design: Floats,
-    positives: Floats,
-    negatives: Floats,
-    offset: Floats,
-    penalty: Floats | None = None,
-    start: Floats | None = None,
-) -> LogisticFit:
-    """The least of the log loss plus half of b' penalty b, by damped Newton steps.
+class Problem(Protocol):
+    """A loss to be made least."""
 
-    The total of a group is offset + design b. Whoever calls has seen to it that a minimum exists.
-    """
-    n = design.shape[1]
-    matrix = np.zeros((n, n)) if penalty is None else penalty
-    problem = _Problem(design, positives, positives + negatives, offset, matrix)
-    tried = [problem.at(b) for b in (np.zeros(n), start) if b is not None]
-    point = _descend(problem, min(tried, key=lambda point: point.loss))
-    return LogisticFit(point.b, np.asarray(np.linalg.pinv(problem.hessian(point)), np.float64))
+    @property
+    def weight(self) -> Floats:
+        """Of every group."""
+
+    def at(self, b: Floats) -> Point:
+        """The loss of some coefficients."""
+
+    def gradient(self, point: Point) -> Floats:
+        """How the loss changes with each."""
+
+    def hessian(self, point: Point) -> Floats:
+        """How the gradient does, or something near it that is never negative."""
 
 
-def _descend(problem: _Problem, point: _Point) -> _Point:
+def descend(problem: Problem, point: Point) -> Point:
     """Steps of Newton's; where one would go uphill, shorter and steeper ones (Levenberg's)."""
     damping, least = 0.0, TOL * float(problem.weight.sum())
     for _ in range(MOST):
@@ -97,3 +60,51 @@ def _descend(problem: _Problem, point: _Point) -> _Point:
         else:
             damping = max(10 * damping, 1e-6)
     return point
+
+
+def softplus(totals: Floats) -> Floats:
+    """ln(1 + exp(total)): what a negative row loses."""
+    return np.asarray(np.maximum(totals, 0.0) + np.log1p(np.exp(-np.abs(totals))))
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticFit:
+    """Coefficients, and the inverse of the Hessian of the loss."""
+
+    coefficients: Floats
+    covariance: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Logistic:
+    """The log loss of totals design b."""
+
+    design: Floats
+    positives: Floats
+    weight: Floats
+
+    def at(self, b: Floats) -> Point:
+        totals = self.design @ b
+        loss = float(self.weight @ softplus(totals) - self.positives @ totals)
+        return Point(b, totals, loss)
+
+    def gradient(self, point: Point) -> Floats:
+        return np.asarray((self.weight * point.p - self.positives) @ self.design)
+
+    def hessian(self, point: Point) -> Floats:
+        spread = self.weight * point.p * (1 - point.p)
+        return np.asarray((self.design.T * spread) @ self.design)
+
+
+def fit_logistic(
+    design: Floats, positives: Floats, negatives: Floats, start: Floats | None = None
+) -> LogisticFit:
+    """The coefficients of least log loss, begun at 0 or at `start`, whichever is nearer.
+
+    Whoever calls has seen to it that a minimum exists.
+    """
+    problem = _Logistic(design, positives, positives + negatives)
+    begin = [np.zeros(design.shape[1]), *([] if start is None else [start])]
+    point = descend(problem, min(map(problem.at, begin), key=lambda point: point.loss))
+    inverse = np.linalg.pinv(problem.hessian(point))
+    return LogisticFit(point.b, np.asarray(inverse, dtype=np.float64))

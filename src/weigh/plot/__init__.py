@@ -1,22 +1,44 @@
 """Figures. Each display follows scikit-learn: hold the data, draw with `plot(ax=)`, never show.
 
-sheet   a balance sheet
-paths   what a learner searched
-axes    what they share
+evidence   the weights of features, as panels
+nomogram   a model as scales to add up by hand
+reliability  predictions against what came true
+curves     lift, gains, net benefit
+scored     what these share
+sheet      a balance sheet
+paths      what a learner searched
+panels     one feature's weights
+scales     the points of a nomogram
+rows       scales below each other
+reach      how far an axis of weights goes
+question   which classes a figure is about
+choose     which features it draws
+labels     names in few letters
+axes       what they share
 """
 
+from weigh.plot.curves import GainsDisplay, LiftDisplay, NetBenefitDisplay
+from weigh.plot.evidence import EvidenceDisplay
+from weigh.plot.nomogram import NomogramDisplay
 from weigh.plot.paths import (
     AttenuationPathDisplay,
     NormPathDisplay,
     RoundsDisplay,
     SearchPathDisplay,
 )
+from weigh.plot.reliability import ReliabilityDisplay
 from weigh.plot.sheet import BalanceSheetDisplay
 
 __all__ = [
     "AttenuationPathDisplay",
     "BalanceSheetDisplay",
+    "EvidenceDisplay",
+    "GainsDisplay",
+    "LiftDisplay",
+    "NetBenefitDisplay",
+    "NomogramDisplay",
     "NormPathDisplay",
+    "ReliabilityDisplay",
     "RoundsDisplay",
     "SearchPathDisplay",
 ]

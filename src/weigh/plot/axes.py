@@ -1,21 +1,58 @@
-"""What figures share: colours, axes, short names."""
+"""What figures share: the frame of a display, and colours."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
-FOR, AGAINST, TOTAL = "#0072B2", "#D55E00", "#4D4D4D"  # told apart by colour-blind eyes
+OKABE_ITO = (  # told apart by colour-blind eyes
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#000000",
+)
+FOR, AGAINST, TOTAL, FAINT = *OKABE_ITO[:2], "#4D4D4D", "#E6E6E6"
 
 
-def new_axes(n_bars: int) -> Any:
-    """A new figure, high enough for so many bars."""
+class Display:
+    """What displays share: they hold data, `plot` finds the axes, and `_draw` draws on them."""
+
+    ax_: Any
+    figure_: Any
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on `ax`, or on a new figure; `ax_` and `figure_` are then where it was drawn."""
+        if ax is None:
+            ax = new_axes(*self._size())
+        ax.spines[["top", "right"]].set_visible(False)
+        self._draw(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _size(self) -> tuple[float, float]:
+        """The width and height of a new figure, in inches."""
+        return 8.0, 4.4
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError("a display draws what it holds")
+
+
+def new_axes(width: float, height: float) -> Any:
+    """A new figure with one axes."""
     try:
         from matplotlib import pyplot
     except ImportError:
         raise ImportError("plots need matplotlib: pip install 'weigh[plot]'") from None
-    return pyplot.subplots(figsize=(8, 1.2 + 0.32 * n_bars), layout="constrained")[1]
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def shorten(text: str, most: int = 48) -> str:
-    """A name that may be too long for a figure."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def inches(ax: Any) -> tuple[float, float]:
+    """The width and height of an axes, after what the figure's layout does to it."""
+    figure = ax.figure.canvas.figure  # of a subfigure, the whole
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    box = ax.get_window_extent()
+    return box.width / figure.dpi, box.height / figure.dpi

@@ -6,24 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from weigh.bins import printable
-from weigh.plot.axes import AGAINST, FOR, TOTAL, new_axes, shorten
+from weigh.plot.axes import AGAINST, FOR, TOTAL, Display
+from weigh.plot.labels import shorten
+from weigh.sheet import find_class
 
 
-class NormPathDisplay:
+class NormPathDisplay(Display):
     """Loss against the norm of the exponents, fold by fold: the paper's Figure 1.
 
     Parameters
     ----------
     path : NormPath
         `norm_path_` of an `AdjustedNB` (an element of it for more than two classes).
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it was drawn.
-    figure_ : matplotlib Figure
-        The figure of that axes.
     """
 
     def __init__(self, path: Any) -> None:
@@ -32,20 +26,10 @@ class NormPathDisplay:
     @classmethod
     def from_estimator(cls, model: Any, *, of: Any = None, ax: Any = None) -> Self:
         """Draw the search of a fitted `AdjustedNB(norm="cv")`; `of` chooses one of many classes."""
-        path = getattr(model, "norm_path_", None)
-        if path is None:
-            raise ValueError(
-                "the model has no path of norms: fit it with norm='cv' (a saved model keeps the "
-                "norm alone)"
-            )
-        if isinstance(path, list):
-            path = path[model.classes_.tolist().index(of) if of is not None else 0]
-        return cls(path).plot(ax=ax)
+        wanted = "path of norms: fit it with norm='cv' (a saved model keeps the norm alone)"
+        return cls(_record(model, "norm_path_", wanted, of)).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
-        if ax is None:
-            ax = new_axes(10)
+    def _draw(self, ax: Any) -> None:
         norms, losses = self.path.norms, self.path.losses
         for fold in losses.T:
             ax.plot(norms, fold, color=TOTAL, linewidth=0.8, alpha=0.5)
@@ -58,25 +42,15 @@ class NormPathDisplay:
         ax.set_xlabel("m, the sum of the squared exponents")
         ax.set_ylabel("loss of folds, by tables of all rows, bits")
         ax.legend(frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
-class SearchPathDisplay:
+class SearchPathDisplay(Display):
     """The AUC as the search for weights raised it, step by step, with the feature that moved.
 
     Parameters
     ----------
     path : SearchPath
         `history_` of a `WeightedNB`.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it was drawn.
-    figure_ : matplotlib Figure
-        The figure of that axes.
     """
 
     def __init__(self, path: Any) -> None:
@@ -85,18 +59,10 @@ class SearchPathDisplay:
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
         """Draw the search of a fitted `WeightedNB`."""
-        path = getattr(model, "history_", None)
-        if path is None:
-            raise ValueError(
-                "the model has no history of a search: fit a WeightedNB (a saved model keeps the "
-                "weights alone)"
-            )
-        return cls(path).plot(ax=ax)
+        wanted = "history of a search: fit a WeightedNB (a saved model keeps the weights alone)"
+        return cls(_record(model, "history_", wanted)).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
-        if ax is None:
-            ax = new_axes(10)
+    def _draw(self, ax: Any) -> None:
         auc = self.path.auc
         ax.plot(np.arange(len(auc)), auc, color=FOR, marker="o", markersize=4)
         self._name_stretches(ax)
@@ -106,9 +72,6 @@ class SearchPathDisplay:
         ax.set_ylabel("AUC that the search raises")
         steps = "1 step" if len(auc) == 2 else f"{len(auc) - 1} steps"
         ax.set_title(f"AUC from {auc[0]:.4f} to {auc[-1]:.4f} in {steps}")
-        ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _name_stretches(self, ax: Any) -> None:
         """Name the features along the bottom, and shade every other one's steps."""
@@ -119,7 +82,7 @@ class SearchPathDisplay:
             ax.text(
                 (first + last) / 2,
                 0.02,
-                shorten(printable(feature), 24),
+                shorten(feature, 24),
                 rotation=90,
                 ha="center",
                 va="bottom",
@@ -143,7 +106,7 @@ class SearchPathDisplay:
         ]
 
 
-class RoundsDisplay:
+class RoundsDisplay(Display):
     """What boosting did, round by round: the error eps, and the losses of the model so far.
 
     Parameters
@@ -165,20 +128,10 @@ class RoundsDisplay:
     @classmethod
     def from_estimator(cls, model: Any, *, of: Any = None, ax: Any = None) -> Self:
         """Draw the rounds of a fitted `BoostedNB`; `of` chooses one of many classes."""
-        rounds = getattr(model, "rounds_", None)
-        if rounds is None:
-            raise ValueError(
-                "the model has no record of rounds: fit a BoostedNB (a saved model keeps what "
-                "they came to alone)"
-            )
-        if isinstance(rounds, list):
-            rounds = rounds[model.classes_.tolist().index(of) if of is not None else 0]
-        return cls(rounds).plot(ax=ax)
+        wanted = "record of rounds: fit a BoostedNB (a saved model keeps what they came to alone)"
+        return cls(_record(model, "rounds_", wanted, of)).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
-        if ax is None:
-            ax = new_axes(10)
+    def _draw(self, ax: Any) -> None:
         rounds, right = self.rounds, ax.twinx()
         places = np.arange(1, len(rounds) + 1)
         look = {"marker": "o", "markersize": 4}
@@ -196,26 +149,16 @@ class RoundsDisplay:
         right.set_ylabel("error eps of the round")
         above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
         ax.legend(handles=[*lines, eps], frameon=False, **above)
-        for axes in (ax, right):
-            axes.spines["top"].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        right.spines["top"].set_visible(False)
 
 
-class AttenuationPathDisplay:
+class AttenuationPathDisplay(Display):
     """The criterion by which k was chosen, at every k that was tried.
 
     Parameters
     ----------
     path : AttenuationPath
         `attenuation_path_` of a `PerplexedNB`.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it was drawn.
-    figure_ : matplotlib Figure
-        The figure of that axes.
     """
 
     def __init__(self, path: Any) -> None:
@@ -224,18 +167,13 @@ class AttenuationPathDisplay:
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None) -> Self:
         """Draw the search of a fitted `PerplexedNB` that chose its k."""
-        path = getattr(model, "attenuation_path_", None)
-        if path is None:
-            raise ValueError(
-                "the model has no path of k: fit a PerplexedNB with attenuation='likelihood', "
-                "'calibrated' or 'flat' (a saved model keeps the k alone)"
-            )
-        return cls(path).plot(ax=ax)
+        wanted = (
+            "path of k: fit a PerplexedNB with attenuation='likelihood', 'calibrated' or 'flat' "
+            "(a saved model keeps the k alone)"
+        )
+        return cls(_record(model, "attenuation_path_", wanted)).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
-        if ax is None:
-            ax = new_axes(10)
+    def _draw(self, ax: Any) -> None:
         k, label = self.path.k, CRITERIA[self.path.by]
         ax.plot(k, self.path.criterion, color=FOR, marker="o", markersize=3, label=label)
         chosen = f"chosen: k = {self.path.chosen:.3g}"
@@ -245,9 +183,6 @@ class AttenuationPathDisplay:
         ax.set_xlabel("k, the attenuation coefficient (the last is naive Bayes)")
         ax.set_ylabel(label)
         ax.legend(frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 CRITERIA = {
@@ -255,3 +190,13 @@ CRITERIA = {
     "calibrated": "RMSE of held-out rows' reliability",
     "likelihood": "loss of held-out rows, bits",
 }
+
+
+def _record(model: Any, name: str, wanted: str, of: Any = None) -> Any:
+    """What a model noted when it was fitted; of many classes, that of one."""
+    record = getattr(model, name, None)
+    if record is None:
+        raise ValueError(f"the model has no {wanted}")
+    if not isinstance(record, list):
+        return record
+    return record[find_class(model.classes_.tolist(), of)]

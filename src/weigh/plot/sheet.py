@@ -8,56 +8,70 @@ import numpy as np
 
 from weigh.bins import printable
 from weigh.evidence import hundredths
-from weigh.plot.axes import AGAINST, FOR, TOTAL, new_axes, shorten
+from weigh.parameters import is_count
+from weigh.plot.axes import AGAINST, FOR, TOTAL, Display, inches
+from weigh.plot.labels import shorten_middle, wrap
 from weigh.sheet import BalanceSheet, probability
 
+NARROW, LEAST = 4.0, 0.17
+"""Inches: the width from which on words are large, and the least height of a bar."""
 
-class BalanceSheetDisplay:
+
+class BalanceSheetDisplay(Display):
     """A balance sheet as a waterfall from the prior to the total.
 
     Parameters
     ----------
     sheet : BalanceSheet
         The case to draw.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it was drawn.
-    figure_ : matplotlib Figure
-        The figure of that axes.
+    max_items : int, optional
+        How many items have a bar of their own, the heaviest first; the rest share one. By default
+        all, or on axes too small for them as many as fit.
     """
 
-    def __init__(self, sheet: BalanceSheet) -> None:
+    def __init__(self, sheet: BalanceSheet, *, max_items: int | None = None) -> None:
         if not isinstance(sheet, BalanceSheet):
             raise TypeError(f"a waterfall draws a BalanceSheet, not {type(sheet).__name__}")
+        if not (max_items is None or (is_count(max_items) and max_items >= 0)):
+            raise ValueError(f"max_items must be a whole number of 0 or more, got {max_items!r}")
         self.sheet = sheet
+        self.max_items = max_items
 
     @classmethod
-    def from_estimator(cls, model: Any, row: Any, *, ax: Any = None, **choice: Any) -> Self:
+    def from_estimator(
+        cls, model: Any, row: Any, *, max_items: int | None = None, ax: Any = None, **choice: Any
+    ) -> Self:
         """Draw what a fitted model says about a row; `of` and `against` as in `balance_sheet`."""
-        return cls(model.balance_sheet(row, **choice)).plot(ax=ax)
+        return cls(model.balance_sheet(row, **choice), max_items=max_items).plot(ax=ax)
 
-    def plot(self, ax: Any = None) -> Self:
-        """Draw on `ax`, or on a new figure."""
-        names, weights = self._bars()
-        if ax is None:
-            ax = new_axes(len(names) + 1)
+    def _size(self) -> tuple[float, float]:
+        return 8.0, 1.2 + 0.32 * (len(self._bars(self.max_items)[0]) + 1)
+
+    def _draw(self, ax: Any) -> None:
+        names, weights = self._bars(self._most(ax))
         starts = np.cumsum([0.0, *weights[:-1]])
         places = np.arange(len(names))
         colours = [FOR if weight >= 0 else AGAINST for weight in weights]
         ax.barh(places, weights, left=starts, color=colours, height=0.7)
         ax.barh(len(names), 100 * self.sheet.total, color=TOTAL, height=0.7)
         self._label(ax, names, starts + weights, weights)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
-    def _bars(self) -> tuple[list[str], np.ndarray[Any, Any]]:
-        items = [item for item in self.sheet.items if item.weight]
-        items = sorted(items, key=lambda item: -abs(item.weight))
+    def _most(self, ax: Any) -> int:
+        """How many items may have a bar: what was asked for, or what fits."""
+        if self.max_items is not None:
+            return self.max_items
+        others = len(self._bars(0)[0]) + 1  # prior, rest, total, and what acts on the sum
+        return max(int((inches(ax)[1] - 0.9) / LEAST) - others, 1)
+
+    def _bars(self, most: int | None) -> tuple[list[str], np.ndarray[Any, Any]]:
+        items = sorted(self.sheet.items, key=lambda item: -abs(item.weight))
+        items = [item for item in items if item.weight]
+        own, rest = items[:most], [] if most is None else items[most:]
         bars = [("Prior", self.sheet.prior)]
-        bars += [(shorten(printable(str(item))), item.weight) for item in items]
-        bars += self._attenuation()
+        bars += [(str(item), item.weight) for item in own]
+        if rest:
+            bars.append((f"{len(rest)} more", sum(item.weight for item in rest)))
+        bars += [*self._attenuation(), *self._recalibration()]
         return [name for name, _ in bars], 100 * np.array([weight for _, weight in bars])
 
     def _attenuation(self) -> list[tuple[str, float]]:
@@ -65,9 +79,18 @@ class BalanceSheetDisplay:
         rule = self.sheet.attenuation
         if rule is None:
             return []
-        change = self.sheet.total - rule.shift - rule.before
+        worth = self.sheet.recalibration
+        change = (self.sheet.total if worth is None else worth.before) - rule.shift - rule.before
         bars = [(f"Exponent {rule.exponent:.3g}, {rule.n:g} {rule.unit}", change)]
         return [*bars, ("Change of the base rate", rule.shift)] if rule.shift else bars
+
+    def _recalibration(self) -> list[tuple[str, float]]:
+        """What leads from there to what it was worth on rows held out."""
+        worth = self.sheet.recalibration
+        if worth is None:
+            return []
+        bars = [(f"Recalibration ({worth.method})", worth.after - worth.before)]
+        return [*bars, ("Change of the base rate", worth.shift)] if worth.shift else bars
 
     def _label(self, ax: Any, names: list[str], ends: Any, weights: Any) -> None:
         total = 100 * self.sheet.total
@@ -82,14 +105,23 @@ class BalanceSheetDisplay:
                 va="center",
                 fontsize="small",
             )
-        ax.set_yticks(range(len(names) + 1), [*names, "Total"], parse_math=False)
+        width = inches(ax)[0]
+        shown = [shorten_middle(name, max(int(6.5 * width), 14)) for name in [*names, "Total"]]
+        size = "medium" if width > NARROW else "small"
+        ax.set_yticks(range(len(shown)), shown, parse_math=False, fontsize=size)
         ax.invert_yaxis()
         ax.axvline(0, color="black", linewidth=0.8)
         ax.use_sticky_edges = False  # room for the numbers beyond the last bar
-        ax.margins(x=0.12, y=0.02)
+        ax.margins(x=max(0.12, 0.6 / width), y=0.02)
+        self._say(ax, width)
+
+    def _say(self, ax: Any, width: float) -> None:
+        """What the bars speak for, and what they come to."""
         of, chance = printable(self.sheet.question), probability(self.sheet.probability)
-        ax.set_xlabel(f"Weight of evidence for {of}, times 100", parse_math=False)
         if self.sheet.interval is not None:
             chance += " ({} to {})".format(*map(probability, self.sheet.interval))
-        ax.set_title(f"Probability of {of}: {chance}", parse_math=False)
-        ax.spines[["top", "right"]].set_visible(False)
+        wide, room = width > NARROW, 0.6 * width  # the names take the rest
+        about = wrap(f"Weight of evidence for {of}, times 100", room, 12)
+        title = wrap(f"Probability of {of}: {chance}", room, 10)
+        ax.set_xlabel(about, fontsize="medium" if wide else "small", parse_math=False)
+        ax.set_title(title, fontsize="large" if wide else "small", parse_math=False)

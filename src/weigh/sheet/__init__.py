@@ -5,13 +5,15 @@ Ridgeway (2025): two columns, weights times 100, the totals, and what they mean 
 
     balance      the `BalanceSheet`
     attenuated   what an exponent did to the sum
+    recalibrated what a recalibration did to the total
     explain      from evidence and a row to a sheet
     show         the sheet as text and HTML
 """
 
 from weigh.sheet.attenuated import Attenuated
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
-from weigh.sheet.explain import UNSEEN, explain, items_of
+from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of
+from weigh.sheet.recalibrated import Recalibrated
 from weigh.sheet.show import probability
 
 __all__ = [
@@ -20,8 +22,11 @@ __all__ = [
     "Attenuated",
     "BalanceSheet",
     "Item",
+    "Recalibrated",
     "conversion_table",
+    "difference",
     "explain",
+    "find_class",
     "items_of",
     "probability",
 ]

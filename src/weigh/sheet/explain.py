@@ -12,6 +12,7 @@ from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.frames import Floats, Table, count_matrix
 from weigh.sheet.attenuated import Attenuated, attenuate_row
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
+from weigh.sheet.recalibrated import map_ends, recalibrate_row
 
 UNSEEN = "not seen in training"
 
@@ -47,13 +48,14 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
             "totals of one class against the rest do not add up to the odds of two classes; leave "
             "against out (sheets of AdjustedNB(multiclass='softmax') take it)"
         )
-    sign = _difference(len(classes), a, b)
+    sign = difference(len(classes), a, b)
     log_odds = _log_odds(row, a, b, evidence.link)
     pair = b >= 0 and not two
     parts = [_token_variance(lines, evidence)] if tokens else [line.variances for line in lines]
     prior, items = float(sign @ evidence.prior_row), tuple(line.item(sign) for line in lines)
     before = prior + sum(item.weight for item in items)
     rule = attenuate_row(evidence, table, before, sign, a)
+    worth = recalibrate_row(evidence, table, sign)
     error = _standard_error(evidence.link, _scale(evidence, parts, rule), row, a, b)
     return BalanceSheet(
         of=classes[a],
@@ -62,33 +64,39 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
         items=items,
         total=float(sign @ row),
         probability=float(expit(log_odds) if pair else evidence.probabilities(totals)[0, a]),
-        interval=_interval(log_odds, error),
+        interval=_interval(evidence, sign, log_odds if worth is None else worth.before, error),
         totals=dict(zip(classes, row.tolist(), strict=True)) if b < 0 else None,
         two_classes=two,
         link=evidence.link,
         caveat=evidence.caveat,
         attenuation=rule,
+        recalibration=worth,
     )
 
 
 def _choose(classes: list[Any], of: Any, against: Any, row: Floats) -> tuple[int, int]:
     """The class in question and its rival; -1 is all the rest of three or more."""
-    two, b = len(classes) == 2, _find(classes, against, -1, "against")
-    a = _find(classes, of, (1 - b if b >= 0 else 1) if two else int(row.argmax()), "of")
+    two, b = len(classes) == 2, find_class(classes, against, -1, "against")
+    a = find_class(classes, of, (1 - b if b >= 0 else 1) if two else int(row.argmax()))
     b = 1 - a if two and b < 0 else b
     if a == b:
         raise ValueError(f"of and against are both {classes[a]!r}; name two classes")
     return a, b
 
 
-def _interval(log_odds: float, error: float | None) -> tuple[float, float] | None:
+def _interval(
+    evidence: Evidence, sign: Floats, log_odds: float, error: float | None
+) -> tuple[float, float] | None:
+    """Of the log odds before the recalibration, whose ends this moves as it moves any total."""
     if error is None:
         return None
     reach = float(ndtri((1 + COVERAGE) / 2)) * error
-    return float(expit(log_odds - reach)), float(expit(log_odds + reach))
+    low, high = expit(map_ends(evidence, sign, log_odds + np.array([-reach, reach])))
+    return float(low), float(high)
 
 
-def _find(classes: list[Any], wanted: Any, default: int, role: str) -> int:
+def find_class(classes: list[Any], wanted: Any, default: int = 0, role: str = "of") -> int:
+    """Where a class stands among those of a model."""
     if wanted is None:
         return default
     if wanted not in classes:
@@ -96,7 +104,7 @@ def _find(classes: list[Any], wanted: Any, default: int, role: str) -> int:
     return classes.index(wanted)
 
 
-def _difference(n_classes: int, a: int, b: int) -> Floats:
+def difference(n_classes: int, a: int, b: int) -> Floats:
     """What to multiply a row of weights with to get the weight for a against b (or the rest)."""
     if n_classes == 2:
         return np.array([1.0 if a == 1 else -1.0])

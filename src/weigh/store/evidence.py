@@ -9,6 +9,7 @@ from weigh.bins import Cross, Feature
 from weigh.engine import TOKEN
 from weigh.evidence import Attenuation, Evidence, FeatureTable, squeeze
 from weigh.store.features import feature_to_dict, read_classes, read_columns, read_features
+from weigh.store.recalibration import recalibration_from_dict, recalibration_to_dict
 from weigh.store.values import check, numbers, rows, variances
 
 
@@ -25,7 +26,7 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         "event_model": evidence.event_model,
         "columns": list(evidence.columns),
         "features": [_table_to_dict(table) for table in evidence],
-    } | _rule_to_dict(evidence.attenuation)
+    } | (_rule_to_dict(evidence.attenuation) | recalibration_to_dict(evidence.recalibration))
 
 
 def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
@@ -56,6 +57,7 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         caveat=data["caveat"],
         columns=columns,
         attenuation=_rule_from_dict(data["attenuation"], data) if "attenuation" in data else None,
+        recalibration=recalibration_from_dict(data),
     )
 
 

@@ -1,0 +1,105 @@
+"""Names and levels in as few letters as tell them apart."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from functools import lru_cache
+
+from weigh.bins import Cross, Feature, Interval, printable
+
+
+def shorten(text: str, most: int = 48) -> str:
+    """A name on one line, that may be too long for a figure."""
+    text = printable(text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def shorten_middle(text: str, most: int = 48) -> str:
+    """The same, with the end kept: what a feature is equal to."""
+    text = printable(text)
+    tail = most // 2
+    return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
+
+
+def shorten_all(texts: Sequence[str], most: int = 48) -> list[str]:
+    """Names for one figure; those that would read alike keep their ends and not their middles.
+
+    >>> shorten_all(["income of the father", "income of the mother", "age"], 12)
+    ['incom…father', 'incom…mother', 'age']
+    """
+    short = [shorten(text, most) for text in texts]
+    return [
+        shorten_middle(text, most) if short.count(cut) > 1 else cut
+        for cut, text in zip(short, texts, strict=True)
+    ]
+
+
+def wrap(text: str, width: float, per_inch: float = 15) -> str:
+    """Lines for a width in inches, of so many letters an inch (small ones: 15)."""
+    return "\n".join(textwrap.wrap(text, max(int(per_inch * width), 20)))
+
+
+def legend_name(text: str, most: int = 30) -> str:
+    """A name for a legend, from which matplotlib leaves out what begins with an underscore.
+
+    >>> legend_name("_private")
+    ' _private'
+    """
+    short = shorten(text, most)
+    return f" {short}" if short.startswith("_") else short
+
+
+def brief_labels(feature: Feature | Cross) -> tuple[str, ...]:
+    """Levels for a figure: intervals by their cut points, with few digits.
+
+    >>> brief_labels(Feature("age", values=(-1,), cuts=(18.123456, 65.0), has_missing=True))
+    ('≤ 18.1', '18.1 to 65', '> 65', '-1', 'missing')
+    """
+    if isinstance(feature, Cross):
+        left, right = map(brief_labels, feature.parts)
+        return tuple(f"{left[i]} & {right[j]}" for i, j in feature.pairs)
+    if not feature.cuts:
+        return feature.labels
+    texts = _cut_texts(feature.cuts)
+    return tuple(
+        _interval(texts, i) if isinstance(level, Interval) else feature.labels[i]
+        for i, level in enumerate(feature.levels)
+    )
+
+
+def _interval(texts: Sequence[str], i: int) -> str:
+    if i == 0:
+        return f"≤ {texts[0]}"
+    return f"> {texts[-1]}" if i == len(texts) else f"{texts[i - 1]} to {texts[i]}"
+
+
+def _cut_texts(cuts: Sequence[float]) -> list[str]:
+    """One digit more than tells the cut points apart, three at least."""
+    for digits in range(2, 18):
+        if len({f"{cut:.{digits}g}" for cut in cuts}) == len(cuts):
+            break
+    return [_number(cut, max(digits + 1, 3)) for cut in cuts]
+
+
+def _number(value: float, digits: int) -> str:
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < 1e7 else text
+
+
+@lru_cache(maxsize=4096)
+def width_of(text: str, size: float) -> float:
+    """Inches that a text takes at a font size in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)
+    return float(width) / 72
+
+
+def fit_all(texts: Sequence[str], size: float, width: float) -> list[str]:
+    """Names cut to a width in inches."""
+    most = max(map(len, texts))
+    while most > 5 and max(width_of(text, size) for text in shorten_all(texts, most)) > width:
+        most -= 1
+    return shorten_all(texts, most)

@@ -1,0 +1,187 @@
+"""A model as a nomogram: scales to read points off, and to add up by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from weigh.evidence import Evidence
+from weigh.frames import Floats
+from weigh.plot.axes import Display
+from weigh.plot.choose import after, choose, evidence_of
+from weigh.plot.question import ask
+from weigh.plot.rows import Rows, rows_that_fit
+from weigh.plot.scales import Points, Scale, make_points
+
+ROW, MOST_LABELS = 0.48, 60
+"""Inches of a feature's scale on a new figure, and how many labels it may try."""
+
+EXTREME = 0.001
+"""Totals are drawn as far as this probability, and one minus it."""
+
+CHANCES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.3, 0.7, 0.2, 0.8, 0.05, 0.95, 0.4, 0.6, 0.001, 0.999, 0.02)
+"""Ticks, those that matter most first."""
+
+
+class NomogramDisplay(Display):
+    """A model of two classes as scales: points for each level, their total, and its probability.
+
+    log odds = prior + weights = start + per_point (points of all levels)
+
+    The lowest level of a feature has 0 points, and the widest feature reaches 100. Read each
+    level's points off the uppermost scale, add them up, and read the probability off below the
+    total. A rare level far off the others is an arrow at the edge with its points in brackets.
+    Labels that would overlap are left out; their ticks stay.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        `evidence_` of a model.
+    features : str or list of str, optional
+        The features to draw, in this order.
+    sort : "spread", "information_value" or None, default="spread"
+        Which features come first, as in `EvidenceDisplay`.
+    max_features : int, default=15
+        How many to draw, where `features` does not say. The others are taken at their mean over
+        the training rows, and how much they could add is stated.
+    of, against : label, optional
+        The class whose probability it is; of more than two classes, it and its rival.
+
+    Attributes
+    ----------
+    points_ : Points
+        The scales drawn, and how their total becomes a probability.
+
+    Examples
+    --------
+    >>> from weigh import EvidenceNB, NomogramDisplay
+    >>> from weigh.datasets import titanic
+    >>> model = EvidenceNB().fit(titanic(), "Survived")
+    >>> sex, cabin, age = NomogramDisplay(model.evidence_).points.scales
+    >>> sex.labels, sex.points.round()
+    (('Female', 'Male'), array([100.,   0.]))
+    """
+
+    points_: Points
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        *,
+        features: str | Sequence[str] | None = None,
+        sort: str | None = "spread",
+        max_features: int = 15,
+        of: Any = None,
+        against: Any = None,
+    ) -> None:
+        self.evidence = evidence_of(evidence)
+        _check(self.evidence, of, against)
+        self.question = ask(self.evidence, of, against)
+        self.choice = choose(self.evidence, self.question, features, sort, max_features)
+        self.points = make_points(self.evidence, self.question, self.choice)
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, ax: Any = None, **choice: Any) -> Self:
+        """Draw a fitted model of two classes; the other arguments are those of the class."""
+        return cls(evidence_of(model), **choice).plot(ax=ax)
+
+    def _size(self) -> tuple[float, float]:
+        return 9.0, ROW * (len(self.points.scales) + 4) + 0.3
+
+    def _draw(self, ax: Any) -> None:
+        self.points_ = self._that_fit(ax)
+        names = [scale.name for scale in self.points_.scales]
+        about = f"Probability of {self.question.about}"
+        rows = Rows(ax, ["Points", *names, "Total points", about], self._words(self.points_))
+        tens = np.linspace(0, 100, 11)
+        rows.draw_grid(tens, len(names))
+        rows.draw_axis(0, tens, [f"{ten:.0f}" for ten in tens])
+        for i, scale in enumerate(self.points_.scales, 1):
+            _draw_scale(rows, i, scale)
+        self._draw_total(rows, len(names) + 1)
+
+    def _that_fit(self, ax: Any) -> Points:
+        """The points with as many features as axes have room for; those named in any case."""
+        points, n = self.points, len(self.points.scales)
+        while n > 1 and not self.choice.by_name and rows_that_fit(ax, self._words(points)) < n + 3:
+            n -= 1
+            points = make_points(self.evidence, self.question, self.choice.first(n))
+        return points
+
+    def _totals(self, points: Points) -> tuple[float, float]:
+        """The totals to draw: what levels within add up to, where it is not all but certain."""
+        least, most = points.total(np.array([EXTREME, 1 - EXTREME])).tolist()
+        low, high = max(least, 0.0), min(most, points.highest)
+        return (low, high) if low < high else (0.0, points.highest or 1.0)
+
+    def _draw_total(self, rows: Rows, place: int) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        low, high = self._totals(self.points_)
+        ticks = np.asarray(MaxNLocator(10).tick_values(low, high))
+        ticks = ticks[(ticks >= low) & (ticks <= high)]
+        rows.draw_axis(place, _across(ticks, low, high), [f"{tick:g}" for tick in ticks])
+        totals = self.points_.total(np.array(CHANCES))
+        kept = [i for i, total in enumerate(totals) if low - 1e-9 <= total <= high + 1e-9]
+        at = _across(totals[kept], low, high)
+        rows.draw_line(place + 1, 0.0, 100.0)
+        rows.draw_ticks(place + 1, at)
+        for i, x in zip(kept, at, strict=True):
+            rows.name_tick(place + 1, x, f"{CHANCES[i]:g}", sides=(1,))
+
+    def _words(self, points: Points) -> str:
+        told = ["Add up the points of a row's levels, and read the probability below the total."]
+        if points.rest:
+            least = -sum(scale.mean for scale in points.rest)
+            most = sum(scale.length for scale in points.rest) + least
+            told.append(
+                f"{len(points.rest)} more features are taken at their mean; they could add "
+                f"{least:+.0f} to {most:+.0f} points."
+            )
+        low, high = self._totals(points)
+        if low > 0 or high < points.highest:
+            told.append(f"Totals beyond the scale are within {EXTREME:g} of certain.")
+        return " ".join(filter(None, [*told, after(self.evidence)]))
+
+
+def _across(totals: Floats, low: float, high: float) -> Floats:
+    """Where totals lie on a scale as wide as that of the points."""
+    return np.asarray(100 * (totals - low) / (high - low))
+
+
+def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
+    """A feature: a tick for each level, and names for those that fit.
+
+    Levels far out come first, because their points cannot be read off; then the ends of the scale,
+    then common levels.
+    """
+    points, near = scale.points, scale.within
+    rows.draw_line(place, 0.0, scale.length)
+    rows.draw_ticks(place, points[near])
+    ends = np.isin(points, [0.0, scale.length]) & near
+    for i in np.lexsort([-scale.share, ~ends, near])[:MOST_LABELS]:
+        if near[i]:
+            rows.name_tick(place, points[i], scale.labels[i])
+        else:
+            rows.point_beyond(place, points[i], scale.labels[i])
+
+
+def _check(evidence: Evidence, of: Any, against: Any) -> None:
+    """A nomogram reads one probability off one sum."""
+    if evidence.event_model == "counts":
+        raise ValueError(
+            "a nomogram adds up one level of each feature; documents repeat tokens (draw a "
+            "BalanceSheetDisplay of one)"
+        )
+    if evidence.link == "ovr":
+        raise ValueError(
+            "the probability of one of several classes does not follow from its own total; fit "
+            "AdjustedNB(multiclass='softmax') and give of= and against="
+        )
+    if len(evidence.classes) > 2 and (of is None or against is None):
+        raise ValueError(
+            f"a nomogram is of two classes, and the model has {len(evidence.classes)}: name two "
+            "with of= and against="
+        )

@@ -1,0 +1,105 @@
+"""Horizontal scales below each other, with names on the left and labels that do not overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import printable
+from weigh.frames import Floats
+from weigh.plot.axes import FAINT, FOR, TOTAL, inches
+from weigh.plot.labels import fit_all, shorten, width_of, wrap
+
+LARGE, SMALL = 8.0, 6.5
+"""Points of text where rows are high, and where they are not."""
+
+NAMES, RIGHT = 0.33, 0.06
+"""The parts of the width that names may take, and that stay free right of the scales."""
+
+LEAST, LINE, GAP = 0.24, 0.15, 0.05
+"""Inches: the least height of a row, a line of the foot's, and room between labels."""
+
+
+def rows_that_fit(ax: Any, foot: str) -> int:
+    """How many rows axes have room for, above a foot."""
+    width, height = inches(ax)
+    return max(int((height - LINE * len(wrap(foot, width).splitlines())) / LEAST), 1)
+
+
+class Rows:
+    """Scales from 0 to 100, one a row, in axes whose own are turned off."""
+
+    def __init__(self, ax: Any, names: Sequence[str], foot: str) -> None:
+        ax.set_axis_off()
+        self.ax, (width, height) = ax, inches(ax)
+        lines = wrap(foot, width).splitlines()
+        row = max(height - LINE * len(lines), LEAST) / len(names)
+        self.size = LARGE if row >= 0.3 else SMALL
+        self.sides = (1, -1) if row >= 0.4 else (1,)  # labels above, and below where there is room
+        names = fit_all([printable(name) for name in names], self.size, NAMES * width)
+        left = max(width_of(name, self.size) for name in names) + 0.15
+        self.inch = 100 / (width - left - RIGHT * width)  # of the scale
+        ax.set_xlim(-left * self.inch, 100 + RIGHT * width * self.inch)
+        ax.set_ylim(len(names) - 0.5 + LINE * len(lines) / row, -0.5)
+        self._taken: dict[tuple[int, int], list[tuple[float, float]]] = {}
+        look = {"fontsize": self.size, "parse_math": False}
+        for i, name in enumerate(names):
+            ax.text(-0.12 * self.inch, i, name, ha="right", va="center", **look)
+        edge = ax.get_xlim()[0]
+        ax.text(edge, len(names) - 0.5, "\n".join(lines), va="top", color=TOTAL, **look)
+
+    def draw_grid(self, ticks: Floats, n_rows: int) -> None:
+        """Light lines from the uppermost scale down."""
+        self.ax.vlines(ticks, 0, n_rows + 0.3, color=FAINT, linewidth=0.8, zorder=0)
+
+    def draw_axis(self, place: int, ticks: Floats, texts: Sequence[str]) -> None:
+        """A scale with numbers; where not all fit, every other or every fourth."""
+        self.draw_line(place, 0.0, 100.0)
+        self.draw_ticks(place, ticks)
+        for i in sorted(range(len(ticks)), key=lambda i: (i % 4 > 0, i % 2 > 0, i)):
+            self.name_tick(place, ticks[i], texts[i], sides=(1,))
+
+    def draw_line(self, place: int, start: float, end: float) -> None:
+        """The line that ticks stand on."""
+        self.ax.hlines([place], start, end, color=TOTAL, linewidth=1.0, zorder=1)
+
+    def draw_ticks(self, place: int, ticks: Floats) -> None:
+        """Marks on the line."""
+        at = np.full(len(ticks), place)
+        self.ax.scatter(ticks, at, marker="|", s=28, color=FOR, linewidth=1.2, zorder=2)
+
+    def name_tick(
+        self, place: int, tick: float, text: str, sides: Sequence[int] | None = None
+    ) -> bool:
+        """A label at a tick, above or below the line, if there is room for it."""
+        text = shorten(text, 30)
+        half = width_of(text, self.size) * self.inch / 2
+        middle = min(max(tick, half - 0.05 * self.inch), self.ax.get_xlim()[1] - half)
+        for side in self.sides if sides is None else sides:
+            taken = self._taken.setdefault((place, side), [])
+            room = half + GAP * self.inch / 2
+            if all(middle + room <= a or b <= middle - room for a, b in taken):
+                taken.append((middle - room, middle + room))
+                self._write(place, middle, text, side)
+                return True
+        return False
+
+    def _write(self, place: int, middle: float, text: str, side: int) -> None:
+        self.ax.annotate(
+            text,
+            (middle, place),
+            xytext=(0, 3.5 * side),
+            textcoords="offset points",
+            ha="center",
+            va="bottom" if side > 0 else "top",
+            fontsize=self.size,
+            parse_math=False,
+        )
+
+    def point_beyond(self, place: int, points: float, text: str) -> None:
+        """A level too far off: an arrow at the edge, and its points if there is room for them."""
+        edge, arrow = (100.0, "▶") if points > 0 else (0.0, "◀")
+        self.ax.scatter([edge], [place], marker=">" if points > 0 else "<", s=22, color=FOR)
+        self.name_tick(place, edge, f"{arrow} {shorten(text, 20)} ({points:.0f})")
