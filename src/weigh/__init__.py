@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from weigh.boosted import BoostedNB, BoostedNBRegressor
     from weigh.c44 import C44Classifier
     from weigh.calibrate import SplineCalibrator
+    from weigh.comparison import Comparison, compare
+    from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
     from weigh.perplexed import PerplexedNB
@@ -46,6 +48,8 @@ __all__ = [
     "BoostedNB",
     "BoostedNBRegressor",
     "C44Classifier",
+    "Comparison",
+    "Evaluation",
     "Evidence",
     "EvidenceDisplay",
     "EvidenceNB",
@@ -62,8 +66,10 @@ __all__ = [
     "SearchPathDisplay",
     "SplineCalibrator",
     "WeightedNB",
+    "compare",
     "conversion_table",
     "datasets",
+    "evaluate",
     "load",
     "metrics",
     "save",
@@ -77,6 +83,8 @@ _HOMES = {
     "BoostedNB": "boosted",
     "BoostedNBRegressor": "boosted",
     "C44Classifier": "c44",
+    "Comparison": "comparison",
+    "Evaluation": "evaluation",
     "Evidence": "evidence",
     "EvidenceDisplay": "plot",
     "EvidenceNB": "naive",
@@ -93,7 +101,9 @@ _HOMES = {
     "SearchPathDisplay": "plot",
     "SplineCalibrator": "calibrate",
     "WeightedNB": "weighted",
+    "compare": "comparison",
     "conversion_table": "sheet",
+    "evaluate": "evaluation",
     "load": "store",
     "save": "store",
 }

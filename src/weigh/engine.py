@@ -53,6 +53,11 @@ def watch(report: Callable[[int, int], None]) -> Iterator[None]:
         _watcher.reset(token)
 
 
+def is_watched() -> bool:
+    """Whether somebody wants to know how far a pass has come."""
+    return _watcher.get() is not None
+
+
 def spread(function: Callable[[Item], Result], items: Sequence[Item], n_rows: int) -> list[Result]:
     """Map over items in order, on threads where there are rows enough to pay for them."""
     if n_rows < BLOCK // 4:

@@ -1,11 +1,13 @@
 """The command line: data to stdout, words to stderr, heavy imports only where they are used.
 
 commands   fit, show, score, explain, merge, demo
+judge      evaluate, compare
 options    what the options mean
 data       tables on their way between files and models
 words      what is said to people
 """
 
+from weigh.cli import judge
 from weigh.cli.commands import main
 
-__all__ = ["main"]
+__all__ = ["judge", "main"]

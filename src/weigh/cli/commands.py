@@ -10,22 +10,26 @@ from typing import Any
 import click
 
 from weigh.cli.data import (
-    drop_columns,
     explain_row,
     find_column,
     json_rows,
     read_like,
+    read_table,
     score_columns,
 )
 from weigh.cli.options import (
     BINS,
     SMOOTHING,
+    categorical_option,
     data_argument,
+    drop_option,
     json_option,
     model_argument,
     read_parameters,
+    weight_option,
 )
-from weigh.cli.words import advise, hint, keep_apart, say, show_progress, terminal_width
+from weigh.cli.words import advise, hint, keep_apart, say, terminal_width
+from weigh.progress import show_progress
 
 
 class Group(click.Group):
@@ -92,11 +96,9 @@ def demo(save: str | None) -> None:
     show_default=True,
     help="evidence, adjusted, weighted, boosted, boosted-regressor, perplexed or c44.",
 )
-@click.option("--weight", metavar="COL", help="A column of row weights.")
-@click.option("--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable).")
-@click.option(
-    "--categorical", multiple=True, metavar="COL", help="A column of categories (repeatable)."
-)
+@weight_option
+@drop_option
+@categorical_option
 @click.option("--bins", type=BINS, metavar="mdl|N", help="How numbers are cut.")
 @click.option("--smoothing", type=SMOOTHING, metavar="S|1/n", default=1.0, help="Rows per level.")
 @click.option(
@@ -138,16 +140,12 @@ def fit(
     Example: weigh fit people.csv --target Survived --learner adjusted --set cv=10 -o model.json
     """
     import weigh
-    from weigh.frames import read_file
     from weigh.store import learners, to_json
 
     if learner not in learners():
         raise click.UsageError(f"--learner must be one of {', '.join(learners())}, not {learner!r}")
     keep_apart(data, output)
-    table = drop_columns(read_file(data, categorical), drop)
-    for name in categorical:
-        codes = find_column(table, name).dictionary_encode()
-        table = table.set_column(table.column_names.index(name), name, codes)
+    table = read_table(data, categorical, drop)
     given = {name: value for name, value in parameters.items() if value not in (None, ())}
     model = getattr(weigh, learners()[learner])(**given)
     if "random_state" in model.get_params():

@@ -27,13 +27,56 @@ def find_column(table: Any, name: str) -> Any:
     return table[name]
 
 
-def read_like(model: Any, data: str) -> Any:
+def read_table(data: str, categorical: tuple[str, ...], drop: tuple[str, ...]) -> Any:
+    """Read a file to learn from, with the columns that hold categories."""
+    from weigh.frames import read_file
+
+    table = drop_columns(read_file(data, categorical), drop)
+    for name in categorical:
+        codes = find_column(table, name).dictionary_encode()
+        table = table.set_column(table.column_names.index(name), name, codes)
+    return table
+
+
+def read_like(model: Any, data: str, target: str | None = None) -> Any:
     """Read a file with the types that the model was fitted on."""
     from weigh.frames import read_file
 
     parts = [part for feature in model._learnt.features for part in feature.parts]
-    text = tuple(part.name for part in parts if any(isinstance(v, str) for v in part.values))
-    return read_file(data, () if model._learnt.event_model == "counts" else text)
+    text = [part.name for part in parts if any(isinstance(v, str) for v in part.values)]
+    if model._learnt.event_model == "counts":
+        text = []
+    if target is not None and any(isinstance(label, str) for label in model.classes_.tolist()):
+        text.append(target)
+    return read_file(data, tuple(text))
+
+
+def find_target(model: Any, table: Any) -> str:
+    """The one column that is no feature and holds the model's classes and nothing else."""
+    from weigh.frames import canonical, key
+
+    classes = {key(canonical(label)) for label in model.classes_.tolist()}
+    others = [name for name in table.column_names if name not in model._column_names()]
+    found = [
+        name
+        for name in others
+        if {key(canonical(value)) for value in table[name].unique().to_pylist()} <= classes
+    ]
+    if len(found) == 1:
+        return str(found[0])
+    which = f"{len(found)} ({', '.join(found)})" if found else "none"
+    raise ValueError(
+        f"which column is the target? Of those that are no features, {which} hold the classes "
+        f"{', '.join(map(label_text, model.classes_.tolist()))}; name it with --target"
+    )
+
+
+def find_class(model: Any, text: str | None) -> Any:
+    """A class by the name that it is shown by."""
+    classes = {label_text(label): label for label in model.classes_.tolist()}
+    if text is None:
+        return None
+    return classes.get(text, classes.get(text.lower(), text))
 
 
 def score_columns(model: Any, table: Any) -> dict[str, Any]:
@@ -67,9 +110,7 @@ def explain_row(model: Any, row: Any, of: str | None, against: str | None) -> An
         return model.balance_sheet(row)
     if hasattr(model._learnt, "no_table"):
         raise ValueError(model._learnt.no_table)
-    classes: dict[str | None, Any] = {label_text(label): label for label in model.classes_.tolist()}
-    of, against = (classes.get(c, classes.get(c and c.lower(), c)) for c in (of, against))
-    return model.balance_sheet(row, of=of, against=against)
+    return model.balance_sheet(row, of=find_class(model, of), against=find_class(model, against))
 
 
 def json_rows(table: Any) -> list[dict[str, Any]]:

@@ -39,6 +39,13 @@ PYTHON = {"None": None, "True": True, "False": False}
 BINS, SMOOTHING = Bins(), Smoothing()
 data_argument = click.argument("data", metavar="DATA")
 model_argument = click.argument("model", metavar="MODEL")
+weight_option = click.option("--weight", metavar="COL", help="A column of row weights.")
+drop_option = click.option(
+    "--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable)."
+)
+categorical_option = click.option(
+    "--categorical", multiple=True, metavar="COL", help="A column of categories (repeatable)."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

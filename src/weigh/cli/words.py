@@ -1,11 +1,8 @@
-"""What is said to people, on standard error: words, hints, progress."""
+"""What is said to people, on standard error: words and hints."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -59,23 +56,3 @@ def terminal_width() -> int:
     import shutil
 
     return min(shutil.get_terminal_size((100, 24)).columns, 120)
-
-
-@contextmanager
-def show_progress(what: str) -> Iterator[None]:
-    """A progress bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from weigh.engine import watch
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what)
-        report: Callable[[int, int], None] = lambda done, of: bar.update(  # noqa: E731
-            task, completed=done, total=of
-        )
-        with watch(report):
-            yield

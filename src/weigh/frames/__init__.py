@@ -5,6 +5,7 @@ The only package that knows of dataframe libraries.
     columns   one column as `Numbers` or `Codes`
     tables    dataframes, arrays and lists of dicts as a `Table` of columns
     counts    documents by tokens as a matrix
+    native    some rows or columns of a table, in its own library
     files     tables in CSV, TSV and Parquet files
     targets   a table with class labels and row weights: a `Sample`
 """
@@ -22,8 +23,9 @@ from weigh.frames.columns import (
 )
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
+from weigh.frames.native import collect, count_rows, pick_columns, take_rows
 from weigh.frames.tables import Table, as_rows, build, match, read, set_names, vector, warn_caller
-from weigh.frames.targets import Sample, label_sample, number_sample, sort_classes
+from weigh.frames.targets import Sample, check_name, label_sample, number_sample, sort_classes
 
 __all__ = [
     "Codes",
@@ -37,17 +39,22 @@ __all__ = [
     "as_rows",
     "build",
     "canonical",
+    "check_name",
+    "collect",
     "count_matrix",
+    "count_rows",
     "key",
     "label_sample",
     "match",
     "number_sample",
     "order",
+    "pick_columns",
     "read",
     "read_csv",
     "read_file",
     "set_names",
     "sort_classes",
+    "take_rows",
     "vector",
     "warn_caller",
     "write_file",

@@ -105,7 +105,7 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
             )
         table = _read_sparse(X)
     else:
-        frame = _wrap(X)
+        frame = wrap(X)
         table = _read_array(X) if frame is None else _read_frame(frame, X)
     if table.named:
         _refuse_twice(table.names)
@@ -137,7 +137,7 @@ def as_rows(row: Any) -> Any:
         return [row.to_dict() if all(isinstance(k, str) for k in row.index) else [*row]]
     if sparse.issparse(row) and getattr(row, "ndim", 2) == 1:
         return sparse.csr_array(row.toarray()[None])  # type: ignore[attr-defined]
-    if sparse.issparse(row) or _wrap(row) is not None or getattr(row, "ndim", 1) > 1:
+    if sparse.issparse(row) or wrap(row) is not None or getattr(row, "ndim", 1) > 1:
         return row
     if isinstance(row, np.ndarray):
         return row[None]
@@ -154,7 +154,7 @@ def _read_sparse(X: Any) -> Table:
     return Table(positions(n_columns), n_rows, lambda j: None, list, False, matrix=matrix)
 
 
-def _wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
+def wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
     """The frame of whatever library, or None where X is no dataframe."""
     if isinstance(X, np.ndarray | list | tuple):
         return None

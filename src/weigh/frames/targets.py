@@ -106,12 +106,17 @@ def _count(codes: Integers, weight: Floats | None, n_codes: int) -> Floats:
 def _find(table: Table, target: Any, role: str, categorical: bool) -> Column:
     if not isinstance(target, str):
         return vector(target, role, categorical)
-    if table.named and target in table.names:
-        return table.column(target, categorical)
+    return table.column(check_name(table, target, role), categorical)
+
+
+def check_name(table: Table, name: str, role: str) -> str:
+    """The name of a column that the table has, or an error that says which there are."""
+    if table.named and name in table.names:
+        return name
     held = ", ".join(map(repr, table.names)) if table.named else "columns without names"
-    near = get_close_matches(target.lower(), [name.lower() for name in table.names], 1)
+    near = get_close_matches(name.lower(), [n.lower() for n in table.names], 1)
     hint = next((f"; did you mean {n!r}?" for n in table.names if [n.lower()] == near), "")
-    raise ValueError(f"{role} names the column {target!r}, but the table holds {held}{hint}")
+    raise ValueError(f"{role} names the column {name!r}, but the table holds {held}{hint}")
 
 
 def _flat(y: Any) -> Any:

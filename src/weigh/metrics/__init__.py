@@ -7,6 +7,7 @@ given twice. A row is decided positive where its probability is above the thresh
 
     scored        labels and probabilities, read and sorted
     many          probabilities of more than two classes
+    predicted     what a classifier says of a table
     scores        loss in bits, Brier, misclassification
     costs         what decisions cost
     thresholds    error rates, the threshold of least cost, net benefit

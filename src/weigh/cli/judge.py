@@ -1,0 +1,133 @@
+"""The commands that say how good models are. Each imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import json
+from shlex import quote
+from typing import Any
+
+import click
+
+from weigh.cli.commands import main
+from weigh.cli.data import find_class, find_target, read_like, read_table
+from weigh.cli.options import (
+    categorical_option,
+    data_argument,
+    drop_option,
+    json_option,
+    model_argument,
+    weight_option,
+)
+from weigh.cli.words import hint, say, terminal_width
+
+
+@main.command()
+@model_argument
+@data_argument
+@click.option("--target", metavar="COL", help="The column that holds what came true.")
+@click.option("--by", metavar="COL", help="Measure each group of rows too.")
+@click.option(
+    "--cost",
+    nargs=2,
+    type=float,
+    default=(1.0, 1.0),
+    metavar="FP FN",
+    help="What a false positive and a false negative cost.",
+)
+@click.option("--train", metavar="DATA", help="The training rows, to see beside.")
+@click.option("--of", "of", metavar="CLASS", help="The class in question.")
+@weight_option
+@json_option
+def evaluate(
+    model: str,
+    data: str,
+    target: str | None,
+    by: str | None,
+    cost: tuple[float, float],
+    train: str | None,
+    of: str | None,
+    weight: str | None,
+    as_json: bool,
+) -> None:
+    """Say how good a model is, best on rows that it has not seen.
+
+    Loss, ranking, calibration, lift, error rates and costs by threshold. Without --target it is the
+    one column that is no feature and holds the model's classes.
+
+    Example: weigh evaluate model.json people.csv --target Survived --by Class
+    """
+    import weigh
+    from weigh.metrics.predicted import Question
+
+    fitted = weigh.load(model)
+    Question.of_model(fitted)
+    table = read_like(fitted, data, target)
+    if target is None:
+        target = find_target(fitted, table)
+        say(f"note: {target!r} is taken for the target; --target names another")
+    found = weigh.evaluate(
+        fitted,
+        table,
+        target,
+        sample_weight=weight,
+        train=None if train is None else (read_like(fitted, train, target), target),
+        by=by,
+        costs=cost,
+        pos_label=find_class(fitted, of),
+    )
+    _print(found, as_json)
+
+
+@main.command()
+@data_argument
+@click.option("--target", required=True, metavar="COL", help="The column to predict.")
+@click.option(
+    "--learner",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="One to compare (repeatable); otherwise every classifier.",
+)
+@click.option(
+    "--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds."
+)
+@weight_option
+@drop_option
+@categorical_option
+@json_option
+def compare(
+    data: str,
+    target: str,
+    names: tuple[str, ...],
+    folds: int,
+    weight: str | None,
+    drop: tuple[str, ...],
+    categorical: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Fit learners on the same folds, and say which one to take.
+
+    Example: weigh compare people.csv --target Survived --learner evidence --learner adjusted
+    """
+    import weigh
+    from weigh.comparison.learners import family
+    from weigh.store import learners
+
+    known = [short for short, name in learners().items() if name in family()]
+    for name in names:
+        if name not in known:
+            raise click.UsageError(f"--learner must be one of {', '.join(known)}, not {name!r}")
+    table = read_table(data, categorical, drop)
+    found = weigh.compare(table, target, names or None, cv=folds, sample_weight=weight)
+    _print(found, as_json)
+    short = next((short for short, name in learners().items() if name == found.choice), None)
+    if short is not None:
+        words = f"weigh fit {quote(data)} --target {quote(target)}"
+        hint(f"{words} --learner {short} -o model.json")
+
+
+def _print(found: Any, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo(found.to_text(terminal_width()))

@@ -1,0 +1,59 @@
+"""Which learner to take, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from weigh.comparison.learners import rank
+
+if TYPE_CHECKING:
+    from weigh.comparison.result import Entry
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The name of a learner, or None, and a sentence."""
+
+    name: str | None
+    reason: str
+
+
+def choose(entries: Sequence[Entry], base_loss: float) -> Choice:
+    """The simplest whose loss is within a standard error of the least.
+
+    The error is that of the paired difference between the two. `entries` stand by loss.
+    """
+    fitted = [entry for entry in entries if entry.differences is not None]
+    if not fitted:
+        return Choice(None, "None of the learners could be fitted; their errors are below.")
+    best = fitted[0]
+    close = [entry for entry in fitted if _is_close(entry)]
+    chosen = min(close, key=lambda entry: (rank(entry.estimator), entry.loss))
+    reason = _reason(chosen, best, len(fitted))
+    if chosen.loss >= base_loss:
+        reason += " But none is of use: the base rate alone has less."
+    return Choice(chosen.name, reason)
+
+
+def _is_close(entry: Entry) -> bool:
+    assert entry.differences is not None
+    loss = entry.differences.loss
+    return loss.value <= loss.error or loss.value == 0
+
+
+def _reason(chosen: Entry, best: Entry, n: int) -> str:
+    if n == 1:
+        return f"{chosen.name} is the only learner that could be fitted."
+    if chosen is best:
+        return (
+            f"{best.name} has the least loss, {best.loss:.4f} bits a row, and no simpler learner "
+            "is within a standard error of it."
+        )
+    assert chosen.differences is not None
+    loss = chosen.differences.loss
+    return (
+        f"{chosen.name} is the simplest whose loss is within a standard error of the least, that "
+        f"of {best.name}: {loss.value:+.4f} bits a row, with a standard error of {loss.error:.4f}."
+    )

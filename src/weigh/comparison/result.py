@@ -1,0 +1,153 @@
+"""Comparison: learners side by side, how far apart they are, and which one to take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from weigh.comparison.choose import choose
+from weigh.comparison.differences import Differences, RowScores, subtract
+from weigh.comparison.run import Outcome, Task
+from weigh.comparison.show import page
+from weigh.evaluation.many import ManyMeasures, measure_many
+from weigh.evaluation.measures import Measures, Options, entropy, measure
+from weigh.evaluation.values import plain
+from weigh.frames import Value, canonical
+from weigh.metrics import Scored
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One learner: its measures on rows that it had not seen, or why there are none."""
+
+    name: str
+    estimator: Any = field(repr=False)
+    measures: Measures | ManyMeasures | None
+    differences: Differences | None
+    fit_seconds: float
+    predict_seconds: float
+    warnings: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def loss(self) -> float:
+        """In bits a row; infinite where the learner failed."""
+        return np.inf if self.measures is None else self.measures.loss.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        names = ("name", "measures", "differences", "fit_seconds", "predict_seconds")
+        shown = {name: plain(getattr(self, name)) for name in names}
+        return shown | {"warnings": [*self.warnings], "error": self.error}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Learners side by side, the least loss first; those that failed stand last.
+
+    It prints as a table, shows as HTML in notebooks, and `to_dict()` is plain data for JSON.
+
+    Attributes
+    ----------
+    entries : tuple of Entry
+        `measures`, `differences` from the best, seconds, and the error of one that failed.
+    best : str or None
+        The learner of least loss.
+    choice : str or None
+        The one to take, and `reason` says why.
+    base_loss : float
+        Of saying to everybody how frequent each class is, in bits.
+    """
+
+    entries: tuple[Entry, ...]
+    classes: tuple[Value, ...]
+    n_rows: int
+    n_splits: int
+    base_loss: float
+    best: str | None
+    choice: str | None
+    reason: str
+    coverage: float
+
+    @classmethod
+    def of(cls, task: Task, outcomes: Sequence[Outcome], coverage: float) -> Comparison:
+        """What the learners' predictions come to."""
+        entries = _measure(task, outcomes, coverage)
+        counts = np.bincount(task.codes, task.row_weight, len(task.classes))
+        base_loss = entropy(counts.astype(np.float64))
+        chosen = choose(entries, base_loss)
+        return cls(
+            entries=entries,
+            classes=tuple(canonical(value) for value in task.classes.tolist()),
+            n_rows=int((task.times > 0).sum()),
+            n_splits=len(task.splits),
+            base_loss=base_loss,
+            best=entries[0].name if entries[0].measures else None,
+            choice=chosen.name,
+            reason=chosen.reason,
+            coverage=coverage,
+        )
+
+    def __getitem__(self, name: str) -> Entry:
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        raise KeyError(f"no learner is called {name!r}; there are {[e.name for e in self.entries]}")
+
+    @property
+    def learner(self) -> Any:
+        """The learner of choice, not fitted: `comparison.learner.fit(X, y)`."""
+        if self.choice is None:
+            raise ValueError(self.reason)
+        return clone(self[self.choice].estimator)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON; what is no number is None."""
+        names = ("classes", "n_rows", "n_splits", "base_loss", "best", "choice", "reason")
+        shown = {name: plain(getattr(self, name)) for name in (*names, "coverage")}
+        return shown | {"learners": [entry.to_dict() for entry in self.entries]}
+
+    def to_text(self, width: int = 100) -> str:
+        """The tables as plain text, at most `width` characters wide."""
+        return page(self).to_text(width)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return page(self).to_html()
+
+
+def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[Entry, ...]:
+    """The least loss first, each beside it."""
+    rows = {o.name: RowScores.of(task, o.p) for o in outcomes if o.p is not None}
+    losses = {name: float(task.row_weight @ scores.loss) for name, scores in rows.items()}
+    best = min(losses, key=losses.__getitem__) if losses else None
+    entries = []
+    for outcome in outcomes:
+        measures = differences = None
+        if outcome.p is not None and best is not None:
+            scored = task.score(outcome.p)
+            measures = (
+                measure(scored, Options(coverage=coverage))
+                if isinstance(scored, Scored)
+                else measure_many(scored, coverage)
+            )
+            differences = subtract(task, rows[outcome.name], rows[best], coverage)
+        entries.append(
+            Entry(
+                outcome.name,
+                outcome.estimator,
+                measures,
+                differences,
+                outcome.fit_seconds,
+                outcome.predict_seconds,
+                outcome.warnings,
+                outcome.error,
+            )
+        )
+    return tuple(sorted(entries, key=lambda entry: losses.get(entry.name, np.inf)))

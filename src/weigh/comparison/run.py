@@ -1,0 +1,168 @@
+"""Every learner on the same folds: each row is predicted by models that have not seen it."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from weigh import engine
+from weigh.folds import Split, check_folds, read_splits
+from weigh.frames import (
+    Floats,
+    Integers,
+    Value,
+    canonical,
+    collect,
+    count_rows,
+    key,
+    pick_columns,
+    read,
+    sort_classes,
+    take_rows,
+)
+from weigh.metrics import Scored
+from weigh.metrics.many import Many
+from weigh.metrics.predicted import column_of
+from weigh.metrics.scored import Labels
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows, their labels and weights, and the folds in which they are held out."""
+
+    X: Any
+    codes: Integers
+    classes: np.ndarray[Any, Any]
+    weight: Floats | None
+    splits: tuple[Split, ...]
+
+    @classmethod
+    def read(cls, X: Any, y: Any, sample_weight: Any, cv: Any, random_state: Any) -> Task:
+        """A table, with labels and weights as arrays or as names of its columns."""
+        check_folds(cv)
+        X = collect(X)
+        if isinstance(y, str) or isinstance(sample_weight, str):
+            table = read(X)
+            used = {name for name in (y, sample_weight) if isinstance(name, str)}
+            y = column_of(table, y, "y")
+            sample_weight = column_of(table, sample_weight, "sample_weight")
+            X = pick_columns(X, table.without(used).names)  # what is named is no feature
+        labels = Labels.read(y, sample_weight)
+        if count_rows(X) != len(labels.kept):
+            raise ValueError(
+                f"X and y must be of equal length: {count_rows(X)} rows against {len(labels.kept)}"
+            )
+        classes = sort_classes(labels.values, "y")
+        if len(classes) < 2:
+            raise ValueError(
+                f"y holds {labels.values} only; a classifier needs two classes or more"
+            )
+        splits = read_splits(cv, labels.codes, labels.kept, random_state)
+        rows = X if labels.kept.all() else take_rows(X, np.flatnonzero(labels.kept))
+        return cls(rows, labels.codes, classes, labels.weight, tuple(splits))
+
+    @cached_property
+    def held_out(self) -> Integers:
+        """The rows that are predicted, fold after fold."""
+        return np.concatenate([np.flatnonzero(split[1]) for split in self.splits])
+
+    @cached_property
+    def times(self) -> Integers:
+        """How often each row is predicted."""
+        return np.bincount(self.held_out, minlength=len(self.codes))
+
+    @cached_property
+    def row_weight(self) -> Floats:
+        """Of each row, if it is predicted at all."""
+        weight = np.ones(len(self.codes)) if self.weight is None else self.weight
+        return np.where(self.times > 0, weight, 0.0)
+
+    @property
+    def _share(self) -> Floats | None:
+        """The weight of each prediction: those of a row share the row's."""
+        if self.weight is None and self.times.max() == 1:
+            return None
+        share: Floats = (self.row_weight / np.maximum(self.times, 1))[self.held_out]
+        return share
+
+    def score(self, p: Floats) -> Scored | Many:
+        """Probabilities of the rows held out, beside what came true."""
+        codes = self.codes[self.held_out]
+        if len(self.classes) == 2:
+            return Scored(codes == 1, p[:, 1], self._share)
+        return Many(codes, p, self._share, [canonical(value) for value in self.classes.tolist()])
+
+    def by_row(self, values: Floats) -> Floats:
+        """The mean of a value per prediction over the predictions of each row."""
+        sums = np.bincount(self.held_out, values, len(self.codes))
+        return np.asarray(sums / np.maximum(self.times, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a learner did: probabilities of the rows held out and seconds, or why it failed."""
+
+    name: str
+    estimator: Any
+    p: Floats | None
+    fit_seconds: float
+    predict_seconds: float
+    warnings: tuple[str, ...]
+    error: str = ""
+
+
+def run_learner(name: str, estimator: Any, task: Task, done: int, of: int) -> Outcome:
+    """Fit and predict fold by fold; seconds are the median of the folds."""
+    parts, seconds, said = [], [], []
+    try:
+        for k, split in enumerate(task.splits):
+            with warnings.catch_warnings(record=True) as caught, engine.watch(_silence):
+                warnings.simplefilter("always")
+                started = time.perf_counter()
+                model = _fit(clone(estimator), task, split[0])
+                fitted = time.perf_counter()
+                parts.append(_predict(model, task, split[1]))
+            seconds.append((fitted - started, time.perf_counter() - fitted))
+            said += [str(warning.message) for warning in caught]
+            engine.report(done + k + 1, of)
+    except Exception as error:  # any learner may be given, and may fail in any way
+        engine.report(done + len(task.splits), of)
+        told = f"{type(error).__name__}: {error}"
+        return Outcome(name, estimator, None, np.nan, np.nan, (), told)
+    fit, predict = np.median(seconds, axis=0).tolist()
+    p = np.concatenate(parts)
+    return Outcome(name, estimator, p, fit, predict, tuple(dict.fromkeys(said)))
+
+
+def _silence(done: int, of: int) -> None:
+    """What a learner reports is no part of the bar that counts folds."""
+
+
+def _fit(model: Any, task: Task, rows: Any) -> Any:
+    places = np.flatnonzero(rows)
+    X, y = take_rows(task.X, places), task.classes[task.codes[places]]
+    if task.weight is None:
+        return model.fit(X, y)
+    if not has_fit_parameter(model, "sample_weight"):
+        raise ValueError(f"{type(model).__name__}.fit takes no sample_weight")
+    return model.fit(X, y, sample_weight=task.weight[places])
+
+
+def _predict(model: Any, task: Task, rows: Any) -> Floats:
+    """A column for every class; one that the training rows lacked has no probability."""
+    found = model.predict_proba(take_rows(task.X, np.flatnonzero(rows)))
+    places: dict[tuple[type, Value], int] = {
+        key(canonical(value)): k for k, value in enumerate(task.classes.tolist())
+    }
+    p = np.zeros((len(found), len(task.classes)))
+    p[:, [places[key(canonical(value))] for value in model.classes_.tolist()]] = found
+    if np.isnan(p).any():
+        raise ValueError("predict_proba gave NaN")
+    return p

@@ -1,0 +1,90 @@
+"""A comparison as a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weigh.evaluation.many import ManyMeasures
+from weigh.evaluation.measures import Measures
+from weigh.evaluation.page import Page, Section
+from weigh.evaluation.show import number
+
+if TYPE_CHECKING:
+    from weigh.comparison.differences import Difference
+    from weigh.comparison.result import Comparison, Entry
+
+LONGEST = 300
+"""Characters of an error or a warning that are shown."""
+
+
+def page(found: Comparison) -> Page:
+    """The choice, the measures, the differences, and what went wrong."""
+    title = (
+        f"{len(found.entries)} learners on the same {found.n_splits} folds of {found.n_rows:,} rows"
+    )
+    words = (found.reason, f"The base rate alone has a loss of {found.base_loss:.4f} bits a row.")
+    fitted = [entry for entry in found.entries if entry.measures is not None]
+    sections = []
+    if fitted:
+        sections.append(_measures(found, fitted))
+    if len(fitted) > 1:
+        sections.append(_differences(found, fitted))
+    failed = tuple((entry.name, _short(entry.error)) for entry in found.entries if entry.error)
+    if failed:
+        sections.append(Section("Could not be fitted", ("Learner", "Error"), failed))
+    return Page(title, words, tuple(sections))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+def _measures(found: Comparison, fitted: list[Entry]) -> Section:
+    head = ("Learner", "Loss", "Error", "AUC", "Brier", "Slope", "Intercept")
+    rows = tuple(
+        (
+            entry.name,
+            *_numbers(entry),
+            f"{entry.fit_seconds:.2g}",
+            f"{entry.predict_seconds:.2g}",
+            "chosen" if entry.name == found.choice else "",
+        )
+        for entry in fitted
+    )
+    notes = [
+        f"{entry.name} warned: {_short(text)}" for entry in fitted for text in entry.warnings[:2]
+    ]
+    title = "Rows held out: loss in bits a row, and seconds of a fold"
+    spare = ("Predict s", "Intercept", "Brier", "Fit s")
+    return Section(title, (*head, "Fit s", "Predict s", ""), rows, spare, tuple(notes))
+
+
+def _numbers(entry: Entry) -> tuple[str, ...]:
+    m = entry.measures
+    if isinstance(m, Measures):
+        line = (number(m.line.slope, 2), number(m.line.intercept, 2))
+        shown = (m.loss.value, m.misclassification.value, m.auc.value, m.brier.value)
+        return (*(number(value) for value in shown), *line)
+    assert isinstance(m, ManyMeasures)
+    line = (number(m.line.slope, 2), number(m.line.intercept, 2))
+    shown = (m.loss.value, m.misclassification.value, m.mean_auc, m.brier.value)
+    return (*(number(value) for value in shown), *line)
+
+
+def _differences(found: Comparison, fitted: list[Entry]) -> Section:
+    rows = []
+    for entry in fitted:
+        apart = entry.differences
+        if entry.name != found.best and apart is not None:
+            shown = (apart.loss, apart.misclassification, apart.auc, apart.brier)
+            rows.append((entry.name, *map(_difference, shown)))
+    title = f"Differences from {found.best}, with paired {found.coverage:.0%} intervals"
+    section = Section(title, ("Learner", "Loss", "Error", "AUC", "Brier"), tuple(rows), ("Brier",))
+    return section if len(found.classes) == 2 else section.without(("AUC",))
+
+
+def _difference(part: Difference) -> str:
+    if part.value != part.value:
+        return "-"
+    return f"{part.value:+.4f} ±{part.high - part.value:.4f}"

@@ -1,0 +1,33 @@
+"""Whether a model is any good, and for what: `evaluate` returns one `Evaluation`.
+
+values      numbers with intervals, plain data
+measures    every measure of probabilities of one class
+many        of more than two classes
+groups      of groups of rows
+stability   how far predictions moved
+findings    what the numbers say, in sentences
+page        tables and sentences as text and as HTML
+show        an evaluation as a page
+result      `Evaluation`, from predictions
+model       from a model and a table
+"""
+
+from weigh.evaluation.groups import Group, ManyGroup
+from weigh.evaluation.many import ClassMeasures, ManyMeasures
+from weigh.evaluation.measures import Decision, Gains, Measures
+from weigh.evaluation.model import evaluate
+from weigh.evaluation.result import Evaluation
+from weigh.evaluation.values import Bounded
+
+__all__ = [
+    "Bounded",
+    "ClassMeasures",
+    "Decision",
+    "Evaluation",
+    "Gains",
+    "Group",
+    "ManyGroup",
+    "ManyMeasures",
+    "Measures",
+    "evaluate",
+]

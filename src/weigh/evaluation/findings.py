@@ -1,0 +1,113 @@
+"""What the numbers say, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.evaluation.many import ManyMeasures
+from weigh.evaluation.measures import Measures
+from weigh.evaluation.values import Bounded
+from weigh.frames import Value
+
+if TYPE_CHECKING:
+    from weigh.evaluation.result import Evaluation
+
+MEND = "RecalibratedClassifier mends that"
+VAGUE = 1.0
+"""An interval of the slope that is wider says nothing either way."""
+
+
+def find(found: Evaluation) -> tuple[str, ...]:
+    """Loss, ranking, calibration, decisions, and what training rows say beside."""
+    lines = [_loss(found)]
+    if isinstance(found.validation, Measures):
+        of, measures = label(found.pos_label), found.validation
+        lines += [_ranking(measures, of), *_calibration(measures, of), _decision(found, measures)]
+    else:
+        lines.append(_confusion(found.validation, found.classes))
+    lines += _training(found)
+    return tuple(filter(None, lines))
+
+
+def _loss(found: Evaluation) -> str:
+    measures = found.validation
+    if not measures.base_loss:
+        return "All rows are of one class: whether the model tells classes apart is not known."
+    alone = f"the base rate alone {measures.base_loss:.4f}"
+    start = f"Loss: {measures.loss.value:.4f} bits a row, {alone}"
+    if measures.explained <= 0:
+        good = "better" if measures.explained < 0 else "as good"
+        return f"{start}. Telling everybody the base rate would be {good}."
+    return f"{start}: the model saves {measures.explained:.1%}."
+
+
+def _ranking(measures: Measures, of: str) -> str:
+    area = measures.auc
+    if area.value != area.value:
+        return ""
+    start = f"Ranking: a row that is {of} stands above one that is not {area.value:.1%} of the time"
+    if area.low <= 0.5 <= area.high:
+        return f"{start}, which may be chance."
+    return f"{start}."
+
+
+def _calibration(measures: Measures, of: str) -> list[str]:
+    slope, level = measures.slope, measures.in_the_large
+    told = []
+    if slope.has_interval() and not slope.holds(1):
+        sure = "too sure" if slope.value < 1 else "not sure enough"
+        told.append(
+            f"Calibration: {sure}, the slope is {_bounded(slope)} where 1 is right; {MEND}."
+        )
+    if level.has_interval() and not level.holds(0):
+        much = "much" if level.value < 0 else "little"
+        told.append(
+            f"Calibration: too {much} on the whole, {measures.mean_prediction:.3f} are said to be "
+            f"{of} and {measures.base_rate.value:.3f} are; with_prior changes the base rate."
+        )
+    if not told and slope.has_interval():
+        vague = slope.high - slope.low > VAGUE
+        what = "these rows are too few to tell" if vague else "no fault is shown"
+        told.append(f"Calibration: {what}, the slope is {_bounded(slope)}.")
+    return told
+
+
+def _bounded(value: Bounded) -> str:
+    return f"{value.value:.2f} ({value.low:.2f} to {value.high:.2f})"
+
+
+def _decision(found: Evaluation, measures: Measures) -> str:
+    chosen, best = measures.decision, measures.best
+    costs = " and ".join(f"{cost:g}" for cost in found.costs)
+    start = f"Decisions: with costs of {costs}, deciding above {chosen.rates.threshold:.3g}"
+    start += f" costs {chosen.cost:.4f} a row"
+    if best.cost >= chosen.cost:
+        return f"{start}, the least on these rows."
+    return (
+        f"{start}; the best threshold on these rows, {best.rates.threshold:.3g}, {best.cost:.4f}."
+    )
+
+
+def _confusion(measures: ManyMeasures, classes: tuple[Value, ...]) -> str:
+    wrong = measures.confusion * (1 - np.eye(len(classes)))
+    start = f"Errors: {measures.misclassification.value:.1%} of the rows"
+    if not wrong.any():
+        return f"{start}."
+    true, said = np.unravel_index(wrong.argmax(), wrong.shape)
+    share = wrong[true, said] / measures.confusion[true].sum()
+    names = label(classes[true]), label(classes[said])
+    return f"{start}; most often {names[0]} is taken for {names[1]}, {share:.1%} of the time."
+
+
+def _training(found: Evaluation) -> list[str]:
+    if found.training is None or found.stability is None:
+        return []
+    there, here = found.training.loss.value, found.validation.loss.value
+    shift = f"{found.stability.shift} (PSI {found.stability.value:.3f})"
+    return [
+        f"Training rows: the loss was {there:.4f} there and is {here - there:+.4f} here; "
+        f"shift of the predictions: {shift}."
+    ]

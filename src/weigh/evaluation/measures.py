@@ -1,0 +1,220 @@
+"""Everything there is to know of probabilities of one class: one sort, many measures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.evaluation.values import NAN, Bounded
+from weigh.frames import Floats
+from weigh.metrics import (
+    AUC,
+    BrierDecomposition,
+    CalibrationLine,
+    ErrorRates,
+    Groups,
+    ReliabilityTable,
+    Scored,
+    auc,
+    best_threshold,
+    brier_decomposition,
+    calibration_line,
+    error_rates,
+    gains_curve,
+    net_benefit,
+    reliability_table,
+)
+from weigh.metrics.auc import check_coverage
+from weigh.metrics.scored import BOUND
+
+TENTHS = np.arange(1, 11) / 10
+ALIKE = 1e-9
+"""Deviations of this size, beside the mean, are rounding."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of the rows: the cost of either error, thresholds to show, intervals."""
+
+    costs: tuple[float, float] = (1.0, 1.0)
+    thresholds: tuple[float, ...] = tuple(TENTHS[:-1].tolist())
+    coverage: float = 0.95
+
+    @classmethod
+    def read(cls, costs: Any, thresholds: Any, coverage: float) -> Options:
+        """Checked; None is what the class has."""
+        check_coverage(coverage)
+        shown = Options().thresholds if thresholds is None else thresholds
+        try:
+            pair = np.asarray(costs, dtype=np.float64)
+            t = np.unique(np.atleast_1d(np.asarray(shown, dtype=np.float64)))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"costs and thresholds must be numbers, got {costs!r} and {thresholds!r}"
+            ) from None
+        if pair.shape != (2,) or not (np.isfinite(pair).all() and (pair >= 0).all() and pair.any()):
+            raise ValueError(
+                "costs must be those of a false positive and of a false negative, 0 or more and "
+                f"not both 0, such as (1, 5); got {costs!r}"
+            )
+        if not ((t >= 0) & (t <= 1)).all():
+            raise ValueError(f"thresholds must be from 0 to 1, got {thresholds!r}")
+        return cls((float(pair[0]), float(pair[1])), tuple(t.tolist()), coverage)
+
+    @property
+    def threshold(self) -> float:
+        """Where honest probabilities should be decided at these costs."""
+        return self.costs[0] / sum(self.costs)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What deciding at a threshold does, costs, and is worth; per row."""
+
+    rates: ErrorRates
+    cost: float
+    net_benefit: float
+    treat_all: float
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """The share of positives (`gain`) in the most probable share of rows (`depth`), and `lift`."""
+
+    depth: Floats
+    gain: Floats
+    lift: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """How good probabilities of one class are, on one set of rows.
+
+    Loss is in bits, beside that of saying the rows' own base rate to everybody. `decision` is at
+    the threshold that the costs ask for, `best` at the one of least cost on these rows.
+    """
+
+    n_rows: int
+    weight: float
+    base_rate: Bounded
+    mean_prediction: float
+    loss: Bounded
+    base_loss: float
+    misclassification: Bounded
+    brier: Bounded
+    brier_parts: BrierDecomposition
+    auc: AUC
+    line: CalibrationLine
+    reliability: ReliabilityTable
+    gains: Gains
+    decision: Decision
+    best: Decision
+    thresholds: tuple[Decision, ...]
+    coverage: float
+    equal_predictions: bool
+
+    @property
+    def explained(self) -> float:
+        """The share of the base rate's loss that the model saves; below 0 it does harm."""
+        return 1 - self.loss.value / self.base_loss if self.base_loss else NAN
+
+    @property
+    def slope(self) -> Bounded:
+        """Of the calibration line; below 1 the probabilities are too sure."""
+        return Bounded.normal(self.line.slope, self.line.slope_error, self.coverage)
+
+    @property
+    def intercept(self) -> Bounded:
+        """Of the calibration line."""
+        return Bounded.normal(self.line.intercept, self.line.intercept_error, self.coverage)
+
+    @property
+    def in_the_large(self) -> Bounded:
+        """What log odds lack on the whole; above 0 the probabilities are too low."""
+        line = self.line
+        return Bounded.normal(line.in_the_large, line.in_the_large_error, self.coverage)
+
+    @property
+    def top_tenth_lift(self) -> float:
+        """How many times the base rate the most probable tenth of the rows holds."""
+        return float(self.gains.lift[0])
+
+    @property
+    def not_defined_because(self) -> str:
+        """Why some of the numbers are none."""
+        if self.base_rate.value in (0, 1):
+            return "one class"
+        if self.equal_predictions:
+            return "equal predictions"
+        return "classes parted" if np.isinf(self.line.slope) else ""
+
+
+def measure(rows: Scored, options: Options) -> Measures:
+    """Every measure of probabilities of one class."""
+    groups, coverage = rows.groups, options.coverage
+    p = np.clip(groups.p, BOUND, 1 - BOUND)
+    half = error_rates(rows, threshold=0.5)
+    wrong = half.false_positives + half.false_negatives
+    best = best_threshold(rows, cost_fp=options.costs[0], cost_fn=options.costs[1])
+    return Measures(
+        n_rows=len(rows),
+        weight=groups.n,
+        base_rate=Bounded.share(groups.n_positive, groups.n, coverage),
+        mean_prediction=groups.mean(groups.p),
+        loss=_mean(groups, -np.log2(p), -np.log1p(-p) / np.log(2), coverage),
+        base_loss=entropy(np.array([groups.n_positive, groups.n_negative])),
+        misclassification=Bounded.share(wrong, groups.n, coverage),
+        brier=_mean(groups, (1 - groups.p) ** 2, groups.p**2, coverage),
+        brier_parts=brier_decomposition(rows),
+        auc=auc(rows, coverage=coverage),
+        line=calibration_line(rows),
+        reliability=reliability_table(rows, coverage=coverage),
+        gains=_gains(rows),
+        decision=_decide(rows, options.threshold, options),
+        best=_decide(rows, best.threshold, options),
+        thresholds=tuple(_decide(rows, t, options) for t in options.thresholds),
+        coverage=coverage,
+        equal_predictions=len(groups.p) == 1,
+    )
+
+
+def entropy(counts: Floats) -> float:
+    """The loss in bits of saying to everybody how frequent each class is."""
+    share = counts[counts > 0] / counts.sum()
+    return float(-(share @ np.log2(share))) + 0.0
+
+
+def _mean(groups: Groups, if_positive: Floats, if_negative: Floats, coverage: float) -> Bounded:
+    """The mean of something that is never negative, by class and probability."""
+    value = float(groups.positives @ if_positive + groups.negatives @ if_negative) / groups.n
+    spread = groups.positives @ (if_positive - value) ** 2
+    spread += groups.negatives @ (if_negative - value) ** 2
+    return mean_of_spread(value, float(spread), groups.n, coverage)
+
+
+def mean_of_spread(value: float, spread: float, n: float, coverage: float) -> Bounded:
+    """A mean of n rows, whose squared deviations add up to `spread`; its interval ends at 0.
+
+    Rows that are all alike tell nothing about others: their mean has no interval.
+    """
+    if n <= 1 or spread <= n * (ALIKE * value) ** 2:
+        return Bounded(value)
+    found = Bounded.normal(value, float(np.sqrt(spread / (n - 1) / n)), coverage)
+    return Bounded(value, max(found.low, 0.0), found.high)
+
+
+def _gains(rows: Scored) -> Gains:
+    gain = gains_curve(rows).at(TENTHS)
+    return Gains(TENTHS, gain, gain / TENTHS)
+
+
+def _decide(rows: Scored, threshold: float, options: Options) -> Decision:
+    rates = error_rates(rows, threshold=threshold)
+    cost_fp, cost_fn = options.costs
+    cost = (cost_fp * rates.false_positives + cost_fn * rates.false_negatives) / rates.n
+    if not 0 <= threshold < 1:  # no odds to exchange errors at
+        return Decision(rates, cost, NAN, NAN)
+    worth = net_benefit(rows, thresholds=[threshold])
+    return Decision(rates, cost, float(worth.model[0]), float(worth.treat_all[0]))

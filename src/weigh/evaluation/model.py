@@ -1,0 +1,90 @@
+"""evaluate: a fitted classifier, a table, and what came true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weigh.evaluation.measures import Options
+from weigh.evaluation.result import Evaluation, Given, build, read_train
+from weigh.frames import read
+from weigh.metrics.predicted import Question, column_of, predict_rows
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    train: Any = None,
+    by: Any = None,
+    costs: Any = (1.0, 1.0),
+    thresholds: Any = None,
+    coverage: float = 0.95,
+    pos_label: Any = None,
+) -> Evaluation:
+    """Say how good a fitted classifier is, on rows that it has not seen.
+
+    loss in bits = -mean of log2 P(class of the row), beside that of the base rate alone
+
+    and misclassification, AUC, Brier and its parts, reliability, the calibration line, lift, error
+    rates, cost and net benefit by threshold, each as in `weigh.metrics`. A weight of two is a row
+    given twice, in intervals too: divide sampling weights by their mean first.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted, with `predict_proba`: one of this package, of scikit-learn, or a pipeline.
+    X : table
+        Rows, best those that the model has not seen.
+    y : array or str
+        Class labels, or the name of the column of X that holds them.
+    sample_weight : array or str, optional
+        Row weights, or the name of their column.
+    train : pair (X, y), optional
+        The training rows, to see beside the others; a third item gives their weights.
+    by : str or array, optional
+        Measure each group too: the name of a column of X, which need not be one of the model's, or
+        the group of each row.
+    costs : pair, default=(1, 1)
+        Of a false positive and of a false negative. Error rates of groups are at the threshold
+        cost_fp/(cost_fp + cost_fn); to decide at 0.3, give (0.3, 0.7).
+    thresholds : array, optional
+        Those to show; by default 0.1, 0.2, ... 0.9.
+    coverage : float, default=0.95
+        Of intervals.
+    pos_label : label, optional
+        The class in question: by default the second of two; of more than two, all.
+
+    Returns
+    -------
+    Evaluation
+        Prints as a page.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> model = weigh.EvidenceNB().fit(people, "Survived")
+    >>> found = weigh.evaluate(model, people, "Survived", by="Class")
+    >>> round(found.validation.loss.value, 3), [group.name for group in found.groups]
+    (0.753, ['1st', '2nd', '3rd', 'Crew'])
+    """
+    options = Options.read(costs, thresholds, coverage)
+    question = Question.of_model(model, pos_label)
+    named = isinstance(sample_weight, str)
+    predicted = [
+        predict_rows(
+            model,
+            part.first,
+            part.second,
+            sample_weight if named and part.sample_weight is None else part.sample_weight,
+            pos_label=pos_label,
+            beside=by,
+        )
+        for part in (Given(X, y, sample_weight), *read_train(train))
+    ]
+    named = isinstance(by, str)
+    groups = column_of(read(X), by, "by") if named else by
+    name = by if named else str(getattr(by, "name", None) or "group")
+    return build(question, options, predicted, groups, type(model).__name__, name)

@@ -1,0 +1,185 @@
+"""Evaluation: the page that says whether a model is any good, and for what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from weigh.evaluation.findings import find
+from weigh.evaluation.groups import Group, ManyGroup, measure_groups
+from weigh.evaluation.many import ManyMeasures, measure_many
+from weigh.evaluation.measures import Measures, Options, measure
+from weigh.evaluation.show import page
+from weigh.evaluation.stability import compare_predictions
+from weigh.evaluation.values import plain
+from weigh.frames import Value
+from weigh.metrics import Scored, Stability
+from weigh.metrics.predicted import Predicted, Question
+from weigh.metrics.scored import Labels, shape_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """How good a model's probabilities are: on new rows, beside training rows, and by group.
+
+    It prints as a page, shows as HTML in notebooks, and `to_dict()` is plain data for JSON. Of two
+    classes `validation` and `training` are `Measures` of `pos_label`; of more, `ManyMeasures`.
+
+    Attributes
+    ----------
+    model : str
+        The name of the model.
+    classes : tuple
+        Their labels.
+    pos_label : label or None
+        The class in question; None is every one of more than two.
+    validation : Measures or ManyMeasures
+        Of the rows given.
+    training : Measures, ManyMeasures or None
+        Of the training rows, where they were given.
+    stability : Stability or None
+        How far predictions moved from training to validation.
+    groups : tuple of Group or ManyGroup
+        By the values of `by`.
+    """
+
+    model: str
+    classes: tuple[Value, ...]
+    pos_label: Value
+    costs: tuple[float, float]
+    coverage: float
+    validation: Measures | ManyMeasures
+    training: Measures | ManyMeasures | None = None
+    stability: Stability | None = None
+    by: str = ""
+    groups: tuple[Group | ManyGroup, ...] = ()
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        sample_weight: Any = None,
+        train: Any = None,
+        by: Any = None,
+        costs: Any = (1.0, 1.0),
+        thresholds: Any = None,
+        coverage: float = 0.95,
+        labels: Any = None,
+        pos_label: Any = None,
+        name: str = "Predictions",
+    ) -> Evaluation:
+        """Evaluate probabilities, wherever they come from.
+
+        Parameters
+        ----------
+        y_true : array
+            True labels.
+        y_prob : array of shape (n,), (n, 2) or (n, k)
+            The probability of the positive class, or of every class in the order of `labels`.
+        sample_weight : array, optional
+            Row weights; a weight of two is a row given twice.
+        train : pair or triple, optional
+            Labels and probabilities of the training rows, and their weights.
+        by : array, optional
+            The group of each row.
+        costs, thresholds, coverage
+            As in `evaluate`.
+        labels : array, optional
+            The classes that the columns of `y_prob` stand for; by default those of y_true, sorted.
+        pos_label : label, optional
+            The class in question: by default the greater of two; of more, all.
+        name : str, optional
+            What to call it.
+
+        Examples
+        --------
+        >>> from weigh import Evaluation
+        >>> found = Evaluation.from_predictions([0, 1, 1, 0], [0.2, 0.9, 0.6, 0.6])
+        >>> found.validation.auc.value
+        0.875
+        """
+        options = Options.read(costs, thresholds, coverage)
+        samples = [Given(y_true, y_prob, sample_weight), *read_train(train)]
+        found = [Labels.read(sample.first, sample.sample_weight).values for sample in samples]
+        every = Labels.read([value for part in found for value in part]).values
+        shape = shape_of(y_prob, "y_prob")
+        question = Question.of_labels(every, 1 if len(shape) < 2 else shape[1], labels, pos_label)
+        read = [question.read(part.first, part.second, part.sample_weight) for part in samples]
+        return build(question, options, read, by, name)
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What the numbers say, in sentences."""
+        return find(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON; what is no number is None."""
+        return plain(self)  # type: ignore[no-any-return]
+
+    def to_text(self, width: int = 100) -> str:
+        """The page as plain text, at most `width` characters wide."""
+        return page(self).to_text(width)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return page(self).to_html()
+
+
+@dataclass(frozen=True)
+class Given:
+    """A pair as it was given, (X, y) or labels and probabilities, with weights."""
+
+    first: Any
+    second: Any
+    sample_weight: Any = None
+
+
+def read_train(train: Any) -> list[Given]:
+    """Training rows, none or one pair."""
+    if train is None:
+        return []
+    if not isinstance(train, tuple | list) or len(train) not in (2, 3):
+        raise ValueError(
+            "train must be a pair, as of the other rows: (X, y), or labels and probabilities; got "
+            f"{type(train).__name__}"
+        )
+    return [Given(*train)]
+
+
+def build(
+    question: Question, options: Options, read: list[Predicted], by: Any, name: str, what: str = ""
+) -> Evaluation:
+    """Measure validation rows, training rows if there are any, and groups."""
+    measures = [
+        measure(part.rows, options)
+        if isinstance(part.rows, Scored)
+        else measure_many(_refuse_costs(part.rows, options), options.coverage)
+        for part in read
+    ]
+    what = what or "group"
+    return Evaluation(
+        model=name,
+        classes=question.classes,
+        pos_label=question.pos_label,
+        costs=options.costs,
+        coverage=options.coverage,
+        validation=measures[0],
+        training=measures[1] if len(measures) > 1 else None,
+        stability=compare_predictions(read[1].rows, read[0].rows) if len(read) > 1 else None,
+        by="" if by is None else what,
+        groups=() if by is None else measure_groups(by, what, read[0], question, options),
+    )
+
+
+def _refuse_costs(rows: Any, options: Options) -> Any:
+    plain_options = Options(coverage=options.coverage)
+    if options != plain_options:
+        raise ValueError(
+            "costs and thresholds are of one class against the rest; name it with pos_label, one "
+            f"of {rows.classes}"
+        )
+    return rows

@@ -1,0 +1,282 @@
+"""An evaluation as a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weigh.bins import label
+from weigh.evaluation.groups import Group, ManyGroup
+from weigh.evaluation.many import ManyMeasures
+from weigh.evaluation.measures import Decision, Measures
+from weigh.evaluation.page import Page, Section
+from weigh.evaluation.values import Bounded
+
+if TYPE_CHECKING:
+    from weigh.evaluation.result import Evaluation
+
+HUGE = 1e4
+"""From here on digits after the point are noise."""
+
+MOST_CLASSES = 8
+"""More classes than these make no square table that anybody reads."""
+
+
+def page(found: Evaluation) -> Page:
+    """Everything worth reading, the most telling first."""
+    names = [label(value) for value in found.classes]
+    if isinstance(found.validation, ManyMeasures):
+        title = f"{found.model}: probabilities of {len(names)} classes"
+        own = (_by_class(found.validation), *_confusion(found.validation, names))
+        return Page(title, found.findings, (_summary_many(found), *own, *_many_groups(found)))
+    of = label(found.pos_label)
+    rest = [name for name in names if name != of]
+    against = rest[0] if len(rest) == 1 else "the rest"
+    title = f"{found.model}: probability of {of} against {against}"
+    own = (
+        _reliability(found.validation),
+        _gains(found.validation, of),
+        _thresholds(found.validation),
+    )
+    return Page(title, found.findings, (_summary(found), *own, *_groups(found)))
+
+
+# ------------------------------------------------------------ numbers
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number, or a dash where there is none."""
+    if value != value:
+        return "-"
+    text = f"{value:.{digits}f}" if abs(value) < HUGE else f"{value:.2g}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def bounded(value: Bounded, digits: int = 3, ends: int | None = None, why: str = "") -> str:
+    """A number and its interval, whose ends may have fewer digits; or why there is none."""
+    if not value.is_known():
+        told = number(value.value)
+        return f"{'not defined' if told == '-' else told}: {why}" if why else told
+    if not value.has_interval():
+        return number(value.value, digits)
+    low, high = (number(end, ends or digits) for end in (value.low, value.high))
+    return f"{number(value.value, digits)} ({low} to {high})"
+
+
+def rows_of(measures: Measures | ManyMeasures | Group | ManyGroup) -> str:
+    """Rows, and their weight where it is another number."""
+    weight = "" if measures.weight == measures.n_rows else f" (weight {measures.weight:,.6g})"
+    return f"{measures.n_rows:,}{weight}"
+
+
+# ------------------------------------------------------------ sections
+
+
+def _summary(found: Evaluation) -> Section:
+    samples = [part for part in (found.training, found.validation) if isinstance(part, Measures)]
+    lines = [_column(part) for part in samples]
+    return _beside(found, lines)
+
+
+def _beside(found: Evaluation, columns: list[dict[str, str]]) -> Section:
+    """One line per measure, one column per sample."""
+    head = ("", "Value") if len(columns) == 1 else ("", "Training", "Validation")
+    rows = [(name, *(column[name] for column in columns)) for name in columns[0]]
+    if found.stability is not None:
+        moved = f"{found.stability.value:.4f} ({found.stability.shift})"
+        rows.append(("Population stability index", "", moved))
+    return Section(f"Measures, with {found.coverage:.0%} intervals", head, tuple(rows))
+
+
+def _column(m: Measures) -> dict[str, str]:
+    why, parts = m.not_defined_because, m.brier_parts
+    area = Bounded(m.auc.value, m.auc.low, m.auc.high)
+    return {
+        "Rows": rows_of(m),
+        "Base rate": bounded(m.base_rate),
+        "Mean prediction": number(m.mean_prediction, 3),
+        "Loss, bits a row": bounded(m.loss, 4, 3),
+        "  of the base rate alone": number(m.base_loss),
+        "  share of it saved": number(m.explained, 3),
+        "Misclassification": bounded(m.misclassification),
+        "AUC": bounded(area, 4, 3, why),
+        "Brier score": bounded(m.brier, 4, 3),
+        "  reliability": number(parts.reliability),
+        "  less resolution": number(parts.generalised_resolution),
+        "  plus uncertainty": number(parts.uncertainty),
+        "Calibration slope": bounded(m.slope, why=why),
+        "  intercept": bounded(m.intercept, why=why),
+        "  in the large": bounded(m.in_the_large, why=why),
+        "Reliability RMSE": number(m.reliability.rmse),
+        "Expected calibration error": number(m.reliability.expected_calibration_error),
+        "Lift of the top tenth": number(m.top_tenth_lift, 2),
+        f"Cost a row at {m.decision.rates.threshold:.3g}": number(m.decision.cost),
+    }
+
+
+def _reliability(m: Measures) -> Section:
+    table = m.reliability
+    rows = tuple(
+        (
+            f"{table.low[i]:g} to {table.high[i]:g}",
+            f"{table.weight[i]:,.6g}",
+            number(table.mean_prediction[i], 3),
+            number(table.rate[i], 3),
+            f"{table.rate_low[i]:.3f} to {table.rate_high[i]:.3f}",
+        )
+        for i in range(len(table))
+    )
+    head = ("Predicted", "Rows", "Mean prediction", "Came true", f"{table.coverage:.0%} interval")
+    return Section("Reliability: what was said, and what came true", head, rows)
+
+
+def _gains(m: Measures, of: str) -> Section:
+    head = ("Top", *(f"{depth:.0%}" for depth in m.gains.depth))
+    found = ("found", *(number(gain, 2) for gain in m.gains.gain))
+    lift = ("lift", *(number(lift, 2) for lift in m.gains.lift))
+    title = f"Gains: the share of all {of} that the most probable rows hold"
+    return Section(title, head, (found, lift), spare=head[4:10:2] + head[3:10:2])
+
+
+def _thresholds(m: Measures) -> Section:
+    marks = {m.best.rates.threshold: "least here", m.decision.rates.threshold: "by costs"}
+    if len(marks) == 1:
+        marks = dict.fromkeys(marks, "by costs, least")
+    every = {part.rates.threshold: part for part in (*m.thresholds, m.decision, m.best)}
+    rows = tuple(_threshold(every[t], marks.get(t, "")) for t in sorted(every))
+    head = (
+        "Threshold",
+        "Flagged",
+        "Sens.",
+        "Spec.",
+        "PPV",
+        "NPV",
+        "Cost",
+        "Net benefit",
+        "if all",
+        "",
+    )
+    title = "Thresholds: a row is flagged where its probability is above"
+    return Section(title, head, rows, ("if all", "NPV", "PPV", "Net benefit"))
+
+
+def _threshold(part: Decision, mark: str) -> tuple[str, ...]:
+    r = part.rates
+    shares = (r.flagged, r.sensitivity, r.specificity, r.ppv, r.npv)
+    worth = (part.cost, part.net_benefit, part.treat_all)
+    return (
+        f"{r.threshold:.3g}",
+        *(number(x, 2) for x in shares),
+        *(number(x, 3) for x in worth),
+        mark,
+    )
+
+
+def _groups(found: Evaluation) -> tuple[Section, ...]:
+    groups = [group for group in found.groups if isinstance(group, Group)]
+    if not groups:
+        return ()
+    calibration = tuple(
+        (
+            group.name,
+            rows_of(group),
+            bounded(group.base_rate, 2),
+            number(group.mean_prediction, 2),
+            bounded(group.slope, 2),
+            bounded(group.in_the_large, 2),
+        )
+        for group in groups
+    )
+    errors = tuple(
+        (
+            group.name,
+            bounded(group.auc, 2),
+            bounded(group.false_positive_rate, 2),
+            bounded(group.false_negative_rate, 2),
+            bounded(group.flagged, 2),
+        )
+        for group in groups
+    )
+    head = (found.by, "Rows", "Base rate", "Predicted", "Slope", "In the large")
+    notes = tuple(f"{group.name}: {group.note}." for group in groups if group.note)
+    measures = found.validation
+    assert isinstance(measures, Measures)
+    at = f"{measures.decision.rates.threshold:.3g}"
+    return (
+        Section(f"Calibration by {found.by}", head, calibration, ("In the large", "Rows")),
+        Section(
+            f"Ranking and errors by {found.by}, deciding at {at}",
+            (found.by, "AUC", "False positive rate", "False negative rate", "Flagged"),
+            errors,
+            ("Flagged",),
+            notes,
+        ),
+    )
+
+
+# ------------------------------------------------------------ more than two classes
+
+
+def _summary_many(found: Evaluation) -> Section:
+    samples = [found.training, found.validation]
+    return _beside(found, [_many_column(m) for m in samples if isinstance(m, ManyMeasures)])
+
+
+def _many_column(m: ManyMeasures) -> dict[str, str]:
+    return {
+        "Rows": rows_of(m),
+        "Loss, bits a row": bounded(m.loss, 4, 3),
+        "  of the base rates alone": number(m.base_loss),
+        "  share of it saved": number(m.explained, 3),
+        "Misclassification": bounded(m.misclassification),
+        "AUC, mean of the classes": number(m.mean_auc),
+        "Brier score": bounded(m.brier, 4, 3),
+    }
+
+
+def _by_class(m: ManyMeasures) -> Section:
+    rows = tuple(
+        (
+            label(part.label),
+            bounded(part.base_rate, 2),
+            number(part.mean_prediction, 2),
+            bounded(part.found, 2),
+            bounded(Bounded(part.auc.value, part.auc.low, part.auc.high), 2),
+            bounded(part.slope, 2),
+            number(part.expected_calibration_error, 3),
+        )
+        for part in m.by_class
+    )
+    head = ("Class", "Base rate", "Predicted", "Found", "AUC", "Slope", "ECE")
+    spare = ("ECE", "Found", "Predicted", "Slope")
+    return Section("Each class against the rest", head, rows, spare)
+
+
+def _confusion(m: ManyMeasures, names: list[str]) -> tuple[Section, ...]:
+    """A square table, or for many classes what each is most often taken for."""
+    title = "Confusion: true classes by row, the most probable by column"
+    if len(names) <= MOST_CLASSES:
+        rows = tuple(
+            (name, *(f"{x:,.6g}" for x in row))
+            for name, row in zip(names, m.confusion, strict=True)
+        )
+        return (Section(title, ("", *names), rows),)
+    lines = []
+    for c, name in enumerate(names):
+        wrong = [(m.confusion[c, k], k) for k in range(len(names)) if k != c and m.confusion[c, k]]
+        told = [f"{names[k]} ({x:,.6g})" for x, k in sorted(wrong, key=lambda pair: -pair[0])[:3]]
+        lines.append((name, f"{m.confusion[c].sum():,.6g}", ", ".join(told)))
+    return (Section("Confusion", ("Class", "Rows", "Most often taken for"), tuple(lines)),)
+
+
+def _many_groups(found: Evaluation) -> tuple[Section, ...]:
+    groups = [group for group in found.groups if isinstance(group, ManyGroup)]
+    if not groups:
+        return ()
+    rows = tuple(
+        (group.name, rows_of(group), bounded(group.loss), bounded(group.misclassification))
+        for group in groups
+    )
+    head = (found.by, "Rows", "Loss, bits", "Misclassification")
+    notes = [f"{group.name}: {group.note}." for group in groups if group.note]
+    more = "Base rates, AUC and calibration of groups are of one class: name it with pos_label."
+    return (Section(f"Loss and errors by {found.by}", head, rows, (), (*notes, more)),)

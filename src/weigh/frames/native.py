@@ -1,0 +1,73 @@
+"""Some rows or columns of a table, in the library that it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from weigh.frames.columns import Integers
+from weigh.frames.tables import wrap
+
+
+def take_rows(X: Any, places: Integers) -> Any:
+    """Rows by number, of whatever scikit-learn takes for X.
+
+    >>> take_rows([["a"], ["b"], ["c"]], [2, 0])
+    [['c'], ['a']]
+    """
+    if hasattr(X, "iloc"):
+        return X.iloc[places]
+    frame = wrap(X)
+    if frame is not None:
+        return _eager(frame)[np.asarray(places)].to_native()
+    if sparse.issparse(X):
+        return X.tocsr()[places]  # type: ignore[attr-defined]
+    series = nw.from_native(X, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series):
+        return series[np.asarray(places)].to_native()
+    if isinstance(X, Sequence):
+        return [X[place] for place in places]
+    return np.asarray(X)[places]
+
+
+def count_rows(X: Any) -> int:
+    """How many rows X has."""
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape else len(X)
+
+
+def pick_columns(X: Any, names: Sequence[str]) -> Any:
+    """Columns by name, of a dataframe or a list of dicts.
+
+    >>> pick_columns([{"a": 1, "b": 2}], ["b"])
+    [{'b': 2}]
+    """
+    if isinstance(X, Sequence) and all(isinstance(row, Mapping) for row in X):
+        return [{name: row.get(name) for name in names} for row in X]
+    frame = wrap(X)
+    assert frame is not None  # nothing else has names
+    return frame.select(*names).to_native()
+
+
+def collect(X: Any) -> Any:
+    """A lazy table read once and for all, and anything else as it is."""
+    return X.collect() if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame) else X
+
+
+def _eager(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    native = eager.to_native()
+    if isinstance(native, pa.Table):
+        fields = [f.with_type(_can_take(f.type)) for f in native.schema]
+        return nw.from_native(native.cast(pa.schema(fields)), eager_only=True)
+    return eager
+
+
+def _can_take(kind: pa.DataType) -> pa.DataType:
+    """Arrow cannot take some of the rows of a string view."""
+    return pa.large_string() if pa.types.is_string_view(kind) else kind

@@ -1,0 +1,155 @@
+"""What a classifier says of rows, and what came true: read once for every measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.frames import Floats, Table, Value, canonical, check_name, pick_columns, read
+from weigh.metrics.many import Many, read_classes
+from weigh.metrics.scored import (
+    Flags,
+    Labels,
+    Scored,
+    check_probabilities,
+    read_matrix,
+    read_numbers,
+    shape_of,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """Labels and probabilities: of one class against the rest, or of every class.
+
+    `kept` marks which of the rows given are here: those of positive weight.
+    """
+
+    rows: Scored | Many
+    kept: Flags
+
+
+@dataclass(frozen=True)
+class Question:
+    """The classes, and the one in question; None is every one of more than two."""
+
+    classes: tuple[Value, ...]
+    pos_label: Value
+
+    @classmethod
+    def of_model(cls, model: Any, pos_label: Any = None) -> Question:
+        """That of a fitted classifier: the second of its two classes, unless one is named."""
+        known = tuple(canonical(value) for value in _classes(model))
+        return cls(known, _choose(known, pos_label))
+
+    @classmethod
+    def of_labels(
+        cls, found: list[Value], n_columns: int, labels: Any = None, pos_label: Any = None
+    ) -> Question:
+        """That of probabilities in one column, or in one for each of `labels`."""
+        known = tuple(found if labels is None else read_classes(labels))
+        if n_columns == 1:
+            if labels is not None and len(known) == 2 and pos_label is None:
+                return cls(known, known[1])
+            chosen = canonical(Labels.read([*known]).choose(pos_label))
+            return cls(known if chosen in known else (*known, chosen), chosen)
+        if len(known) != n_columns:
+            raise ValueError(
+                f"the probabilities have {n_columns} columns, but there are {len(known)} classes "
+                f"({[*known[:6]]}); name those of the columns with labels"
+            )
+        return cls(known, _choose(known, pos_label))
+
+    def read(self, y: Any, p: Any, sample_weight: Any = None) -> Predicted:
+        """Labels with their probabilities, in one column or in one for each class."""
+        labels = Labels.read(y, sample_weight)
+        odd = [value for value in labels.values if value not in self.classes]
+        if odd:
+            raise ValueError(f"y holds {odd[0]!r}, which is not among the classes {self.classes}")
+        if self.pos_label is None:
+            return Predicted(Many.read(y, p, [*self.classes], sample_weight), labels.kept)
+        p = check_probabilities(self._column(p), len(labels.kept))
+        return Predicted(
+            Scored(labels.flags(self.pos_label), p[labels.kept], labels.weight), labels.kept
+        )
+
+    def _column(self, p: Any) -> Floats:
+        if len(shape_of(p, "y_prob")) == 1:
+            return read_numbers(p, "y_prob")
+        columns = read_matrix(p, "y_prob")
+        if columns.ndim != 2 or columns.shape[1] != len(self.classes):
+            raise ValueError(
+                f"the probabilities have shape {columns.shape}, but there are "
+                f"{len(self.classes)} classes: {[*self.classes[:6]]}"
+            )
+        return columns[:, self.classes.index(self.pos_label)]
+
+
+def _choose(classes: tuple[Value, ...], pos_label: Any) -> Value:
+    if pos_label is None:
+        return classes[1] if len(classes) == 2 else None
+    if pos_label not in classes:
+        raise ValueError(f"pos_label={pos_label!r} is not among the classes {[*classes]}")
+    return canonical(pos_label)
+
+
+def _classes(model: Any) -> list[Any]:
+    name = type(model).__name__
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"{name} has no predict_proba, and this is about probabilities of classes; for a "
+            "classifier use sklearn.calibration.CalibratedClassifierCV, for a regressor "
+            "sklearn.metrics.mean_squared_error"
+        )
+    classes = np.asarray(getattr(model, "classes_", []))
+    if classes.ndim != 1 or len(classes) < 2:
+        raise ValueError(
+            f"this {name} has no classes_ to choose from; fit it to one target of two classes or "
+            "more"
+        )
+    return classes.tolist()  # type: ignore[no-any-return]
+
+
+def predict_rows(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    pos_label: Any = None,
+    beside: Any = None,
+) -> Predicted:
+    """What a fitted classifier says of a table.
+
+    Labels and weights are arrays or names of columns of X. `beside` may name one more column, which
+    is none of the model's unless it was fitted with it. A model that was fitted with names gets the
+    columns that it was fitted with; one without names those that are left.
+    """
+    question = Question.of_model(model, pos_label)
+    if not any(isinstance(name, str) for name in (y, sample_weight, beside)):
+        return question.read(y, model.predict_proba(X), sample_weight)
+    table = read(X)
+    labels = column_of(table, y, "y")
+    weight = column_of(table, sample_weight, "sample_weight")
+    used = {name for name in (y, sample_weight) if isinstance(name, str)}
+    p = model.predict_proba(_features(model, X, table, used, beside))
+    return question.read(labels, p, weight)
+
+
+def column_of(table: Table, value: Any, role: str) -> Any:
+    """An array as it is, or the column that it names."""
+    if not isinstance(value, str):
+        return value
+    return table.source(table.names.index(check_name(table, value, role)))
+
+
+def _features(model: Any, X: Any, table: Table, used: set[str], beside: Any) -> Any:
+    """The columns that the model was fitted with, as far as they can be told."""
+    fitted, left = getattr(model, "feature_names_in_", None), [*table.without(used).names]
+    if fitted is not None:
+        return pick_columns(X, [name for name in fitted if name in table.names])
+    if beside in left and len(left) > getattr(model, "n_features_in_", len(left)):
+        left.remove(beside)
+    return pick_columns(X, left)

@@ -1,0 +1,527 @@
+"""A comparison: the same folds for all, paired differences, and a choice that gives its reason."""
+
+import html
+import json
+import re
+import time
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import weigh
+from weigh import AdjustedNB, BoostedNBRegressor, C44Classifier, EvidenceNB, compare, datasets
+from weigh.comparison.choose import choose
+from weigh.comparison.differences import Difference, Differences
+from weigh.comparison.learners import SIMPLEST_FIRST, family, rank
+from weigh.comparison.result import Entry
+from weigh.engine import watch
+from weigh.evaluation.measures import Options, measure
+from weigh.evaluation.values import Bounded
+from weigh.metrics import Scored, auc_difference, loss_bits
+
+LIGHT = settings(max_examples=15, deadline=None)
+PEOPLE = datasets.titanic()
+TWO = {"naive": GaussianNB(), "logistic": LogisticRegression()}
+
+
+def draw(seed=0, n=120, k=2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    return X, np.digitize(X[:, 0] + rng.normal(size=n), np.linspace(-1, 1, k + 1)[1:-1])
+
+
+def strict(found, seconds=True):
+    """Plain data that JSON can hold; seconds differ from run to run."""
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    for learner in data["learners"]:
+        if not seconds:
+            del learner["fit_seconds"], learner["predict_seconds"]
+    return data
+
+
+class Says(ClassifierMixin, BaseEstimator):
+    """A learner that does what it is told to."""
+
+    def __init__(self, deed="nothing", p=0.3):
+        self.deed = deed
+        self.p = p
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        if self.deed == "fail":
+            raise RuntimeError("these rows\nare <b>not</b> for me")
+        if self.deed == "warn":
+            warnings.warn("I am not sure", UserWarning, stacklevel=2)
+        if self.deed == "report":
+            weigh.engine.report(1, 1000)
+        if self.deed == "wait":
+            time.sleep(0.02)
+        return self
+
+    def predict_proba(self, X):
+        p = np.nan if self.deed == "nan" else self.p
+        return np.tile([1 - p, p], (len(X), 1))
+
+
+# ---------------------------------------------------------------- the same folds
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), GaussianNB(), EvidenceNB()])
+def test_every_row_is_predicted_by_a_model_that_has_not_seen_it(learner):
+    X, y = draw()
+    folds = KFold(4)
+    found = compare(X, y, [learner], cv=folds)
+    p = cross_val_predict(learner, X, y, cv=folds, method="predict_proba")[:, 1]
+    expected = measure(Scored.read(y, p), Options())
+    m = found.entries[0].measures
+    assert m.loss.value == pytest.approx(expected.loss.value, rel=1e-12)
+    assert (m.auc.value, m.brier.value) == pytest.approx((expected.auc.value, expected.brier.value))
+    assert m.line.slope == pytest.approx(expected.line.slope)
+
+
+def test_a_number_of_folds_deals_every_class_and_row_once():
+    X, y = draw(1)
+    seen = []
+
+    class Watches(Says):
+        def fit(self, X, y):
+            seen.append((len(y), y.sum()))
+            return super().fit(X, y)
+
+    compare(X, y, [Watches()], cv=5)
+    assert len(seen) == 5
+    assert {n for n, _ in seen} == {96}
+    assert max(s for _, s in seen) - min(s for _, s in seen) <= 1
+
+
+def test_a_comparison_is_the_same_for_a_random_state_and_another_for_another():
+    X, y = draw(2)
+    runs = [strict(compare(X, y, TWO, random_state=seed), seconds=False) for seed in (0, 0, 1)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_the_company_of_others_changes_no_learner():
+    X, y = draw(3)
+    alone = compare(X, y, ["evidence"])["EvidenceNB"]
+    among = compare(X, y, ["evidence", LogisticRegression(), C44Classifier])["EvidenceNB"]
+    assert alone.measures.loss == among.measures.loss
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "dicts", "arrow"])
+def test_every_kind_of_table_is_compared_alike(kind):
+    table = datasets.titanic("polars" if kind == "lazy" else "pandas" if kind == "dicts" else kind
+                             if kind != "arrow" else "pyarrow")  # fmt: skip
+    table = table.lazy() if kind == "lazy" else table
+    table = table.to_dict("records") if kind == "dicts" else table
+    learners = ["evidence", "c44"]
+    expected = strict(compare(PEOPLE, "Survived", learners, cv=3), seconds=False)
+    assert strict(compare(table, "Survived", learners, cv=3), seconds=False) == expected
+    apart = PEOPLE.drop_columns(["Survived"]), PEOPLE["Survived"]
+    assert strict(compare(*apart, learners, cv=3), seconds=False) == expected
+
+
+def test_texts_are_rows_too():
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.pipeline import make_pipeline
+
+    notes = ["cheap pills now", "meeting at noon", "cheap cheap pills", "the noon meeting"] * 5
+    learner = make_pipeline(CountVectorizer(), MultinomialNB())
+    for rows in (notes, pd.Series(notes), np.array(notes)):
+        found = compare(rows, [1, 0, 1, 0] * 5, {"words": learner}, cv=2)
+        assert found["words"].measures.misclassification.value == 0
+
+
+def test_a_class_that_a_fold_lacks_has_no_probability_there():
+    X, y = draw(4, n=30)
+    y = np.where(np.arange(30) < 2, 7, y)
+    found = compare(X, y, [GaussianNB()], cv=KFold(10))  # the two of class 7 share a fold
+    m = found.entries[0].measures
+    assert [part.label for part in m.by_class] == [0, 1, 7]
+    assert m.by_class[2].found.value == 0
+    assert m.loss.value > 2 / 30 * -np.log2(1e-10)  # the bound, for both
+
+
+# ---------------------------------------------------------------- differences
+
+
+@LIGHT
+@given(st.integers(0, 10**6))
+def test_differences_are_those_of_the_rows(seed):
+    X, y = draw(seed, n=60)
+    folds = KFold(3)
+    found = compare(X, y, TWO, cv=folds, coverage=0.9)
+    p = {
+        name: cross_val_predict(learner, X, y, cv=folds, method="predict_proba")[:, 1]
+        for name, learner in TWO.items()
+    }
+    best, other = (entry.name for entry in found.entries)
+    gaps = {
+        "loss": lambda q: -np.log2(np.clip(np.where(y, q, 1 - q), 1e-10, 1)),
+        "misclassification": lambda q: ((q > 0.5) != y).astype(float),
+        "brier": lambda q: (q - y) ** 2,
+    }
+    for name, rows in gaps.items():
+        gap = rows(p[other]) - rows(p[best])
+        apart = getattr(found[other].differences, name)
+        error = gap.std(ddof=1) / np.sqrt(60)
+        assert (apart.value, apart.error) == pytest.approx((gap.mean(), error), abs=1e-12)
+        reach = 1.6448536 * error
+        ends = gap.mean() - reach, gap.mean() + reach
+        assert (apart.low, apart.high) == pytest.approx(ends, abs=1e-7)
+    areas = auc_difference(y, p[other], p[best], coverage=0.9)
+    apart = found[other].differences.auc
+    assert (apart.value, apart.low) == pytest.approx((areas.value, areas.low), abs=1e-12)
+
+
+def test_the_least_loss_stands_first_and_differs_from_itself_by_nothing():
+    X, y = draw(5)
+    found = compare(X, y, ["evidence", GaussianNB(), LogisticRegression(), DummyClassifier()])
+    losses = [entry.loss for entry in found.entries]
+    assert losses == sorted(losses)
+    assert found.best == found.entries[0].name
+    zero = found.entries[0].differences
+    for name in ("loss", "misclassification", "brier", "auc"):
+        assert (getattr(zero, name).value, getattr(zero, name).error) == (0, 0)
+    for entry in found.entries[1:]:
+        gap = entry.measures.loss.value - found.entries[0].measures.loss.value
+        assert entry.differences.loss.value == pytest.approx(gap)
+
+
+def test_a_row_held_out_often_is_still_one_row():
+    X, y = draw(6)
+    folds = [*KFold(4).split(X)]
+    once, often = (compare(X, y, TWO, cv=cv) for cv in (folds, folds * 5))
+    for name in TWO:
+        one, other = once[name], often[name]
+        for part in ("loss", "misclassification", "brier"):
+            a, b = (getattr(entry.differences, part) for entry in (one, other))
+            assert (a.value, a.error) == pytest.approx((b.value, b.error), abs=1e-12)
+        a, b = one.measures, other.measures
+        assert (a.loss.low, a.auc.low) == pytest.approx((b.loss.low, b.auc.low))
+        assert a.weight == pytest.approx(b.weight)
+    assert often.n_splits == 20
+    assert compare(X, y, TWO, cv=RepeatedKFold(n_splits=4, n_repeats=3)).n_rows == 120
+
+
+def test_rows_never_held_out_do_not_count():
+    X, y = draw(7)
+    splits = ShuffleSplit(2, test_size=0.2, random_state=0)
+    found = compare(X, y, TWO, cv=splits)
+    held_out = np.unique(np.concatenate([test for _, test in splits.split(X)]))
+    assert found.n_rows == len(held_out) < 120
+    shares = np.bincount(y[held_out]) / len(held_out)
+    assert found.base_loss == pytest.approx(-(shares * np.log2(shares)).sum())
+
+
+def test_weights_go_to_fits_and_measures_and_rows_without_any_are_not_there():
+    X, y = draw(8)
+    weight = np.arange(120) % 3
+    kept = weight > 0
+    folds = [*KFold(3).split(X)]
+    places = np.cumsum(kept) - 1
+    inner = [tuple(places[part[kept[part]]] for part in fold) for fold in folds]
+    found = compare(X, y, TWO, cv=folds, sample_weight=weight)
+    small = compare(X[kept], y[kept], TWO, cv=inner, sample_weight=weight[kept])
+    assert strict(found, seconds=False) == strict(small, seconds=False)
+    p = np.empty(120)
+    for train, test in folds:
+        fitted = GaussianNB().fit(X[train], y[train], weight[train])
+        p[test] = fitted.predict_proba(X[test])[:, 1]
+    expected = loss_bits(y, p, sample_weight=weight)
+    assert found["naive"].measures.loss.value == pytest.approx(expected)
+    frame = pd.DataFrame(X, columns=[*"abcd"]).assign(y=y, w=weight)
+    named = compare(frame, "y", TWO, cv=folds, sample_weight="w")
+    assert named["naive"].measures.loss == found["naive"].measures.loss
+
+
+def test_more_than_two_classes_have_differences_but_of_the_auc():
+    X, y = draw(9, n=200, k=3)
+    found = compare(X, y, ["evidence", LogisticRegression()])
+    assert found.classes == (0, 1, 2)
+    apart = found.entries[1].differences
+    assert apart.loss.low < apart.loss.value < apart.loss.high
+    assert np.isnan(apart.auc.value)
+    p = cross_val_predict(LogisticRegression(), X, y, cv=KFold(4), method="predict_proba")
+    m = compare(X, y, [LogisticRegression()], cv=KFold(4)).entries[0].measures
+    assert m.loss.value == pytest.approx(loss_bits(y, p))
+    assert m.brier.value == pytest.approx(((p - np.eye(3)[y]) ** 2).sum(axis=1).mean())
+
+
+# ---------------------------------------------------------------- failures and warnings
+
+
+@pytest.mark.parametrize(
+    ("learner", "told"),
+    [
+        (Says("fail"), "RuntimeError: these rows"),
+        (Says("nan"), "gave NaN"),
+        (LinearRegression(), "predict_proba"),
+        (LogisticRegression(C=-1), "'C' parameter"),
+    ],
+)
+def test_a_learner_that_fails_is_a_line_with_its_error(learner, told):
+    X, y = draw(10)
+    found = compare(X, y, {"bad <b>": learner, "good": GaussianNB()})
+    alone = compare(X, y, {"good": GaussianNB()})
+    entry = found["bad <b>"]
+    assert told in entry.error
+    assert (entry.measures, entry.differences, entry.loss) == (None, None, np.inf)
+    assert found.entries[-1] is entry
+    assert found.choice == found.best == "good"
+    assert found["good"].measures.loss == alone["good"].measures.loss
+    assert told.split()[0] in str(found)
+    assert "bad &lt;b&gt;" in found._repr_html_()
+    assert strict(found)["learners"][-1]["error"] == entry.error
+
+
+def test_where_all_fail_there_is_no_choice_and_no_crash():
+    X, y = draw(11)
+    found = compare(X, y, [Says("fail")])
+    assert (found.best, found.choice) == (None, None)
+    assert "None of the learners could be fitted" in str(found)
+    strict(found)
+    with pytest.raises(ValueError, match="None of the learners"):
+        _ = found.learner
+
+
+def test_weights_that_a_learner_does_not_take_are_its_error():
+    X, y = draw(12)
+    found = compare(X, y, [KNeighborsClassifier(), GaussianNB()], sample_weight=np.ones(120))
+    assert "takes no sample_weight" in found["KNeighborsClassifier"].error
+    assert found.choice == "GaussianNB"
+
+
+def test_warnings_are_kept_with_the_learner_and_said_once():
+    X, y = draw(13)
+    found = compare(X, y, {"shy": Says("warn"), "calm": GaussianNB()})
+    assert found["shy"].warnings == ("I am not sure",)
+    assert found["calm"].warnings == ()
+    assert str(found).count("shy warned: I am not sure") == 1
+
+
+def test_an_interruption_is_no_failure_of_the_learner():
+    class Interrupted(Says):
+        def fit(self, X, y):
+            raise KeyboardInterrupt
+
+    X, y = draw(14)
+    with pytest.raises(KeyboardInterrupt):
+        compare(X, y, [Interrupted()])
+
+
+def test_seconds_are_those_of_a_fold():
+    X, y = draw(15)
+    found = compare(X, y, [Says("wait")], cv=3)
+    assert 0.02 <= found.entries[0].fit_seconds < 0.06
+    assert found.entries[0].predict_seconds < 0.02
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "options", "message"),
+    [
+        (np.ones((3, 1)), [1, 1, 1], {}, r"y holds \[1\] only"),
+        (np.ones((3, 1)), [1, 0], {}, "3 rows against 2"),
+        (np.ones((2, 1)), [1, None], {}, "missing labels"),
+        (np.ones((2, 1)), [0.5, 1.5], {}, "continuous"),
+        (np.ones((4, 1)), [0, 1] * 2, {"cv": 1}, "cv must be"),
+        (np.ones((4, 1)), [0, 1] * 2, {"coverage": 2}, "coverage must be"),
+        (np.ones((4, 1)), [0, 1] * 2, {"sample_weight": [-1, 1, 1, 1]}, "negative"),
+        (PEOPLE, "survived", {}, "did you mean 'Survived'"),
+    ],
+)
+def test_rows_that_no_learner_could_use_are_refused_at_once(X, y, options, message):
+    with pytest.raises(ValueError, match=message):
+        compare(X, y, ["evidence"], **options)
+
+
+# ---------------------------------------------------------------- which learners
+
+
+def test_every_classifier_of_the_family_is_compared_by_default():
+    names = [name for name in weigh.__all__ if re.search("(NB|C44Classifier)$", name)]
+    assert {*family()} == {*names}
+    assert family() == sorted(names, key=SIMPLEST_FIRST.index)
+    table = PEOPLE.take([*range(0, 2201, 11)])
+    found = compare(table, "Survived", cv=2)
+    assert {entry.name for entry in found.entries} == {*family()}
+    assert not any(entry.error for entry in found.entries)
+
+
+def test_learners_are_named_given_as_classes_or_as_they_are():
+    X, y = draw(16)
+    given_ = ["adjusted", "EvidenceNB", C44Classifier, GaussianNB()]
+    found = compare(X, y, given_, cv=2, random_state=5)
+    assert {e.name for e in found.entries} == {
+        "AdjustedNB", "EvidenceNB", "C44Classifier", "GaussianNB",
+    }  # fmt: skip
+    assert found["AdjustedNB"].estimator.random_state == 5
+    mine = AdjustedNB(norm=1, random_state=7)
+    own = compare(X, y, {"mine": mine, "theirs": "adjusted"}, cv=2)
+    assert own["mine"].estimator.get_params() == mine.get_params()
+    assert compare(X, y, "evidence", cv=2).choice == "EvidenceNB"
+    assert compare(X, y, mine, cv=2).choice == "AdjustedNB"
+
+
+def test_what_is_given_is_not_fitted():
+    X, y = draw(17)
+    mine = GaussianNB()
+    compare(X, y, [mine], cv=2)
+    assert not hasattr(mine, "classes_")
+
+
+@pytest.mark.parametrize(
+    ("learners", "message"),
+    [
+        (["nonsense"], "no learner is called 'nonsense'; it is one of adjusted"),
+        (["boosted-regressor"], "no learner is called 'boosted-regressor'"),
+        ([EvidenceNB(), EvidenceNB(smoothing=2)], "two learners are called 'EvidenceNB'"),
+        ([], "learners is empty"),
+        ([3], "is no estimator"),
+    ],
+)
+def test_learners_that_cannot_be_are_refused(learners, message):
+    with pytest.raises(ValueError, match=message):
+        compare(*draw(), learners)
+
+
+def test_a_regressor_that_is_given_fails_as_a_line():
+    found = compare(*draw(), [BoostedNBRegressor(), GaussianNB()])
+    assert found["BoostedNBRegressor"].error
+
+
+# ---------------------------------------------------------------- the choice
+
+
+def entry(name, estimator, loss, gap, error):
+    measures = measure(Scored.read([0, 1], [0.5, 0.5]), Options())
+    measures = replace(measures, loss=Bounded(loss))
+    apart = Difference.of(gap, error, 0.95)
+    return Entry(name, estimator, measures, Differences(apart, apart, apart, apart), 0.1, 0.1)
+
+
+def chosen(*triples, base=1.0):
+    made = [entry(type(e).__name__, e, loss, loss - triples[0][1], err) for e, loss, err in triples]
+    return choose(made, base)
+
+
+def test_the_choice_is_the_simplest_within_a_standard_error_of_the_least_loss():
+    best = (AdjustedNB(), 0.70, 0.0)
+    near, far = (EvidenceNB(), 0.72, 0.03), (EvidenceNB(), 0.72, 0.01)
+    found = chosen(best, near)
+    assert found.name == "EvidenceNB"
+    assert "+0.0200 bits a row, with a standard error of 0.0300" in found.reason
+    assert "AdjustedNB" in found.reason
+    found = chosen(best, far)
+    assert found.name == "AdjustedNB"
+    assert "has the least loss, 0.7000 bits a row" in found.reason
+    trees = [(kind(), 0.701, 0.5) for kind in (DecisionTreeClassifier, C44Classifier)]
+    assert chosen(best, *trees).name == "AdjustedNB"
+
+
+def test_learners_from_elsewhere_are_taken_where_they_are_told_apart():
+    assert chosen((LogisticRegression(), 0.6, 0.0), (C44Classifier(), 0.7, 0.05)).name == (
+        "LogisticRegression"
+    )
+    assert chosen((LogisticRegression(), 0.6, 0.0), (C44Classifier(), 0.7, 0.2)).name == (
+        "C44Classifier"
+    )
+
+
+def test_of_equally_simple_ones_the_least_loss_is_taken():
+    found = chosen((LogisticRegression(), 0.6, 0.0), (GaussianNB(), 0.61, 0.2))
+    assert found.name == "LogisticRegression"
+
+
+def test_a_choice_that_is_worse_than_the_base_rate_says_so():
+    assert "the base rate alone has less" in chosen((EvidenceNB(), 1.2, 0.0), base=0.9).reason
+    X, y = draw(19)
+    found = compare(X, np.random.default_rng(0).permutation(y), {"sure": Says(p=0.999)})
+    assert "none is of use" in found.reason
+
+
+def test_the_order_of_simplicity_is_that_of_the_family():
+    ranks = [rank(getattr(weigh, name)()) for name in family()]
+    assert ranks == sorted(ranks)
+    assert len({*ranks}) == len(ranks)
+    assert rank(LogisticRegression()) > max(ranks)
+
+    class EvidenceNB(GaussianNB):  # one of the same name from elsewhere
+        pass
+
+    assert rank(EvidenceNB()) == rank(GaussianNB())
+
+
+def test_the_learner_of_choice_can_be_fitted():
+    found = compare(PEOPLE, "Survived", ["evidence", "c44"], cv=3)
+    learner = found.learner
+    assert type(learner).__name__ == found.choice == "C44Classifier"
+    fitted = learner.fit(PEOPLE, "Survived")
+    expected = clone(found[found.choice].estimator).fit(PEOPLE, "Survived")
+    np.testing.assert_array_equal(fitted.predict_proba(PEOPLE), expected.predict_proba(PEOPLE))
+    with pytest.raises(KeyError, match="no learner is called 'x'"):
+        found["x"]
+
+
+# ---------------------------------------------------------------- progress and pages
+
+
+def test_who_watches_sees_folds_and_nothing_of_what_learners_do():
+    X, y = draw(20)
+    seen = []
+    with watch(lambda done, of: seen.append((done, of))):
+        compare(X, y, {"a": Says("report"), "b": Says("fail"), "c": AdjustedNB()}, cv=3)
+    assert {of for _, of in seen} == {9}
+    done = [k for k, _ in seen]
+    assert done == sorted(done)
+    assert done[-1] == 9
+
+
+def test_a_terminal_shows_a_bar_and_nothing_else_does(monkeypatch, capsys):
+    from weigh import progress
+
+    X, y = draw(21)
+    compare(X, y, ["evidence"], cv=2)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
+    compare(X, y, ["evidence"], cv=2)
+    assert "comparing" in capsys.readouterr().err
+
+
+LONG = "a learner with a name that somebody wrote to tell it from all others <b>[red]日本語[/red]"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_page_fits_the_terminal(width, k):
+    X, y = draw(22, k=k)
+    found = compare(X, y, {LONG: "evidence", "b": GaussianNB(), "bad": Says("fail")}, cv=2)
+    assert max(map(cell_len, found.to_text(width).splitlines())) <= width
+
+
+def test_text_and_html_hold_the_same_and_names_are_text():
+    X, y = draw(23)
+    found = compare(X, y, {LONG: "evidence", "b": GaussianNB()}, cv=2)
+    page = found._repr_html_()
+    assert "[red]" in found.to_text(300)
+    assert html.escape(LONG) in page
+    assert LONG not in page
+    words = found.to_text(300)
+    for cell in re.findall(r"<td[^>]*>(.*?)</td>", page):
+        assert html.unescape(cell) in words
+    assert repr(found) == str(found) == found.to_text(100)
+    (line,) = [line for line in words.splitlines() if line.endswith("chosen")]
+    assert line.startswith(found.choice)

@@ -1,0 +1,766 @@
+"""An evaluation: the measures of weigh.metrics on one page, for any model, table and group."""
+
+import dataclasses
+import html
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from scipy.special import expit
+from sklearn import metrics as sk
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from weigh import (
+    AdjustedNB,
+    BoostedNBRegressor,
+    C44Classifier,
+    Evaluation,
+    EvidenceNB,
+    datasets,
+    evaluate,
+    metrics,
+)
+from weigh.evaluation.groups import LEAST, MOST
+from weigh.evaluation.show import page
+
+LIGHT = settings(max_examples=25, deadline=None)
+
+
+# ---------------------------------------------------------------- data
+
+
+@st.composite
+def scored_rows(draw, both=True, most=40):
+    """Labels, probabilities with ties, 0 and 1, and whole-number weights."""
+    n = draw(st.integers(3, most))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    y = rng.integers(0, 2, n)
+    grid = draw(st.sampled_from([3, 11, 10**9]))
+    p = rng.integers(0, grid, n) / (grid - 1)
+    weight = rng.integers(0, 4, n)
+    weight[:3] = 1
+    if both:
+        assume(len({*y[weight > 0]}) == 2)
+    return y, p, weight
+
+
+def draw_rows(seed, n=300, slope=1.0, shift=0.0):
+    rng = np.random.default_rng(seed)
+    total = rng.normal(size=n)
+    y = (rng.random(n) < expit(slope * total + shift)).astype(int)
+    return y, expit(total)
+
+
+def draw_many(seed, n=200, k=3):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(k), n)
+    return np.array([rng.choice(k, p=row) for row in p]), p
+
+
+def of(y, p, **options):
+    return Evaluation.from_predictions(y, p, **options)
+
+
+def strict(found):
+    """Plain data that JSON can hold."""
+    return json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+
+def numbers(found, left_out=()):
+    """Every number of an evaluation by its path."""
+
+    def walk(value, path):
+        if isinstance(value, dict):
+            for name, part in value.items():
+                if name not in left_out:
+                    yield from walk(part, f"{path}.{name}")
+        elif isinstance(value, list):
+            for i, part in enumerate(value):
+                yield from walk(part, f"{path}[{i}]")
+        elif not isinstance(value, str):
+            yield path, value
+
+    return dict(walk(strict(found), ""))
+
+
+def assert_alike(one, other, left_out=()):
+    first, second = (numbers(found, ("findings", *left_out)) for found in (one, other))
+    assert [*first] == [*second]
+    for path, value in first.items():
+        if value is None or second[path] is None:
+            assert value is second[path], path
+        else:
+            assert value == pytest.approx(second[path], rel=1e-9, abs=1e-9), path
+
+
+# ---------------------------------------------------------------- the measures of one class
+
+
+@LIGHT
+@given(scored_rows(both=False))
+def test_every_measure_is_that_of_weigh_metrics(rows):
+    y, p, weight = rows
+    given_ = {"sample_weight": weight, "pos_label": 1}
+    m = of(y, p, costs=(1, 4), **given_).validation
+    assert m.loss.value == pytest.approx(metrics.loss_bits(y, p, **given_))
+    wrong = metrics.misclassification_rate(y, p, **given_)
+    assert m.misclassification.value == pytest.approx(wrong)
+    assert m.brier.value == pytest.approx(metrics.brier(y, p, **given_))
+    for found, metric in ((m.auc, metrics.auc), (m.line, metrics.calibration_line)):
+        expected = dataclasses.astuple(metric(y, p, **given_))
+        np.testing.assert_array_equal(dataclasses.astuple(found), expected)
+    assert m.brier_parts == metrics.brier_decomposition(y, p, **given_)
+    table = metrics.reliability_table(y, p, **given_)
+    for field in dataclasses.fields(table):
+        np.testing.assert_array_equal(
+            getattr(m.reliability, field.name), getattr(table, field.name)
+        )
+    tenths = np.arange(1, 11) / 10
+    np.testing.assert_allclose(m.gains.gain, metrics.gains_curve(y, p, **given_).at(tenths))
+    np.testing.assert_allclose(m.gains.lift, metrics.lift_curve(y, p, **given_).at(tenths))
+    best = metrics.best_threshold(y, p, 1, 4, **given_)
+    assert m.best.cost == pytest.approx(best.cost)
+    assert m.best.rates.threshold == best.threshold
+    assert m.decision.cost == pytest.approx(best.theoretical_cost)
+    assert m.decision.rates.threshold == best.theoretical == 0.2
+    for decision in m.thresholds:
+        t = decision.rates.threshold
+        assert decision.rates == metrics.error_rates(y, p, t, **given_)
+        worth = metrics.net_benefit(y, p, [t], **given_)
+        assert (decision.net_benefit, decision.treat_all) == (worth.model[0], worth.treat_all[0])
+
+
+@LIGHT
+@given(scored_rows())
+def test_loss_auc_and_brier_are_those_of_scikit_learn(rows):
+    y, p, weight = rows
+    m = of(y, p, sample_weight=weight).validation
+    p = np.clip(p, 1e-10, 1 - 1e-10)
+    loss = sk.log_loss(y, np.column_stack([1 - p, p]), sample_weight=weight)
+    assert m.loss.value == pytest.approx(loss / np.log(2))
+    assert m.auc.value == pytest.approx(sk.roc_auc_score(y, p, sample_weight=weight))
+    assert m.brier.value == pytest.approx(sk.brier_score_loss(y, p, sample_weight=weight))
+
+
+@LIGHT
+@given(scored_rows(both=False))
+def test_weights_equal_repetition(rows):
+    y, p, weight = rows
+    by = np.arange(len(y)) % 3
+    once = of(y, p, sample_weight=weight, pos_label=1, by=by)
+    again = of(np.repeat(y, weight), np.repeat(p, weight), pos_label=1, by=np.repeat(by, weight))
+    assert_alike(once, again, left_out=("n_rows",))
+
+
+def test_the_order_of_rows_does_not_matter():
+    y, p = draw_rows(0)
+    by, mixed = np.arange(300) % 2, np.random.default_rng(1).permutation(300)
+    assert_alike(of(y, p, by=by), of(y[mixed], p[mixed], by=by[mixed]))
+
+
+def test_the_base_rate_alone_is_a_model_that_says_it_to_everybody():
+    y, p = draw_rows(1, shift=1.0)
+    m = of(y, p).validation
+    alone = metrics.loss_bits(y, np.full(300, y.mean()))
+    assert m.base_loss == pytest.approx(alone)
+    assert m.explained == pytest.approx(1 - metrics.loss_bits(y, p) / alone)
+    assert of(y, np.full(300, y.mean())).validation.explained == pytest.approx(0)
+
+
+def test_the_intervals_of_loss_and_brier_come_from_the_spread_of_rows():
+    y, p = draw_rows(2)
+    m = of(y, p, coverage=0.9).validation
+    for found, rows in ((m.loss, -np.log2(np.where(y, p, 1 - p))), (m.brier, (y - p) ** 2)):
+        reach = 1.6448536 * rows.std(ddof=1) / np.sqrt(300)
+        assert (found.low, found.high) == pytest.approx((rows.mean() - reach, rows.mean() + reach))
+
+
+def test_the_parts_of_brier_that_are_shown_add_up_to_it():
+    y, p = draw_rows(3)
+    m = of(y, p).validation
+    parts = m.brier_parts
+    total = parts.reliability - parts.generalised_resolution + parts.uncertainty
+    assert total == pytest.approx(m.brier.value)
+
+
+def test_the_best_threshold_costs_no_more_than_any_that_is_shown():
+    y, p = draw_rows(4)
+    for costs in ((1, 1), (5, 1), (1, 9)):
+        m = of(y, p, costs=costs, thresholds=np.arange(0, 101) / 100).validation
+        assert m.best.cost <= min(part.cost for part in m.thresholds) + 1e-12
+        assert m.decision.cost >= m.best.cost
+
+
+def test_thresholds_are_shown_in_order_and_once():
+    y, p = draw_rows(5)
+    m = of(y, p, thresholds=[0.7, 0.2, 0.7]).validation
+    assert [part.rates.threshold for part in m.thresholds] == [0.2, 0.7]
+
+
+def test_an_interval_covers_more_where_it_is_asked_to():
+    y, p = draw_rows(6)
+    narrow, wide = (of(y, p, coverage=c).validation for c in (0.5, 0.99))
+    for name in ("base_rate", "loss", "misclassification", "brier", "slope", "in_the_large"):
+        one, other = getattr(narrow, name), getattr(wide, name)
+        assert other.low < one.low < one.value < one.high < other.high
+
+
+# ---------------------------------------------------------------- models and tables
+
+
+PEOPLE = datasets.titanic()
+TABLES = {
+    "arrow": lambda: PEOPLE,
+    "pandas": lambda: datasets.titanic("pandas"),
+    "polars": lambda: datasets.titanic("polars"),
+    "lazy": lambda: datasets.titanic("polars").lazy(),
+    "dicts": lambda: PEOPLE.to_pylist(),
+}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return EvidenceNB().fit(PEOPLE, "Survived")
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_model_and_a_table_say_what_its_predictions_say(model, kind):
+    p = model.predict_proba(PEOPLE)[:, 1]
+    expected = of(PEOPLE["Survived"], p, by=PEOPLE["Class"].to_numpy(), name="EvidenceNB")
+    found = evaluate(model, TABLES[kind](), "Survived", by="Class")
+    assert strict(found) == strict(expected) | {"by": "Class"}
+
+
+@pytest.mark.parametrize("learner", [EvidenceNB, AdjustedNB, C44Classifier])
+def test_labels_may_stand_beside_the_table_or_in_it(learner):
+    fitted = learner().fit(PEOPLE, "Survived")
+    apart = evaluate(fitted, PEOPLE.drop_columns(["Survived"]), PEOPLE["Survived"])
+    assert strict(apart) == strict(evaluate(fitted, PEOPLE, "Survived"))
+
+
+def sklearn_model(frame):
+    columns = [*frame.columns]
+    return make_pipeline(make_column_transformer((OneHotEncoder(), columns)), LogisticRegression())
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_model_of_scikit_learn_gets_the_columns_that_it_was_fitted_with(kind):
+    table = TABLES[kind]()
+    X = table[["Class", "Sex"]]
+    fitted = sklearn_model(X).fit(X, np.asarray(table["Survived"]))
+    found = evaluate(fitted, table, "Survived", by="Age")
+    expected = of(PEOPLE["Survived"], fitted.predict_proba(X), by=PEOPLE["Age"], name="Pipeline")
+    assert strict(found) == strict(expected) | {"by": "Age"}
+    assert [group.name for group in found.groups] == ["Adult", "Child"]
+
+
+class Unnamed:
+    """A classifier that keeps no names, as many outside of scikit-learn."""
+
+    classes_ = np.array(["No", "Yes"])
+
+    def __init__(self, wanted):
+        self.wanted, self.n_features_in_ = wanted, len(wanted)
+
+    def predict_proba(self, X):
+        assert [*X.columns] == self.wanted
+        return np.tile([0.7, 0.3], (len(X), 1))
+
+
+def test_a_model_without_names_gets_the_columns_that_are_left():
+    table = TABLES["pandas"]()
+    for wanted in (["Class", "Sex"], ["Class", "Sex", "Age"]):
+        found = evaluate(Unnamed(wanted), table, "Survived", by="Age")
+        assert found.validation.mean_prediction == pytest.approx(0.3)
+
+
+def test_rows_need_not_be_a_table_where_nothing_is_named():
+    notes = ["cheap pills now", "meeting at noon", "cheap cheap pills", "the noon meeting"] * 5
+    y = [1, 0, 1, 0] * 5
+    fitted = make_pipeline(CountVectorizer(), MultinomialNB()).fit(notes, y)
+    found = evaluate(fitted, notes, y, by=["a", "b"] * 10)
+    assert strict(found) == strict(
+        of(y, fitted.predict_proba(notes), by=["a", "b"] * 10, name="Pipeline")
+    )
+
+
+def test_training_rows_stand_beside_and_predictions_are_compared(model):
+    first, rest = PEOPLE.slice(0, 1500), PEOPLE.slice(1500)
+    found = evaluate(model, rest, "Survived", train=(first, "Survived"))
+    apart = evaluate(model, first, "Survived")
+    assert strict(found)["training"] == strict(apart)["validation"]
+    p = [model.predict_proba(part)[:, 1] for part in (first, rest)]
+    assert found.stability.value == metrics.population_stability_index(*p).value
+    assert found.stability.value > 0.25  # all who survived are at the end of the table
+    assert "Training" in str(found)
+    assert f"(PSI {found.stability.value:.3f})" in found.findings[-1]
+
+
+def test_weights_may_be_a_column_of_both_tables(model):
+    weight = pa.array(np.arange(2201) % 3)
+    table = PEOPLE.append_column("w", weight)
+    found = evaluate(model, table, "Survived", sample_weight="w", train=(table, "Survived"))
+    apart = evaluate(model, PEOPLE, PEOPLE["Survived"], sample_weight=weight)
+    assert strict(found)["validation"] == strict(apart)["validation"] == strict(found)["training"]
+    given_ = evaluate(
+        model, PEOPLE, "Survived", train=(PEOPLE, "Survived", weight), sample_weight=weight
+    )
+    assert strict(given_)["training"] == strict(found)["training"]
+
+
+def test_pos_label_turns_two_classes_round(model):
+    p = model.predict_proba(PEOPLE)
+    found = evaluate(model, PEOPLE, "Survived", pos_label="No")
+    expected = of(PEOPLE["Survived"].to_numpy() == "No", p[:, 0])
+    assert strict(found)["validation"] == strict(expected)["validation"]
+    assert "probability of No against Yes" in str(found)
+
+
+def test_pos_label_sets_one_of_many_against_the_rest():
+    y, p = draw_many(0)
+    names = np.array(["ash", "elm", "oak"])[y]
+    found = of(names, p, pos_label="elm")
+    assert strict(found)["validation"] == strict(of(y == 1, p[:, 1]))["validation"]
+    assert "probability of elm against the rest" in str(found)
+
+
+def test_labels_name_the_columns_of_probabilities():
+    y, p = draw_many(1)
+    turned = of(y, p[:, ::-1], labels=[2, 1, 0])
+    assert turned.validation.loss == of(y, p).validation.loss
+    two = of(["b", "a", "b"], [[0.3, 0.7], [0.6, 0.4], [0.1, 0.9]])
+    assert strict(two) == strict(of(["b", "a", "b"], [0.7, 0.4, 0.9]))
+    assert of(["b", "b"], [0.7, 0.4], labels=["a", "b"]).pos_label == "b"
+
+
+def test_the_function_stays_a_function_whoever_imports_the_package():
+    code = (
+        "import weigh.evaluation, weigh.comparison; assert weigh.evaluate is not weigh.evaluation"
+    )
+    code += "; assert callable(weigh.evaluate) and callable(weigh.compare)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# ---------------------------------------------------------------- groups
+
+
+@LIGHT
+@given(st.integers(0, 2**32 - 1))
+def test_a_group_is_what_its_rows_alone_would_be(seed):
+    y, p = draw_rows(seed % 1000, n=240)
+    by = np.random.default_rng(seed).integers(0, 3, 240)
+    found = of(y, p, by=by, costs=(1, 3))
+    assert [group.name for group in found.groups] == [str(value) for value in np.unique(by)]
+    for group in found.groups:
+        rows = by == int(group.name)
+        alone = of(y[rows], p[rows], costs=(1, 3), pos_label=1).validation
+        assert group.n_rows == rows.sum()
+        assert group.base_rate == alone.base_rate
+        assert group.mean_prediction == alone.mean_prediction
+        rates = alone.decision.rates
+        assert group.false_positive_rate.value == rates.false_positive_rate
+        assert group.false_negative_rate.value == rates.false_negative_rate
+        assert group.flagged.value == pytest.approx(rates.flagged)
+        low, high = metrics.clopper_pearson(
+            rates.false_positives, rates.false_positives + rates.true_negatives
+        )
+        assert (group.false_positive_rate.low, group.false_positive_rate.high) == (low, high)
+        if not group.note:
+            assert group.auc.value == alone.auc.value
+            assert (group.slope, group.in_the_large) == (alone.slope, alone.in_the_large)
+
+
+def test_a_group_too_small_or_of_one_class_says_so():
+    y = np.array([0, 1] * 20 + [1] * 12 + [0] * 30 + [1] * (LEAST - 1))
+    by = ["both"] * 40 + ["all"] * 12 + ["few"] * (30 + LEAST - 1)
+    rng = np.random.default_rng(0)
+    found = of(y, rng.random(len(y)), by=by)
+    groups = {group.name: group for group in found.groups}
+    assert groups["both"].note == ""
+    assert groups["both"].auc.has_interval()
+    assert "one class: all of its rows are 1" in groups["all"].note
+    assert f"{LEAST - 1} are 1, and {LEAST} are needed" in groups["few"].note
+    for name in ("all", "few"):
+        assert np.isnan(groups[name].auc.value)
+        assert np.isnan(groups[name].slope.value)
+        assert groups[name].base_rate.has_interval()
+        assert f"{name}: {groups[name].note}" in str(found).replace("\n", " ")
+    assert np.isnan(groups["all"].false_positive_rate.value)
+
+
+def test_missing_is_a_group_and_values_of_different_types_are_apart():
+    y, p = draw_rows(7, n=100)
+    by = np.array([None, 1, "1", True, 2.0] * 20, dtype=object)
+    names = [group.name for group in of(y, p, by=by).groups]
+    assert names == ["true", "1", "2", "1", "missing"]
+
+
+def test_groups_may_be_a_column_that_the_model_uses_or_an_array_of_any_kind(model):
+    expected = strict(evaluate(model, PEOPLE, "Survived", by="Sex"))
+    for by in (PEOPLE["Sex"].to_pylist(), pd.Series(PEOPLE["Sex"].to_pylist(), name="Sex")):
+        found = strict(evaluate(model, PEOPLE, "Survived", by=by))
+        assert found["groups"] == expected["groups"]
+    assert found["by"] == "Sex"
+    assert "by group" in str(evaluate(model, PEOPLE, "Survived", by=PEOPLE["Sex"].to_pylist()))
+
+
+def test_rows_without_weight_are_in_no_group():
+    y, p = draw_rows(8, n=90)
+    by, weight = np.arange(90) % 3, (np.arange(90) % 3 > 0).astype(float)
+    found = of(y, p, by=by, sample_weight=weight)
+    assert [group.name for group in found.groups] == ["1", "2"]
+
+
+def test_too_many_groups_and_too_few_values_are_refused():
+    y, p = draw_rows(9, n=MOST + 1)
+    with pytest.raises(ValueError, match=f"{MOST + 1} different values.*group them first"):
+        of(y, p, by=np.arange(MOST + 1))
+    with pytest.raises(ValueError, match="group has 2 values for 201 rows"):
+        of(y, p, by=[1, 2])
+
+
+# ---------------------------------------------------------------- more than two classes
+
+
+def test_many_classes_have_scikit_learn_s_numbers():
+    y, p = draw_many(2, k=4)
+    weight = np.random.default_rng(0).integers(1, 4, len(y))
+    m = of(y, p, sample_weight=weight).validation
+    said = p.argmax(axis=1)
+    assert m.loss.value == pytest.approx(sk.log_loss(y, p, sample_weight=weight) / np.log(2))
+    assert m.misclassification.value == pytest.approx(
+        1 - sk.accuracy_score(y, said, sample_weight=weight)
+    )
+    np.testing.assert_allclose(m.confusion, sk.confusion_matrix(y, said, sample_weight=weight))
+    squares = ((p - np.eye(4)[y]) ** 2).sum(axis=1)
+    assert m.brier.value == pytest.approx(np.average(squares, weights=weight))
+    areas = [sk.roc_auc_score(y == c, p[:, c], sample_weight=weight) for c in range(4)]
+    assert [part.auc.value for part in m.by_class] == pytest.approx(areas)
+    assert m.mean_auc == pytest.approx(np.mean(areas))
+    shares = np.bincount(y, weight) / weight.sum()
+    assert m.base_loss == pytest.approx(-(shares * np.log2(shares)).sum())
+
+
+def test_each_class_is_measured_against_the_rest():
+    y, p = draw_many(3)
+    m = of(y, p).validation
+    for c, part in enumerate(m.by_class):
+        alone = of(y == c, p[:, c]).validation
+        assert (part.auc, part.line) == (alone.auc, alone.line)
+        assert (part.base_rate, part.slope) == (alone.base_rate, alone.slope)
+        assert part.reliability_rmse == alone.reliability.rmse
+        assert part.found.value == m.confusion[c, c] / m.confusion[c].sum()
+    pairs = metrics.calibration_line((y[:, None] == np.arange(3)).ravel(), p.ravel())
+    assert m.line == pairs
+
+
+def test_many_classes_by_group_have_loss_and_errors():
+    y, p = draw_many(4)
+    by = np.arange(len(y)) % 2
+    found = of(y, p, by=by)
+    for k, group in enumerate(found.groups):
+        alone = of(y[by == k], p[by == k], labels=[0, 1, 2]).validation
+        assert (group.loss.value, group.misclassification) == (
+            pytest.approx(alone.loss.value),
+            alone.misclassification,
+        )
+    small = of(y[:4], p[:4], labels=[0, 1, 2], by=["a"] * 4)
+    assert "too few" in small.groups[0].note
+    assert not small.groups[0].loss.has_interval()
+
+
+def test_many_classes_have_no_costs_unless_one_is_named():
+    y, p = draw_many(5)
+    for options in ({"costs": (1, 5)}, {"thresholds": [0.2]}):
+        with pytest.raises(ValueError, match="name it with pos_label"):
+            of(y, p, **options)
+        of(y, p, pos_label=1, **options)
+
+
+def test_predictions_of_many_classes_are_compared_by_the_class_decided_for():
+    y, p = draw_many(6)
+    found = of(y, p, train=(y[::-1], p[::-1]))
+    assert found.stability.value == pytest.approx(0)
+    moved = of(
+        y, p, train=(y, np.roll(p, 1, axis=1) ** 8 / (np.roll(p, 1, 1) ** 8).sum(1)[:, None])
+    )
+    said = [rows.argmax(axis=1).astype(str) for rows in (np.roll(p, 1, axis=1), p)]
+    assert moved.stability.value == metrics.population_stability_index(*said).value
+
+
+def test_more_classes_than_fit_a_square_are_told_by_what_they_are_taken_for():
+    y, p = draw_many(7, n=400, k=12)
+    text = str(of(y, p))
+    m = of(y, p).validation
+    wrong = m.confusion[5] * (np.arange(12) != 5)
+    assert "Most often taken for" in text
+    line = next(li for li in text.splitlines() if re.match(r"5 +\d+ +\d+ \(", li))
+    assert f"{wrong.max():g}" in line
+
+
+# ---------------------------------------------------------------- degenerate input
+
+
+DEGENERATE = {
+    "one class": (([0, 0, 0], [0.1, 0.2, 0.3]), {}, "not defined: one class"),
+    "the other class": (([1, 1], [0.5, 0.7]), {}, "not defined: one class"),
+    "one row": (([1], [0.2]), {}, "not defined: one class"),
+    "equal predictions": (([0, 1, 1, 0], [0.5] * 4), {}, "not defined: equal predictions"),
+    "0 and 1, right": (([0, 1, 1, 0], [0, 1, 1, 0]), {}, "inf: classes parted"),
+    "0 and 1, wrong": (([0, 1], [1, 0]), {}, "-inf: classes parted"),
+    "0 and 1, both": (([0, 1, 1, 0], [1, 0, 1, 0]), {}, "16.6096"),
+    "all 0": (([0, 1, 1], [0.0] * 3), {}, "not defined: equal predictions"),
+    "three rows": (([0, 1, 1], [0.2, 0.3, 0.1]), {}, "too few to tell"),
+    "little weight": (([0, 1], [0.2, 0.3]), {"sample_weight": [0.1, 0.2]}, "weight 0.3"),
+    "no cost of a kind": (([0, 1, 1], [0.2, 0.3, 0.1]), {"costs": (1, 0)}, "Cost a row at 1"),
+    "the other cost": (([0, 1, 1], [0.0, 0.3, 0.1]), {"costs": (0, 1)}, "Cost a row at 0"),
+    "one class beside training": (
+        ([0, 0], [0.1, 0.2]),
+        {"train": ([0, 1, 1], [0.5, 0.5, 0.4])},
+        "not defined: one class",
+    ),
+    "one of three classes": (
+        ([2, 2], np.full((2, 3), 1 / 3)),
+        {"labels": [0, 1, 2]},
+        "All rows are of one class",
+    ),
+    "three sure classes": (
+        ([0, 1, 2, 2], np.eye(3)[[0, 1, 2, 1]]),
+        {},
+        "base rate would be better",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE.values(), ids=[*DEGENERATE])
+def test_degenerate_rows_have_a_page_that_says_what_is_not_defined(case):
+    arrays, options, told = case
+    found = of(*arrays, by=["a"] * len(arrays[0]), **options)
+    assert told in " ".join(str(found).split())
+    assert "nan" not in str(found).lower()
+    strict(found)
+    assert html.escape(told) in re.sub("<[^>]+>", " ", found._repr_html_())
+
+
+BROKEN = {
+    "NaN": (([0, 1], [0.5, np.nan]), {}, "NaN .first in row 1."),
+    "NaN in labels": (([0, np.nan], [0.5, 0.5]), {}, "missing labels"),
+    "log odds": (([0, 1], [0.5, 2.0]), {}, "from 0 to 1, but holds 2"),
+    "lengths": (([0, 1, 1], [0.5, 0.5]), {}, "3 rows and y_prob 2"),
+    "no rows": (([], []), {}, "empty"),
+    "one label of unknown kind": ((["a"], [0.5]), {}, "pos_label"),
+    "unknown pos_label": (([0, 1], [0.5, 0.4]), {"pos_label": 7}, "pos_label=7"),
+    "columns without labels": (([0, 0], [[0.5, 0.5]] * 2), {}, "name those of the columns"),
+    "a label that no column has": (
+        ([0, 5], [[0.5, 0.5]] * 2),
+        {"labels": [0, 1]},
+        "y holds 5, which is not among the classes",
+    ),
+    "columns that do not add up": (([0, 1, 2], np.ones((3, 3))), {}, "add up to 1"),
+    "three costs": (([0, 1], [0.5, 0.4]), {"costs": (1, 2, 3)}, "costs must be"),
+    "negative cost": (([0, 1], [0.5, 0.4]), {"costs": (1, -2)}, "costs must be"),
+    "no cost": (([0, 1], [0.5, 0.4]), {"costs": (0, 0)}, "costs must be"),
+    "costs in words": (([0, 1], [0.5, 0.4]), {"costs": ("a", "b")}, "must be numbers"),
+    "threshold": (([0, 1], [0.5, 0.4]), {"thresholds": [1.5]}, "thresholds must be"),
+    "threshold NaN": (([0, 1], [0.5, 0.4]), {"thresholds": [np.nan]}, "thresholds must be"),
+    "coverage": (([0, 1], [0.5, 0.4]), {"coverage": 95}, "coverage must be"),
+    "training rows alone": (([0, 1], [0.5, 0.4]), {"train": [0.5]}, "train must be a pair"),
+    "NaN in training": (([0, 1], [0.5, 0.4]), {"train": ([0, 1], [0.1, np.nan])}, "NaN"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN.values(), ids=[*BROKEN])
+def test_broken_input_is_refused_in_words(case):
+    arrays, options, message = case
+    with pytest.raises(ValueError, match=message):
+        of(*arrays, **options)
+
+
+def test_models_that_have_no_probabilities_are_refused_by_name():
+    X, y = np.arange(20.0).reshape(-1, 1), [0, 1] * 10
+    for model in (BoostedNBRegressor().fit(X, np.arange(20.0)), LinearRegression().fit(X, y)):
+        with pytest.raises(
+            ValueError, match=f"{type(model).__name__} has no predict_proba.*mean_squared_error"
+        ):
+            evaluate(model, X, y)
+    with pytest.raises(ValueError, match=r"RidgeClassifier has no pred.*CalibratedClassifierCV"):
+        evaluate(RidgeClassifier().fit(X, y), X, y)
+    with pytest.raises(ValueError, match=r"this EvidenceNB has no classes_.*fit it"):
+        evaluate(EvidenceNB(), X, y)
+
+
+def test_names_and_labels_that_are_not_there_are_named(model):
+    with pytest.raises(ValueError, match=r"y names the column 'survived'.*did you mean 'Survived'"):
+        evaluate(model, PEOPLE, "survived")
+    with pytest.raises(ValueError, match="by names the column 'Race'"):
+        evaluate(model, PEOPLE, "Survived", by="Race")
+    with pytest.raises(ValueError, match="sample_weight names the column 'w'"):
+        evaluate(model, PEOPLE, "Survived", sample_weight="w")
+    with pytest.raises(ValueError, match="'Adult', which is not among the classes"):
+        evaluate(model, PEOPLE, "Age")
+    with pytest.raises(ValueError, match="pos_label='Maybe' is not among the classes"):
+        evaluate(model, PEOPLE, "Survived", pos_label="Maybe")
+    with pytest.raises(ValueError, match="lacks the column 'Sex'"):
+        evaluate(model, PEOPLE.drop_columns(["Sex"]), "Survived")
+
+
+# ---------------------------------------------------------------- the page
+
+
+LONG = "a very long name of a group that somebody took from a survey of many pages, number "
+NAMES = ["Größe", "日本語の名前", "two\nlines", "<b>bold</b>", "[red]x[/red]", "\x1b[31m", "a|b"]
+
+
+def busy(n_groups, seed=0):
+    """Many groups, the names of some of which are long or odd."""
+    y, p = draw_rows(seed, n=40 * n_groups)
+    names = [*NAMES, *(f"{LONG}{k}" for k in range(n_groups))][:n_groups]
+    return of(y, p, by=names * 40, train=(y, p), name="A model with a name of its own")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120])
+@pytest.mark.parametrize("make", [lambda: busy(5), lambda: busy(40)], ids=["5", "40 groups"])
+def test_the_page_fits_the_terminal(make, width):
+    lines = make().to_text(width).splitlines()
+    assert max(map(cell_len, lines)) <= width
+    y, p = draw_many(8, k=11)
+    many = of(y, p, by=[LONG, "b"] * 100).to_text(width).splitlines()
+    assert max(map(cell_len, many)) <= width
+
+
+def test_numbers_are_not_folded_where_there_is_room():
+    for width in (80, 120):
+        text = busy(40).to_text(width)
+        assert len(re.findall(r"\d\.\d\d \(\d\.\d\d to \d\.\d\d\)", text)) >= 40 * 4
+
+
+def test_names_are_text_in_every_form():
+    found = busy(7)
+    text, page_ = found.to_text(120), found._repr_html_()
+    assert "\x1b" not in text
+    assert "[red]x[/red]" in text
+    assert "two\\nlines" in text
+    assert "<b>bold" not in page_
+    assert "&lt;b&gt;bold" in page_
+
+
+def test_html_holds_what_the_text_holds(model):
+    found = evaluate(model, PEOPLE, "Survived", by="Class", train=(PEOPLE, "Survived"))
+    cells = {html.unescape(c) for c in re.findall(r"<td[^>]*>(.*?)</td>", found._repr_html_())}
+    shown = page(found)
+    assert cells == {cell for section in shown.sections for row in section.rows for cell in row}
+    words = " ".join(found.to_text(200).split())
+    for section in shown.sections:
+        assert section.title in words
+        for row in section.rows:
+            assert " ".join(" ".join(row).split()) in words
+
+
+def test_repr_is_the_page_and_plain_data_holds_the_sentences(model):
+    found = evaluate(model, PEOPLE, "Survived")
+    assert repr(found) == str(found) == found.to_text(100)
+    assert strict(found)["findings"] == [*found.findings]
+    for line in found.findings:
+        assert line in " ".join(str(found).split())
+
+
+def test_the_thresholds_by_costs_and_of_least_cost_are_marked():
+    y, p = draw_rows(10)
+    found = of(y, p, costs=(1, 3))
+    lines = found.to_text(100).splitlines()
+    (by_costs,) = [line for line in lines if line.endswith("by costs")]
+    (least,) = [line for line in lines if line.endswith("least here")]
+    assert by_costs.startswith("0.25 ")
+    assert least.startswith(f"{found.validation.best.rates.threshold:.3g} ")
+
+
+@pytest.mark.parametrize(
+    ("slope", "shift", "told"),
+    [
+        (0.3, 0.0, "too sure"),
+        (3.0, 0.0, "not sure enough"),
+        (1.0, 1.0, "too little on the whole"),
+        (1.0, -1.0, "too much on the whole"),
+        (1.0, 0.0, "no fault is shown"),
+    ],
+)
+def test_sentences_say_what_is_wrong_with_the_probabilities(slope, shift, told):
+    y, p = draw_rows(11, n=3000, slope=slope, shift=shift)
+    assert told in " ".join(of(y, p).findings)
+
+
+def test_sentences_say_what_ranking_and_loss_are_worth():
+    y, p = draw_rows(12, n=500)
+    random = np.random.default_rng(0).random(500)
+    good, bad = (" ".join(of(y, q).findings) for q in (p, random))
+    assert "the model saves" in good
+    assert "chance" not in good
+    assert "Telling everybody the base rate would be better" in bad
+    assert "may be chance" in bad
+
+
+def test_numbers_far_out_are_shown_with_two_digits():
+    text = str(of([0, 1, 1, 0], [0, 1, 1, 0]))
+    assert "-9.8e+04 to 9.8e+04" in text
+
+
+# ---------------------------------------------------------------- the paper
+
+
+NIJ = [
+    "Gender",
+    "Age_at_Release",
+    "Education_Level",
+    "Prior_Conviction_Episodes_Viol",
+    "Prison_Offense",
+    "Prison_Years",
+]
+TARGET = "Recidivism_Within_3years"
+
+
+def test_the_notes_numbers_are_on_the_page(papers_data):
+    table = datasets.load("nij_recidivism_full")
+    training, validation = (
+        table.filter(pc.equal(table["Training_Sample"], part)) for part in (1, 0)
+    )
+    model = EvidenceNB(smoothing=0).fit(training.select([*NIJ, TARGET]), TARGET)
+    found = evaluate(model, validation, TARGET, train=(training, TARGET), by="Race")
+    wrong = [m.misclassification.value for m in (found.training, found.validation)]
+    assert [f"{rate:.7f}" for rate in wrong] == ["0.3641003", "0.3692840"]
+    assert re.search(r"^AUC .* 0\.6512 ", str(found), re.M)
+    assert {group.name for group in found.groups} == {"BLACK", "WHITE"}  # no feature of the model
+    for group in found.groups:
+        rows = validation.filter(pc.equal(validation["Race"], group.name))
+        p = model.predict_proba(rows)[:, 1]
+        assert group.auc.value == metrics.auc(rows[TARGET].to_numpy(), p).value
+    everybody = evaluate(model, table, TARGET).validation
+    assert f"{everybody.auc.value:.4f}" == "0.6562"
+    table_ = everybody.reliability
+    inside = (table_.low > 0.05) & (table_.high < 0.95)
+    assert np.abs(table_.rate - table_.mean_prediction)[inside].max() < 0.05
+    assert inside.sum() == 8
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_labels_of_every_type_are_those_of_the_model(kind):
+    for labels in ([0, 1], [False, True], ["a", "b"], [-1, 1]):
+        table = kind({"x": ["u", "v", "u", "w"] * 10, "y": [labels[0], *[labels[1]] * 3] * 10})
+        fitted = EvidenceNB().fit(table, "y")
+        found = evaluate(fitted, table, "y")
+        assert (found.classes, found.pos_label) == (tuple(labels), labels[1])
+        assert found.validation.base_rate.value == 0.75
