@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from weigh.bins import MDLDiscretizer
     from weigh.boosted import BoostedNB, BoostedNBRegressor
     from weigh.c44 import C44Classifier
+    from weigh.educated import EducatedNB
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
     from weigh.perplexed import PerplexedNB
@@ -38,6 +39,7 @@ __all__ = [
     "BoostedNB",
     "BoostedNBRegressor",
     "C44Classifier",
+    "EducatedNB",
     "Evidence",
     "EvidenceNB",
     "MDLDiscretizer",
@@ -60,6 +62,7 @@ _HOMES = {
     "BoostedNB": "boosted",
     "BoostedNBRegressor": "boosted",
     "C44Classifier": "c44",
+    "EducatedNB": "educated",
     "Evidence": "evidence",
     "EvidenceNB": "naive",
     "MDLDiscretizer": "bins",

@@ -12,6 +12,10 @@ from weigh.engine import Setting
 from weigh.frames import Floats, Table, Value, canonical, key
 
 
+FINE, ALL_LEVELS = (24, 128), 2048
+"""bins="fine" gives a number up to 128 levels, fewer where many columns would have too many."""
+
+
 def check_parameters(learner: Any) -> None:
     """Refuse a shared parameter of a wrong kind, naming it and what it may be."""
     smoothing, bins, missing = learner.smoothing, learner.bins, learner.missing
@@ -25,9 +29,9 @@ def check_parameters(learner: Any) -> None:
     for rule in bins.values() if by_column else [bins]:
         cuts = by_column and isinstance(rule, Iterable) and not isinstance(rule, str)
         count = is_count(rule) and rule >= 2
-        if not (cuts or count or (isinstance(rule, str) and rule == "mdl")):
+        if not (cuts or count or (isinstance(rule, str) and rule in ("mdl", "fine"))):
             raise ValueError(
-                "bins must be 'mdl', a number of quantile bins of at least 2, or a dict from "
+                "bins must be 'mdl', 'fine', a number of quantile bins of at least 2, or a dict from "
                 f"column to one of these or to cut points, got {rule!r}"
             )
     if not (learner.special_values is None or isinstance(learner.special_values, Mapping)):
@@ -55,9 +59,10 @@ def is_count(value: Any) -> bool:
 def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     """How each column is to be read, from the shared parameters."""
     categorical = _read_categorical(learner.categorical_features, table)
-    bins = _by_column(learner.bins, table, "bins", "mdl")
+    bins = _by_column(learner.bins, table, "bins", learner._default_bins)
     missing = _by_column(learner.missing, table, "missing", "level")
     special = _by_column(learner.special_values or {}, table, "special_values", ())
+    fine = int(np.clip(ALL_LEVELS // max(len(table.names), 1), *FINE))
     settings = {}
     for name in table.names:
         rule = int(bins[name]) if is_count(bins[name]) else bins[name]
@@ -65,7 +70,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
         if category is None and not isinstance(rule, str | int):
             category = False  # cut points say that the column is numeric, even where it is empty
         codes = _read_special(special[name], name)
-        settings[name] = Setting(category, rule, codes, missing[name] == "skip")
+        settings[name] = Setting(category, rule, codes, missing[name] == "skip", fine)
     return settings
 
 
