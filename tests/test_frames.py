@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weigh import EvidenceNB
+from weigh.frames import read
 
 few = settings(max_examples=15, deadline=None)
 
@@ -948,3 +949,18 @@ def test_a_column_of_nulls_may_stand_for_any_type(copies):
     nothing = {name: [None] * copies for name in columns}
     for make in (pa.table, pl.DataFrame, pd.DataFrame, as_dicts, pandas_objects):
         assert model.decision_function(make(nothing)).tolist() == [missing] * copies
+
+
+@pytest.mark.parametrize("engine", ALL_HOLDERS)
+def test_rows_of_rows_are_rows(engine):
+    columns = {
+        "text": [*"abcd"] * 100,
+        "real": np.arange(400.0).tolist(),
+        "flag": [True, False] * 200,
+    }
+    table = read(ALL_HOLDERS[engine](columns))
+    first, second = np.arange(399, 0, -2), np.arange(0, 200, 2)
+    twice = table.rows(first).rows(second)
+    for name in table.names:
+        once, again = (part.column(name, True) for part in (table.rows(first[second]), twice))
+        assert [again.values[c] for c in again.codes] == [once.values[c] for c in once.codes]

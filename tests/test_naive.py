@@ -432,12 +432,15 @@ def test_the_public_names_are_pinned():
         "MDLDiscretizer",
         "NormPathDisplay",
         "PerplexedNB",
+        "RecalibratedClassifier",
         "RoundsDisplay",
         "SearchPathDisplay",
+        "SplineCalibrator",
         "WeightedNB",
         "conversion_table",
         "datasets",
         "load",
+        "metrics",
         "save",
     ]
     assert all(hasattr(weigh, name) for name in weigh.__all__)

@@ -9,11 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from weigh import datasets
+    from weigh import datasets, metrics
     from weigh.adjusted import AdjustedNB
     from weigh.bins import MDLDiscretizer
     from weigh.boosted import BoostedNB, BoostedNBRegressor
     from weigh.c44 import C44Classifier
+    from weigh.calibrate import SplineCalibrator
     from weigh.educated import EducatedNB
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         RoundsDisplay,
         SearchPathDisplay,
     )
+    from weigh.recalibrated import RecalibratedClassifier
     from weigh.sheet import BalanceSheet, conversion_table
     from weigh.store import load, save
     from weigh.weighted import WeightedNB
@@ -45,12 +47,15 @@ __all__ = [
     "MDLDiscretizer",
     "NormPathDisplay",
     "PerplexedNB",
+    "RecalibratedClassifier",
     "RoundsDisplay",
     "SearchPathDisplay",
+    "SplineCalibrator",
     "WeightedNB",
     "conversion_table",
     "datasets",
     "load",
+    "metrics",
     "save",
 ]
 
@@ -68,8 +73,10 @@ _HOMES = {
     "MDLDiscretizer": "bins",
     "NormPathDisplay": "plot",
     "PerplexedNB": "perplexed",
+    "RecalibratedClassifier": "recalibrated",
     "RoundsDisplay": "plot",
     "SearchPathDisplay": "plot",
+    "SplineCalibrator": "calibrate",
     "WeightedNB": "weighted",
     "conversion_table": "sheet",
     "load": "store",
@@ -77,10 +84,13 @@ _HOMES = {
 }
 
 
+_MODULES = ("datasets", "metrics")
+
+
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used: `weigh --help` must not wait for scikit-learn."""
-    if name == "datasets":
-        return import_module("weigh.datasets")
+    if name in _MODULES:
+        return import_module(f"weigh.{name}")
     if name in _HOMES:
         return getattr(import_module(f"weigh.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'weigh' has no attribute {name!r}")

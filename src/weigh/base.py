@@ -154,7 +154,9 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
         sample_weight : array or str, optional
             Row weights, or the name of the column of X that holds them.
         """
-        sample = read_sample(self, X, y, sample_weight)
+        return self._fit_sample(read_sample(self, X, y, sample_weight))
+
+    def _fit_sample(self, sample: Sample) -> Self:
         learnt = self._learn(sample)
         self._name(sample.table.names, sample.table.named)
         return self._keep(remember(learnt, sample.table))

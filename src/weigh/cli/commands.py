@@ -108,6 +108,11 @@ def demo(save: str | None) -> None:
     "--cross", "crosses", nargs=2, multiple=True, metavar="COL COL", help="Join two columns."
 )
 @click.option(
+    "--recalibrate",
+    type=click.Choice(["spline", "sigmoid", "temperature", "isotonic"]),
+    help="Map totals to what they were worth on rows held out.",
+)
+@click.option(
     "--set", "own", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner's own."
 )
 def fit(
@@ -118,6 +123,7 @@ def fit(
     weight: str | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
+    recalibrate: str | None,
     own: tuple[str, ...],
     **parameters: Any,
 ) -> None:
@@ -147,6 +153,8 @@ def fit(
     if "random_state" in model.get_params():
         model.set_params(random_state=0)  # the same command writes the same file
     model.set_params(**read_parameters(own, model))
+    if recalibrate is not None:
+        model = weigh.RecalibratedClassifier(model, method=recalibrate, random_state=0)
     with show_progress("fitting"):
         model.fit(table, target, sample_weight=weight)
     if output == "-":
@@ -155,7 +163,8 @@ def fit(
     advise(model, table, weight)
     weigh.save(model, output)
     rows, columns = f"{table.num_rows:,}", model.n_features_in_
-    say(f"{learners()[learner]} from {rows} rows and {columns} columns: {output}")
+    done = "" if recalibrate is None else ", recalibrated,"
+    say(f"{learners()[learner]}{done} from {rows} rows and {columns} columns: {output}")
     hint(f"weigh show {output}")
 
 

@@ -4,6 +4,7 @@ total(x) = prior + sum over features j of table_j[level of x_j]
 
 tables       `Evidence` and its `FeatureTable`s
 attenuation  an exponent for rows that tell more or less
+recalibration  what totals turned out to be worth
 estimate     counts to weights, with their uncertainty
 show         the table as text, HTML and dataframe
 """
@@ -16,6 +17,7 @@ from weigh.evidence.estimate import (
     weigh_counts,
     weigh_tally,
 )
+from weigh.evidence.recalibration import Method, Recalibration
 from weigh.evidence.show import hundredths
 from weigh.evidence.tables import (
     Evidence,
@@ -31,6 +33,8 @@ __all__ = [
     "Evidence",
     "FeatureTable",
     "Form",
+    "Method",
+    "Recalibration",
     "Smoothing",
     "apply_exponent",
     "attenuate",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MOST_LEVELS, MOST_FEATURES, MOST_CLASSES = 20, 60, 6
 BAR, BARS = 6, "against | for"
+SHOWN = (-2.0, -1.0, 0.0, 1.0, 2.0)
 SMALLEST_BAR = 0.05
 """Weights are drawn against at least this one, so that noise looks like noise."""
 
@@ -86,6 +87,19 @@ def rule(evidence: Evidence) -> str:
     return f"{text}."
 
 
+def worth(evidence: Evidence) -> str:
+    """What totals are worth after the recalibration, at a few of them."""
+    curve = evidence.recalibration
+    if curve is None:
+        return ""
+    pairs = zip(SHOWN, curve.apply(np.array(SHOWN)) - curve.shift, strict=True)
+    told = ", ".join(f"{hundredths(x)} is worth {hundredths(y)}" for x, y in pairs)
+    text = f"A row's total is then recalibrated ({curve.method}): {told}"
+    if curve.shift:
+        text += f"; then {hundredths(curve.shift)} for another base rate"
+    return f"{text}."
+
+
 def to_text(evidence: Evidence, width: int = 100) -> str:
     """The table of weights as plain text; where it is too wide, bars and errors go first."""
     import io
@@ -101,8 +115,8 @@ def to_text(evidence: Evidence, width: int = 100) -> str:
         if console.measure(grid, options=console.options.update_width(10_000)).maximum <= width:
             break
     console.print(Text(printable(title(evidence))), grid)
-    if evidence.attenuation is not None:
-        console.print(Text(rule(evidence)))
+    for text in filter(None, (rule(evidence), worth(evidence))):
+        console.print(Text(text))
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
 
 
@@ -199,5 +213,6 @@ def to_html(evidence: Evidence) -> str:
         cells = line[: len(heads)]
         body += "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
     caption = html.escape(title(evidence))
-    foot = f"<p>{html.escape(rule(evidence))}</p>" if evidence.attenuation is not None else ""
+    texts = filter(None, (rule(evidence), worth(evidence)))
+    foot = "".join(f"<p>{html.escape(text)}</p>" for text in texts)
     return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>{body}</table>{foot}"

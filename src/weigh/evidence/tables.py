@@ -14,6 +14,7 @@ from weigh import engine
 from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
 from weigh.evidence.attenuation import Attenuation
+from weigh.evidence.recalibration import Recalibration
 from weigh.frames import Floats, Table
 from weigh.tally import Counts, Tally
 
@@ -123,6 +124,8 @@ class Evidence:
     backend: str | None = None
     columns: tuple[str, ...] = ()
     attenuation: Attenuation | None = None  # where the exponent depends on the row
+    recalibration: Recalibration | None = None  # of two classes
+    covariance: Floats | None = None  # of prior and weights, where they were fitted together
 
     def __getitem__(self, name: str) -> FeatureTable:
         try:
@@ -176,6 +179,11 @@ class Evidence:
 
     def total(self, table: Table) -> Floats:
         """Prior plus weights for each row: log odds in one column, or one total per class."""
+        totals = self.raw_total(table)
+        return totals if self.recalibration is None else self.recalibration.apply(totals)
+
+    def raw_total(self, table: Table) -> Floats:
+        """The same before the recalibration, if there is one."""
         if self.attenuation is None:
             return self._add(table, self.prior_row)
         weights = self._add(table, np.zeros(len(self.prior_row)))
@@ -207,6 +215,9 @@ class Evidence:
             change = logit(rate) - logit(self.assumed_rate)
         else:
             change = contrast(np.log(rate) - np.log(self.assumed_rate))
+        if self.recalibration is not None:  # whose total keeps the prior of old, and its error
+            new = replace(self.recalibration, shift=self.recalibration.shift + float(change[0]))
+            return replace(self, assumed_rate=rate, recalibration=new)
         known = replace(self, assumed_rate=rate, prior_variances=np.zeros(len(rate)))
         if self.attenuation is None:
             return replace(known, prior=squeeze(self.prior_row + change))

@@ -87,8 +87,9 @@ class Table:
 
 def _pick(source: Any, places: Integers) -> Any:
     """Some rows of a column as its library holds it."""
-    if isinstance(source, nw.Series) and source.implementation.is_pyarrow():
-        array = source.to_native()
+    arrow = isinstance(source, nw.Series) and source.implementation.is_pyarrow()
+    if arrow or isinstance(source, pa.ChunkedArray):  # which has been picked from before
+        array = source.to_native() if arrow else source
         views = pa.types.is_string_view(array.type)  # of which Arrow cannot take some
         return (array.cast(pa.large_string()) if views else array).take(pa.array(places))
     return source[places]
@@ -241,7 +242,7 @@ def _read_dicts(rows: Sequence[Mapping[str, Any]]) -> Table:
     return Table(names, len(rows), column, listed)
 
 
-def vector(values: Any, name: str, categorical: bool) -> Column:
+def vector(values: Any, name: str, categorical: bool | None) -> Column:
     """One array, series or list as a column."""
     series = nw.from_native(values, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):

@@ -57,7 +57,7 @@ class BalanceSheetDisplay:
         items = sorted(items, key=lambda item: -abs(item.weight))
         bars = [("Prior", self.sheet.prior)]
         bars += [(shorten(printable(str(item))), item.weight) for item in items]
-        bars += self._attenuation()
+        bars += [*self._attenuation(), *self._recalibration()]
         return [name for name, _ in bars], 100 * np.array([weight for _, weight in bars])
 
     def _attenuation(self) -> list[tuple[str, float]]:
@@ -65,9 +65,18 @@ class BalanceSheetDisplay:
         rule = self.sheet.attenuation
         if rule is None:
             return []
-        change = self.sheet.total - rule.shift - rule.before
+        worth = self.sheet.recalibration
+        change = (self.sheet.total if worth is None else worth.before) - rule.shift - rule.before
         bars = [(f"Exponent {rule.exponent:.3g}, {rule.n:g} {rule.unit}", change)]
         return [*bars, ("Change of the base rate", rule.shift)] if rule.shift else bars
+
+    def _recalibration(self) -> list[tuple[str, float]]:
+        """What leads from there to what it was worth on rows held out."""
+        worth = self.sheet.recalibration
+        if worth is None:
+            return []
+        bars = [(f"Recalibration ({worth.method})", worth.after - worth.before)]
+        return [*bars, ("Change of the base rate", worth.shift)] if worth.shift else bars
 
     def _label(self, ax: Any, names: list[str], ends: Any, weights: Any) -> None:
         total = 100 * self.sheet.total

@@ -5,6 +5,7 @@ Ridgeway (2025): two columns, weights times 100, the totals, and what they mean 
 
     balance      the `BalanceSheet`
     attenuated   what an exponent did to the sum
+    recalibrated what a recalibration did to the total
     explain      from evidence and a row to a sheet
     show         the sheet as text and HTML
 """
@@ -12,6 +13,7 @@ Ridgeway (2025): two columns, weights times 100, the totals, and what they mean 
 from weigh.sheet.attenuated import Attenuated
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
 from weigh.sheet.explain import UNSEEN, explain, items_of
+from weigh.sheet.recalibrated import Recalibrated
 from weigh.sheet.show import probability
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "Attenuated",
     "BalanceSheet",
     "Item",
+    "Recalibrated",
     "conversion_table",
     "explain",
     "items_of",

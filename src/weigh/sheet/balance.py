@@ -10,6 +10,7 @@ import numpy as np
 from weigh.bins import label
 from weigh.sheet import show
 from weigh.sheet.attenuated import Attenuated
+from weigh.sheet.recalibrated import Recalibrated
 
 COVERAGE = 0.9
 """Of the interval of the probability."""
@@ -38,7 +39,7 @@ class BalanceSheet:
     of three classes or more. Against a rival, prior and items add up to `total`, the log odds.
     Against the rest, they add up to this class's total, and `totals` holds those of every class,
     which the softmax turns into the probability. Where the model attenuates what weights add up to,
-    `attenuation` leads from their sum to `total`.
+    `attenuation` leads from their sum to `total`; where it recalibrates, `recalibration` does.
     """
 
     of: Any
@@ -52,8 +53,10 @@ class BalanceSheet:
     two_classes: bool = True
     link: str = "logistic"
     caveat: str = ""
+    assumes: str = "independent features"
     coverage: float = COVERAGE
     attenuation: Attenuated | None = None
+    recalibration: Recalibrated | None = None
 
     @property
     def question(self) -> str:
@@ -91,6 +94,7 @@ class BalanceSheet:
             "interval": self.interval and list(self.interval),
             "totals": self.totals and {label(c): t for c, t in self.totals.items()},
             "attenuation": self.attenuation and {**vars(self.attenuation)},
+            "recalibration": self.recalibration and {**vars(self.recalibration)},
         }
 
     def to_text(self, width: int = 100) -> str:

@@ -12,8 +12,13 @@ from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.frames import Floats, Table, count_matrix
 from weigh.sheet.attenuated import Attenuated, attenuate_row
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
+from weigh.sheet.recalibrated import map_ends, recalibrate_row
 
 UNSEEN = "not seen in training"
+
+
+SCALES = "that the scales of the tables are known"
+"""What an interval from the covariance of all weights takes for granted."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,10 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
     prior, items = float(sign @ evidence.prior_row), tuple(line.item(sign) for line in lines)
     before = prior + sum(item.weight for item in items)
     rule = attenuate_row(evidence, table, before, sign, a)
+    worth = recalibrate_row(evidence, table, sign)
     error = _standard_error(evidence.link, _scale(evidence, parts, rule), row, a, b)
+    if evidence.covariance is not None:
+        error = _joint_error(evidence, table)
     return BalanceSheet(
         of=classes[a],
         against=None if b < 0 else classes[b],
@@ -62,12 +70,14 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
         items=items,
         total=float(sign @ row),
         probability=float(expit(log_odds) if pair else evidence.probabilities(totals)[0, a]),
-        interval=_interval(log_odds, error),
+        interval=_interval(evidence, sign, log_odds if worth is None else worth.before, error),
         totals=dict(zip(classes, row.tolist(), strict=True)) if b < 0 else None,
         two_classes=two,
         link=evidence.link,
         caveat=evidence.caveat,
         attenuation=rule,
+        recalibration=worth,
+        assumes="independent features" if evidence.covariance is None else SCALES,
     )
 
 
@@ -81,11 +91,15 @@ def _choose(classes: list[Any], of: Any, against: Any, row: Floats) -> tuple[int
     return a, b
 
 
-def _interval(log_odds: float, error: float | None) -> tuple[float, float] | None:
+def _interval(
+    evidence: Evidence, sign: Floats, log_odds: float, error: float | None
+) -> tuple[float, float] | None:
+    """Of the log odds before the recalibration, whose ends this moves as it moves any total."""
     if error is None:
         return None
     reach = float(ndtri((1 + COVERAGE) / 2)) * error
-    return float(expit(log_odds - reach)), float(expit(log_odds + reach))
+    low, high = expit(map_ends(evidence, sign, log_odds + np.array([-reach, reach])))
+    return float(low), float(high)
 
 
 def _find(classes: list[Any], wanted: Any, default: int, role: str) -> int:
@@ -145,6 +159,18 @@ def _standard_error(
     used = slope > 0
     error = float(np.sqrt(slope[used] ** 2 @ variance[used]))
     return None if np.isnan(error) else error
+
+
+def _joint_error(evidence: Evidence, table: Table) -> float:
+    """Of the log odds, from the covariance of the prior and the row's weights."""
+    assert evidence.covariance is not None
+    at, start = [0], 1
+    for part in evidence:
+        placed = part.feature.read(table)
+        place = int(placed.levels[placed.codes[0]])
+        at += [start + place] if place < len(part.levels) else []
+        start += len(part.levels)
+    return float(np.sqrt(max(evidence.covariance[np.ix_(at, at)].sum(), 0.0)))
 
 
 def items_of(evidence: Evidence, table: Table) -> list[Item]:

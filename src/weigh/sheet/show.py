@@ -50,7 +50,8 @@ def _side(title: str, sign: str, items: tuple[Item, ...], prior: float | None) -
 
 
 def _foot(sheet: BalanceSheet) -> list[tuple[str, str]]:
-    rows = [*_attenuation(sheet), ("Total weight of evidence", hundredths(sheet.total))]
+    rows = [*_attenuation(sheet), *_recalibration(sheet)]
+    rows.append(("Total weight of evidence", hundredths(sheet.total)))
     for other, total in (sheet.totals or {}).items():
         if other != sheet.of:
             rows.append((f"Total of {label(other)}", hundredths(total)))
@@ -78,6 +79,19 @@ def _attenuation(sheet: BalanceSheet) -> list[tuple[str, str]]:
     return rows
 
 
+def _recalibration(sheet: BalanceSheet) -> list[tuple[str, str]]:
+    """How the total follows from what it was before the recalibration."""
+    worth = sheet.recalibration
+    if worth is None:
+        return []
+    name = "Prior and weights" if sheet.attenuation is None else "Total before recalibration"
+    rows = [(name, hundredths(worth.before))]
+    rows.append((f"Recalibrated ({worth.method})", hundredths(worth.after)))
+    if worth.shift:
+        rows.append(("Change of the base rate", hundredths(worth.shift)))
+    return rows
+
+
 def probability(p: float) -> str:
     """Two digits after the point, and more where two would say 0 or 1.
 
@@ -97,7 +111,8 @@ def _notes(sheet: BalanceSheet) -> list[str]:
         notes.append(f"No weight: {'; '.join(map(str, sheet.silent))}.")
     notes.append("Weights are times 100.")
     shown = sum(round(100 * w) for w in (sheet.prior, *(item.weight for item in sheet.items)))
-    exact = sheet.total if sheet.attenuation is None else sheet.attenuation.before
+    stated = sheet.attenuation or sheet.recalibration
+    exact = sheet.total if stated is None else stated.before
     if shown != round(100 * exact):
         notes.append(f"Rounded, they add up to {shown:+d}; the total is of the exact ones.")
     if sheet.attenuation is not None:
@@ -105,11 +120,13 @@ def _notes(sheet: BalanceSheet) -> list[str]:
         what = "prior and weights" if root else "the weights and not the prior"
         then = "; then the change of the base rate is added" if sheet.attenuation.shift else ""
         notes.append(f"The exponent multiplies {what}, to give the total{then}.")
+    if sheet.recalibration is not None:
+        notes.append("Recalibrated is what such a sum was worth on rows held out.")
     if sheet.totals is not None:
         part = "1/(1 + exp(-total))" if sheet.link == "ovr" else "exp(total)"
         notes.append(f"The probability is {part} over the sum of {part} of all classes.")
     if sheet.interval is not None:
-        notes.append(f"The interval assumes independent features{sheet.caveat}.")
+        notes.append(f"The interval assumes {sheet.assumes}{sheet.caveat}.")
     return notes
 
 

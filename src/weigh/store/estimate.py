@@ -27,6 +27,7 @@ def estimate_from_dict(data: Mapping[str, Any]) -> Estimate:
     """The estimate that `estimate_to_dict` described."""
     evidence = evidence_from_dict(data["evidence"])
     check(len(evidence.classes) == 2, "an estimate has two sides, down and up")
+    check(evidence.recalibration is None, "an estimate is not recalibrated")
     points = numbers(data, "points", (len(data["points"]),))
     check(len(points) > 0 and bool((np.diff(points) >= 0).all()), "points must ascend")
     levels = np.array([unplain(level) for level in data["levels"]], dtype=np.float64)

@@ -19,5 +19,6 @@ def mean_from_dict(data: Mapping[str, Any]) -> Mean:
     """The mean that `mean_to_dict` described."""
     naive = evidence_from_dict(data["naive"])
     check(naive.attenuation is None, "a mean is not attenuated")
+    check(naive.recalibration is None, "a mean is not recalibrated")
     check(naive.link != "ovr", "a mean is of joint totals: its link is not ovr")
     return Mean(naive, columns=naive.columns)

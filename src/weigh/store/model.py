@@ -21,6 +21,7 @@ from weigh.store.values import check, is_object, parameter, plain, unplain
 from weigh.store.vote import vote_from_dict, vote_to_dict
 
 FORMAT, VERSION = "weigh", 1
+WRAPPERS = ("RecalibratedClassifier",)  # learners of a learner
 ENDINGS = {"NB": "", "NBRegressor": "-regressor", "Classifier": ""}
 BODIES: tuple[tuple[str, type, Any, Any], ...] = (
     ("evidence", Evidence, evidence_to_dict, evidence_from_dict),
@@ -37,22 +38,32 @@ def learners() -> dict[str, str]:
         name.removesuffix(ending).lower() + kind: name
         for name in weigh.__all__
         for ending, kind in ENDINGS.items()
-        if name.endswith(ending)
+        if name.endswith(ending) and name not in WRAPPERS
     }
 
 
 def to_dict(model: Any) -> dict[str, Any]:
     """A fitted model as plain data."""
-    parameters = model.get_params(deep=False)
     return {
         "format": FORMAT,
         "version": VERSION,
         "weigh": weigh.__version__,
         "learner": type(model).__name__,
-        "parameters": {name: parameter(name, value) for name, value in parameters.items()},
+        "parameters": _parameters_to_dict(model),
         "fitted": {name: plain(getattr(model, name)) for name in model._extras},
         "named": hasattr(model, "feature_names_in_"),
     } | _body(model._learnt)
+
+
+def _parameters_to_dict(model: Any) -> dict[str, Any]:
+    """By name; a learner inside another is named, with its own."""
+    found = model.get_params(deep=False)
+    return {
+        name: {"learner": type(value).__name__, "parameters": _parameters_to_dict(value)}
+        if isinstance(value, TableEstimator)
+        else parameter(name, value)
+        for name, value in found.items()
+    }
 
 
 def _body(learnt: Any) -> dict[str, Any]:
@@ -61,13 +72,8 @@ def _body(learnt: Any) -> dict[str, Any]:
 
 def from_dict(data: Mapping[str, Any]) -> Any:
     """The model that `to_dict` described."""
-    name = data["learner"]
-    check(name in learners().values(), f"this release does not know the learner {name!r}")
+    name, model = data["learner"], _learner_from_dict(data)
     check(isinstance(data["named"], bool), "named must be true or false")
-    parameters = {
-        key: unplain(value) for key, value in data["parameters"].items() if not is_object(value)
-    }
-    model: TableEstimator = getattr(weigh, name)(**parameters)
     bodies = [(name, read) for name, _, _, read in BODIES if name in data]
     check(len(bodies) == 1, f"it must hold one of {[name for name, *_ in BODIES]}")
     (body, read), *_ = bodies
@@ -82,3 +88,21 @@ def from_dict(data: Mapping[str, Any]) -> Any:
     if data["named"]:
         model.feature_names_in_ = np.array(names, dtype=object)
     return model
+
+
+def _learner_from_dict(data: Mapping[str, Any]) -> TableEstimator:
+    """A learner with its parameters, not fitted."""
+    name = data["learner"]
+    known = [*learners().values(), *WRAPPERS]
+    check(name in known, f"this release does not know the learner {name!r}")
+    parameters = {
+        key: _learner_from_dict(value) if _is_learner(value) else unplain(value)
+        for key, value in data["parameters"].items()
+        if not is_object(value)
+    }
+    model: TableEstimator = getattr(weigh, name)(**parameters)
+    return model
+
+
+def _is_learner(value: Any) -> bool:
+    return isinstance(value, dict) and "learner" in value

@@ -63,6 +63,8 @@ def rows(array: Floats | None) -> Any:
 
 def parameter(name: str, value: Any) -> Any:
     """A splitter or a random state, not needed to predict, is only described."""
+    if name == "cv" and isinstance(value, str):
+        return value
     if name in ("cv", "random_state") and not isinstance(value, int | np.integer | None):
         return {"object": repr(value)}
     return plain(value)

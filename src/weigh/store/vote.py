@@ -27,6 +27,7 @@ def vote_from_dict(data: Mapping[str, Any]) -> Vote:
     """The vote that `vote_to_dict` described."""
     linear = evidence_from_dict(data["linear"])
     check(linear.event_model == "levels", "a vote is one of levels, not of counts")
+    check(linear.recalibration is None, "a vote is not recalibrated")
     check(linear.link != "softmax", "a vote is one class against the rest: its link is ovr")
     n_rows = len(linear.prior_row)
     check(isinstance(data["alphas"], list) and len(data["alphas"]) == n_rows, "alphas by class")

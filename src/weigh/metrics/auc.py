@@ -1,0 +1,193 @@
+"""The area under the ROC curve, with DeLong's error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit, ndtr, ndtri
+
+from weigh.frames import Floats
+from weigh.metrics.scored import Groups, Scored
+
+COVERAGE = 0.95
+"""Of intervals, unless another is asked for."""
+
+
+@dataclass(frozen=True)
+class AUC:
+    """An AUC, its standard error and an interval; NaN is what cannot be known."""
+
+    value: float
+    error: float
+    low: float
+    high: float
+    coverage: float = COVERAGE
+
+
+@dataclass(frozen=True)
+class AUCDifference:
+    """How much larger the first of two AUCs of the same rows is, with an interval."""
+
+    value: float
+    error: float
+    low: float
+    high: float
+    p_value: float
+    coverage: float = COVERAGE
+
+
+def auc(
+    y_true: Any,
+    y_prob: Any = None,
+    *,
+    coverage: float = COVERAGE,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> AUC:
+    """The area under the ROC curve, with DeLong's standard error and an interval.
+
+    AUC = P(p of a positive row > p of a negative row) + P(they are equal)/2
+
+    The error is that of DeLong, DeLong & Clarke-Pearson (1988), from mid-ranks (Sun & Xu 2014): one
+    sort. The interval is symmetric on the scale of ln AUC/(1 - AUC), which keeps it within 0 and 1.
+
+    Where all rows are of one class, everything is NaN. Where a class has a weight of no more than
+    1, the error and the interval are NaN. An AUC of exactly 0 or 1 has an error of 0, which says
+    nothing about other rows, and an interval of NaN.
+
+    Parameters
+    ----------
+    y_true : array or Scored
+        True labels.
+    y_prob : array of shape (n,) or (n, 2)
+        The probability of the positive class; of two columns, the second.
+    coverage : float, default=0.95
+        Of the interval.
+    sample_weight : array, optional
+        Row weights; a weight of two is a row given twice.
+    pos_label : label, optional
+        The positive class; by default the greater of two.
+
+    Examples
+    --------
+    >>> from weigh.metrics import auc
+    >>> found = auc([0, 0, 1, 1, 0, 1], [0.1, 0.4, 0.35, 0.8, 0.3, 0.9])
+    >>> round(found.value, 3), round(found.error, 3)
+    (0.889, 0.157)
+    """
+    check_coverage(coverage)
+    groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
+    if groups.one_class:
+        return AUC(np.nan, np.nan, np.nan, np.nan, coverage)
+    ranks = _Ranks.of(groups)
+    value = ranks.value
+    variance = _covariance(groups.positives, ranks.positive, ranks.positive, value, value)
+    variance += _covariance(groups.negatives, ranks.negative, ranks.negative, value, value)
+    error = float(np.sqrt(variance))
+    if not 0 < value < 1:
+        return AUC(value, error, np.nan, np.nan, coverage)
+    reach = reach_of(coverage) * error / (value * (1 - value))
+    low, high = expit(logit(value) - reach), expit(logit(value) + reach)
+    return AUC(value, error, float(low), float(high), coverage)
+
+
+def auc_difference(
+    y_true: Any,
+    y_prob_a: Any,
+    y_prob_b: Any = None,
+    *,
+    coverage: float = COVERAGE,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> AUCDifference:
+    """How much larger the AUC of one model is than that of another on the same rows.
+
+    difference = AUC_a - AUC_b,   variance = var_a + var_b - 2 cov_ab       (DeLong et al. 1988)
+
+    Two `Scored` of the same rows can stand for `y_true` and `y_prob_a`. Where all rows are of one
+    class, everything is NaN; where a class has a weight of no more than 1, or one model ranks as
+    the other does, there is no p-value.
+
+    Parameters
+    ----------
+    y_true : array, or Scored of the first model
+        True labels.
+    y_prob_a, y_prob_b : arrays, or Scored of the second model and nothing
+        The probabilities of either model.
+    coverage, sample_weight, pos_label
+        As in `auc`.
+
+    Examples
+    --------
+    >>> from weigh.metrics import auc_difference
+    >>> y = [0, 0, 1, 1, 0, 1]
+    >>> found = auc_difference(y, [0.1, 0.4, 0.5, 0.8, 0.3, 0.9], [0.1, 0.4, 0.3, 0.8, 0.3, 0.9])
+    >>> round(found.value, 3)
+    0.167
+    """
+    check_coverage(coverage)
+    if isinstance(y_true, Scored):
+        a, b = y_true, Scored.read(y_prob_a, y_prob_b, sample_weight, pos_label)
+    else:
+        a = Scored.read(y_true, y_prob_a, sample_weight, pos_label)
+        b = Scored.read(y_true, y_prob_b, sample_weight, pos_label)
+    _check_same_rows(a, b)
+    if a.groups.one_class:
+        return AUCDifference(np.nan, np.nan, np.nan, np.nan, np.nan, coverage)
+    one, other = _Ranks.of(a.groups), _Ranks.of(b.groups)
+    value, variance = one.value - other.value, 0.0
+    weight = np.ones(len(a)) if a.weight is None else a.weight
+    for rows, mine, theirs in (
+        (a.positive, one.positive[a.place], other.positive[b.place]),
+        (~a.positive, one.negative[a.place], other.negative[b.place]),
+    ):
+        gap = (mine - theirs)[rows]
+        variance += _covariance(weight[rows], gap, gap, value, value)
+    error = float(np.sqrt(variance))
+    reach = reach_of(coverage) * error
+    p_value = 2 * float(ndtr(-abs(value) / error)) if error > 0 else np.nan
+    return AUCDifference(value, error, value - reach, value + reach, p_value, coverage)
+
+
+def _check_same_rows(a: Scored, b: Scored) -> None:
+    ones = [np.ones(len(rows)) if rows.weight is None else rows.weight for rows in (a, b)]
+    if not (np.array_equal(a.positive, b.positive) and np.array_equal(ones[0], ones[1])):
+        raise ValueError("the two models must be scored on the same rows, in the same order")
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranks:
+    """The share of the other class that a row of each group beats; ties count half."""
+
+    positive: Floats
+    negative: Floats
+    value: float
+
+    @classmethod
+    def of(cls, groups: Groups) -> _Ranks:
+        below = groups.negatives_up_to[:-1] + groups.negatives / 2
+        above = groups.n_positive - groups.positives_up_to[1:] + groups.positives / 2
+        positive, negative = below / groups.n_negative, above / groups.n_positive
+        value = float(groups.positives @ below) / (groups.n_negative * groups.n_positive)
+        return cls(positive, negative, value)
+
+
+def _covariance(weight: Floats, a: Floats, b: Floats, mean_a: float, mean_b: float) -> float:
+    """Of the means of two columns whose rows are drawn together."""
+    n = float(weight.sum())
+    if n <= 1:
+        return float("nan")
+    return float(weight @ ((a - mean_a) * (b - mean_b))) / (n - 1) / n
+
+
+def reach_of(coverage: float) -> float:
+    """How many standard errors an interval reaches to either side."""
+    return float(ndtri((1 + coverage) / 2))
+
+
+def check_coverage(coverage: float) -> None:
+    """A probability between 0 and 1."""
+    if not 0 < coverage < 1:
+        raise ValueError(f"coverage must be between 0 and 1, such as 0.95, got {coverage!r}")

@@ -1,0 +1,116 @@
+"""The calibration line: what log odds would have to be multiplied by, and shifted by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+
+from weigh.frames import Floats
+from weigh.metrics.logistic import fit_logistic
+from weigh.metrics.scored import Groups, Scored
+
+
+@dataclass(frozen=True)
+class CalibrationLine:
+    """Slope and intercept of what came true on the log odds, with standard errors.
+
+    Slope 1 and intercept 0 are perfect. A slope below 1 is a model that is too sure.
+    `in_the_large` is the intercept at slope 1: above 0, the model says too little on the whole.
+    """
+
+    slope: float
+    intercept: float
+    slope_error: float
+    intercept_error: float
+    in_the_large: float
+    in_the_large_error: float
+
+
+def calibration_line(
+    y_true: Any, y_prob: Any = None, *, sample_weight: Any = None, pos_label: Any = None
+) -> CalibrationLine:
+    """The logistic regression of what came true on the log odds (Cox 1958).
+
+    log odds of y = intercept + slope ln p/(1 - p)
+
+    and, with the slope held at 1, calibration in the large. Probabilities are kept within [1e-10,
+    1 - 1e-10]. Errors are those of maximum likelihood.
+
+    Where all rows are of one class, everything is NaN. Where all predictions are equal there is no
+    slope: it and the intercept are NaN. Where a threshold parts the classes without a fault, the
+    slope is inf (or -inf, where it parts them the wrong way round) and the intercept NaN.
+
+    Parameters
+    ----------
+    y_true : array or Scored
+        True labels.
+    y_prob : array of shape (n,) or (n, 2)
+        The probability of the positive class; of two columns, the second.
+    sample_weight : array, optional
+        Row weights; a weight of two is a row given twice.
+    pos_label : label, optional
+        The positive class; by default the greater of two.
+
+    Examples
+    --------
+    >>> from weigh.metrics import calibration_line
+    >>> line = calibration_line([0, 1, 0, 1, 1], [0.2, 0.2, 0.7, 0.7, 0.7])
+    >>> round(line.slope, 3), round(line.intercept, 3)
+    (0.31, 0.43)
+    """
+    groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
+    nan = float("nan")
+    if groups.one_class:
+        return CalibrationLine(nan, nan, nan, nan, nan, nan)
+    shift = _in_the_large(groups)
+    error = float(1 / np.sqrt(groups.weight @ _spread(groups.log_odds + shift)))
+    slope = _parted(groups)
+    if slope is not None:
+        return CalibrationLine(slope, nan, nan, nan, shift, error)
+    x = groups.log_odds
+    centre = groups.mean(x)
+    scale = np.sqrt(groups.mean((x - centre) ** 2))
+    design = np.column_stack([np.ones(len(x)), (x - centre) / scale])
+    fit = fit_logistic(design, groups.positives, groups.negatives, np.array([centre, scale]))
+    back = np.array([[1.0, -centre / scale], [0.0, 1 / scale]])
+    intercept, slope = back @ fit.coefficients
+    errors = np.sqrt(np.diag(back @ fit.covariance @ back.T))
+    return CalibrationLine(
+        slope=float(slope),
+        intercept=float(intercept),
+        slope_error=float(errors[1]),
+        intercept_error=float(errors[0]),
+        in_the_large=shift,
+        in_the_large_error=error,
+    )
+
+
+def _in_the_large(groups: Groups) -> float:
+    """What has to be added to all log odds for their mean probability to be the base rate."""
+    x, aim = groups.log_odds, float(logit(groups.base_rate))
+
+    def excess(shift: float) -> float:
+        return groups.mean(expit(x + shift)) - groups.base_rate
+
+    low, high = aim - x[-1] - 1e-9, aim - x[0] + 1e-9
+    return float(brentq(excess, low, high, xtol=1e-13))
+
+
+def _spread(totals: Floats) -> Floats:
+    """The variance p (1 - p), exact far into the tails."""
+    return np.asarray(expit(totals) * expit(-totals))
+
+
+def _parted(groups: Groups) -> float | None:
+    """The slope where it is no finite number, by the probabilities at which either class stands."""
+    x = groups.log_odds
+    ones, zeros = x[groups.positives > 0], x[groups.negatives > 0]
+    if x[0] == x[-1]:
+        return float("nan")
+    if ones[0] >= zeros[-1]:
+        return float("inf")
+    return float("-inf") if zeros[0] >= ones[-1] else None

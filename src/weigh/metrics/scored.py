@@ -1,0 +1,287 @@
+"""What every metric reads: labels and probabilities, sorted once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weigh.frames import Codes, Floats, Integers, Numbers, Value, order, vector
+
+Flags = NDArray[np.bool_]
+BOUND = 1e-10
+"""Probabilities are kept this far from 0 and 1 where their logarithm is taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The distinct probabilities, ascending, and the weight of either class at each.
+
+    Rows of equal probability cannot be told apart, so this is all that a metric can depend on.
+    """
+
+    p: Floats
+    positives: Floats
+    negatives: Floats
+
+    @cached_property
+    def weight(self) -> Floats:
+        """Of both classes."""
+        return self.positives + self.negatives
+
+    @cached_property
+    def n_positive(self) -> float:
+        """The weight of all positive rows."""
+        return float(self.positives.sum())
+
+    @cached_property
+    def n_negative(self) -> float:
+        """The weight of all negative rows."""
+        return float(self.negatives.sum())
+
+    @property
+    def n(self) -> float:
+        """The weight of all rows."""
+        return self.n_positive + self.n_negative
+
+    @property
+    def base_rate(self) -> float:
+        """The share of the positive class."""
+        return self.n_positive / self.n
+
+    @property
+    def one_class(self) -> bool:
+        """Whether all rows are of the same class."""
+        return min(self.n_positive, self.n_negative) == 0
+
+    @cached_property
+    def positives_up_to(self) -> Floats:
+        """The weight of positives below the first probability, up to it, up to the next..."""
+        return np.concatenate([[0.0], np.cumsum(self.positives)])
+
+    @cached_property
+    def negatives_up_to(self) -> Floats:
+        """The same of negatives."""
+        return np.concatenate([[0.0], np.cumsum(self.negatives)])
+
+    @cached_property
+    def log_odds(self) -> Floats:
+        """Of the probabilities, which are kept within 1e-10 of 0 and 1."""
+        p = np.clip(self.p, BOUND, 1 - BOUND)
+        return np.asarray(np.log(p) - np.log1p(-p))
+
+    def mean(self, values: Floats) -> float:
+        """The weighted mean of a value per group."""
+        return float(self.weight @ values) / self.n
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Labels, probabilities and weights, read and checked; sorted once, when first asked for.
+
+    Every metric of two classes takes one in place of `y_true` and `y_prob`, so that many of them
+    cost one sort.
+
+    Examples
+    --------
+    >>> from weigh.metrics import Scored, auc, brier
+    >>> rows = Scored.read([0, 1, 1, 0], [0.2, 0.9, 0.6, 0.6])
+    >>> auc(rows).value, round(brier(rows), 4)
+    (0.875, 0.1425)
+    """
+
+    positive: Flags
+    p: Floats
+    weight: Floats | None = None  # None is one for every row
+
+    @classmethod
+    def read(
+        cls, y_true: Any, y_prob: Any = None, sample_weight: Any = None, pos_label: Any = None
+    ) -> Scored:
+        """Labels and probabilities as scikit-learn's metrics take them, or a `Scored` as it is."""
+        if isinstance(y_true, Scored):
+            if y_prob is not None or sample_weight is not None or pos_label is not None:
+                raise ValueError(
+                    "a Scored holds labels, probabilities and weights already; give nothing else"
+                )
+            return y_true
+        if y_prob is None:
+            raise ValueError("y_prob is missing; give the probability of the positive class")
+        labels = Labels.read(y_true, sample_weight)
+        wanted = labels.choose(pos_label)
+        p = _read_probability(y_prob, labels, wanted, pos_label is not None)[labels.kept]
+        return cls(labels.flags(wanted), p, labels.weight)
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+    @cached_property
+    def _order(self) -> Integers:
+        return np.argsort(self.p)
+
+    @cached_property
+    def _starts(self) -> Integers:
+        """Where each distinct probability begins among the sorted ones."""
+        p = self.p[self._order]
+        return np.flatnonzero(np.concatenate([[True], p[1:] > p[:-1]]))
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The distinct probabilities, with the weight of either class."""
+        by = self._order
+        weight = np.ones(len(self)) if self.weight is None else self.weight[by]
+        positives = np.where(self.positive[by], weight, 0.0)
+        parts = [np.add.reduceat(part, self._starts) for part in (positives, weight - positives)]
+        return Groups(self.p[by[self._starts]], *parts)
+
+    @cached_property
+    def place(self) -> Integers:
+        """The group of each row."""
+        sizes = np.diff(np.append(self._starts, len(self)))
+        place = np.empty(len(self), dtype=np.intp)
+        place[self._order] = np.repeat(np.arange(len(sizes)), sizes)
+        return place
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """True labels of the rows that have weight: row i is values[codes[i]]."""
+
+    codes: Integers
+    values: list[Value]
+    weight: Floats | None
+    kept: Flags
+
+    @classmethod
+    def read(cls, y_true: Any, sample_weight: Any = None) -> Labels:
+        """Labels of any type, and weights; a row of no weight is a row that is not there."""
+        column = read_codes(y_true, "y_true")
+        if not len(column.codes):
+            raise ValueError("y_true is empty; a metric needs at least one row")
+        weight = read_weight(sample_weight, len(column.codes))
+        kept = np.ones(len(column.codes), dtype=np.bool_) if weight is None else weight > 0
+        codes = column.codes[kept]
+        used = np.flatnonzero(np.bincount(codes, minlength=len(column.values)))
+        found = sorted((column.values[code] for code in used), key=order)
+        if None in found:
+            raise ValueError("y_true holds NaN or missing labels; drop those rows or label them")
+        rank = {value: place for place, value in enumerate(found)}
+        places = np.zeros(len(column.values), dtype=np.intp)
+        places[used] = [rank[column.values[code]] for code in used]
+        return cls(places[codes], found, None if weight is None else weight[kept], kept)
+
+    def choose(self, pos_label: Any) -> Value:
+        """The positive label: the one named, 1 among 0, 1 and -1, or the greater of two."""
+        if pos_label is not None:
+            if len(self.values) > 1 and pos_label not in self.values:
+                raise ValueError(f"pos_label={pos_label!r} is no label of y_true: {self.values}")
+            return pos_label  # type: ignore[no-any-return]
+        if {*self.values} <= {0, 1} or {*self.values} <= {-1, 1}:
+            return 1
+        if len(self.values) == 2:
+            return self.values[1]
+        if len(self.values) == 1:
+            raise ValueError(
+                f"y_true holds {self.values[0]!r} only, which may be either class; name the "
+                "positive one with pos_label"
+            )
+        raise ValueError(
+            f"y_true holds {len(self.values)} labels ({self.values[:4]}...), but this is a metric "
+            "of two; name one with pos_label to set it against the rest"
+        )
+
+    def flags(self, wanted: Value) -> Flags:
+        """Whether each row is of one label."""
+        return np.array([value == wanted for value in self.values])[self.codes]
+
+
+def read_codes(values: Any, name: str) -> Codes:
+    """Labels as codes, whatever holds them."""
+    try:
+        column = vector(values, name, categorical=True)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a list or array of labels: {error}") from None
+    assert isinstance(column, Codes)
+    return column
+
+
+def read_numbers(values: Any, name: str) -> Floats:
+    """One number per row."""
+    try:
+        column = vector(values, name, categorical=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be a list or array of numbers: {error}") from None
+    assert isinstance(column, Numbers)
+    return column.values
+
+
+def read_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> Floats | None:
+    """Finite weights of at least 0, not all 0; None where every row counts once."""
+    if sample_weight is None:
+        return None
+    weight = read_numbers(sample_weight, name)
+    if len(weight) != n_rows:
+        raise ValueError(f"{name} has {len(weight)} values for {n_rows} rows; give one for each")
+    if not np.isfinite(weight).all():
+        raise ValueError(f"{name} holds NaN or infinity; give each row a finite weight")
+    if (weight < 0).any():
+        raise ValueError(f"{name} must not be negative, but holds {weight.min():g}")
+    if not weight.any():
+        raise ValueError(f"{name} is zero for every row; at least one must count")
+    return weight
+
+
+def check_probabilities(p: Floats, n_rows: int, name: str = "y_prob") -> Floats:
+    """Probabilities, a row for each label."""
+    if len(p) != n_rows:
+        raise ValueError(f"y_true has {n_rows} rows and {name} {len(p)}; give one for each")
+    if np.isnan(p).any():
+        where = int(np.flatnonzero(np.isnan(p.reshape(n_rows, -1)).any(axis=1))[0])
+        raise ValueError(
+            f"{name} holds NaN (first in row {where}); drop those rows or predict them"
+        )
+    if p.min() < 0 or p.max() > 1:
+        odd = p.min() if p.min() < 0 else p.max()
+        raise ValueError(
+            f"{name} must be probabilities from 0 to 1, but holds {odd:g}; log odds become "
+            "probabilities by scipy.special.expit"
+        )
+    return p
+
+
+def _read_probability(y_prob: Any, labels: Labels, wanted: Value, named: bool) -> Floats:
+    """The probability of the positive class: one column, or the right one of two."""
+    n_rows, shape = len(labels.kept), shape_of(y_prob, "y_prob")
+    if len(shape) == 1:
+        return check_probabilities(read_numbers(y_prob, "y_prob"), n_rows)
+    if len(shape) != 2 or shape[1] != 2:
+        raise ValueError(
+            "y_prob must hold one probability per row, that of the positive class, or two; got "
+            f"shape {shape}"
+        )
+    if named and len(labels.values) != 2:
+        raise ValueError(
+            f"y_true holds {labels.values}, which does not say which of the two columns of y_prob "
+            f"is that of pos_label={wanted!r}; give that column alone"
+        )
+    column = labels.values.index(wanted) if len(labels.values) == 2 else 1
+    return check_probabilities(read_matrix(y_prob, "y_prob"), n_rows)[:, column]
+
+
+def shape_of(values: Any, name: str) -> tuple[int, ...]:
+    """The shape of an array, a dataframe or nested lists."""
+    try:
+        return tuple(np.shape(values))
+    except ValueError:
+        raise ValueError(f"{name} must have rows of equal length") from None
+
+
+def read_matrix(values: Any, name: str) -> Floats:
+    """Rows of numbers."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must hold numbers only; got {values!r:.60}") from None
