@@ -163,8 +163,8 @@ def fill_bins(rest: Any, own: Any, size: float) -> Any:
         filled += rest[i]
         if own[i] or own[i + 1] or filled >= wanted:
             cuts[i] = True
-            while wanted <= filled:
-                wanted += size
+            if size > 0.0:
+                wanted = size * (np.floor(filled / size) + 1.0)
     return cuts
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from weigh.bins import AND
 from weigh.engine import Setting
 from weigh.frames import Floats, Table, Value, canonical, key
-
+from weigh.tally import Tally
 
 FINE, ALL_LEVELS = (24, 128), 2048
 """bins="fine" gives a number up to 128 levels, fewer where many columns would have too many."""
@@ -31,8 +31,8 @@ def check_parameters(learner: Any) -> None:
         count = is_count(rule) and rule >= 2
         if not (cuts or count or (isinstance(rule, str) and rule in ("mdl", "fine"))):
             raise ValueError(
-                "bins must be 'mdl', 'fine', a number of quantile bins of at least 2, or a dict from "
-                f"column to one of these or to cut points, got {rule!r}"
+                "bins must be 'mdl', 'fine', a number of quantile bins of at least 2, or a dict "
+                f"from column to one of these or to cut points, got {rule!r}"
             )
     if not (learner.special_values is None or isinstance(learner.special_values, Mapping)):
         raise ValueError(
@@ -93,6 +93,31 @@ def read_crosses(given: Any, table: Table) -> tuple[tuple[str, str], ...]:
             raise ValueError(f"crosses makes {name!r}, which is a column; rename it")
         pairs.append((left, right))
     return tuple(pairs)
+
+
+def read_orders(given: Any, tally: Tally, table: Table) -> tuple[int, ...]:
+    """What is asked of each feature: 1 to rise, -1 to fall, 0 nothing; empty for nothing at all."""
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        listed = [*given] if isinstance(given, Iterable) else [given]
+        if len(listed) != len(table.names):
+            raise ValueError(
+                f"monotonic_cst has {len(listed)} entries for {len(table.names)} columns; a dict "
+                "such as {'age': 1} names those that are meant"
+            )
+        given = dict(zip(table.names, listed, strict=True))
+    asked = {_name(column, table, "monotonic_cst"): sign for column, sign in given.items()}
+    numeric = {t.feature.name for t in tally.tables if t.feature.parts[0].is_numeric}
+    for name, sign in asked.items():
+        if sign not in (-1, 0, 1):
+            raise ValueError(f"monotonic_cst for column {name!r} must be 1, 0 or -1, got {sign!r}")
+        if sign and name not in numeric:
+            raise ValueError(
+                f"monotonic_cst names {name!r}, whose levels are categories and have no order, or "
+                "which is part of a cross; it takes numeric columns"
+            )
+    return tuple(int(asked.get(t.feature.name, 0)) for t in tally.tables)
 
 
 def _by_column(value: Any, table: Table, parameter: str, default: Any) -> dict[str, Any]:

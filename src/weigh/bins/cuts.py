@@ -77,13 +77,10 @@ def fine_cuts(values: Floats, weight: Floats | None, most: int) -> tuple[float, 
     distinct, weights = np.empty(len(column.order)), np.zeros(len(column.order))
     n = kernels.group_equal(column.values, column.order, column.weight, distinct, weights)
     weights = weights[:n]
-    if n <= most:
-        places = range(n - 1)
-    else:
-        own = weights * most > weights.sum()
-        rest = np.where(own, 0.0, weights)
-        size = rest.sum() / max(most - 2 * int(own.sum()), 1)  # each parts the rest
-        places = np.flatnonzero(kernels.fill_bins(rest, own, size)).tolist()
+    own = weights * most > weights.sum() if n > most else np.ones(n, dtype=np.bool_)
+    rest = np.where(own, 0.0, weights)
+    size = rest.sum() / max(most - 2 * int(own.sum()), 1)  # each parts the rest
+    places = np.flatnonzero(kernels.fill_bins(rest, own, size)).tolist() if n > 1 else []
     return tuple(midpoint(*distinct[g : g + 2].tolist()) for g in places)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,8 +33,9 @@ class Rows:
     def prior(self) -> Floats:
         """The totals of a model without features."""
         counts = np.bincount(self.labels, self.weight, self.n_classes)
-        logs = np.log(counts / counts.sum())
-        return logs[1:] - logs[:1] if self.n_classes == 2 else logs - logs.mean()
+        logs: Floats = np.log(np.maximum(counts, 1e-10) / counts.sum())
+        totals: Floats = logs[1:] - logs[:1] if self.n_classes == 2 else logs - logs.mean()
+        return totals
 
     def moments(self, totals: Floats) -> Moments:
         """Loss, slope and curvature of each row at its totals."""
@@ -99,13 +100,13 @@ class Design:
             places[j + 1] = found.astype(places.dtype)[placed[j].codes]
 
         engine.spread(fill, range(len(sizes)), n_rows)
-        spans = tuple(slice(a, b) for a, b in zip(starts, starts[1:], strict=False))
+        spans = tuple(slice(a, b) for a, b in pairwise(starts))
         return cls(places, spans, n)
 
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
-        return self.places.shape[1]
+        return int(self.places.shape[1])
 
     def some(self, most: int) -> Integers:
         """Up to so many rows, evenly spaced."""
@@ -161,9 +162,7 @@ class Design:
 
         out = np.zeros((self.n_weights + 1, self.n_weights + 1))
         busiest_first = range(len(self.places) - 1, 0, -1)
-        engine.spread(
-            lambda j: sum_pairs(self.places, j, values, out), busiest_first, self.n_rows
-        )
+        engine.spread(lambda j: sum_pairs(self.places, j, values, out), busiest_first, self.n_rows)
         lower = out[:-1, :-1]
         whole: Floats = lower + lower.T
         np.fill_diagonal(whole, self.sums(values[:, None])[:, 0])

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
 
 from weigh.educated.prior import Block, Prior
 from weigh.frames import Floats, Integers
@@ -31,7 +32,9 @@ class Dense:
     @cached_property
     def inverse(self) -> Floats:
         """The covariance of the weights."""
-        return self.solve(np.eye(len(self.places)))
+        lower = np.tril(dpotri(self.factor, lower=True)[0])
+        whole: Floats = lower + np.tril(lower, -1).T
+        return whole
 
     @property
     def variances(self) -> Floats:

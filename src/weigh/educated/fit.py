@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,9 +13,9 @@ from weigh.educated.loo import HeldOut, leave_one_out, loosen
 from weigh.educated.monotone import Order, hold_orders
 from weigh.educated.pairs import coarsen, is_coarse, rank_pairs
 from weigh.educated.prior import Block, Centre, Prior, prior_of
-from weigh.educated.scales import Search, find_scales
+from weigh.educated.scales import FIRST, Search, find_scales
 from weigh.educated.solve import Problem, State, state_at
-from weigh.frames import Floats, Integers, Table
+from weigh.frames import Floats, Table
 from weigh.tally import Counts, count_pairs
 from weigh.tally import Rows as Counted
 
@@ -28,7 +27,6 @@ class Task:
     table: Table
     counts: tuple[Counts, ...]
     rows: Rows
-    means: tuple[Floats, ...] | None = None  # of the prior, by feature: naive Bayes's weights
     orders: tuple[int, ...] = ()  # by feature: 1 rises, -1 falls, 0 is free
     n_pairs: int = 0
 
@@ -47,13 +45,8 @@ class Fit:
     covariance: Floats | None  # None where the Hessian is not one matrix
     scales: Floats  # of each feature
     held_out: HeldOut
-    search: Search
-
-    @property
-    def tables(self) -> list[Floats]:
-        """The weights of each feature's levels."""
-        sizes = [len(counts.counts) for counts in self.counts]
-        return np.split(self.weights[1:], np.cumsum(sizes)[:-1])
+    n_passes: int
+    marginal: tuple[float, ...]  # the log marginal likelihood on the way
 
 
 def fit_task(task: Task) -> Fit:
@@ -82,7 +75,8 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
         inverse = state.factor.by_class[0][0].inverse  # type: ignore[union-attr]
         covariance = inverse if not orders else inverse[np.ix_(ties, ties)]
     scales = _by_feature(task, state)
-    return Fit(task.counts, weights, covariance, scales, held_out, search)
+    n_passes = state.n_passes
+    return Fit(task.counts, weights, covariance, scales, held_out, n_passes, search.marginal)
 
 
 def _additive(task: Task, start: State | None = None) -> Search:
@@ -92,16 +86,13 @@ def _additive(task: Task, start: State | None = None) -> Search:
         return find_scales(problem)
     weights = np.zeros((problem.design.n_weights, task.rows.n_totals))
     weights[: len(start.weights)] = start.weights
-    scales = np.full(len(problem.prior.blocks), FIRST_PAIR)
+    scales = np.full(len(problem.prior.blocks), FIRST)
     scales[: len(start.scales)] = start.scales
     return find_scales(problem, state_at(problem, weights, scales))
 
 
-FIRST_PAIR = 10.0
-
-
 def _problem(task: Task) -> Problem:
-    """The features of more than one level, and their prior."""
+    """The rows as places, and the prior of each feature's weights."""
     sizes = [len(c.counts) for c in task.counts]
     placed = engine.place(task.table, task.features)
     design = Design.of(placed, sizes, task.table.n_rows)
@@ -111,16 +102,7 @@ def _problem(task: Task) -> Problem:
         own, held = prior_of(counts.feature, counts.counts, span.start)
         blocks += own
         centres += held
-    import os
-    if os.environ.get("SHARED") and task.n_pairs:
-        from scipy.linalg import block_diag
-        cr = [b for b, f in zip(blocks[-sum(isinstance(f, Cross) for f in task.features):], range(999))] if any(isinstance(f, Cross) for f in task.features) else []
-        if cr:
-            blocks = blocks[:-len(cr)] + [Block(np.concatenate([b.places for b in cr]), sum(b.rank for b in cr), block_diag(*[np.eye(b.rank) if b.matrix is None else b.matrix for b in cr]), cr[0].hyper)]
-    means = np.zeros((design.n_weights, task.rows.n_totals))
-    for span, mean in zip(design.spans, task.means or (), strict=False):
-        means[span] = mean
-    return Problem(design, task.rows, Prior(tuple(blocks), tuple(centres)), means)
+    return Problem(design, task.rows, Prior(tuple(blocks), tuple(centres)))
 
 
 def _with_pairs(task: Task, state: State) -> Task:
@@ -153,8 +135,6 @@ def _by_feature(task: Task, state: State) -> Floats:
     """The scale of each feature's first block; NaN for a feature of one level."""
     starts = np.cumsum([1, *(len(c.counts) for c in task.counts)])
     scales: Floats = np.full(len(task.counts), np.nan)
-    firsts: Integers = np.array([-1])
-    del firsts
     for block, scale in zip(state.problem.prior.blocks, state.scales, strict=True):
         j = int(np.searchsorted(starts, block.places[0], "right")) - 1
         if j < len(scales) and np.isnan(scales[j]):

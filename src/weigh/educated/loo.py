@@ -43,6 +43,11 @@ class HeldOut:
         """The mean loss."""
         return float(self.weight @ self.losses / self.weight.sum())
 
+    @property
+    def bits(self) -> float:
+        """The mean loss in bits."""
+        return self.mean / float(np.log(2))
+
     def is_better_than(self, other: HeldOut) -> bool:
         """Whether the mean is less by more than its standard error, row by row."""
         gain, share = other.losses - self.losses, self.weight / self.weight.sum()

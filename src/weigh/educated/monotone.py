@@ -71,15 +71,15 @@ def _reduce(problem: Problem, ties: Integers) -> Problem:
     """The same problem for tied weights."""
     n = int(ties.max()) + 1
     places = np.append(ties, n).astype(problem.design.places.dtype)[problem.design.places]
-    spans = tuple(slice(int(ties[s.start]), int(ties[s.stop - 1]) + 1) for s in problem.design.spans)
-    means = np.zeros((n, problem.means.shape[1]))
-    means[ties] = problem.means
+    spans = tuple(
+        slice(int(ties[s.start]), int(ties[s.stop - 1]) + 1) for s in problem.design.spans
+    )
     prior = Prior(
         tuple(_tie_block(block, ties) for block in problem.prior.blocks),
         tuple(_tie_centre(centre, ties) for centre in problem.prior.centres),
     )
     design = replace(problem.design, places=places, spans=spans, n_weights=n)
-    return Problem(design, problem.rows, prior, means)
+    return Problem(design, problem.rows, prior)
 
 
 def _tie_block(block: Block, ties: Integers) -> Block:
@@ -88,9 +88,10 @@ def _tie_block(block: Block, ties: Integers) -> Block:
         return replace(block, places=ties[block.places])
     sums = np.zeros((len(places), len(at)))
     sums[at, np.arange(len(at))] = 1.0
-    return Block(places, block.rank, sums @ block.matrix @ sums.T)
+    return replace(block, places=places, matrix=sums @ block.matrix @ sums.T)
 
 
 def _tie_centre(centre: Centre, ties: Integers) -> Centre:
     places, at = np.unique(ties[centre.places], return_inverse=True)
-    return Centre(places, np.bincount(at, centre.shares, len(places)), centre.strength)
+    shares = np.bincount(at, centre.shares, len(places)).astype(np.float64)
+    return Centre(places, shares, centre.strength)

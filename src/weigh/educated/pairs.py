@@ -23,8 +23,7 @@ from weigh.educated.design import Design, Moments
 from weigh.frames import Floats, Table
 
 VARIANCES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-import os
-INTERVALS, LEVELS = int(os.environ.get('INTV','8')), 16
+INTERVALS, LEVELS = 5, 16
 """A number has at most so many intervals in a pair; categories with more levels are in none."""
 
 
@@ -42,14 +41,16 @@ def coarsen(feature: Feature, counts: Floats) -> Feature:
 def rank_pairs(
     parts: Sequence[Feature], table: Table, moments: Moments
 ) -> list[tuple[Feature, Feature]]:
-    """The pairs that would raise the marginal likelihood, the best first."""
+    """All pairs, that first which would raise the marginal likelihood most."""
     placed = engine.place(table, parts)
     design = Design.of(placed, [len(part.levels) for part in parts], table.n_rows)
     gains = np.zeros(len(parts) * (len(parts) - 1) // 2)
     n_totals = moments.slope.shape[1]
     sums = [
-        (design.pairs(np.ascontiguousarray(moments.slope[:, k])),
-         design.pairs(np.ascontiguousarray(moments.curvature[:, k])))
+        (
+            design.pairs(np.ascontiguousarray(moments.slope[:, k])),
+            design.pairs(np.ascontiguousarray(moments.curvature[:, k])),
+        )
         for k in range(n_totals)
     ]
     spans = [*combinations(design.spans, 2)]
@@ -57,9 +58,7 @@ def rank_pairs(
         gains[place] = score([(G[a, b], V[a, b]) for G, V in sums])
     order = np.argsort(-gains, kind="stable")
     pairs = [*combinations(parts, 2)]
-    import os
-    if os.environ.get('ALLP'): gains += 1e-9
-    return [pairs[place] for place in order if gains[place] > 0]
+    return [pairs[place] for place in order]
 
 
 def score(tables: Sequence[tuple[Floats, Floats]]) -> float:
@@ -68,7 +67,7 @@ def score(tables: Sequence[tuple[Floats, Floats]]) -> float:
         sum(0.5 * float((G**2 / (V + 1 / t) - np.log1p(t * V)).sum()) for G, V in tables)
         for t in VARIANCES
     ]
-    return max(0.0, *gains)
+    return max(gains)
 
 
 def is_coarse(feature: Feature | Cross) -> bool:

@@ -1,6 +1,6 @@
 """What is thought of the weights before the data: Gaussian, each block with a scale of its own.
 
-    - ln p(w) = 1/2 sum_b scale_b (w_b - m_b)' S_b (w_b - m_b) + terms without w
+    - ln p(w) = 1/2 sum_b scale_b w_b' S_b w_b + terms without w
 
 Categories, special codes and missing are independent: S is the identity. Intervals are a walk,
 whose steps are independent; S is scaled so that the mean variance of a weight is 1/scale however
@@ -18,15 +18,15 @@ import numpy as np
 from weigh.bins import Cross, Feature
 from weigh.frames import Floats, Integers
 
+LEVEL, WALK, PAIRS = 0.3, 0.1, 0.03
+"""The variance thought of before the data: of a level, of a walk, of a pair."""
+
 ROUGH = 0.1
 """A pair of intervals keeps this share of independence beside the walk along both."""
 
-HELD = 10.0
-"""How strongly, relative to the weight of the rows, the mean of a walk is held at zero."""
-
-
-import os
-PAIR_S = float(os.environ.get("PAIR_S", ".1"))
+HELD, FAST = 10.0, 1e12
+"""How strongly the mean of a walk is held at zero, relative to the weight of its rows; and the
+weight of a feature's only level."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,16 @@ class Block:
     places: Integers
     rank: int
     matrix: Floats | None = None
-    hyper: float = 0.3
+    variance: float = LEVEL  # about what is thought of 1/scale before the data
 
-    def apply(self, weights: Floats) -> Floats:
-        """S w."""
-        own = weights[self.places]
+    def apply(self, own: Floats) -> Floats:
+        """S times the weights at its places."""
         return own if self.matrix is None else np.asarray(self.matrix @ own)
 
     def norm(self, weights: Floats) -> float:
         """W' S w, summed over classes."""
-        return float((weights[self.places] * self.apply(weights)).sum())
-
-    @cached_property
-    def log_det(self) -> float:
-        """Of S, its null space left out."""
-        if self.matrix is None:
-            return 0.0
-        return float(np.log(np.linalg.eigvalsh(self.matrix)[-self.rank :]).sum())
+        own = weights[self.places]
+        return float((own * self.apply(own)).sum())
 
 
 @dataclass(frozen=True)
@@ -72,10 +65,10 @@ class Prior:
     centres: tuple[Centre, ...]
 
     def apply(self, weights: Floats, scales: Floats) -> Floats:
-        """The gradient of the penalty at weights (less their means)."""
+        """The gradient of the penalty."""
         out = np.zeros_like(weights)
         for block, scale in zip(self.blocks, scales, strict=True):
-            out[block.places] += scale * block.apply(weights)
+            out[block.places] += scale * block.apply(weights[block.places])
         for centre in self.centres:
             held = centre.strength * (centre.shares @ weights[centre.places])
             out[centre.places] += np.multiply.outer(centre.shares, held)
@@ -115,13 +108,16 @@ def prior_of(
     feature: Feature | Cross, counts: Floats, start: int
 ) -> tuple[list[Block], list[Centre]]:
     """The blocks of a feature whose weights begin at `start`."""
+    if len(feature.levels) < 2:  # one level tells nothing
+        places = start + np.arange(len(feature.levels))
+        return [], [Centre(places, np.ones(1), FAST)] if len(places) else []
     if isinstance(feature, Cross):
         return [_pair_block(feature, start)], []
     n_walk = 0 if feature.cuts is None else len(feature.cuts) + 1
     places = start + np.arange(len(feature.levels))
     blocks, centres = [], []
     if n_walk > 1:
-        blocks.append(Block(places[:n_walk], n_walk - 1, walk(n_walk), 0.1))
+        blocks.append(Block(places[:n_walk], n_walk - 1, walk(n_walk), WALK))
     if n_walk > 0:
         rows = counts[:n_walk].sum(axis=1)
         centres.append(Centre(places[:n_walk], rows / max(rows.sum(), 1e-300), HELD * rows.sum()))
@@ -146,10 +142,10 @@ def _pair_block(cross: Cross, start: int) -> Block:
     """Pairs that lie side by side along intervals are alike; others are independent."""
     cells, places = np.array(cross.pairs), start + np.arange(len(cross.pairs))
     if not any(part.is_numeric for part in cross.parts):
-        return Block(places, len(places), None, PAIR_S)
+        return Block(places, len(places), None, PAIRS)
     left, right = (_along(part) for part in cross.parts)
     alike = left[np.ix_(cells[:, 0], cells[:, 0])] * right[np.ix_(cells[:, 1], cells[:, 1])]
-    return Block(places, len(places), np.linalg.inv(alike / np.diag(alike).mean()), PAIR_S)
+    return Block(places, len(places), np.linalg.inv(alike / np.diag(alike).mean()), PAIRS)
 
 
 def _along(part: Feature) -> Floats:

@@ -16,8 +16,8 @@ import numpy as np
 from weigh.educated.solve import PRECISE, Problem, State, settle, state_at
 from weigh.frames import Floats
 
-HYPER_WEIGHT, HYPER_VARIANCE = 1.0, 0.1
-"""h and s: the prior of a scale is worth this many weights of this variance."""
+HYPER = 1.0
+"""h: the prior of a scale is worth twice as many weights, of the block's own variance (s)."""
 
 FIRST, LEAST, MOST = 10.0, 1e-6, 1e6
 GAIN = 0.05
@@ -39,20 +39,20 @@ def log_marginal(state: State) -> float:
     """Laplace's approximation of the log marginal likelihood, and the prior of the scales."""
     blocks, n_totals = state.problem.prior.blocks, state.problem.rows.n_totals
     ranks = np.array([block.rank for block in blocks])
-    logs, h = np.log(state.scales), HYPER_WEIGHT
+    logs, h = np.log(state.scales), HYPER
     own = 0.5 * n_totals * (ranks * logs).sum()
-    hyper = (h * logs - h * np.array([b.hyper for b in blocks]) * state.scales).sum()
+    hyper = (h * logs - h * np.array([block.variance for block in blocks]) * state.scales).sum()
     return float(own + hyper - state.loss - 0.5 * state.factor.log_det)
 
 
 def fellner_schall(state: State) -> Floats:
     """The next scales."""
-    away, n_totals = state.weights - state.problem.means, state.problem.rows.n_totals
+    n_totals = state.problem.rows.n_totals
     scales = np.empty_like(state.scales)
     for b, block in enumerate(state.problem.prior.blocks):
         free = block.rank * n_totals - state.scales[b] * state.factor.spread(block)
-        above = max(free, 0.0) + 2 * HYPER_WEIGHT
-        scales[b] = above / (block.norm(away) + 2 * HYPER_WEIGHT * block.hyper)
+        above = max(free, 0.0) + 2 * HYPER
+        scales[b] = above / (block.norm(state.weights) + 2 * HYPER * block.variance)
     return np.clip(scales, LEAST, MOST)
 
 

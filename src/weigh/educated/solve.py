@@ -31,7 +31,6 @@ class Problem:
     design: Design
     rows: Rows
     prior: Prior
-    means: Floats  # of the prior, by weight and total
 
     @cached_property
     def joint(self) -> Integers:
@@ -92,13 +91,12 @@ class State:
 
     @cached_property
     def _pull(self) -> Floats:
-        return self.problem.prior.apply(self.weights - self.problem.means, self.scales)
+        return self.problem.prior.apply(self.weights, self.scales)
 
     @cached_property
     def loss(self) -> float:
         """What is made as small as can be, in nats: the loss and the penalty."""
-        away = self.weights - self.problem.means
-        return self.moments.loss + 0.5 * float((away * self._pull).sum())
+        return self.moments.loss + 0.5 * float((self.weights * self._pull).sum())
 
     @cached_property
     def slopes(self) -> Floats:

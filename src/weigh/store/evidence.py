@@ -97,7 +97,9 @@ def _covariance_from_dict(data: Mapping[str, Any], features: Sequence[Feature | 
     check(sound, f"covariance must have {n} rows: the prior and every level")
     whole = np.zeros((n, n))
     for i, line in enumerate(lines):
-        whole[i, : i + 1] = whole[: i + 1, i] = numbers({"covariance": line}, "covariance", (i + 1,))
+        whole[i, : i + 1] = whole[: i + 1, i] = numbers(
+            {"covariance": line}, "covariance", (i + 1,)
+        )
     return whole
 
 
