@@ -8,8 +8,10 @@ scales     Fellner & Schall's updates: the scales of most marginal likelihood
 loo        leave-one-out in closed form, to judge by
 pairs      two features that say more together
 monotone   tables that only rise, or only fall
+centre     what belongs to a table, and what to another or to the prior
 merge      intervals that agree, made one for people
 fit        these steps, one after the other
+tables     a fit as evidence
 """
 
 from weigh.educated.learner import EducatedNB

@@ -35,14 +35,21 @@ def merge_feature(feature: Feature | Cross, groups: Integers) -> Feature | Cross
     return replace(feature, cuts=tuple(feature.cuts[end] for end in ends))
 
 
-def averaging(groups: Integers, rows: Floats) -> Floats:
-    """The matrix that takes weights to their means by group, over the rows.
+def average(groups: Integers, rows: Floats, weights: Floats) -> Floats:
+    """The mean weight of each group, over the rows.
 
-    >>> averaging(np.array([0, 0, 1]), np.array([3.0, 1.0, 2.0]))
-    array([[0.75, 0.25, 0.  ],
-           [0.  , 0.  , 1.  ]])
+    >>> average(np.array([0, 0, 1]), np.array([3.0, 1.0, 2.0]), np.array([[4.0], [8.0], [1.0]]))
+    array([[5.],
+           [1.]])
     """
-    matrix = np.zeros((groups[-1] + 1, len(groups)))
-    matrix[groups, np.arange(len(groups))] = np.where(rows > 0, rows, 1e-12)
-    shares: Floats = matrix / matrix.sum(axis=1, keepdims=True)
-    return shares
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    heavy = np.maximum(rows, 1e-12)
+    shares = heavy / np.add.reduceat(heavy, starts)[groups]
+    means: Floats = np.add.reduceat(weights * shares[:, None], starts, axis=0)
+    return means
+
+
+def add_up(groups: Integers, counts: Floats) -> Floats:
+    """The counts of each group."""
+    total: Floats = np.add.reduceat(counts, np.flatnonzero(np.diff(groups, prepend=-1)), axis=0)
+    return total
