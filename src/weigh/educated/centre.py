@@ -9,7 +9,6 @@ the weights, so the errors follow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
