@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from weigh.c44 import C44Classifier
     from weigh.calibrate import SplineCalibrator
     from weigh.comparison import Comparison, compare
+    from weigh.educated import EducatedNB
     from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
@@ -49,6 +50,7 @@ __all__ = [
     "BoostedNBRegressor",
     "C44Classifier",
     "Comparison",
+    "EducatedNB",
     "Evaluation",
     "Evidence",
     "EvidenceDisplay",
@@ -84,6 +86,7 @@ _HOMES = {
     "BoostedNBRegressor": "boosted",
     "C44Classifier": "c44",
     "Comparison": "comparison",
+    "EducatedNB": "educated",
     "Evaluation": "evaluation",
     "Evidence": "evidence",
     "EvidenceDisplay": "plot",

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from weigh.bins import Cross, Feature, Placed, check_cuts, mdl_cuts, quantile_cuts
+from weigh.bins import Cross, Feature, Placed, check_cuts, fine_cuts, mdl_cuts, quantile_cuts
 from weigh.frames import Codes, Floats, Sample, Table, Value, count_matrix
 from weigh.tally import Counts, Rows, Tally, count_categories, count_levels, count_pairs
 
@@ -38,6 +38,7 @@ class Setting:
     bins: str | int | Sequence[float] = "mdl"
     special: tuple[Value, ...] = ()
     skip_missing: bool = False
+    most_levels: int = 128  # of bins="fine"
 
 
 _watcher: ContextVar[Callable[[int, int], None] | None] = ContextVar("watcher", default=None)
@@ -199,6 +200,8 @@ def _find_cuts(values: Floats, name: str, setting: Setting, rows: Rows) -> tuple
     if setting.special:
         special = np.isin(values, np.array(setting.special, dtype=np.float64))
         values = np.where(special, np.nan, values)
+    if setting.bins == "fine":
+        return fine_cuts(values, rows.weight, setting.most_levels)
     if isinstance(setting.bins, str):
         return mdl_cuts(values, rows.labels, rows.weight, rows.n_classes)
     return quantile_cuts(values, rows.weight, setting.bins)

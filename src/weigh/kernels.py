@@ -152,6 +152,23 @@ def group_equal(values: Any, order: Any, weight: Any, distinct: Any, out: Any) -
 
 
 @compiled
+def fill_bins(rest: Any, own: Any, size: float) -> Any:
+    """Mark after which value to cut: about `size` of the rest in a bin, and each own value alone.
+
+    What a bin has too much is taken from the next one, so that there are no more bins than fit.
+    """
+    cuts = np.zeros(rest.shape[0] - 1, dtype=np.bool_)
+    filled, wanted = 0.0, size
+    for i in range(rest.shape[0] - 1):
+        filled += rest[i]
+        if own[i] or own[i + 1] or filled >= wanted:
+            cuts[i] = True
+            if size > 0.0:
+                wanted = size * (np.floor(filled / size) + 1.0)
+    return cuts
+
+
+@compiled
 def group_runs(values: Any, order: Any, labels: Any, weight: Any, ends: Any, out: Any) -> int:
     """Class weights of runs of values between which a cut may be best; return how many there are.
 

@@ -10,6 +10,10 @@ import numpy as np
 from weigh.bins import AND
 from weigh.engine import Setting
 from weigh.frames import Floats, Table, Value, canonical, key
+from weigh.tally import Tally
+
+FINE, ALL_LEVELS = (24, 128), 2048
+"""bins="fine" gives a number up to 128 levels, fewer where many columns would have too many."""
 
 
 def check_parameters(learner: Any) -> None:
@@ -25,10 +29,10 @@ def check_parameters(learner: Any) -> None:
     for rule in bins.values() if by_column else [bins]:
         cuts = by_column and isinstance(rule, Iterable) and not isinstance(rule, str)
         count = is_count(rule) and rule >= 2
-        if not (cuts or count or (isinstance(rule, str) and rule == "mdl")):
+        if not (cuts or count or (isinstance(rule, str) and rule in ("mdl", "fine"))):
             raise ValueError(
-                "bins must be 'mdl', a number of quantile bins of at least 2, or a dict from "
-                f"column to one of these or to cut points, got {rule!r}"
+                "bins must be 'mdl', 'fine', a number of quantile bins of at least 2, or a dict "
+                f"from column to one of these or to cut points, got {rule!r}"
             )
     if not (learner.special_values is None or isinstance(learner.special_values, Mapping)):
         raise ValueError(
@@ -55,9 +59,10 @@ def is_count(value: Any) -> bool:
 def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     """How each column is to be read, from the shared parameters."""
     categorical = _read_categorical(learner.categorical_features, table)
-    bins = _by_column(learner.bins, table, "bins", "mdl")
+    bins = _by_column(learner.bins, table, "bins", learner._default_bins)
     missing = _by_column(learner.missing, table, "missing", "level")
     special = _by_column(learner.special_values or {}, table, "special_values", ())
+    fine = int(np.clip(ALL_LEVELS // max(len(table.names), 1), *FINE))
     settings = {}
     for name in table.names:
         rule = int(bins[name]) if is_count(bins[name]) else bins[name]
@@ -65,7 +70,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
         if category is None and not isinstance(rule, str | int):
             category = False  # cut points say that the column is numeric, even where it is empty
         codes = _read_special(special[name], name)
-        settings[name] = Setting(category, rule, codes, missing[name] == "skip")
+        settings[name] = Setting(category, rule, codes, missing[name] == "skip", fine)
     return settings
 
 
@@ -88,6 +93,31 @@ def read_crosses(given: Any, table: Table) -> tuple[tuple[str, str], ...]:
             raise ValueError(f"crosses makes {name!r}, which is a column; rename it")
         pairs.append((left, right))
     return tuple(pairs)
+
+
+def read_orders(given: Any, tally: Tally, table: Table) -> tuple[int, ...]:
+    """What is asked of each feature: 1 to rise, -1 to fall, 0 nothing; empty for nothing at all."""
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        listed = [*given] if isinstance(given, Iterable) else [given]
+        if len(listed) != len(table.names):
+            raise ValueError(
+                f"monotonic_cst has {len(listed)} entries for {len(table.names)} columns; a dict "
+                "such as {'age': 1} names those that are meant"
+            )
+        given = dict(zip(table.names, listed, strict=True))
+    asked = {_name(column, table, "monotonic_cst"): sign for column, sign in given.items()}
+    numeric = {t.feature.name for t in tally.tables if t.feature.parts[0].is_numeric}
+    for name, sign in asked.items():
+        if sign not in (-1, 0, 1):
+            raise ValueError(f"monotonic_cst for column {name!r} must be 1, 0 or -1, got {sign!r}")
+        if sign and name not in numeric:
+            raise ValueError(
+                f"monotonic_cst names {name!r}, whose levels are categories and have no order, or "
+                "which is part of a cross; it takes numeric columns"
+            )
+    return tuple(int(asked.get(t.feature.name, 0)) for t in tally.tables)
 
 
 def _by_column(value: Any, table: Table, parameter: str, default: Any) -> dict[str, Any]:

@@ -25,6 +25,11 @@ class Counts:
         out[feature.positions(self.feature)[:, None], classes] = self.counts
         return out
 
+    def against_rest(self, c: int) -> Counts:
+        """The counts of all other classes together, and of one."""
+        one = self.counts[:, c]
+        return Counts(self.feature, np.column_stack([self.counts.sum(axis=1) - one, one]))
+
 
 @dataclass(frozen=True)
 class Tally:

@@ -16,7 +16,6 @@ from weigh.adjusted.tables import (
     NONE,
     Reversal,
     active_features,
-    against_rest,
     by_feature,
     centre,
     scale_by_exponents,
@@ -202,7 +201,7 @@ class AdjustedNB(EvidenceClassifier):
         s = rows_added(self.smoothing, tally.class_counts.sum())
         fits, tables, errors, priors = [], [], [], []
         for c, rate in enumerate(naive.assumed_rate):
-            parts = [weigh_counts(against_rest(counts, c), s) for counts in tally.tables]
+            parts = [weigh_counts(counts.against_rest(c), s) for counts in tally.tables]
             offset = float(np.log(rate / (1 - rate)))
             about = f"{label(naive.classes.tolist()[c])} against the rest: "
             fit, prior = self._fit_logistic(parts, offset, replace(rows, about=about), c)

@@ -10,7 +10,6 @@ import numpy as np
 from weigh.bins import label
 from weigh.evidence import FeatureTable, contrast, scale_table
 from weigh.frames import Floats
-from weigh.tally import Counts
 
 SILENT = 1e-12
 """Weights below this are none."""
@@ -59,12 +58,6 @@ def by_feature(columns: list[list[Any]]) -> list[Floats]:
 def active_features(columns: list[Floats]) -> list[int]:
     """The features that tell anything; the others get exponent 0 and stay out of the norm."""
     return [j for j, weights in enumerate(columns) if np.abs(weights).max(initial=0) > SILENT]
-
-
-def against_rest(counts: Counts, c: int) -> Counts:
-    """The counts of one class, and of all others together."""
-    one = counts.counts[:, c]
-    return Counts(counts.feature, np.column_stack([counts.counts.sum(axis=1) - one, one]))
 
 
 def scale_by_exponents(table: FeatureTable, exponents: Floats, classes: list[Any]) -> FeatureTable:

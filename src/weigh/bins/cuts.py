@@ -65,6 +65,25 @@ def quantile_cuts(values: Floats, weight: Floats | None, n_bins: int) -> tuple[f
     return tuple(midpoint(*distinct[g : g + 2].tolist()) for g in places if g + 1 < n)
 
 
+def fine_cuts(values: Floats, weight: Floats | None, most: int) -> tuple[float, ...]:
+    """Cut into up to `most` intervals; a value of more than 1/most of the weight has one alone.
+
+    All distinct values are told apart where there are no more than `most` of them. Else the values
+    between the frequent ones are cut into intervals of about equal weight.
+    """
+    from weigh import kernels
+
+    column = Ordered.of(values, weight)
+    distinct, weights = np.empty(len(column.order)), np.zeros(len(column.order))
+    n = kernels.group_equal(column.values, column.order, column.weight, distinct, weights)
+    weights = weights[:n]
+    own = weights * most > weights.sum() if n > most else np.ones(n, dtype=np.bool_)
+    rest = np.where(own, 0.0, weights)
+    size = rest.sum() / max(most - 2 * int(own.sum()), 1)  # each parts the rest
+    places = np.flatnonzero(kernels.fill_bins(rest, own, size)).tolist() if n > 1 else []
+    return tuple(midpoint(*distinct[g : g + 2].tolist()) for g in places)
+
+
 def mdl_cuts(
     values: Floats, labels: Integers, weight: Floats | None, n_classes: int
 ) -> tuple[float, ...]:

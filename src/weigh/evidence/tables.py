@@ -125,6 +125,7 @@ class Evidence:
     columns: tuple[str, ...] = ()
     attenuation: Attenuation | None = None  # where the exponent depends on the row
     recalibration: Recalibration | None = None  # of two classes
+    covariance: Floats | None = None  # of prior and weights, where they were fitted together
 
     def __getitem__(self, name: str) -> FeatureTable:
         try:

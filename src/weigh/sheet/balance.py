@@ -53,6 +53,7 @@ class BalanceSheet:
     two_classes: bool = True
     link: str = "logistic"
     caveat: str = ""
+    assumes: str = "independent features"
     coverage: float = COVERAGE
     attenuation: Attenuated | None = None
     recalibration: Recalibrated | None = None

@@ -17,6 +17,10 @@ from weigh.sheet.recalibrated import map_ends, recalibrate_row
 UNSEEN = "not seen in training"
 
 
+SCALES = "that the scales of the tables are known"
+"""What an interval from the covariance of all weights takes for granted."""
+
+
 @dataclass(frozen=True)
 class _Line:
     """One row of the sheet before a class is chosen: weights and variances by class."""
@@ -57,6 +61,8 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
     rule = attenuate_row(evidence, table, before, sign, a)
     worth = recalibrate_row(evidence, table, sign)
     error = _standard_error(evidence.link, _scale(evidence, parts, rule), row, a, b)
+    if evidence.covariance is not None:
+        error = _joint_error(evidence, table)
     return BalanceSheet(
         of=classes[a],
         against=None if b < 0 else classes[b],
@@ -71,6 +77,7 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
         caveat=evidence.caveat,
         attenuation=rule,
         recalibration=worth,
+        assumes="independent features" if evidence.covariance is None else SCALES,
     )
 
 
@@ -153,6 +160,18 @@ def _standard_error(
     used = slope > 0
     error = float(np.sqrt(slope[used] ** 2 @ variance[used]))
     return None if np.isnan(error) else error
+
+
+def _joint_error(evidence: Evidence, table: Table) -> float:
+    """Of the log odds, from the covariance of the prior and the row's weights."""
+    assert evidence.covariance is not None
+    at, start = [0], 1
+    for part in evidence:
+        placed = part.feature.read(table)
+        place = int(placed.levels[placed.codes[0]])
+        at += [start + place] if place < len(part.levels) else []
+        start += len(part.levels)
+    return float(np.sqrt(max(evidence.covariance[np.ix_(at, at)].sum(), 0.0)))
 
 
 def items_of(evidence: Evidence, table: Table) -> list[Item]:

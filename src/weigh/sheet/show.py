@@ -126,7 +126,7 @@ def _notes(sheet: BalanceSheet) -> list[str]:
         part = "1/(1 + exp(-total))" if sheet.link == "ovr" else "exp(total)"
         notes.append(f"The probability is {part} over the sum of {part} of all classes.")
     if sheet.interval is not None:
-        notes.append(f"The interval assumes independent features{sheet.caveat}.")
+        notes.append(f"The interval assumes {sheet.assumes}{sheet.caveat}.")
     return notes
 
 

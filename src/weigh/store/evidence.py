@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from weigh.bins import Cross, Feature
 from weigh.engine import TOKEN
 from weigh.evidence import Attenuation, Evidence, FeatureTable, squeeze
+from weigh.frames import Floats
 from weigh.store.features import feature_to_dict, read_classes, read_columns, read_features
 from weigh.store.recalibration import recalibration_from_dict, recalibration_to_dict
 from weigh.store.values import check, numbers, rows, variances
@@ -26,7 +29,10 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         "event_model": evidence.event_model,
         "columns": list(evidence.columns),
         "features": [_table_to_dict(table) for table in evidence],
-    } | (_rule_to_dict(evidence.attenuation) | recalibration_to_dict(evidence.recalibration))
+        **_rule_to_dict(evidence.attenuation),
+        **recalibration_to_dict(evidence.recalibration),
+        **_covariance_to_dict(evidence.covariance),
+    }
 
 
 def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
@@ -58,6 +64,7 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         columns=columns,
         attenuation=_rule_from_dict(data["attenuation"], data) if "attenuation" in data else None,
         recalibration=recalibration_from_dict(data),
+        covariance=_covariance_from_dict(data, features) if "covariance" in data else None,
     )
 
 
@@ -73,6 +80,27 @@ def _rule_from_dict(rule: Mapping[str, Any], evidence: Mapping[str, Any]) -> Att
     check(rule["form"] in ("root", "geometric"), "form must be root or geometric")
     k = float(numbers(rule, "k", (), low=1))
     return Attenuation(k, rule["form"], numbers(rule, "shift", (len(evidence["prior"]),)))
+
+
+def _covariance_to_dict(covariance: Floats | None) -> dict[str, Any]:
+    """The lower triangle, row by row."""
+    if covariance is None:
+        return {}
+    rows = covariance.tolist()
+    return {"covariance": [row[: i + 1] for i, row in enumerate(rows)]}
+
+
+def _covariance_from_dict(data: Mapping[str, Any], features: Sequence[Feature | Cross]) -> Floats:
+    check(data["link"] == "logistic", "a covariance is that of one total")
+    lines, n = data["covariance"], 1 + sum(len(feature.levels) for feature in features)
+    sound = isinstance(lines, list) and len(lines) == n
+    check(sound, f"covariance must have {n} rows: the prior and every level")
+    whole = np.zeros((n, n))
+    for i, line in enumerate(lines):
+        whole[i, : i + 1] = whole[: i + 1, i] = numbers(
+            {"covariance": line}, "covariance", (i + 1,)
+        )
+    return whole
 
 
 def _table_to_dict(table: FeatureTable) -> dict[str, Any]:

@@ -1,0 +1,19 @@
+"""EducatedNB: all weights of all tables refitted together, how large they are told by the data.
+
+design     rows as places of weights; the sums that a pass over them gives
+prior      what is thought of weights before the data: independent levels, walks of intervals
+factor     the penalised Hessian in pieces that can be solved with
+solve      damped Newton steps: the weights for given scales
+scales     Fellner & Schall's updates: the scales of most marginal likelihood
+loo        leave-one-out in closed form, to judge by
+pairs      two features that say more together
+monotone   tables that only rise, or only fall
+centre     what belongs to a table, and what to another or to the prior
+merge      intervals that agree, made one for people
+fit        these steps, one after the other
+tables     a fit as evidence
+"""
+
+from weigh.educated.learner import EducatedNB
+
+__all__ = ["EducatedNB"]

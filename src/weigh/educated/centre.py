@@ -1,0 +1,67 @@
+"""The same totals, told so that each table says what it alone adds.
+
+A pair's table may hold what belongs to one of its two features, and a feature's what belongs to the
+prior: the totals are the same. Here a pair keeps what no table of one feature can say, and a table
+has mean zero over the training rows, so that the prior is the mean total. All of it is linear in
+the weights, so the errors follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from weigh.bins import Cross, Feature
+from weigh.frames import Floats, Integers
+from weigh.tally import Counts
+
+
+def centre(counts: Sequence[Counts], weights: Floats) -> Floats:
+    """Move what belongs elsewhere; `weights` has the prior first and any number of columns."""
+    weights = weights.copy()
+    starts = np.cumsum([1, *(len(c.counts) for c in counts)]).tolist()
+    spans = {
+        c.feature.name: slice(a, a + len(c.counts)) for c, a in zip(counts, starts, strict=False)
+    }
+    features = {c.feature.name: c.feature for c in counts}
+    for c in counts:
+        if isinstance(c.feature, Cross) and all(p.name in spans for p in c.feature.parts):
+            _purify(c, features, spans, weights)
+    whole = max(c.counts.sum() for c in counts)
+    for c in counts:
+        rows, span = c.counts.sum(axis=1), spans[c.feature.name]
+        if rows.sum() >= whole * (1 - 1e-12):  # else rows without an answer would lose the constant
+            mean = rows @ weights[span] / whole
+            weights[span] -= mean
+            weights[0] += mean
+    return weights
+
+
+def _purify(
+    pair: Counts, features: dict[str, Feature | Cross], spans: dict[str, slice], weights: Floats
+) -> None:
+    """Leave a pair what no sum of a table for each of its features can say, over its rows."""
+    assert isinstance(pair.feature, Cross)
+    cells, rows = np.array(pair.feature.pairs), pair.counts.sum(axis=1)
+    sizes = [len(part.levels) for part in pair.feature.parts]
+    margins = np.zeros((len(cells), sum(sizes)))
+    margins[np.arange(len(cells)), cells[:, 0]] = 1.0
+    margins[np.arange(len(cells)), sizes[0] + cells[:, 1]] = 1.0
+    own = weights[spans[pair.feature.name]]
+    root = np.sqrt(rows)[:, None]
+    shares = np.linalg.lstsq(root * margins, root * own, rcond=None)[0]
+    weights[spans[pair.feature.name]] = own - margins @ shares
+    parts = zip(pair.feature.parts, np.split(shares, [sizes[0]]), strict=True)
+    for part, share in parts:
+        weights[spans[part.name]] += share[_coarse(features[part.name], part)]
+
+
+def _coarse(fine: Feature | Cross, part: Feature) -> Integers:
+    """The level of a pair's part that each level of the feature itself lies in."""
+    assert isinstance(fine, Feature)
+    if fine.cuts is None or part.cuts is None:
+        return np.arange(len(fine.levels))
+    within = np.searchsorted(np.array(part.cuts), np.array([*fine.cuts, np.inf]))
+    others = len(part.cuts) + 1 + np.arange(len(fine.levels) - len(within))
+    return np.concatenate([within, others])

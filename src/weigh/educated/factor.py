@@ -1,0 +1,123 @@
+"""The penalised Hessian in pieces that can be solved with, and their inverse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
+
+from weigh.educated.prior import Block, Prior
+from weigh.frames import Floats, Integers
+
+
+@dataclass(frozen=True)
+class Dense:
+    """A piece of the Hessian as a matrix."""
+
+    places: Integers
+    factor: Floats
+
+    def solve(self, right: Floats) -> Floats:
+        """The inverse times a right side."""
+        return np.asarray(cho_solve((self.factor, True), right))
+
+    @property
+    def log_det(self) -> float:
+        """Of the piece."""
+        return float(2 * np.log(self.factor.diagonal()).sum())
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The covariance of the weights."""
+        lower = np.tril(dpotri(self.factor, lower=True)[0])
+        whole: Floats = lower + np.tril(lower, -1).T
+        return whole
+
+    @property
+    def variances(self) -> Floats:
+        """The variance of each weight."""
+        return self.inverse.diagonal()
+
+    def spread(self, block: Block) -> float:
+        """The trace of the covariance times S."""
+        at = np.searchsorted(self.places, block.places)
+        if block.matrix is None:
+            return float(self.inverse[at, at].sum())
+        return float((self.inverse[np.ix_(at, at)] * block.matrix).sum())
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """A piece of the Hessian that is a diagonal: levels of one feature exclude each other."""
+
+    places: Integers
+    entries: Floats
+
+    def solve(self, right: Floats) -> Floats:
+        """The inverse times a right side."""
+        solved: Floats = right / self.entries
+        return solved
+
+    @property
+    def log_det(self) -> float:
+        """Of the piece."""
+        return float(np.log(self.entries).sum())
+
+    @property
+    def variances(self) -> Floats:
+        """The variance of each weight."""
+        inverse: Floats = 1 / self.entries
+        return inverse
+
+    def spread(self, block: Block) -> float:
+        """The trace of the covariance times S, the identity."""
+        return float(self.variances[np.searchsorted(self.places, block.places)].sum())
+
+
+@dataclass(frozen=True)
+class Factor:
+    """The pieces of each class."""
+
+    by_class: tuple[tuple[Dense | Diagonal, ...], ...]
+
+    def solve(self, right: Floats) -> Floats:
+        """The pieces' inverses times a right side."""
+        out = np.empty_like(right)
+        for k, pieces in enumerate(self.by_class):
+            for piece in pieces:
+                out[piece.places, k] = piece.solve(right[piece.places, k])
+        return out
+
+    @property
+    def log_det(self) -> float:
+        """Of all pieces together."""
+        return sum(piece.log_det for pieces in self.by_class for piece in pieces)
+
+    def spread(self, block: Block) -> float:
+        """The trace of the weights' covariance times a block's S, summed over classes."""
+        first = block.places[0]
+        return sum(
+            piece.spread(block)
+            for pieces in self.by_class
+            for piece in pieces
+            if piece.places[np.searchsorted(piece.places[:-1], first)] == first
+        )
+
+
+def make_dense(hessian: Floats, prior: Prior, scales: Floats, places: Integers) -> Dense:
+    """Add the penalty to a piece of the Hessian, and factor it."""
+    whole = hessian.copy()
+    prior.add_to(whole, scales, places)
+    return Dense(places, cho_factor(whole, lower=True, overwrite_a=True)[0])
+
+
+def make_diagonal(entries: Floats, prior: Prior, scales: Floats, places: Integers) -> Diagonal:
+    """The same for categories that stand apart, whose penalty is a diagonal too."""
+    whole = entries.copy()
+    for block, scale in zip(prior.blocks, scales, strict=True):
+        if places[0] <= block.places[0] <= places[-1]:
+            whole[block.places - places[0]] += scale
+    return Diagonal(places, whole)

@@ -1,0 +1,147 @@
+"""From counts and rows to weights: the steps of a fit, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from weigh import engine
+from weigh.bins import Cross, Feature
+from weigh.educated.design import Design, Rows
+from weigh.educated.loo import HeldOut, leave_one_out, loosen
+from weigh.educated.monotone import Order, hold_orders
+from weigh.educated.pairs import FOLDS, coarsen, is_coarse, rank_pairs
+from weigh.educated.prior import Block, Centre, Prior, prior_of
+from weigh.educated.scales import FIRST, Search, find_scales
+from weigh.educated.solve import Problem, State, state_at
+from weigh.folds import deal_numbers
+from weigh.frames import Floats, Table
+from weigh.tally import Counts, count_pairs
+from weigh.tally import Rows as Counted
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a fit is given: the levels and their counts, the rows, and what is asked for."""
+
+    table: Table
+    counts: tuple[Counts, ...]
+    rows: Rows
+    orders: tuple[int, ...] = ()  # by feature: 1 rises, -1 falls, 0 is free
+    n_pairs: int = 0
+    random_state: Any = None  # deals the folds that pairs are judged on
+
+    @property
+    def features(self) -> tuple[Feature | Cross, ...]:
+        """The features alone."""
+        return tuple(counts.feature for counts in self.counts)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Weights of all levels, the intercept first, and what is known about them."""
+
+    counts: tuple[Counts, ...]
+    weights: Floats
+    covariance: Floats | None  # None where the Hessian is not one matrix
+    scales: Floats  # of each feature
+    held_out: HeldOut
+    n_passes: int
+    marginal: tuple[float, ...]  # the log marginal likelihood on the way
+
+
+def fit_task(task: Task) -> Fit:
+    """Find scales and weights; then pairs, if any are asked for and help; then hold orders."""
+    search = _additive(task)
+    state, held_out = loosen(search.state)
+    if task.n_pairs:
+        wider = _with_pairs(task, search.state)
+        if wider.counts != task.counts:
+            other = _additive(wider, state)
+            looser, judged = loosen(other.state)
+            if judged.is_better_than(held_out):
+                task, search, state, held_out = wider, other, looser, judged
+    return _finish(task, search, state, held_out)
+
+
+def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
+    orders = _orders(task, state.problem.design)
+    weights, ties = state.weights, np.arange(len(state.weights))
+    if orders:
+        tied = hold_orders(state, orders)
+        weights, ties, state = tied.weights, tied.ties, tied.state
+        held_out = leave_one_out(state)
+    covariance = None
+    if state.problem.exact:
+        inverse = state.factor.by_class[0][0].inverse  # type: ignore[union-attr]
+        covariance = inverse if not orders else inverse[np.ix_(ties, ties)]
+    scales = _by_feature(task, state)
+    n_passes = state.n_passes
+    return Fit(task.counts, weights, covariance, scales, held_out, n_passes, search.marginal)
+
+
+def _additive(task: Task, start: State | None = None) -> Search:
+    """Scales and weights of the task's features, from a fit of the first of them if there is."""
+    problem = _problem(task)
+    if start is None:
+        return find_scales(problem)
+    weights = np.zeros((problem.design.n_weights, task.rows.n_totals))
+    weights[: len(start.weights)] = start.weights
+    scales = np.full(len(problem.prior.blocks), FIRST)
+    scales[: len(start.scales)] = start.scales
+    return find_scales(problem, state_at(problem, weights, scales))
+
+
+def _problem(task: Task) -> Problem:
+    """The rows as places, and the prior of each feature's weights."""
+    sizes = [len(c.counts) for c in task.counts]
+    placed = engine.place(task.table, task.features)
+    design = Design.of(placed, sizes, task.table.n_rows)
+    blocks: list[Block] = []
+    centres: list[Centre] = []
+    for counts, span in zip(task.counts, design.spans, strict=True):
+        own, held = prior_of(counts.feature, counts.counts, span.start)
+        blocks += own
+        centres += held
+    return Problem(design, task.rows, Prior(tuple(blocks), tuple(centres)))
+
+
+def _with_pairs(task: Task, state: State) -> Task:
+    """The task with the best pairs as features of their own."""
+    orders = task.orders or (0,) * len(task.counts)
+    parts = [
+        coarsen(counts.feature, counts.counts)
+        for counts, order in zip(task.counts, orders, strict=True)
+        if order == 0 and isinstance(counts.feature, Feature)
+    ]
+    parts = [part for part in parts if is_coarse(part)]
+    folds = deal_numbers(task.rows.labels, FOLDS, check_random_state(task.random_state))
+    found = rank_pairs(parts, task.table, state.moments, folds)[: task.n_pairs]
+    rows = Counted(task.rows.labels, task.rows.weight, task.rows.n_classes)
+    counted = engine.spread(
+        lambda pair: count_pairs(pair, task.table, rows), found, task.table.n_rows
+    )
+    return replace(task, counts=(*task.counts, *counted))
+
+
+def _orders(task: Task, design: Design) -> list[Order]:
+    orders = []
+    for counts, span, sign in zip(task.counts, design.spans, task.orders, strict=False):
+        if sign:
+            n = len(counts.feature.parts[0].cuts or ()) + 1
+            orders.append(Order(np.arange(span.start, span.start + n), sign))
+    return orders
+
+
+def _by_feature(task: Task, state: State) -> Floats:
+    """The scale of each feature's first block; NaN for a feature of one level."""
+    starts = np.cumsum([1, *(len(c.counts) for c in task.counts)])
+    scales: Floats = np.full(len(task.counts), np.nan)
+    for block, scale in zip(state.problem.prior.blocks, state.scales, strict=True):
+        j = int(np.searchsorted(starts, block.places[0], "right")) - 1
+        if j < len(scales) and np.isnan(scales[j]):
+            scales[j] = scale
+    return scales

@@ -1,0 +1,55 @@
+"""Neighbouring intervals whose weights agree, made one for people."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from weigh.bins import Cross, Feature
+from weigh.frames import Floats, Integers
+
+APART = 0.05
+"""Intervals are merged while their weights differ by no more: none moves by more than this."""
+
+
+def group_levels(feature: Feature | Cross, weights: Floats) -> Integers:
+    """The group of each level: intervals in a row that agree, every other level by itself."""
+    n = len(weights)
+    n_walk = 0 if isinstance(feature, Cross) or feature.cuts is None else len(feature.cuts) + 1
+    groups, low, high = np.zeros(n, dtype=np.intp), weights[:1].copy(), weights[:1].copy()
+    for i in range(1, n):
+        low, high = np.minimum(low, weights[i]), np.maximum(high, weights[i])
+        apart = i >= n_walk or (high - low).max() > APART
+        groups[i] = groups[i - 1] + apart
+        if apart:
+            low, high = weights[i : i + 1].copy(), weights[i : i + 1].copy()
+    return groups
+
+
+def merge_feature(feature: Feature | Cross, groups: Integers) -> Feature | Cross:
+    """The feature with one interval per group."""
+    if isinstance(feature, Cross) or not feature.cuts:
+        return feature
+    ends = np.flatnonzero(np.diff(groups[: len(feature.cuts) + 1]))
+    return replace(feature, cuts=tuple(feature.cuts[end] for end in ends))
+
+
+def average(groups: Integers, rows: Floats, weights: Floats) -> Floats:
+    """The mean weight of each group, over the rows.
+
+    >>> average(np.array([0, 0, 1]), np.array([3.0, 1.0, 2.0]), np.array([[4.0], [8.0], [1.0]]))
+    array([[5.],
+           [1.]])
+    """
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    heavy = np.maximum(rows, 1e-12)
+    shares = heavy / np.add.reduceat(heavy, starts)[groups]
+    means: Floats = np.add.reduceat(weights * shares[:, None], starts, axis=0)
+    return means
+
+
+def add_up(groups: Integers, counts: Floats) -> Floats:
+    """The counts of each group."""
+    total: Floats = np.add.reduceat(counts, np.flatnonzero(np.diff(groups, prepend=-1)), axis=0)
+    return total

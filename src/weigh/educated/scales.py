@@ -1,0 +1,88 @@
+"""How large the weights of each block are: scales of most marginal likelihood.
+
+    scale <- (effective degrees of freedom + 2 h)/(w' S w + 2 h s)       (Fellner & Schall)
+
+with rank - scale tr(V S) effective degrees of freedom, V the inverse of the penalised Hessian, and
+a weak gamma prior on the scale itself. Each update is a step up the Laplace approximation of the
+marginal likelihood; one that is not is halved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weigh.educated.solve import PRECISE, Problem, State, settle, state_at
+from weigh.frames import Floats
+
+HYPER = 1.0
+"""h: the prior of a scale is worth twice as many weights, of the block's own variance (s)."""
+
+FIRST, LEAST, MOST = 10.0, 1e-6, 1e6
+GAIN = 0.05
+"""Updates end where they add less to the log marginal likelihood, in nats."""
+
+ROUGHLY = 1e-3
+"""The relative gradient at which scales may be looked at."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """Where a search for scales has ended, and the marginal likelihood on its way."""
+
+    state: State
+    marginal: tuple[float, ...]
+
+
+def log_marginal(state: State) -> float:
+    """Laplace's approximation of the log marginal likelihood, and the prior of the scales."""
+    blocks, n_totals = state.problem.prior.blocks, state.problem.rows.n_totals
+    ranks = np.array([block.rank for block in blocks])
+    logs, h = np.log(state.scales), HYPER
+    own = 0.5 * n_totals * (ranks * logs).sum()
+    hyper = (h * logs - h * np.array([block.variance for block in blocks]) * state.scales).sum()
+    return float(own + hyper - state.loss - 0.5 * state.factor.log_det)
+
+
+def fellner_schall(state: State) -> Floats:
+    """The next scales."""
+    n_totals = state.problem.rows.n_totals
+    scales = np.empty_like(state.scales)
+    for b, block in enumerate(state.problem.prior.blocks):
+        free = block.rank * n_totals - state.scales[b] * state.factor.spread(block)
+        above = max(free, 0.0) + 2 * HYPER
+        scales[b] = above / (block.norm(state.weights) + 2 * HYPER * block.variance)
+    return np.clip(scales, LEAST, MOST)
+
+
+def find_scales(problem: Problem, start: State | None = None, most: int = 30) -> Search:
+    """Newton steps and updates of the scales in turn, then the weights to full precision."""
+    state = settle(start or _begin(problem), ROUGHLY)
+    path = [log_marginal(state)]
+    for _ in range(most):
+        after = _update(state, path[-1])
+        if after is None:
+            break
+        state = after
+        path.append(log_marginal(state))
+        if path[-1] - path[-2] < GAIN:
+            break
+    return Search(settle(state, PRECISE), tuple(path))
+
+
+def _begin(problem: Problem) -> State:
+    weights = np.zeros((problem.design.n_weights, problem.rows.n_totals))
+    weights[0] = problem.rows.prior()
+    return state_at(problem, weights, np.full(len(problem.prior.blocks), FIRST))
+
+
+def _update(state: State, before: float) -> State | None:
+    """The next state that has more marginal likelihood; None where there is none."""
+    step = np.log(fellner_schall(state)) - np.log(state.scales)
+    for halving in range(6):
+        scales = state.scales * np.exp(step / 2**halving)
+        after = settle(state.rescale(scales), ROUGHLY)
+        if log_marginal(after) > before:
+            return after
+    return None
