@@ -8,7 +8,8 @@ Everything runs on one thread of one processor, and seconds are processor second
     python -m benchmarks.quality --cache DIR --sets heart pima --learners AdjustedNB EBM
 
 is for development: what DIR holds of the same data and code is not run again, and the page goes to
-DIR, because the published one has to come from one run.
+DIR, because the published one has to come from one run. Part of the sets or learners without a
+cache writes no page.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 import weigh
-from benchmarks.quality_page import Outcome, Shape, write_page
+from benchmarks.quality_page import Outcome, Outcomes, Results, Shape, write_page
 from benchmarks.rivals import interpret, lightgbm, scikit_learn
 from benchmarks.rivals import weigh as family
 from benchmarks.rivals.fitted import Fitted
@@ -211,26 +212,32 @@ def read_arguments() -> argparse.Namespace:
     return words.parse_args()
 
 
+def run_all(sets: list[str], learners: list[str], folder: Path | None) -> Results:
+    outcomes: Outcomes = {}
+    shapes = {}
+    for name in sets:
+        problem, outcomes[name] = prepare(name), {}
+        shapes[name] = describe(problem)
+        for learner in learners:
+            outcome = gather(problem, [*run_folds(problem, learner, folder)])
+            outcomes[name][learner] = outcome
+            words = f"{outcome.bits:.4f} bits, {outcome.fit_seconds:.2f} s"
+            print(f"{name:<12}{learner:<22}{words}", file=sys.stderr, flush=True)
+    versions = {learner.library: version(learner.library) for learner in LEARNERS.values()}
+    return Results(outcomes, shapes, versions, draft=folder is not None)
+
+
 def main() -> None:
     asked = read_arguments()
     warnings.simplefilter("ignore")  # the rivals' own words on versions, gaps and convergence
     if asked.cache:
         asked.cache.mkdir(parents=True, exist_ok=True)
-    outcomes: dict[str, dict[str, Outcome]] = {}
-    shapes: dict[str, Shape] = {}
     with hold_to_one_thread():
-        for name in asked.sets:
-            problem = prepare(name)
-            shapes[name] = describe(problem)
-            for learner in asked.learners:
-                outcome = gather(problem, [*run_folds(problem, learner, asked.cache)])
-                outcomes.setdefault(name, {})[learner] = outcome
-                words = f"{outcome.bits:.4f} bits, {outcome.fit_seconds:.2f} s"
-                print(f"{name:<12}{learner:<22}{words}", file=sys.stderr, flush=True)
+        results = run_all(asked.sets, asked.learners, asked.cache)
     if asked.cache:
-        write_page(outcomes, shapes, asked.cache / "quality.md", draft=True)
+        write_page(results, asked.cache / "quality.md")
     elif asked.sets == [*SOURCES] and asked.learners == [*LEARNERS]:
-        write_page(outcomes, shapes, PAGE, draft=False)
+        write_page(results, PAGE)
 
 
 if __name__ == "__main__":

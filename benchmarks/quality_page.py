@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TypeAlias
 
@@ -80,13 +79,23 @@ class Outcome:
 
 
 Outcomes: TypeAlias = dict[str, dict[str, Outcome]]
-Measure: TypeAlias = Callable[[str, str], float]
+"""By set, and by learner."""
 
 
-def write_page(outcomes: Outcomes, shapes: dict[str, Shape], page: Path, draft: bool) -> None:
+@dataclass(frozen=True)
+class Results:
+    """All that the page tells."""
+
+    outcomes: Outcomes
+    shapes: dict[str, Shape]
+    versions: dict[str, str]
+    draft: bool
+
+
+def write_page(results: Results, page: Path) -> None:
     """Write what was measured, by set and learner."""
-    versions = {name: version(name) for name in ("scikit-learn", "interpret-core", "lightgbm")}
-    parts = [HEAD.format(origin=DRAFT if draft else WHOLE, sets=len(outcomes), **versions)]
+    outcomes, origin = results.outcomes, DRAFT if results.draft else WHOLE
+    parts = [HEAD.format(origin=origin, sets=len(outcomes), **results.versions)]
     if all(RIVAL in row for row in outcomes.values()):
         parts += ["\n".join(_say(outcomes)), _ratios(outcomes)]
     parts += [
@@ -102,7 +111,7 @@ def write_page(outcomes: Outcomes, shapes: dict[str, Shape], page: Path, draft: 
             "geometric mean",
         ),
         _table("Size in kilobytes", outcomes, lambda o: o.size / 1000, _short, "geometric mean"),
-        _describe(shapes),
+        _describe(results.shapes),
     ]
     page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
 
