@@ -170,6 +170,7 @@ def gather(problem: Problem, runs: list[Run]) -> Outcome:
         log_odds[problem.folds == run.fold] = run.log_odds
     return Outcome(
         bits=float(np.average([run.bits for run in runs], weights=counts)),
+        row_bits=np.logaddexp(0, np.where(problem.y == 1, -log_odds, log_odds)) / np.log(2),
         auc=float(np.mean([run.auc for run in runs])),
         slope=calibration_slope(log_odds, problem.y),
         fit_seconds=float(np.median([run.fit_seconds for run in runs])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -71,6 +71,7 @@ class Outcome:
     """What one learner did on one set."""
 
     bits: float
+    row_bits: np.ndarray[Any, Any]  # the loss of every row, for standard errors
     auc: float
     slope: float
     fit_seconds: float
@@ -124,6 +125,13 @@ def ratio(outcomes: Outcomes, name: str, learner: str) -> float:
     return outcomes[name][learner].bits / outcomes[name][RIVAL].bits
 
 
+def ratio_error(outcomes: Outcomes, name: str, learner: str) -> float:
+    """The standard error of the ratio over rows, by linearisation; both saw the same rows."""
+    ours, theirs = outcomes[name][learner].row_bits, outcomes[name][RIVAL].row_bits
+    rest = ours - ratio(outcomes, name, learner) * theirs
+    return float(rest.std(ddof=1) / (np.sqrt(len(rest)) * theirs.mean()))
+
+
 def _say(outcomes: Outcomes) -> list[str]:
     learners = [*next(iter(outcomes.values()))]
     means = {k: geometric_mean([ratio(outcomes, s, k) for s in outcomes]) for k in learners}
@@ -140,12 +148,12 @@ def _say_ours(outcomes: Outcomes) -> list[str]:
     slopes = [row[OURS].slope for row in outcomes.values()]
     times = [row[RIVAL].fit_seconds / row[OURS].fit_seconds for row in outcomes.values()]
     ratios = {name: ratio(outcomes, name, OURS) for name in outcomes}
-    ahead = sum(value < 1 for value in ratios.values())
     words = [
-        f"`{OURS}` has the lower loss on {ahead} of {len(ratios)} sets, a slope of "
+        f"`{OURS}` has the lower loss {_count(outcomes, -1)} of {len(ratios)} sets and the higher "
+        f"loss {_count(outcomes, 1)}, a slope of "
         f"{np.nanmean(slopes):.2f} on average ({np.nanmin(slopes):.2f} to "
         f"{np.nanmax(slopes):.2f}), and fits {geometric_mean(times):.0f} times as fast "
-        f"({min(times):.0f} to {max(times):.0f})."
+        f"({min(times):.0f} to {max(times):.0f}). After ± stands the standard error over rows."
     ]
     behind = {name: value for name, value in ratios.items() if value > ALLOWED}
     unexplained = behind.keys() - WHY.keys()
@@ -162,6 +170,13 @@ def _say_ours(outcomes: Outcomes) -> list[str]:
     return words
 
 
+def _count(outcomes: Outcomes, sign: int) -> str:
+    """On how many sets the ratio lies on one side of 1, and how surely."""
+    off = {name: sign * (ratio(outcomes, name, OURS) - 1) for name in outcomes}
+    sure = sum(off[name] > 2 * ratio_error(outcomes, name, OURS) for name in outcomes)
+    return f"on {sum(v > 0 for v in off.values())} ({sure} by more than two standard errors)"
+
+
 def geometric_mean(values: list[float]) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
@@ -173,11 +188,15 @@ def _ratios(outcomes: Outcomes) -> str:
     rows = {
         name: [ratio(outcomes, name, learner) for learner in row] for name, row in outcomes.items()
     }
-    rows["geometric mean"] = [
-        geometric_mean([*column]) for column in zip(*rows.values(), strict=True)
-    ]
+    columns = zip(*rows.values(), strict=True)
     cells = {name: [_ratio(value) for value in row] for name, row in rows.items()}
-    return _markdown("Loss over EBM's", [*next(iter(outcomes.values()))], cells)
+    cells["geometric mean"] = [_ratio(geometric_mean([*column])) for column in columns]
+    learners = [*next(iter(outcomes.values()))]
+    if OURS in learners:
+        k = learners.index(OURS)
+        for name in outcomes:
+            cells[name][k] += f" ± {ratio_error(outcomes, name, OURS):.3f}"
+    return _markdown("Loss over EBM's", learners, cells)
 
 
 def _table(

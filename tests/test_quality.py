@@ -122,6 +122,7 @@ def test_what_is_gathered_is_what_the_model_says_of_the_rows_held_out(name):
         p[held] = model.predict_proba(problem.X[held])
     assert outcome.bits == pytest.approx(loss(p, problem.y))
     assert outcome.slope == pytest.approx(calibration_slope(find_log_odds(p), problem.y), rel=1e-6)
+    assert outcome.row_bits.mean() == pytest.approx(outcome.bits, rel=1e-6)
     assert 0 < outcome.size < 1e5
 
 
@@ -197,17 +198,33 @@ def results(educated, draft=False):
 
 
 def make_outcome(bits, seconds):
-    return Outcome(bits, 0.9, 1.02, seconds, 0.01, 1000)
+    rows = bits + np.array([-0.1, 0.1] * 50)
+    return Outcome(bits, rows, 0.9, 1.02, seconds, 0.01, 1000)
 
 
 def test_the_page_gives_ratios_and_their_geometric_mean(tmp_path):
     write_page(results((0.45, 0.525)), tmp_path / "page.md")
     page = (tmp_path / "page.md").read_text()
-    assert "| heart | 0.900 | 1.000 |" in page
+    assert "| heart | 0.900 ± 0.002 | 1.000 |" in page
     assert f"| geometric mean | {(0.9 * 1.05) ** 0.5:.3f} | 1.000 |" in page
-    assert "lower loss on 1 of 2 sets, a slope of 1.02" in page
+    assert "lower loss on 1 (1 by more than two standard errors) of 2 sets" in page
+    assert "a slope of 1.02 on average" in page
     assert "fits 50 times as fast" in page
     assert "in one run" in page
+
+
+def test_the_error_of_a_ratio_is_that_of_the_bootstrap():
+    rng = np.random.default_rng(0)
+    theirs = rng.exponential(size=400)
+    ours = 0.9 * theirs + 0.2 * rng.exponential(size=400)
+    rows = {
+        name: replace(make_outcome(bits.mean(), 1.0), row_bits=bits)
+        for name, bits in (("EducatedNB", ours), ("EBM", theirs))
+    }
+    again = rng.integers(0, 400, (4000, 400))
+    drawn = ours[again].mean(axis=1) / theirs[again].mean(axis=1)
+    error = quality_page.ratio_error({"heart": rows}, "heart", "EducatedNB")
+    assert error == pytest.approx(drawn.std(), rel=0.05)
 
 
 def test_a_loss_ten_percent_above_ebm_is_explained_or_there_is_no_page(tmp_path, monkeypatch):
