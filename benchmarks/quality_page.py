@@ -100,7 +100,7 @@ def write_page(results: Results, page: Path) -> None:
     if all(RIVAL in row for row in outcomes.values()):
         parts += ["\n".join(_say(outcomes)), _ratios(outcomes)]
     parts += [
-        _table("Loss in bits", outcomes, lambda o: o.bits, "{:.4f}".format),
+        _table("Loss in bits", outcomes, lambda o: o.bits, _bits),
         _table("AUC", outcomes, lambda o: o.auc, "{:.4f}".format, "mean"),
         _table("Calibration slope", outcomes, lambda o: o.slope, _slope, "mean"),
         _table("Seconds to fit", outcomes, lambda o: o.fit_seconds, _short, "geometric mean"),
@@ -225,6 +225,10 @@ def _markdown(title: str, learners: list[str], cells: dict[str, list[str]]) -> s
 
 def _ratio(value: float) -> str:
     return f"{value:.3f}" if value < 10 else _short(value)
+
+
+def _bits(value: float) -> str:
+    return f"{value:.4f}" if value >= 0.001 else f"{value:.1e}"
 
 
 def _slope(value: float) -> str:
