@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -114,7 +116,22 @@ def write_page(results: Results, page: Path) -> None:
         _table("Size in kilobytes", outcomes, lambda o: o.size / 1000, _short, "geometric mean"),
         _describe(results.shapes),
     ]
-    page.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
+    page.write_text("\n\n".join(_wrap(part.strip()) for part in parts) + "\n", encoding="utf-8")
+
+
+def _wrap(text: str) -> str:
+    """Fill paragraphs and bullets again; headings and tables stay."""
+    parts = []
+    for part in re.split(r"\n\n|\n(?=- )", text):
+        if part.startswith(("#", "|")):
+            parts.append(f"\n{part}\n")
+        else:
+            bullet = part.startswith("- ")
+            filled = fill(
+                " ".join(part.split()), 118, subsequent_indent="  " * bullet, break_on_hyphens=False
+            )
+            parts.append(filled if bullet else f"\n{filled}\n")
+    return "\n".join(parts).replace("\n\n\n", "\n\n").strip()
 
 
 # ---------------------------------------------------------------- words
@@ -136,7 +153,7 @@ def _say(outcomes: Outcomes) -> list[str]:
     learners = [*next(iter(outcomes.values()))]
     means = {k: geometric_mean([ratio(outcomes, s, k) for s in outcomes]) for k in learners}
     order = sorted(means, key=means.__getitem__)
-    said = ", ".join(f"{name} {means[name]:.3f}" for name in order if name != RIVAL)
+    said = "; ".join(f"{name} {means[name]:.3f}" for name in order if name != RIVAL)
     words = [f"Loss over EBM's, geometric mean of the sets, best first: {said}."]
     if OURS in means:
         words += _say_ours(outcomes)

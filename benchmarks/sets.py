@@ -49,7 +49,6 @@ class Problem:
 
 OUTCOME = "an outcome itself"
 SCORE = "another model's score"
-SURVIVOR = "known more often for survivors, who could be asked"
 
 SOURCES = {
     "heart": Source("heart_cleveland", "present"),
@@ -66,8 +65,8 @@ SOURCES = {
         drop={
             "name": "one of its own for nearly every row",
             "ticket": "929 values in 1,309 rows",
-            "cabin": SURVIVOR,
-            "home_dest": SURVIVOR,
+            "cabin": "known more often for survivors, in every class",
+            "home_dest": "free text, 369 values",
         },
     ),
     "kr_vs_kp": Source("kr_vs_kp", "won"),
