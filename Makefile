@@ -2,11 +2,12 @@
 # make test      set up, lint, and run every test
 # make test-fast the same without tests that need system programs
 # make bench     run the benchmarks
+# make quality   compare the probabilities with other libraries' (hours; needs WEIGH_DATA)
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto -q -rs
 
-.PHONY: demo test test-fast lint bench clean
+.PHONY: demo test test-fast lint bench quality clean
 
 demo: .venv/ready
 	@$(BIN)/weigh demo
@@ -26,6 +27,9 @@ lint: .venv/test
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks.speed
+
+quality: .venv/bench
+	$(BIN)/python -m benchmarks.quality
 
 .venv/ready: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -1,1 +1,1 @@
-"""One rival a file, each with the functions that the speed table asks for."""
+"""One rival a file, each with the functions that the speed table and the quality page ask for."""

@@ -1,0 +1,244 @@
+"""The harness of docs/quality.md: its data, its measures, its memory and its page."""
+
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks import quality, quality_page
+from benchmarks.quality import Learner, calibration_slope, find_log_odds, gather, loss, run_folds
+from benchmarks.quality_page import Outcome, Results, Shape, write_page
+from benchmarks.rivals import scikit_learn
+from benchmarks.sets import FOLDS, SOURCES, Problem, prepare
+from sklearn.metrics import log_loss
+
+SHAPES = {  # rows, numbers, categories, missing cells, positives; of census those of the sample
+    "heart": (303, 6, 7, 6, 139),
+    "crx": (690, 6, 9, 67, 307),
+    "pima": (768, 8, 0, 652, 268),
+    "tic_tac_toe": (958, 0, 9, 0, 626),
+    "titanic": (1309, 4, 3, 266, 500),
+    "kr_vs_kp": (3196, 0, 36, 0, 1669),
+    "spambase": (4601, 57, 0, 0, 1813),
+    "mushroom": (8124, 0, 22, 2480, 3916),
+    "telco": (7043, 3, 16, 11, 1869),
+    "compas": (7214, 6, 5, 336, 3251),
+    "census": (20_000, 7, 33, 41757, 1206),
+    "nij": (25_835, 8, 40, 36700, 14_904),
+    "bank": (45_211, 6, 9, 36_954, 5289),
+}
+
+
+def make_problem(seed=0, n_rows=200):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n_rows)
+    X = pd.DataFrame({"number": rng.normal(size=n_rows) + y})
+    X["letter"] = pd.Categorical(np.where(rng.random(n_rows) < 0.3, "a", np.array([*"cd"])[y]))
+    X.loc[::7, "number"] = np.nan
+    X.loc[::9, "letter"] = None
+    return Problem("made", X, y, np.arange(n_rows) % FOLDS)
+
+
+# ---------------------------------------------------------------- data
+
+prepare_once = cache(prepare)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_set_has_the_rows_the_columns_and_the_gaps_that_are_known_of_it(papers_data, name):
+    problem = prepare_once(name)
+    n_rows, n_columns = problem.X.shape
+    named = len(problem.categorical)
+    gaps = int(problem.X.isna().sum().sum())
+    found = (n_rows, n_columns - named, named, gaps, int(problem.y.sum()))
+    assert found == SHAPES[name]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_folds_hold_every_row_out_once_with_as_many_of_the_class_in_each(papers_data, name):
+    problem = prepare_once(name)
+    sizes = Counter(problem.folds.tolist())
+    positives = Counter(problem.folds[problem.y == 1].tolist())
+    assert {*sizes} == {*range(FOLDS)}
+    assert max(sizes.values()) - min(sizes.values()) <= 2
+    assert max(positives.values()) - min(positives.values()) <= 1
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_what_is_left_out_was_there_and_no_column_is_the_class_again(papers_data, name):
+    source, problem = SOURCES[name], prepare_once(name)
+    assert not {source.target, *source.drop} & {*problem.X.columns}
+    for column in problem.X:
+        codes = pd.factorize(problem.X[column], use_na_sentinel=False)[0]
+        if len(set(codes)) < 100:
+            certain = pd.Series(problem.y).groupby(codes).agg(lambda part: part.nunique() == 1)
+            assert not certain.all()
+
+
+def test_a_target_without_its_label_is_named_with_the_labels_it_has(papers_data, monkeypatch):
+    monkeypatch.setitem(SOURCES, "heart", replace(SOURCES["heart"], positive="sick"))
+    with pytest.raises(ValueError, match=r"hold 'sick' and one more label, got \['absent', 'pres"):
+        prepare("heart")
+
+
+# ---------------------------------------------------------------- measures
+
+
+def test_the_loss_is_log_loss_in_bits_with_a_floor():
+    rng = np.random.default_rng(0)
+    p, y = rng.random(50), rng.integers(0, 2, 50)
+    both = np.column_stack([1 - p, p])
+    assert loss(both, y) == pytest.approx(log_loss(y, both) / np.log(2))
+    assert loss(np.array([[1.0, 0.0]]), np.array([1])) == pytest.approx(10 * np.log2(10))
+
+
+def test_log_odds_come_from_both_columns_and_are_bounded():
+    p = np.array([[0.25, 0.75], [1e-7, 1.0], [0.0, 1.0]])
+    np.testing.assert_allclose(find_log_odds(p), np.log([3, 1e7, 1e10]))
+
+
+def test_probabilities_that_come_true_have_slope_one_and_twice_as_sure_ones_a_half():
+    log_odds = np.log(np.repeat([1 / 3, 1, 3], 40))
+    y = np.r_[np.arange(40) < 10, np.arange(40) < 20, np.arange(40) < 30].astype(int)
+    assert calibration_slope(log_odds, y) == pytest.approx(1, abs=1e-6)
+    assert calibration_slope(2 * log_odds + 5, y) == pytest.approx(0.5, abs=1e-6)
+
+
+def test_classes_that_the_log_odds_part_have_no_slope():
+    assert np.isnan(calibration_slope(np.array([-1.0, -2, 3, 4]), np.array([0, 0, 1, 1])))
+
+
+@pytest.mark.parametrize("name", ["EvidenceNB", "AdjustedNB", "C44Classifier"])
+def test_what_is_gathered_is_what_the_model_says_of_the_rows_held_out(name):
+    problem = make_problem()
+    outcome = gather(problem, [*run_folds(problem, name, None)])
+    p = np.empty((len(problem.y), 2))
+    for fold in range(FOLDS):
+        held = problem.folds == fold
+        fit = quality.LEARNERS[name].fit
+        model = fit(problem.X[~held], problem.y[~held], problem.categorical)
+        p[held] = model.predict_proba(problem.X[held])
+    assert outcome.bits == pytest.approx(loss(p, problem.y))
+    assert outcome.slope == pytest.approx(calibration_slope(find_log_odds(p), problem.y), rel=1e-6)
+    assert outcome.row_bits.mean() == pytest.approx(outcome.bits, rel=1e-6)
+    assert 0 < outcome.size < 1e5
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_the_logistic_rival_takes_gaps_and_unseen_levels():
+    problem = make_problem()
+    model = scikit_learn.fit_logistic(problem.X[20:], problem.y[20:], problem.categorical)
+    strange = problem.X[:20].assign(letter="never seen")
+    assert np.isfinite(model.predict_proba(strange)).all()
+    assert model.size() > 0
+
+
+# ---------------------------------------------------------------- what was run before
+
+
+class Counting:
+    """A learner that knows how often it was fitted."""
+
+    def __init__(self):
+        self.fits = 0
+
+    def __call__(self, table, y, categorical):
+        self.fits += 1
+        return quality.LEARNERS["EvidenceNB"].fit(table, y, categorical)
+
+
+@pytest.fixture
+def counting(monkeypatch):
+    fit = Counting()
+    monkeypatch.setitem(quality.LEARNERS, "counting", Learner(fit, "weigh", scikit_learn))
+    return fit
+
+
+def test_what_the_cache_holds_is_not_run_again_and_is_the_same(counting, tmp_path):
+    problem = make_problem()
+    first = [*run_folds(problem, "counting", tmp_path)]
+    assert counting.fits == FOLDS
+    assert [*run_folds(problem, "counting", tmp_path)] == first
+    assert counting.fits == FOLDS
+
+
+def test_other_data_or_other_folds_are_run_again(counting, tmp_path):
+    problem = make_problem()
+    for other in (problem, make_problem(seed=1), replace(problem, folds=problem.folds[::-1])):
+        before = counting.fits
+        [*run_folds(other, "counting", tmp_path)]
+        assert counting.fits == before + FOLDS
+
+
+def test_other_code_is_run_again_but_not_for_a_comment(counting, tmp_path, monkeypatch):
+    code, problem = tmp_path / "rival.py", make_problem()
+    home = type("Home", (), {"__file__": str(code)})
+    monkeypatch.setitem(quality.LEARNERS, "counting", Learner(counting, "weigh", home))
+    for text, fits in (("a = 1", 5), ("a  =  1  # one", 5), ("a = 2", 10)):
+        code.write_text(text)
+        quality._code_key.cache_clear()
+        [*run_folds(problem, "counting", tmp_path)]
+        assert counting.fits == fits
+
+
+# ---------------------------------------------------------------- the page
+
+
+def results(educated, draft=False):
+    """Two sets, on which EBM's loss is 0.5 bits."""
+    rows = {
+        name: {"EducatedNB": make_outcome(bits, 0.1), "EBM": make_outcome(0.5, 5.0)}
+        for name, bits in zip(("heart", "pima"), educated, strict=True)
+    }
+    shapes = {"heart": Shape(303, 6, 7, 6, 0.46), "pima": Shape(768, 8, 0, 652, 0.35)}
+    versions = {"scikit-learn": "1", "interpret-core": "2", "lightgbm": "3"}
+    return Results(rows, shapes, versions, draft)
+
+
+def make_outcome(bits, seconds):
+    rows = bits + np.array([-0.1, 0.1] * 50)
+    return Outcome(bits, rows, 0.9, 1.02, seconds, 0.01, 1000)
+
+
+def test_the_page_gives_ratios_and_their_geometric_mean(tmp_path):
+    write_page(results((0.45, 0.525)), tmp_path / "page.md")
+    page = " ".join((tmp_path / "page.md").read_text().split())
+    assert "| heart | 0.900 ± 0.002 | 1.000 |" in page
+    assert f"| geometric mean | {(0.9 * 1.05) ** 0.5:.3f} | 1.000 |" in page
+    assert "lower loss on 1 (1 by more than two standard errors) of 2 sets" in page
+    assert "a slope of 1.02 on average" in page
+    assert "fits 50 times as fast" in page
+    assert "in one run" in page
+
+
+def test_the_error_of_a_ratio_is_that_of_the_bootstrap():
+    rng = np.random.default_rng(0)
+    theirs = rng.exponential(size=400)
+    ours = 0.9 * theirs + 0.2 * rng.exponential(size=400)
+    rows = {
+        name: replace(make_outcome(bits.mean(), 1.0), row_bits=bits)
+        for name, bits in (("EducatedNB", ours), ("EBM", theirs))
+    }
+    again = rng.integers(0, 400, (4000, 400))
+    drawn = ours[again].mean(axis=1) / theirs[again].mean(axis=1)
+    error = quality_page.ratio_error({"heart": rows}, "heart", "EducatedNB")
+    assert error == pytest.approx(drawn.std(), rel=0.05)
+
+
+def test_a_loss_ten_percent_above_ebm_is_explained_or_there_is_no_page(tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    with pytest.raises(ValueError, match="10% above EBM on pima and the page does not say why"):
+        write_page(results((0.45, 0.6)), page)
+    assert not page.exists()
+    monkeypatch.setitem(quality_page.WHY, "pima", "because.")
+    write_page(results((0.45, 0.6)), page)
+    assert "- pima, 20%: because." in page.read_text()
+
+
+def test_a_page_from_the_cache_says_that_it_is_a_draft(tmp_path):
+    write_page(results((0.5, 0.5), draft=True), tmp_path / "page.md")
+    page = " ".join((tmp_path / "page.md").read_text().split())
+    assert "A draft" in page
+    assert "in one run" not in page
