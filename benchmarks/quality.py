@@ -36,13 +36,17 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 import weigh
-from benchmarks.quality_page import Outcome, Outcomes, Results, Shape, write_page
+from benchmarks.quality_page import ADDITIVE, RIVAL, Outcome, Outcomes, Results, Shape, write_page
 from benchmarks.rivals import interpret, lightgbm, scikit_learn
 from benchmarks.rivals import weigh as family
 from benchmarks.rivals.fitted import Fitted
 from benchmarks.sets import FOLDS, SOURCES, Problem, prepare
 
 Floats: TypeAlias = np.ndarray[Any, Any]
+
+PATIENCE, SLOW = 150.0, 10.0
+"""Processor seconds after which a learner gets no more folds of a set, and those of one fit of EBM
+without interactions above which EBM with them is left out."""
 
 LEAST = 1e-10
 """Probabilities are kept this far from 0 and 1."""
@@ -61,8 +65,8 @@ class Learner:
 
 LEARNERS = {name: Learner(fit, "weigh", weigh) for name, fit in family.learners().items()} | {
     "logistic regression": Learner(scikit_learn.fit_logistic, "scikit-learn", scikit_learn),
-    "EBM": Learner(interpret.fit, "interpret-core", interpret),
-    "EBM, no interactions": Learner(interpret.fit_additive, "interpret-core", interpret),
+    ADDITIVE: Learner(interpret.fit_additive, "interpret-core", interpret),
+    RIVAL: Learner(interpret.fit, "interpret-core", interpret),
     "LightGBM": Learner(lightgbm.fit, "lightgbm", lightgbm),
 }
 
@@ -143,19 +147,25 @@ def _code_key(file: str) -> str:
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-def run_folds(problem: Problem, name: str, folder: Path | None) -> Iterator[Run]:
-    """The five runs of a learner, those of the cache as they are."""
+def run_folds(
+    problem: Problem, name: str, folder: Path | None, patience: float = np.inf
+) -> Iterator[Run]:
+    """The runs of a learner, those of the cache as they are, until it has spent its seconds."""
     path = folder and folder / f"{problem.name}-{name.replace(' ', '_')}.jsonl"
     key, known = find_key(problem, LEARNERS[name]), {}
     if path and path.exists():
         runs = [Run(**json.loads(line)) for line in path.read_text().splitlines()]
         known = {run.fold: run for run in runs if run.key == key}
+    spent = 0.0
     for fold in range(FOLDS):
+        if spent > patience:
+            return
         if fold not in known:
             known[fold] = measure(problem, name, fold)
             if path:
                 with path.open("a") as file:
                     file.write(json.dumps(asdict(known[fold])) + "\n")
+        spent += known[fold].fit_seconds
         yield known[fold]
 
 
@@ -163,16 +173,19 @@ def run_folds(problem: Problem, name: str, folder: Path | None) -> Iterator[Run]
 
 
 def gather(problem: Problem, runs: list[Run]) -> Outcome:
-    """Loss over all rows; the folds' mean AUC and median seconds; all log odds and labels."""
-    counts = np.bincount(problem.folds)
-    log_odds = np.empty(len(problem.y))
+    """Loss over the rows of the folds that were run; their mean AUC and median seconds."""
+    log_odds = np.full(len(problem.y), np.nan)
     for run in runs:
         log_odds[problem.folds == run.fold] = run.log_odds
+    told, row_bits = ~np.isnan(log_odds), np.full(len(problem.y), np.nan)
+    wrong = np.where(problem.y == 1, -log_odds, log_odds)[told]
+    row_bits[told] = np.logaddexp(0, wrong) / np.log(2)
     return Outcome(
-        bits=float(np.average([run.bits for run in runs], weights=counts)),
-        row_bits=np.logaddexp(0, np.where(problem.y == 1, -log_odds, log_odds)) / np.log(2),
+        bits=float(row_bits[told].mean()),
+        row_bits=row_bits,
+        n_folds=len(runs),
         auc=float(np.mean([run.auc for run in runs])),
-        slope=calibration_slope(log_odds, problem.y),
+        slope=calibration_slope(log_odds[told], problem.y[told]),
         fit_seconds=float(np.median([run.fit_seconds for run in runs])),
         predict_seconds=float(np.median([run.predict_seconds for run in runs])),
         size=float(np.median([run.size for run in runs])),
@@ -209,23 +222,34 @@ def read_arguments() -> argparse.Namespace:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("--cache", type=Path, help="a folder of results to use and to add to")
     words.add_argument("--sets", nargs="+", choices=[*SOURCES], default=[*SOURCES])
+    words.add_argument("--patience", type=float, default=PATIENCE, help="seconds for a set")
     words.add_argument("--learners", nargs="+", choices=[*LEARNERS], default=[*LEARNERS])
     return words.parse_args()
 
 
-def run_all(sets: list[str], learners: list[str], folder: Path | None) -> Results:
+def run_all(
+    sets: list[str], learners: list[str], folder: Path | None, patience: float = np.inf
+) -> Results:
     outcomes: Outcomes = {}
     shapes = {}
     for name in sets:
         problem, outcomes[name] = prepare(name), {}
         shapes[name] = describe(problem)
         for learner in learners:
-            outcome = gather(problem, [*run_folds(problem, learner, folder)])
+            if learner == RIVAL and _is_slow(outcomes[name]):
+                continue
+            outcome = gather(problem, [*run_folds(problem, learner, folder, patience)])
             outcomes[name][learner] = outcome
             words = f"{outcome.bits:.4f} bits, {outcome.fit_seconds:.2f} s"
             print(f"{name:<12}{learner:<22}{words}", file=sys.stderr, flush=True)
     versions = {learner.library: version(learner.library) for learner in LEARNERS.values()}
-    return Results(outcomes, shapes, versions, draft=folder is not None)
+    limits = {"patience": patience, "slow": SLOW}
+    return Results(outcomes, shapes, versions, limits, draft=folder is not None)
+
+
+def _is_slow(done: dict[str, Outcome]) -> bool:
+    """Whether EBM with interactions, ten times as slow as without, would take all day."""
+    return ADDITIVE in done and done[ADDITIVE].fit_seconds > SLOW
 
 
 def main() -> None:
@@ -234,7 +258,7 @@ def main() -> None:
     if asked.cache:
         asked.cache.mkdir(parents=True, exist_ok=True)
     with hold_to_one_thread():
-        results = run_all(asked.sets, asked.learners, asked.cache)
+        results = run_all(asked.sets, asked.learners, asked.cache, asked.patience)
     if asked.cache:
         write_page(results, asked.cache / "quality.md")
     elif asked.sets == [*SOURCES] and asked.learners == [*LEARNERS]:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from benchmarks import quality, quality_page
 from benchmarks.quality import Learner, calibration_slope, find_log_odds, gather, loss, run_folds
-from benchmarks.quality_page import Outcome, Results, Shape, write_page
+from benchmarks.quality_page import ADDITIVE, OURS, Outcome, Results, Shape, write_page
 from benchmarks.rivals import scikit_learn
 from benchmarks.sets import FOLDS, SOURCES, Problem, prepare
 from sklearn.metrics import log_loss
@@ -189,24 +189,29 @@ def test_other_code_is_run_again_but_not_for_a_comment(counting, tmp_path, monke
 def results(educated, draft=False):
     """Two sets, on which EBM's loss is 0.5 bits."""
     rows = {
-        name: {"EducatedNB": make_outcome(bits, 0.1), "EBM": make_outcome(0.5, 5.0)}
+        name: {
+            OURS: make_outcome(bits, 0.1),
+            ADDITIVE: make_outcome(0.6, 1.0),
+            "EBM": make_outcome(0.5, 5.0),
+        }
         for name, bits in zip(("heart", "pima"), educated, strict=True)
     }
     shapes = {"heart": Shape(303, 6, 7, 6, 0.46), "pima": Shape(768, 8, 0, 652, 0.35)}
     versions = {"scikit-learn": "1", "interpret-core": "2", "lightgbm": "3"}
-    return Results(rows, shapes, versions, draft)
+    limits = {"patience": 150.0, "slow": 10.0}
+    return Results(rows, shapes, versions, limits, draft)
 
 
 def make_outcome(bits, seconds):
     rows = bits + np.array([-0.1, 0.1] * 50)
-    return Outcome(bits, rows, 0.9, 1.02, seconds, 0.01, 1000)
+    return Outcome(bits, rows, 5, 0.9, 1.02, seconds, 0.01, 1000)
 
 
 def test_the_page_gives_ratios_and_their_geometric_mean(tmp_path):
     write_page(results((0.45, 0.525)), tmp_path / "page.md")
     page = " ".join((tmp_path / "page.md").read_text().split())
-    assert "| heart | 0.900 ± 0.002 | 1.000 |" in page
-    assert f"| geometric mean | {(0.9 * 1.05) ** 0.5:.3f} | 1.000 |" in page
+    assert "| heart | 0.900 ± 0.002 | 1.200 | 1.000 |" in page
+    assert f"| geometric mean | {(0.9 * 1.05) ** 0.5:.3f} | 1.200 | 1.000 |" in page
     assert "lower loss on 1 (1 by more than two standard errors) of 2 sets" in page
     assert "a slope of 1.02 on average" in page
     assert "fits 50 times as fast" in page
@@ -219,11 +224,11 @@ def test_the_error_of_a_ratio_is_that_of_the_bootstrap():
     ours = 0.9 * theirs + 0.2 * rng.exponential(size=400)
     rows = {
         name: replace(make_outcome(bits.mean(), 1.0), row_bits=bits)
-        for name, bits in (("EducatedNB", ours), ("EBM", theirs))
+        for name, bits in ((OURS, ours), ("EBM", theirs))
     }
     again = rng.integers(0, 400, (4000, 400))
     drawn = ours[again].mean(axis=1) / theirs[again].mean(axis=1)
-    error = quality_page.ratio_error({"heart": rows}, "heart", "EducatedNB")
+    error = quality_page.ratio_error({"heart": rows}, "heart", OURS)
     assert error == pytest.approx(drawn.std(), rel=0.05)
 
 
@@ -235,6 +240,38 @@ def test_a_loss_ten_percent_above_ebm_is_explained_or_there_is_no_page(tmp_path,
     monkeypatch.setitem(quality_page.WHY, "pima", "because.")
     write_page(results((0.45, 0.6)), page)
     assert "- pima, 20%: because." in page.read_text()
+
+
+def test_where_ebm_was_left_out_losses_are_held_to_ebm_without_interactions(tmp_path):
+    few = results((0.45, 0.525))
+    del few.outcomes["pima"]["EBM"]
+    write_page(few, tmp_path / "page.md")
+    page = " ".join((tmp_path / "page.md").read_text().split())
+    assert "| pima | 0.875 ± 0.002 | 1.000 | |" in page
+    assert f"has {0.9:.3f} of its loss" in page
+
+
+def test_a_ratio_is_over_the_rows_that_both_told():
+    whole, part = make_outcome(0.5, 1.0), make_outcome(0.5, 1.0)
+    told = np.where(np.arange(100) < 40, np.linspace(0.2, 0.4, 100), np.nan)
+    rows = {OURS: whole, "EBM": replace(part, row_bits=told, n_folds=2)}
+    expected = whole.row_bits[:40].mean() / told[:40].mean()
+    assert quality_page.ratio({"heart": rows}, "heart", OURS) == pytest.approx(expected)
+
+
+def test_losses_that_no_number_of_rows_could_tell_apart_are_equal():
+    rows = {
+        name: replace(make_outcome(0.5, 1.0), row_bits=np.full(100, bits))
+        for name, bits in ((OURS, 1e-4), ("EBM", 1e-8))
+    }
+    assert quality_page.ratio({"mushroom": rows}, "mushroom", OURS) == 1
+
+
+def test_a_learner_gets_no_more_folds_once_it_has_spent_its_seconds():
+    problem = make_problem()
+    runs = [*run_folds(problem, "EvidenceNB", None, patience=-1.0)]
+    assert runs == []
+    assert len([*run_folds(problem, "EvidenceNB", None, patience=1e-9)]) == 1
 
 
 def test_a_page_from_the_cache_says_that_it_is_a_draft(tmp_path):

@@ -1,4 +1,4 @@
-"""weigh: every learner of the family that this version has, at its defaults.
+"""weigh: every learner of the family, at its defaults, and the first of them with pairs too.
 
 Columns are told apart by their types, as in any table. The saved form is the JSON file, which holds
 the counts as well.
@@ -13,6 +13,8 @@ from typing import Any
 
 import weigh
 from weigh.store import to_json
+
+PAIRS = 20
 
 FAMILY = (
     "EducatedNB",
@@ -38,12 +40,13 @@ class Written:
         return len(to_json(self.model).encode())
 
 
-def fit(name: str, table: Any, y: Any, categorical: list[str]) -> Written:
-    model = getattr(weigh, name)()
+def fit(name: str, table: Any, y: Any, categorical: list[str], **settings: Any) -> Written:
+    model = getattr(weigh, name)(**settings)
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     return Written(model.fit(table, y))
 
 
 def learners() -> dict[str, Callable[..., Written]]:
-    return {name: partial(fit, name) for name in FAMILY if name in weigh.__all__}
+    with_pairs = {f"EducatedNB, {PAIRS} pairs": partial(fit, "EducatedNB", pairs=PAIRS)}
+    return with_pairs | {name: partial(fit, name) for name in FAMILY}
