@@ -299,8 +299,9 @@ def test_error_rates_are_those_of_scikit_learns_confusion_matrix(rows, threshold
 @given(scored_rows(), st.integers(1, 12))
 def test_bins_of_equal_width_are_those_of_calibration_curve(rows, bins):
     y, p, weight = rows
-    edges = np.linspace(0, 1, bins + 1)
-    assume(not np.isin(p, edges[1:]).any())  # where scikit-learn leaves the upper end out
+    low, high = np.sort([np.linspace(0, 1, bins + 1), np.arange(bins + 1) / bins], axis=0)
+    between = (p[:, None] > low) & (p[:, None] <= high)
+    assume(not between.any())  # edges can differ in the last bit
     table = reliability_table(*repeated(y, p, weight), bins=bins, pos_label=1)
     rate, mean = calibration_curve(*repeated(y, p, weight), n_bins=bins, pos_label=1)
     np.testing.assert_allclose(table.rate, rate)
@@ -714,20 +715,24 @@ def test_the_line_ignores_whether_a_slope_is_hard_to_find():
     assert np.isfinite(plain(line)).all()
 
 
-@given(st.integers(0, 2**32 - 1), st.floats(0.01, 10))
 @LIGHT
-def test_the_penalised_fit_has_the_least_penalised_loss(seed, size):
+@given(st.integers(0, 2**32 - 1))
+def test_the_logistic_fit_has_the_least_loss_wherever_it_begins(seed):
     rng = np.random.default_rng(seed)
-    design, offset = rng.normal(size=(30, 3)), rng.normal(size=30)
-    ones, zeros = rng.integers(0, 3, 30).astype(float), rng.integers(0, 3, 30).astype(float)
-    penalty = size * np.eye(3)
+    design = np.column_stack([np.ones(30), rng.normal(size=(30, 2))])
+    ones, zeros = (rng.integers(1, 4, 30).astype(float) for _ in range(2))  # in every group both
 
     def loss(b):
-        t = offset + design @ b
-        return ones @ np.logaddexp(0, -t) + zeros @ np.logaddexp(0, t) + b @ penalty @ b / 2
+        t = design @ b
+        return ones @ np.logaddexp(0, -t) + zeros @ np.logaddexp(0, t)
 
-    fit = fit_logistic(design, ones, zeros, offset, penalty)
-    assert loss(fit.coefficients) <= minimize(loss, np.zeros(3)).fun + 1e-9
+    least = minimize(loss, np.zeros(3)).fun
+    for start in (None, rng.normal(size=3), np.array([40.0, 60.0, -50.0])):
+        fit = fit_logistic(design, ones, zeros, start)
+        assert loss(fit.coefficients) <= least + 1e-9
+    p = expit(design @ fit.coefficients)
+    information = design.T @ (((ones + zeros) * p * (1 - p))[:, None] * design)
+    np.testing.assert_allclose(fit.covariance @ information, np.eye(3), atol=1e-9)
 
 
 # ---------------------------------------------------------------- drift
