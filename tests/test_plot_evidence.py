@@ -322,6 +322,17 @@ def test_axes_too_small_for_all_features_show_the_first_and_say_so():
     assert f"{len(display.panels_)} of 20" in " ".join(words(display).split())
 
 
+def test_the_figure_is_laid_out_once_however_many_panels_there_are():
+    figure = Figure(figsize=(12, 12), layout="constrained")
+    axes = figure.subplots()
+    engine, calls = figure.get_layout_engine(), []
+    settle = engine.execute
+    engine.execute = lambda whole: calls.append(whole) or settle(whole)
+    display = EvidenceDisplay.from_estimator(wide(), ax=axes)
+    assert len(display.axes_) == 12
+    assert len(calls) == 1
+
+
 def test_axes_outside_a_grid_take_one_feature_and_say_what_to_do_for_more(model):
     axes = Figure(figsize=(9, 6)).add_axes((0.1, 0.1, 0.8, 0.8))
     EvidenceDisplay.from_estimator(model, features="Sex", ax=axes)

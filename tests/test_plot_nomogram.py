@@ -16,7 +16,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from scipy.special import expit
 
-from weigh import AdjustedNB, EvidenceNB, NomogramDisplay, PerplexedNB, RecalibratedClassifier
+from weigh import (
+    AdjustedNB,
+    BoostedNBRegressor,
+    EvidenceNB,
+    NomogramDisplay,
+    PerplexedNB,
+    RecalibratedClassifier,
+)
 from weigh.datasets import titanic
 from weigh.plot.labels import brief_labels
 
@@ -305,5 +312,8 @@ def test_what_has_no_single_sum_is_told_what_to_do():
     documents = EvidenceNB(event_model="counts").fit(np.eye(4), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="documents repeat tokens"):
         NomogramDisplay.from_estimator(documents)
+    numbers = BoostedNBRegressor(random_state=0).fit(frame, np.arange(len(frame)) % 7)
+    with pytest.raises(ValueError, match="BoostedNBRegressor predicts none; draw an EvidenceDispl"):
+        NomogramDisplay.from_estimator(numbers)
     with pytest.raises(ValueError, match="before it is fitted"):
         NomogramDisplay.from_estimator(EvidenceNB())

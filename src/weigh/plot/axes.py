@@ -48,11 +48,11 @@ def new_axes(width: float, height: float) -> Any:
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def inches(ax: Any) -> tuple[float, float]:
-    """The width and height of an axes, after what the figure's layout does to it."""
+def inches(ax: Any, settled: bool = True) -> tuple[float, float]:
+    """The width and height of an axes; settled, after what the figure's layout does to it."""
     figure = ax.figure.canvas.figure  # of a subfigure, the whole
     engine = figure.get_layout_engine()
-    if engine is not None:
+    if settled and engine is not None:
         engine.execute(figure)
     box = ax.get_window_extent()
     return box.width / figure.dpi, box.height / figure.dpi

@@ -9,14 +9,15 @@ from typing import Any, Self
 from weigh.evidence import Evidence
 from weigh.plot.axes import OKABE_ITO, Display, inches
 from weigh.plot.choose import after, choose, evidence_of
-from weigh.plot.labels import legend_name, shorten_all, wrap
-from weigh.plot.panels import MOST_LEVELS, Panel, draw_grid, draw_levels, limits_of, panel_of
+from weigh.plot.labels import legend_name, shorten, shorten_all, wrap
+from weigh.plot.panels import MOST_LEVELS, Panel, Room, draw_grid, draw_levels, limits_of, panel_of
 from weigh.plot.question import ask
 from weigh.sheet import COVERAGE
 
 NARROWEST, HEAD, LINE = 2.7, 0.3, 0.16
 """Inches: the width of a panel, the height of a legend, that of a line of small text."""
 
+TITLE: dict[str, Any] = {"fontsize": "medium", "parse_math": False}
 ROOMY, TIGHT = (0.6, 0.21), (0.5, 0.15)
 """Inches of a panel's frame and of each of its levels: on a new figure, and at the least."""
 
@@ -94,19 +95,39 @@ class EvidenceDisplay(Display):
         width, height = inches(ax)
         n = min(len(self.panels), max(int(width / NARROWEST), 1))
         self.panels_ = self._that_fit(n, height)
-        n = min(n, len(self.panels_))
         if len(self.panels_) == 1:
-            room = max(int((height - 1.0) / TIGHT[1]), 5)
-            self.panels_ = [panel_of(self.choice.drawn[0], self.question, min(room, MOST_LEVELS))]
-        words = self._words(width)
-        if len(self.panels_) == 1:
-            self.axes_, head = [ax], ax
-            ax.set_xlabel(words, fontsize="small", parse_math=False)
+            self._draw_one(ax, width, height)
         else:
-            head, self.axes_ = self._split(ax, n, words)
-        self._draw_panels(width / n)
+            self._draw_many(ax, min(n, len(self.panels_)), width, height)
+
+    def _draw_one(self, ax: Any, width: float, height: float) -> None:
+        legend = HEAD if len(self.question.names) > 1 else 0
+        words = self._words(0.8 * width)  # labels of levels take some
+        inner = height - 0.5 - legend - LINE * len(words.splitlines())
+        most = min(max(int(inner / TIGHT[1]), 5), MOST_LEVELS)
+        self.panels_ = [panel_of(self.choice.drawn[0], self.question, most)]
+        self.axes_ = [ax]
+        ax.set_xlabel(words, fontsize="small", parse_math=False)
+        ax.set_title(shorten(self.panels_[0].name, int(10 * width)), **TITLE, loc="left")
+        self._draw_panels([Room(width, inner, max(int(5 * width), 16))])
+        if legend:
+            n_lines = self._name_classes(ax, width, loc="lower left", bbox_to_anchor=(0, 1))
+            ax.set_title(ax.get_title(loc="left"), **TITLE, loc="left", pad=6 + 14 * n_lines)
+
+    def _draw_many(self, ax: Any, n: int, width: float, height: float) -> None:
+        words, packed = self._words(width), _pack(self.panels_, n, ROOMY)
+        head = HEAD if len(self.question.names) > 1 else 0.01
+        foot = LINE * len(words.splitlines())
+        top, self.axes_ = self._split(ax, packed, [head, packed.height, foot], words)
+        names = shorten_all([panel.name for panel in self.panels_], int(12 * width / n))
+        for axes, name in zip(self.axes_, names, strict=True):
+            axes.set_title(name, **TITLE, loc="right")
+            axes.spines[["top", "right"]].set_visible(False)
+        scale = (height - head - foot) / packed.height
+        sizes = [scale * packed.columns[j][i] - ROOMY[0] for j, i in packed.places]
+        self._draw_panels([Room(width / n, size, 18) for size in sizes])
         if len(self.question.names) > 1:
-            self._name_classes(head)
+            self._name_classes(top, width, loc="center")
 
     def _that_fit(self, n: int, height: float) -> list[Panel]:
         """As many panels as the axes have room for; those asked for by name in any case."""
@@ -117,8 +138,10 @@ class EvidenceDisplay(Display):
             kept = kept[:-1]
         return kept
 
-    def _split(self, ax: Any, n: int, words: str) -> tuple[Any, list[Any]]:
-        """Axes for a legend, and one for each panel, in the place of one axes."""
+    def _split(
+        self, ax: Any, packed: _Packed, ratios: list[float], words: str
+    ) -> tuple[Any, list[Any]]:
+        """Axes for a legend, and one for each panel, in the place of one axes; words below."""
         place, figure = ax.get_subplotspec(), ax.figure
         if place is None:
             raise ValueError(
@@ -126,9 +149,6 @@ class EvidenceDisplay(Display):
                 "these have no place in a grid (or draw one feature: features='name')"
             )
         ax.set_axis_off()
-        packed = _pack(self.panels_, n, ROOMY)
-        head = HEAD if len(self.question.names) > 1 else 0.01
-        ratios = [head, packed.height, LINE * len(words.splitlines())]
         bands = place.subgridspec(3, 1, height_ratios=ratios)
         top, foot = (figure.add_subplot(bands[i], frame_on=False) for i in (0, 2))
         for band in (top, foot):
@@ -138,35 +158,33 @@ class EvidenceDisplay(Display):
         cells = packed.cells(bands[1], **_gaps(figure))
         return top, [figure.add_subplot(cell) for cell in cells]
 
-    def _draw_panels(self, width: float) -> None:
-        limits, many = limits_of(self.panels_), len(self.panels_) > 1
-        names = shorten_all(
-            [panel.name for panel in self.panels_], int((12 if many else 10) * width)
-        )
-        for panel, ax, name in zip(self.panels_, self.axes_, names, strict=True):
-            ax.spines[["top", "right"]].set_visible(False)
+    def _draw_panels(self, rooms: list[Room]) -> None:
+        limits = limits_of(self.panels_)
+        for panel, ax, room in zip(self.panels_, self.axes_, rooms, strict=True):
             draw = draw_grid if panel.is_grid else draw_levels
-            draw(ax, panel, limits, 18 if many else max(int(5 * width), 16))
-            ax.set_title(name, fontsize="medium", loc="right" if many else "left", parse_math=False)
+            draw(ax, panel, limits, room)
 
     def _words(self, width: float) -> str:
         """What points, lines and bars are, what is left out, and what becomes of the weights."""
-        exact = f"{COVERAGE:.0%} interval{self.evidence.caveat}"
-        levels, grids = ([p for p in self.panels_ if p.is_grid == grid] for grid in (False, True))
-        parts = [
-            f"a line is the {exact}" if any(p.half is not None for p in levels) else "",
-            "grey bars are shares of the rows" if levels else "",
-            f"± is half of the {exact}" if any(p.half is not None for p in grids) else "",
-            self.choice.first(len(self.panels_)).remainder,
-        ]
+        remainder = self.choice.first(len(self.panels_)).remainder
+        parts = [remainder] if width < 4 and not self.evidence.caveat else [*self._key(), remainder]
         about = f"Weight of evidence for {self.question.about}, times 100"
         notes = "; ".join(filter(None, parts))
         texts = [about, notes and f"{notes[0].upper()}{notes[1:]}.", after(self.evidence)]
-        room = width if len(self.panels_) > 1 else 0.8 * width  # labels of levels take some
-        return "\n".join(wrap(text, room) for text in texts if text)
+        return "\n".join(wrap(text, width) for text in texts if text)
 
-    def _name_classes(self, ax: Any) -> None:
-        """Above the panels; of one panel, between its name and its axes."""
+    def _key(self) -> list[str]:
+        """What lines, bars and numbers are; small axes leave it to the documentation."""
+        exact = f"{COVERAGE:.0%} interval{self.evidence.caveat}"
+        levels, grids = ([p for p in self.panels_ if p.is_grid == grid] for grid in (False, True))
+        return [
+            f"a line is the {exact}" if any(p.half is not None for p in levels) else "",
+            "grey bars are shares of the rows" if levels else "",
+            f"± is half of the {exact}" if any(p.half is not None for p in grids) else "",
+        ]
+
+    def _name_classes(self, ax: Any, width: float, **place: Any) -> int:
+        """A legend of so many lines as it returns."""
         from matplotlib.lines import Line2D
 
         names = [legend_name(name, 20) for name in self.question.names]
@@ -174,15 +192,11 @@ class EvidenceDisplay(Display):
             Line2D([], [], marker="o", linestyle="", color=colour, label=name)
             for name, colour in zip(names, OKABE_ITO, strict=False)
         ]
-        n = min(len(names), max(int(12 * inches(ax)[0] / (max(map(len, names)) + 4)), 1))
+        n = min(len(names), max(int(10 * width / (max(map(len, names)) + 4)), 1))
         look = {"ncols": n, "frameon": False, "fontsize": "small", "borderaxespad": 0.2}
-        if len(self.axes_) == 1:
-            look |= {"loc": "lower left", "bbox_to_anchor": (0, 1)}
-            title = ax.get_title(loc="left")
-            ax.set_title(title, fontsize="medium", loc="left", pad=6 + 14 * -(-len(names) // n))
-        legend = ax.legend(handles=handles, **({"loc": "center"} | look))
-        for text in legend.get_texts():
+        for text in ax.legend(handles=handles, **look, **place).get_texts():
             text.set_parse_math(False)
+        return -(-len(names) // n)
 
 
 def _columns(n_panels: int) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh.evidence import Evidence
 from weigh.frames import Floats
-from weigh.plot.axes import Display
+from weigh.plot.axes import Display, inches
 from weigh.plot.choose import after, choose, evidence_of
 from weigh.plot.question import ask
 from weigh.plot.rows import Rows, rows_that_fit
@@ -85,16 +85,24 @@ class NomogramDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **choice: Any) -> Self:
         """Draw a fitted model of two classes; the other arguments are those of the class."""
-        return cls(evidence_of(model), **choice).plot(ax=ax)
+        evidence = evidence_of(model)
+        if not hasattr(model, "predict_proba"):
+            raise ValueError(
+                f"a nomogram reads off a probability, and {type(model).__name__} predicts none; "
+                "draw an EvidenceDisplay"
+            )
+        return cls(evidence, **choice).plot(ax=ax)
 
     def _size(self) -> tuple[float, float]:
         return 9.0, ROW * (len(self.points.scales) + 4) + 0.3
 
     def _draw(self, ax: Any) -> None:
-        self.points_ = self._that_fit(ax)
+        ax.set_axis_off()
+        size = inches(ax)
+        self.points_ = self._that_fit(size)
         names = [scale.name for scale in self.points_.scales]
         about = f"Probability of {self.question.about}"
-        rows = Rows(ax, ["Points", *names, "Total points", about], self._words(self.points_))
+        rows = Rows(ax, size, ["Points", *names, "Total points", about], self._words(self.points_))
         tens = np.linspace(0, 100, 11)
         rows.draw_grid(tens, len(names))
         rows.draw_axis(0, tens, [f"{ten:.0f}" for ten in tens])
@@ -102,10 +110,12 @@ class NomogramDisplay(Display):
             _draw_scale(rows, i, scale)
         self._draw_total(rows, len(names) + 1)
 
-    def _that_fit(self, ax: Any) -> Points:
+    def _that_fit(self, size: tuple[float, float]) -> Points:
         """The points with as many features as axes have room for; those named in any case."""
         points, n = self.points, len(self.points.scales)
-        while n > 1 and not self.choice.by_name and rows_that_fit(ax, self._words(points)) < n + 3:
+        while n > 1 and not self.choice.by_name:
+            if rows_that_fit(size, self._words(points)) >= n + 3:
+                break
             n -= 1
             points = make_points(self.evidence, self.question, self.choice.first(n))
         return points

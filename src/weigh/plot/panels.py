@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from scipy.special import ndtri
 from weigh.bins import Cross, Interval
 from weigh.evidence import FeatureTable, hundredths
 from weigh.frames import Floats, Integers
-from weigh.plot.axes import AGAINST, FAINT, FOR, OKABE_ITO, TOTAL, inches
+from weigh.plot.axes import AGAINST, FAINT, FOR, OKABE_ITO, TOTAL
 from weigh.plot.labels import brief_labels, shorten_all
 from weigh.plot.question import Question, share_of
 from weigh.plot.reach import ALLOWED, usual_weights
@@ -21,6 +22,9 @@ FULL = 0.4
 """The part of a panel that the grey bar of all rows would fill."""
 
 MOST_LEVELS = 30
+LETTER, LABEL = 0.065, 0.12
+"""Inches of a small letter, and of the height of a label with air."""
+
 REACH = float(ndtri((1 + COVERAGE) / 2))
 
 
@@ -54,6 +58,19 @@ class Panel:
             return len(self.cross.parts[0].levels) + 2
         n = len(self.labels) + (self.left_out > 0)
         return round(n * (0.75 + 0.25 * int(self.weights.shape[1])))
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a panel has room for: the inches that it takes in all, and the letters of a label."""
+
+    width: float
+    height: float
+    letters: int
+
+    def left_of(self, labels: Sequence[str]) -> float:
+        """The width that labels beside the axes leave."""
+        return self.width - LETTER * max(map(len, labels)) - 0.1
 
 
 def panel_of(table: FeatureTable, question: Question, most: int = MOST_LEVELS) -> Panel:
@@ -105,7 +122,7 @@ def _ends(panel: Panel) -> Floats:
 # ---------------------------------------------------------------- levels
 
 
-def draw_levels(ax: Any, panel: Panel, limits: tuple[float, float], most: int) -> None:
+def draw_levels(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> None:
     """Points at the weights with their intervals; grey bars are shares of the rows."""
     n, n_lines = panel.weights.shape
     across = ax.get_yaxis_transform()
@@ -118,7 +135,7 @@ def draw_levels(ax: Any, panel: Panel, limits: tuple[float, float], most: int) -
         _draw_line(ax, panel, k, np.arange(n) + offset, colours, limits)
     ax.set_xlim(*limits)
     ax.set_ylim(n - 0.5, -0.5)
-    _label_levels(ax, panel, most)
+    _label_levels(ax, panel, room)
     if panel.left_out:
         _state_rest(ax, panel)
 
@@ -163,14 +180,18 @@ def _point_beyond(ax: Any, weight: float, place: float, colour: Any, edges: Any)
     )
 
 
-def _label_levels(ax: Any, panel: Panel, most: int) -> None:
-    n = len(panel.labels)
-    names = shorten_all(panel.labels, most)
-    room = max(int(inches(ax)[1] * 72 / 9), 2)
-    shown = np.arange(0, n, -(-n // room)) if panel.n_intervals else np.arange(n)
+def _label_levels(ax: Any, panel: Panel, room: Room) -> None:
+    """All categories, and as many intervals as there is room for."""
+    names = shorten_all(panel.labels, room.letters)
+    shown = _every(len(names), room.height) if panel.n_intervals else range(len(names))
     ax.set_yticks(shown, [names[i] for i in shown], fontsize="small", parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize="small")
+
+
+def _every(n: int, inches: float) -> range:
+    """All of n places, or every other or so."""
+    return range(0, n, -(-n // max(int(inches / LABEL), 2)))
 
 
 def _state_rest(ax: Any, panel: Panel) -> None:
@@ -185,7 +206,7 @@ def _state_rest(ax: Any, panel: Panel) -> None:
 # ---------------------------------------------------------------- two features
 
 
-def draw_grid(ax: Any, panel: Panel, limits: tuple[float, float], most: int) -> None:
+def draw_grid(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> None:
     """Weights of pairs of levels as colours and numbers; pairs that never occur are blank."""
     assert panel.cross is not None
     left, right = panel.cross.parts
@@ -198,23 +219,21 @@ def draw_grid(ax: Any, panel: Panel, limits: tuple[float, float], most: int) -> 
     far = max(map(abs, limits))
     ax.imshow(grid, cmap=_colours(), vmin=-far, vmax=far, aspect="auto")
     ax.set_facecolor("white")
-    _label_grid(ax, panel.cross, most)
-    _number_cells(ax, grid, half)
+    _number_cells(ax, grid, half, _label_grid(ax, panel.cross, room))
 
 
-def _label_grid(ax: Any, cross: Cross, most: int) -> None:
-    """The levels of both features; where there is no room for all, every other or so."""
-    down, across = (shorten_all(brief_labels(part), most) for part in cross.parts)
-    ax.set_xticks(range(len(across)), across, parse_math=False)
+def _label_grid(ax: Any, cross: Cross, room: Room) -> Room:
+    """Name the levels of both features, as far as there is room; what is left of it."""
+    down, across = (shorten_all(brief_labels(part), room.letters) for part in cross.parts)
+    width, height, longest = room.left_of(down), room.height, max(map(len, across))
     ax.tick_params(length=0, labelsize="small")
-    if max(map(len, across)) * len(across) > 10 * inches(ax)[0]:
+    if LETTER * longest * len(across) > 0.9 * width:
         ax.tick_params(axis="x", rotation=90)
-    ax.set_yticks(range(len(down)), down, parse_math=False)
-    width, height = inches(ax)  # as the labels leave it
+        height -= LETTER * longest
     for place, names, size in ((ax.set_yticks, down, height), (ax.set_xticks, across, width)):
-        step = -(-len(names) // max(int(size * 72 / 10), 1))
-        if step > 1:
-            place(range(0, len(names), step), names[::step], parse_math=False)
+        shown = _every(len(names), size)
+        place(shown, [names[i] for i in shown], parse_math=False)
+    return Room(width, height, room.letters)
 
 
 def _colours() -> Any:
@@ -224,13 +243,13 @@ def _colours() -> Any:
     return LinearSegmentedColormap.from_list("evidence", ["#E59055", "#FFFFFF", "#6FAED6"])
 
 
-def _number_cells(ax: Any, grid: Floats, half: Floats) -> None:
-    width, height = inches(ax)
-    high, wide = 72 * height / grid.shape[0], 72 * width / grid.shape[1]
-    if high < 9 or wide < 24:
+def _number_cells(ax: Any, grid: Floats, half: Floats, room: Room) -> None:
+    """Weights, and below them half of their intervals, in cells that are large enough."""
+    high, wide = room.height / grid.shape[0], room.width / grid.shape[1]
+    if high < LABEL or wide < 0.33:
         return
     for i, j in np.argwhere(np.isfinite(grid)):
         text = hundredths(grid[i, j] / 100)
-        if np.isfinite(half[i, j]) and high >= 20:
+        if np.isfinite(half[i, j]) and high >= 2 * LABEL:
             text += f"\n±{half[i, j]:.0f}"
         ax.text(j, i, text, ha="center", va="center", fontsize="x-small", linespacing=1.0)

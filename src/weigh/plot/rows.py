@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh.bins import printable
 from weigh.frames import Floats
-from weigh.plot.axes import FAINT, FOR, TOTAL, inches
+from weigh.plot.axes import FAINT, FOR, TOTAL
 from weigh.plot.labels import fit_all, shorten, width_of, wrap
 
 LARGE, SMALL = 8.0, 6.5
@@ -22,18 +22,18 @@ LEAST, LINE, GAP = 0.24, 0.15, 0.05
 """Inches: the least height of a row, a line of the foot's, and room between labels."""
 
 
-def rows_that_fit(ax: Any, foot: str) -> int:
-    """How many rows axes have room for, above a foot."""
-    width, height = inches(ax)
+def rows_that_fit(size: tuple[float, float], foot: str) -> int:
+    """How many rows a width and height have room for, above a foot."""
+    width, height = size
     return max(int((height - LINE * len(wrap(foot, width).splitlines())) / LEAST), 1)
 
 
 class Rows:
     """Scales from 0 to 100, one a row, in axes whose own are turned off."""
 
-    def __init__(self, ax: Any, names: Sequence[str], foot: str) -> None:
+    def __init__(self, ax: Any, size: tuple[float, float], names: Sequence[str], foot: str) -> None:
         ax.set_axis_off()
-        self.ax, (width, height) = ax, inches(ax)
+        self.ax, (width, height) = ax, size
         lines = wrap(foot, width).splitlines()
         row = max(height - LINE * len(lines), LEAST) / len(names)
         self.size = LARGE if row >= 0.3 else SMALL

@@ -133,7 +133,7 @@ def refuse_no_positives(scored: Scored) -> None:
 
 def is_narrow(ax: Any) -> bool:
     """Whether only the most needed words have room."""
-    return inches(ax)[0] < NARROW
+    return inches(ax, settled=False)[0] < NARROW
 
 
 def next_colour(ax: Any) -> str:
