@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import weigh
-from weigh.comparison.learners import rank
+from weigh.comparison.choose import choose
 from weigh.metrics import loss_bits
 
 SETS = (
@@ -33,17 +33,6 @@ SPLITS = 4
 RULES = {"least loss": 0.0, "within 1 standard error": 1.0, "within 1.96": 1.96}
 
 
-def choose(found: Any, errors: float) -> str:
-    """The simplest within so many standard errors of the least loss."""
-    near = [
-        entry
-        for entry in found.entries
-        if entry.differences
-        and entry.differences.loss.value <= errors * entry.differences.loss.error
-    ]
-    return min(near, key=lambda entry: rank(entry.estimator)).name
-
-
 def try_once(table: Any, seed: int) -> dict[str, float]:
     """The loss of what each rule chooses, less that of the best learner, on the other half."""
     target = table.column_names[-1]
@@ -58,7 +47,10 @@ def try_once(table: Any, seed: int) -> dict[str, float]:
             labels = model.classes_.tolist()
             losses[entry.name] = loss_bits(other[target], p, labels=labels)
     least = min(losses.values())
-    chosen = {rule: losses[choose(found, errors)] for rule, errors in RULES.items()}
+    chosen = {
+        rule: losses[choose(found.entries, found.base_loss, errors).name]
+        for rule, errors in RULES.items()
+    }
     chosen |= {f"always {name}": loss for name, loss in losses.items()}
     return {rule: loss - least for rule, loss in chosen.items()}
 

@@ -223,6 +223,24 @@ def bench_regressor() -> None:
     print(f"{'BoostedNBRegressor, 100,000 x 10, grid 100':<42}{seconds:>10.1f} s")
 
 
+def bench_evaluation() -> None:
+    """The rival is three scores of scikit-learn; a whole page may cost ten times as much."""
+    from scipy.special import expit
+    from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
+
+    from weigh import Evaluation
+
+    rng = np.random.default_rng(0)
+    p = expit(rng.normal(size=ROWS))
+    y = (rng.random(ROWS) < p).astype(int)
+    scores = (roc_auc_score, log_loss, brier_score_loss)
+    theirs = best(lambda: [score(y, p) for score in scores], RUNS)
+    ours = best(lambda: Evaluation.from_predictions(y, p), RUNS)
+    report("Evaluation, roc_auc + log_loss + brier", theirs, ours, 0.1)
+    ours = best(lambda: str(Evaluation.from_predictions(y, p, train=(y, p))), RUNS)
+    report("the same beside training rows, printed", theirs, ours, 0.1)
+
+
 MEMORY = """
 import sys, numpy as np, pyarrow.parquet as pq, polars as pl
 from weigh import AdjustedNB, EvidenceNB
@@ -303,6 +321,7 @@ def main() -> None:
     bench_weighted()
     bench_documents()
     bench_regressor()
+    bench_evaluation()
     bench_memory(codes, y)
     bench_import()
 

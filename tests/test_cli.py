@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import numpy as np
@@ -106,7 +107,8 @@ def flowers(tmp_path):
 
 
 def test_the_commands_are_the_ones_that_were_promised():
-    assert {"demo", "fit", "show", "score", "explain", "merge"} <= {*main.commands}
+    promised = {"demo", "fit", "show", "score", "explain", "merge", "evaluate", "compare"}
+    assert promised <= {*main.commands}
 
 
 @pytest.mark.parametrize("name", sorted(main.commands))
@@ -125,6 +127,13 @@ def test_the_example_of_every_command_is_one_that_click_can_parse(name):
     assert words[0] == name
     with command.make_context(name, words[1:]) as context:
         assert context.command is command
+
+
+@pytest.mark.parametrize("name", sorted(main.commands))
+def test_every_command_has_its_place_in_the_docs(name):
+    page = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text("utf-8")
+    _, place = page.split(f"\n## weigh {name}\n")
+    assert f"weigh {name} " in place.split("\n## ")[0]
 
 
 @pytest.mark.parametrize("name", sorted(main.commands))
@@ -473,6 +482,117 @@ def test_models_that_do_not_fit_together_are_not_merged(tmp_path):
     assert not (tmp_path / "all.json").exists()
 
 
+# ---------------------------------------------------------------- evaluate
+
+
+def test_evaluate_prints_the_page_that_python_makes(model, people, python_model):
+    found = weigh.evaluate(python_model, titanic(), "Survived", by="Class", costs=(1, 3))
+    words = ["evaluate", model, people, "--target", "Survived", "--by", "Class", "--cost", 1, 3]
+    assert run(*words).stdout == f"{found.to_text(100)}\n"
+    assert strict(run(*words, "--json").stdout) == strict(json.dumps(found.to_dict()))
+
+
+def test_evaluate_shows_training_rows_beside(model, people, python_model, tmp_path):
+    few = write_table(titanic().slice(0, 1500), tmp_path / "few.csv")
+    text = run("evaluate", model, people, "--target", "Survived", "--train", few, "--json").stdout
+    train = (titanic().slice(0, 1500), "Survived")
+    found = weigh.evaluate(python_model, titanic(), "Survived", train=train)
+    assert strict(text) == strict(json.dumps(found.to_dict()))
+
+
+def test_evaluate_takes_the_one_column_that_holds_the_classes(model, people, tmp_path):
+    named = run("evaluate", model, people, "--target", "Survived")
+    guessed = run("evaluate", model, people)
+    assert guessed.stdout == named.stdout
+    assert named.stderr == ""
+    assert "'Survived' is taken for the target" in guessed.stderr
+    table = titanic()
+    twice = write_table(table.append_column("Also", table["Survived"]), tmp_path / "t.csv")
+    assert "2 (Survived, Also)" in fails("evaluate", model, twice)
+    none = write_table(table.drop_columns(["Survived"]), tmp_path / "n.csv")
+    assert "none hold the classes No, Yes; name it with --target" in fails("evaluate", model, none)
+    assert "'Nope'" in fails("evaluate", model, people, "--target", "Nope")
+    assert "'Nope'" in fails("evaluate", model, people, "--by", "Nope")
+
+
+def test_evaluate_sets_a_class_against_the_rest(flowers, tmp_path):
+    run("fit", flowers, "--target", "kind", "-o", tmp_path / "m.json")
+    words = ["evaluate", tmp_path / "m.json", flowers, "--target", "kind"]
+    assert "probabilities of 3 classes" in run(*words).stdout
+    assert "probability of rose against the rest" in run(*words, "--of", "rose").stdout
+    assert "'violet'" in fails(*words, "--of", "violet")
+    assert "name it with --of" in fails(*words, "--cost", 1, 2)
+    run(*words, "--cost", 1, 2, "--of", "rose")
+
+
+def test_evaluate_reads_classes_that_look_like_numbers_as_they_were(tmp_path):
+    table = pa.table({"v": ["a", "b", "a", "c"] * 5, "y": ["01", "1", "01", "1"] * 5})
+    weigh.save(EvidenceNB().fit(table, "y"), tmp_path / "m.json")
+    path = write_table(table, tmp_path / "t.csv")
+    found = strict(run("evaluate", tmp_path / "m.json", path, "--target", "y", "--json").stdout)
+    assert found["classes"] == ["01", "1"]
+
+
+def test_evaluate_weighs_rows_by_a_column(model, tmp_path):
+    table = titanic().append_column("w", [np.arange(2201) % 3])
+    path = write_table(table, tmp_path / "t.csv")
+    words = ["evaluate", model, path, "--target", "Survived", "--weight", "w", "--json"]
+    assert strict(run(*words).stdout)["validation"]["weight"] == (np.arange(2201) % 3).sum()
+
+
+def test_evaluate_of_a_regressor_says_what_to_use(tmp_path):
+    path = write_csv(tmp_path / "t.csv", [["x", "y"], *[[i, i / 2] for i in range(40)]])
+    words = ["--target", "y", "--learner", "boosted-regressor", "-o", tmp_path / "m.json"]
+    run("fit", path, *words)
+    assert "mean_squared_error" in fails("evaluate", tmp_path / "m.json", path, "--target", "y")
+
+
+def test_pages_about_quality_fit_the_terminal(model, people):
+    for columns in (40, 60, 80, 120):
+        for words in (
+            ["evaluate", model, people, "--by", "Class"],
+            ["compare", people, "--target", "Survived", "--learner", "evidence", "--folds", 2],
+        ):
+            lines = run(*words, columns=columns).stdout.splitlines()
+            assert max(map(len, lines)) <= columns
+
+
+# ---------------------------------------------------------------- compare
+
+
+def test_compare_prints_what_python_finds_and_what_to_type_next(people):
+    words = ["compare", people, "--target", "Survived", "--folds", 3]
+    words += ["--learner", "evidence", "--learner", "c44"]
+    found = weigh.compare(titanic(), "Survived", ["evidence", "c44"], cv=3)
+    result = run(*words)
+    assert found.reason in " ".join(result.stdout.split())
+    hint = f"hint: weigh fit {people} --target Survived --learner c44 -o model.json"
+    assert hint in result.stderr
+    assert "hint" not in result.stdout
+    told, expected = strict(run(*words, "--json").stdout), strict(json.dumps(found.to_dict()))
+    for one in (told, expected):
+        for learner in one["learners"]:
+            del learner["fit_seconds"], learner["predict_seconds"]
+    assert told == expected
+
+
+def test_compare_reads_columns_as_fit_does(tmp_path):
+    rows = [["id", "code", "w", "y"], *[[i, i % 4, 1 + i % 2, "pq"[i % 2]] for i in range(40)]]
+    path = write_csv(tmp_path / "t.csv", rows)
+    words = ["compare", path, "--target", "y", "--drop", "id", "--categorical", "code"]
+    words += ["--weight", "w", "--learner", "evidence", "--folds", 2]
+    (learner,) = strict(run(*words, "--json").stdout)["learners"]
+    assert learner["measures"]["weight"] == 60
+    assert learner["measures"]["misclassification"]["value"] == 0
+    assert "'Nope'" in fails(*words, "--drop", "Nope")
+
+
+def test_compare_of_rows_that_cannot_be_learnt_from_is_an_error(people, tmp_path):
+    path = write_csv(tmp_path / "t.csv", [["a", "y"], [1, "x"], [2, "x"]])
+    assert "['x'] only" in fails("compare", path, "--target", "y")
+    assert "'Nope'" in fails("compare", people, "--target", "Nope")
+
+
 # ---------------------------------------------------------------- names of every kind
 
 
@@ -508,6 +628,8 @@ def test_a_file_that_is_not_there_is_named(model, tmp_path):
     assert str(gone) in fails("fit", gone, "--target", "y", "-o", tmp_path / "m.json")
     assert str(gone) in fails("score", model, gone)
     assert str(gone) in fails("explain", model, gone)
+    assert str(gone) in fails("evaluate", model, gone)
+    assert str(gone) in fails("compare", gone, "--target", "y")
     assert str(gone) in fails("show", gone)
     assert str(gone) in fails("merge", model, gone, "-o", tmp_path / "m.json")
 
@@ -641,6 +763,12 @@ def test_a_feature_that_the_model_lacks_is_named_with_what_there_is(model):
         ["explain", "model.json", "people.csv", "--row", "2201"],
         ["merge", "-o", "m.json"],
         ["merge", "model.json"],
+        ["evaluate", "model.json"],
+        ["evaluate", "model.json", "people.csv", "--cost", "1"],
+        ["evaluate", "model.json", "people.csv", "--cost", "1", "nonsense"],
+        ["compare", "people.csv"],
+        ["compare", "people.csv", "--target", "Survived", "--learner", "nonsense"],
+        ["compare", "people.csv", "--target", "Survived", "--folds", "1"],
     ],
     ids=" ".join,
 )

@@ -22,7 +22,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import weigh
-from weigh import AdjustedNB, BoostedNBRegressor, C44Classifier, EvidenceNB, compare, datasets
+from weigh import (
+    AdjustedNB,
+    BoostedNBRegressor,
+    C44Classifier,
+    EvidenceNB,
+    WeightedNB,
+    compare,
+    datasets,
+)
 from weigh.comparison.choose import choose
 from weigh.comparison.differences import Difference, Differences
 from weigh.comparison.learners import SIMPLEST_FIRST, family, rank
@@ -430,6 +438,18 @@ def test_the_choice_is_the_simplest_within_a_standard_error_of_the_least_loss():
     assert "has the least loss, 0.7000 bits a row" in found.reason
     trees = [(kind(), 0.701, 0.5) for kind in (DecisionTreeClassifier, C44Classifier)]
     assert chosen(best, *trees).name == "AdjustedNB"
+
+
+def test_noise_does_not_speak_for_a_learner_that_is_worse_than_one_left_out():
+    best, left_out = (C44Classifier(), 0.5, 0.0), (WeightedNB(), 0.6, 0.05)
+    assert chosen(best, left_out, (EvidenceNB(), 0.7, 0.5)).name == "C44Classifier"
+    assert chosen(best, (EvidenceNB(), 0.7, 0.5)).name == "EvidenceNB"
+
+
+def test_a_learner_of_no_use_is_not_chosen_beside_one_of_use():
+    best = (C44Classifier(), 0.8, 0.0)
+    assert chosen(best, (EvidenceNB(), 0.95, 0.5), base=0.9).name == "C44Classifier"
+    assert chosen(best, (EvidenceNB(), 0.95, 0.5), base=1.0).name == "EvidenceNB"
 
 
 def test_learners_from_elsewhere_are_taken_where_they_are_told_apart():

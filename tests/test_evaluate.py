@@ -19,6 +19,7 @@ from rich.cells import cell_len
 from scipy.special import expit
 from sklearn import metrics as sk
 from sklearn.compose import make_column_transformer
+from sklearn.dummy import DummyClassifier
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import MultinomialNB
@@ -600,8 +601,10 @@ def test_models_that_have_no_probabilities_are_refused_by_name():
             evaluate(model, X, y)
     with pytest.raises(ValueError, match=r"RidgeClassifier has no pred.*CalibratedClassifierCV"):
         evaluate(RidgeClassifier().fit(X, y), X, y)
-    with pytest.raises(ValueError, match=r"this EvidenceNB has no classes_.*fit it"):
+    with pytest.raises(ValueError, match="this EvidenceNB has no classes_: fit it first"):
         evaluate(EvidenceNB(), X, y)
+    with pytest.raises(ValueError, match="fit it to one target of two classes or more"):
+        evaluate(DummyClassifier().fit(X, [1] * 20), X, y)
 
 
 def test_names_and_labels_that_are_not_there_are_named(model):

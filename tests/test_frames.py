@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weigh import EvidenceNB
-from weigh.frames import read
+from weigh.frames import collect, count_rows, pick_columns, read, take_rows
 
 few = settings(max_examples=15, deadline=None)
 
@@ -964,3 +964,46 @@ def test_rows_of_rows_are_rows(engine):
     for name in table.names:
         once, again = (part.column(name, True) for part in (table.rows(first[second]), twice))
         assert [again.values[c] for c in again.codes] == [once.values[c] for c in once.codes]
+
+
+# ---------------------------------------------------------------- some rows, some columns
+
+
+def string_views(columns):
+    kinds = {"text": pa.string_view()}
+    return pa.table({name: pa.array(values, kinds.get(name)) for name, values in columns.items()})
+
+
+TAKEN = ALL_HOLDERS | {"string views": string_views, "lazy": lambda c: pl.DataFrame(c).lazy()}
+
+
+@pytest.mark.parametrize("engine", TAKEN)
+def test_rows_are_taken_by_number_in_the_table_s_own_library(engine):
+    columns = {"text": [*"abcdef"], "real": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5]}
+    X, places = TAKEN[engine](columns), np.array([5, 0, 0, 3])
+    found, expected = read(take_rows(X, places)), read(X).rows(places)
+    assert type(take_rows(X, places)) is type(collect(X))
+    for name in expected.names:
+        one, other = (table.column(name, True) for table in (found, expected))
+        assert [one.values[k] for k in one.codes] == [other.values[k] for k in other.codes]
+
+
+def test_rows_of_what_is_no_table_are_taken_too():
+    from scipy import sparse
+
+    matrix = sparse.eye_array(4)
+    assert take_rows(matrix, [2]).toarray().tolist() == [[0, 0, 1, 0]]
+    assert take_rows(("a", "b", "c"), [2, 0]) == ["c", "a"]
+    assert take_rows(pd.Series([*"abc"], index=[7, 8, 9]), [2, 0]).tolist() == ["c", "a"]
+    assert take_rows(pl.Series([*"abc"]), [2, 0]).to_list() == ["c", "a"]
+    rows = (matrix, ["a", "b", "c"], pd.Series([1]), np.ones((2, 3)), pa.table({"a": [1, 2]}))
+    assert [count_rows(X) for X in rows] == [4, 3, 1, 2, 2]
+
+
+@pytest.mark.parametrize("engine", ["dicts", "pandas", "polars", "arrow", "lazy"])
+def test_columns_are_picked_by_name_in_the_order_given(engine):
+    X = TAKEN[engine]({"a": [1, 2], "b": ["x", "y"], "c": [True, False]})
+    picked = pick_columns(X, ["c", "a"])
+    assert read(picked).names == ("c", "a")
+    assert type(picked) is type(X)
+    assert read(picked).column("a", False).values.tolist() == [1, 2]

@@ -30,6 +30,7 @@ from weigh.metrics import (
     expected_cost,
     gains_curve,
     lift_curve,
+    logistic,
     loss_bits,
     misclassification_rate,
     net_benefit,
@@ -733,6 +734,17 @@ def test_the_logistic_fit_has_the_least_loss_wherever_it_begins(seed):
     p = expit(design @ fit.coefficients)
     information = design.T @ (((ones + zeros) * p * (1 - p))[:, None] * design)
     np.testing.assert_allclose(fit.covariance @ information, np.eye(3), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_line_is_found_in_few_steps_and_does_not_walk_about_in_rounding(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    y = rng.random(4000) < 0.04
+    far = np.where(y, 4 * rng.normal(size=4000) + 3, 12 * rng.normal(size=4000) - 40)
+    seen, at = [], logistic._Logistic.at
+    monkeypatch.setattr(logistic._Logistic, "at", lambda self, b: seen.append(b) or at(self, b))
+    calibration_line(y, expit(far))
+    assert len(seen) <= 40
 
 
 # ---------------------------------------------------------------- drift

@@ -325,9 +325,9 @@ def test_what_cannot_be_drawn_is_told_what_to_change(display, model):
         display.from_estimator(RidgeClassifier(), people, "Survived")
     with pytest.raises(ValueError, match="fit it first"):
         display.from_estimator(LogisticRegression(), people, "Survived")
-    with pytest.raises(ValueError, match=r"y names 'Alive', but the columns are \['Class'"):
+    with pytest.raises(ValueError, match="y names the column 'Alive', but the table holds 'Class'"):
         display.from_estimator(model, people, "Alive")
-    with pytest.raises(ValueError, match="pos_label='Maybe' is not a class of the model"):
+    with pytest.raises(ValueError, match="pos_label='Maybe' is not among the classes"):
         display.from_estimator(model, people, "Survived", pos_label="Maybe")
     with pytest.raises(ValueError, match="from 0 to 1"):
         display.from_predictions([0, 1], [-1.0, 2.0])

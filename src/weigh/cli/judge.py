@@ -65,6 +65,8 @@ def evaluate(
     if target is None:
         target = find_target(fitted, table)
         say(f"note: {target!r} is taken for the target; --target names another")
+    if of is None and len(fitted.classes_) > 2 and cost != (1.0, 1.0):
+        raise ValueError("--cost is about one class against the rest; name it with --of")
     found = weigh.evaluate(
         fitted,
         table,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from weigh.comparison.learners import rank
@@ -20,27 +21,30 @@ class Choice:
     reason: str
 
 
-def choose(entries: Sequence[Entry], base_loss: float) -> Choice:
-    """The simplest whose loss is within a standard error of the least.
+def choose(entries: Sequence[Entry], base_loss: float, errors: float = 1.0) -> Choice:
+    """The simplest of those that stand as well as the learner of least loss.
 
-    The error is that of the paired difference between the two. `entries` stand by loss.
+    Going up from the least loss these are the learners within so many standard errors of it, up to
+    the first that is not: that a learner is worse in a noisy way speaks no more for it. The error
+    is that of the paired difference from the best. `entries` stand by loss.
     """
     fitted = [entry for entry in entries if entry.differences is not None]
     if not fitted:
         return Choice(None, "None of the learners could be fitted; their errors are below.")
     best = fitted[0]
-    close = [entry for entry in fitted if _is_close(entry)]
-    chosen = min(close, key=lambda entry: (rank(entry.estimator), entry.loss))
+    near = [best, *takewhile(lambda entry: _is_near(entry, base_loss, errors), fitted[1:])]
+    chosen = min(near, key=lambda entry: (rank(entry.estimator), entry.loss))
     reason = _reason(chosen, best, len(fitted))
-    if chosen.loss >= base_loss:
+    if best.loss >= base_loss:
         reason += " But none is of use: the base rate alone has less."
     return Choice(chosen.name, reason)
 
 
-def _is_close(entry: Entry) -> bool:
+def _is_near(entry: Entry, base_loss: float, errors: float) -> bool:
+    """Within so many standard errors of the least loss, and better than the base rate alone."""
     assert entry.differences is not None
     loss = entry.differences.loss
-    return loss.value <= loss.error or loss.value == 0
+    return loss.value <= errors * loss.error and entry.loss < base_loss
 
 
 def _reason(chosen: Entry, best: Entry, n: int) -> str:
@@ -49,7 +53,7 @@ def _reason(chosen: Entry, best: Entry, n: int) -> str:
     if chosen is best:
         return (
             f"{best.name} has the least loss, {best.loss:.4f} bits a row, and no simpler learner "
-            "is within a standard error of it."
+            "stands as well within a standard error."
         )
     assert chosen.differences is not None
     loss = chosen.differences.loss

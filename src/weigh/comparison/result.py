@@ -18,6 +18,7 @@ from weigh.evaluation.measures import Measures, Options, entropy, measure
 from weigh.evaluation.values import plain
 from weigh.frames import Value, canonical
 from weigh.metrics import Scored
+from weigh.metrics.many import Many
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,28 +127,24 @@ def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[
     """The least loss first, each beside it."""
     rows = {o.name: RowScores.of(task, o.p) for o in outcomes if o.p is not None}
     losses = {name: float(task.row_weight @ scores.loss) for name, scores in rows.items()}
-    best = min(losses, key=losses.__getitem__) if losses else None
-    entries = []
-    for outcome in outcomes:
-        measures = differences = None
-        if outcome.p is not None and best is not None:
-            scored = task.score(outcome.p)
-            measures = (
-                measure(scored, Options(coverage=coverage))
-                if isinstance(scored, Scored)
-                else measure_many(scored, coverage)
-            )
-            differences = subtract(task, rows[outcome.name], rows[best], coverage)
-        entries.append(
-            Entry(
-                outcome.name,
-                outcome.estimator,
-                measures,
-                differences,
-                outcome.fit_seconds,
-                outcome.predict_seconds,
-                outcome.warnings,
-                outcome.error,
-            )
+    best = min(losses, key=losses.__getitem__, default=None)
+    entries = [
+        Entry(
+            o.name,
+            o.estimator,
+            None if o.p is None else _measures(task.score(o.p), coverage),
+            subtract(task, rows[o.name], rows[best], coverage) if best and o.name in rows else None,
+            o.fit_seconds,
+            o.predict_seconds,
+            o.warnings,
+            o.error,
         )
+        for o in outcomes
+    ]
     return tuple(sorted(entries, key=lambda entry: losses.get(entry.name, np.inf)))
+
+
+def _measures(rows: Scored | Many, coverage: float) -> Measures | ManyMeasures:
+    if isinstance(rows, Scored):
+        return measure(rows, Options(coverage=coverage))
+    return measure_many(rows, coverage)

@@ -15,7 +15,7 @@ from weigh.frames import Value
 if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation
 
-MEND = "RecalibratedClassifier mends that"
+MEND = "recalibrating mends that"
 VAGUE = 1.0
 """An interval of the slope that is wider says nothing either way."""
 
@@ -66,7 +66,7 @@ def _calibration(measures: Measures, of: str) -> list[str]:
         much = "much" if level.value < 0 else "little"
         told.append(
             f"Calibration: too {much} on the whole, {measures.mean_prediction:.3f} are said to be "
-            f"{of} and {measures.base_rate.value:.3f} are; with_prior changes the base rate."
+            f"{of} and {measures.base_rate.value:.3f} are; {MEND}."
         )
     if not told and slope.has_interval():
         vague = slope.high - slope.low > VAGUE

@@ -173,9 +173,14 @@ def _threshold(part: Decision, mark: str) -> tuple[str, ...]:
 
 def _groups(found: Evaluation) -> tuple[Section, ...]:
     groups = [group for group in found.groups if isinstance(group, Group)]
-    if not groups:
+    if not groups or not isinstance(found.validation, Measures):
         return ()
-    calibration = tuple(
+    at = found.validation.decision.rates.threshold
+    return _calibration_by(found.by, groups), _errors_by(found.by, groups, at)
+
+
+def _calibration_by(by: str, groups: list[Group]) -> Section:
+    rows = tuple(
         (
             group.name,
             rows_of(group),
@@ -186,7 +191,12 @@ def _groups(found: Evaluation) -> tuple[Section, ...]:
         )
         for group in groups
     )
-    errors = tuple(
+    head = (by, "Rows", "Base rate", "Predicted", "Slope", "In the large")
+    return Section(f"Calibration by {by}", head, rows, ("In the large", "Rows"))
+
+
+def _errors_by(by: str, groups: list[Group], at: float) -> Section:
+    rows = tuple(
         (
             group.name,
             bounded(group.auc, 2),
@@ -196,21 +206,10 @@ def _groups(found: Evaluation) -> tuple[Section, ...]:
         )
         for group in groups
     )
-    head = (found.by, "Rows", "Base rate", "Predicted", "Slope", "In the large")
+    head = (by, "AUC", "False positive rate", "False negative rate", "Flagged")
     notes = tuple(f"{group.name}: {group.note}." for group in groups if group.note)
-    measures = found.validation
-    assert isinstance(measures, Measures)
-    at = f"{measures.decision.rates.threshold:.3g}"
-    return (
-        Section(f"Calibration by {found.by}", head, calibration, ("In the large", "Rows")),
-        Section(
-            f"Ranking and errors by {found.by}, deciding at {at}",
-            (found.by, "AUC", "False positive rate", "False negative rate", "Flagged"),
-            errors,
-            ("Flagged",),
-            notes,
-        ),
-    )
+    title = f"Ranking and errors by {by}, deciding at {at:.3g}"
+    return Section(title, head, rows, ("Flagged",), notes)
 
 
 # ------------------------------------------------------------ more than two classes

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from weigh.frames import Floats
 
-TOL, MOST = 1e-15, 300
+TOL, MOST, SLIGHT = 1e-15, 300, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +53,12 @@ def descend(problem: Problem, point: Point) -> Point:
         size = float(np.trace(hessian)) + np.finfo(float).tiny
         ridge = (damping + np.finfo(float).eps) * size * np.eye(len(gradient))
         new = problem.at(point.b - np.linalg.solve(hessian + ridge, gradient))
-        if damping == 0 and gradient @ (point.b - new.b) <= least:
+        if damping <= SLIGHT and gradient @ (point.b - new.b) <= least:
             return new
         if new.loss <= point.loss:
             point, damping = new, damping / 10 if damping > 1e-9 else 0.0
         else:
-            damping = max(10 * damping, 1e-6)
+            damping = max(10 * damping, SLIGHT)
     return point
 
 

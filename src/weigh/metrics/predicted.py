@@ -103,13 +103,14 @@ def _classes(model: Any) -> list[Any]:
             "classifier use sklearn.calibration.CalibratedClassifierCV, for a regressor "
             "sklearn.metrics.mean_squared_error"
         )
-    classes = np.asarray(getattr(model, "classes_", []))
-    if classes.ndim != 1 or len(classes) < 2:
+    if not hasattr(model, "classes_"):
+        raise ValueError(f"this {name} has no classes_: fit it first")
+    known = [*model.classes_]
+    if len(known) < 2 or any(np.ndim(part) for part in known):
         raise ValueError(
-            f"this {name} has no classes_ to choose from; fit it to one target of two classes or "
-            "more"
+            f"this {name} has the classes_ {known}; fit it to one target of two classes or more"
         )
-    return classes.tolist()  # type: ignore[no-any-return]
+    return known
 
 
 def predict_rows(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 from weigh.bins import label
-from weigh.frames import Codes, read
 from weigh.metrics import Scored
+from weigh.metrics.predicted import Question, predict_rows
 from weigh.plot.axes import OKABE_ITO, Display, inches
 from weigh.plot.labels import legend_name, shorten
 
@@ -67,11 +67,15 @@ class ScoredDisplay(Display):
         **choice
             What the display's class takes besides.
         """
-        classes = _classes(model)
-        place = _choose(classes, pos_label)
-        of = classes[place]
-        labels, weight = _column(X, y, "y"), _column(X, sample_weight, "sample_weight")
-        scored = Scored.read(labels, model.predict_proba(X)[:, place], weight, of)
+        question = Question.of_model(model, pos_label)
+        of = question.pos_label
+        if of is None:
+            raise ValueError(
+                f"the model has {len(question.classes)} classes; name one with pos_label, to set "
+                "it against the rest"
+            )
+        scored = predict_rows(model, X, y, sample_weight, pos_label=of).rows
+        assert isinstance(scored, Scored)
         name = type(model).__name__ if name is None else name
         return cls(scored, name=name, of=of, **choice).plot(ax=ax)
 
@@ -149,39 +153,3 @@ def set_legend(ax: Any, **look: Any) -> None:
     legend = ax.legend(frameon=False, fontsize=size, **look)
     for text in legend.get_texts():
         text.set_parse_math(False)
-
-
-def _classes(model: Any) -> list[Any]:
-    if not hasattr(model, "predict_proba"):
-        raise ValueError(
-            f"{type(model).__name__} has no predict_proba, and this figure is of probabilities; "
-            "CalibratedClassifierCV of scikit-learn gives it one"
-        )
-    if not hasattr(model, "classes_"):
-        raise ValueError(f"this {type(model).__name__} has no classes_: fit it first")
-    return model.classes_.tolist()  # type: ignore[no-any-return]
-
-
-def _choose(classes: list[Any], pos_label: Any) -> int:
-    if pos_label is None and len(classes) == 2:
-        return 1
-    if pos_label is None:
-        raise ValueError(
-            f"the model has {len(classes)} classes; name one with pos_label, to set it against the "
-            "rest"
-        )
-    if pos_label not in classes:
-        raise ValueError(f"pos_label={pos_label!r} is not a class of the model: {classes}")
-    return classes.index(pos_label)
-
-
-def _column(X: Any, values: Any, parameter: str) -> Any:
-    """Labels or weights as they are, or from the column of X that they name."""
-    if not isinstance(values, str):
-        return values
-    table = read(X)
-    if values not in table.names:
-        raise ValueError(f"{parameter} names {values!r}, but the columns are {[*table.names]}")
-    column = table.column(values, True)
-    assert isinstance(column, Codes)
-    return [column.values[code] for code in column.codes.tolist()]
