@@ -74,7 +74,7 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
     if state.problem.exact:
         inverse = state.factor.by_class[0][0].inverse  # type: ignore[union-attr]
         covariance = inverse if not orders else inverse[np.ix_(ties, ties)]
-    scales = _by_feature(task, state)
+    scales = _by_feature(task, search.state.problem.prior, state.scales)
     n_passes = state.n_passes
     return Fit(task.counts, weights, covariance, scales, held_out, n_passes, search.marginal)
 
@@ -131,12 +131,12 @@ def _orders(task: Task, design: Design) -> list[Order]:
     return orders
 
 
-def _by_feature(task: Task, state: State) -> Floats:
-    """The scale of each feature's first block; NaN for a feature of one level."""
+def _by_feature(task: Task, prior: Prior, scales: Floats) -> Floats:
+    """The scale of each feature's first block; NaN for a feature that tells nothing."""
     starts = np.cumsum([1, *(len(c.counts) for c in task.counts)])
-    scales: Floats = np.full(len(task.counts), np.nan)
-    for block, scale in zip(state.problem.prior.blocks, state.scales, strict=True):
+    found: Floats = np.full(len(task.counts), np.nan)
+    for block, scale in zip(prior.blocks, scales, strict=True):
         j = int(np.searchsorted(starts, block.places[0], "right")) - 1
-        if j < len(scales) and np.isnan(scales[j]):
-            scales[j] = scale
-    return scales
+        if np.isnan(found[j]):
+            found[j] = scale
+    return found
