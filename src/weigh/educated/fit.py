@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -119,7 +120,13 @@ def _with_pairs(task: Task, state: State) -> Task:
     counted = engine.spread(
         lambda pair: count_pairs(pair, task.table, rows), found, task.table.n_rows
     )
-    return replace(task, counts=(*task.counts, *counted))
+    return replace(task, counts=_distinct([*task.counts, *counted]))
+
+
+def _distinct(counts: Sequence[Counts]) -> tuple[Counts, ...]:
+    """The features less pairs whose name is that of one before them."""
+    by_name = {c.feature.name: c for c in reversed(counts)}
+    return tuple(c for c in counts if by_name[c.feature.name] is c)
 
 
 def _orders(task: Task, design: Design) -> list[Order]:
