@@ -101,7 +101,7 @@ class Prior:
 
     @cached_property
     def _last(self) -> int:
-        return max((int(block.places[-1]) for block in self.blocks), default=0)
+        return max((int(part.places[-1]) for part in (*self.blocks, *self.centres)), default=0)
 
 
 def prior_of(
