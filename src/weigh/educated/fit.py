@@ -13,7 +13,7 @@ from weigh.educated.design import Design, Rows
 from weigh.educated.loo import HeldOut, leave_one_out, loosen
 from weigh.educated.monotone import Order, hold_orders
 from weigh.educated.pairs import coarsen, is_coarse, rank_pairs
-from weigh.educated.prior import Block, Centre, Prior, prior_of
+from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
 from weigh.educated.scales import FIRST, Search, find_scales
 from weigh.educated.solve import Problem, State, state_at
 from weigh.frames import Floats, Table
@@ -95,7 +95,12 @@ def _additive(task: Task, start: State | None = None) -> Search:
 def _problem(task: Task) -> Problem:
     """The rows as places, and the prior of each feature's weights."""
     sizes = [len(c.counts) for c in task.counts]
-    placed = engine.place(task.table, task.features)
+    placed = [
+        part if not is_silent(c.counts) else replace(part, levels=np.full_like(part.levels, size))
+        for part, c, size in zip(
+            engine.place(task.table, task.features), task.counts, sizes, strict=True
+        )
+    ]
     design = Design.of(placed, sizes, task.table.n_rows)
     blocks: list[Block] = []
     centres: list[Centre] = []
