@@ -90,14 +90,19 @@ def demo(save: str | None) -> None:
     "--learner",
     default="evidence",
     show_default=True,
-    help="evidence, adjusted, weighted, boosted, boosted-regressor, perplexed or c44.",
+    help="evidence, adjusted, weighted, boosted, boosted-regressor, perplexed, educated or c44.",
 )
 @click.option("--weight", metavar="COL", help="A column of row weights.")
 @click.option("--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable).")
 @click.option(
     "--categorical", multiple=True, metavar="COL", help="A column of categories (repeatable)."
 )
-@click.option("--bins", type=BINS, metavar="mdl|N", help="How numbers are cut.")
+@click.option(
+    "--bins",
+    type=BINS,
+    metavar="mdl|fine|N",
+    help="How numbers are cut; otherwise as the learner does.",
+)
 @click.option("--smoothing", type=SMOOTHING, metavar="S|1/n", default=1.0, help="Rows per level.")
 @click.option(
     "--missing",
