@@ -402,13 +402,19 @@ def test_a_search_over_its_parameters_works():
     assert (best.predict(X) == same.predict(X)).all()
 
 
+def test_columns_that_a_dict_of_bins_does_not_name_have_the_default_bins():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    model = BoostedNBRegressor(bins={"x0": 3}).fit(X, X[:, 1])
+    assert [len(feature.levels) for feature in model._learnt.features] == [3, 10]
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"n_rounds": 0}, "n_rounds must be a whole number of 1 or more, got 0"),
         ({"n_rounds": True}, "n_rounds must be a whole number"),
         ({"grid": 1}, "grid must be a whole number of 2 or more, got 1"),
-        ({"bins": "mdl"}, "bins='mdl' needs classes; give a number of quantile bins"),
+        ({"bins": "mdl"}, "bins='mdl' needs classes; give 'fine', a number of bins"),
         ({"y_range": (3, 3)}, "y_range must be two numbers, low and high"),
         ({"y_range": 3}, "y_range must be two numbers"),
         ({"y_range": (300, 400)}, "holds none of y, which is 1 to 2"),

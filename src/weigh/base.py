@@ -39,7 +39,7 @@ class TableEstimator(BaseEstimator):
     crosses: Any = None
     event_model: str = "levels"
 
-    _default_bins: str = "mdl"  # of columns that a dict of bins does not name
+    _default_bins: str | int = "mdl"  # of columns that a dict of bins does not name
     _extras: tuple[str, ...] = ()  # fitted numbers beside the model itself, saved with it
 
     _learnt: Any  # Evidence, a tree, a vote: it knows its columns

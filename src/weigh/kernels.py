@@ -152,19 +152,20 @@ def group_equal(values: Any, order: Any, weight: Any, distinct: Any, out: Any) -
 
 
 @compiled
-def fill_bins(rest: Any, own: Any, size: float) -> Any:
-    """Mark after which value to cut: about `size` of the rest in a bin, and each own value alone.
+def fill_bins(rest: Any, own: Any, n_bins: int) -> Any:
+    """Mark after which value to cut: each own value alone, the rest into bins of equal weight.
 
-    What a bin has too much is taken from the next one, so that there are no more bins than fit.
+    A bin ends where the rest so far reaches the next n-th part of it, so that what one has too much
+    is taken from the next, and there are no more bins than n. Whole weights are compared exactly.
     """
     cuts = np.zeros(rest.shape[0] - 1, dtype=np.bool_)
-    filled, wanted = 0.0, size
+    filled, total, done = 0.0, rest.sum(), 0.0
     for i in range(rest.shape[0] - 1):
         filled += rest[i]
-        if own[i] or own[i + 1] or filled >= wanted:
+        if own[i] or own[i + 1] or filled * n_bins >= total * (done + 1.0):
             cuts[i] = True
-            if size > 0.0:
-                wanted = size * (np.floor(filled / size) + 1.0)
+            if total > 0.0:
+                done = np.floor(filled * n_bins / total)
     return cuts
 
 

@@ -69,7 +69,8 @@ def fine_cuts(values: Floats, weight: Floats | None, most: int) -> tuple[float, 
     """Cut into up to `most` intervals; a value of more than 1/most of the weight has one alone.
 
     All distinct values are told apart where there are no more than `most` of them. Else the values
-    between the frequent ones are cut into intervals of about equal weight.
+    between the frequent ones are cut into intervals of about equal weight. Only where more than
+    half of `most` values are frequent can there be more intervals: they part what lies between.
     """
     from weigh import kernels
 
@@ -79,8 +80,8 @@ def fine_cuts(values: Floats, weight: Floats | None, most: int) -> tuple[float, 
     weights = weights[:n]
     own = weights * most > weights.sum() if n > most else np.ones(n, dtype=np.bool_)
     rest = np.where(own, 0.0, weights)
-    size = rest.sum() / max(most - 2 * int(own.sum()), 1)  # each parts the rest
-    places = np.flatnonzero(kernels.fill_bins(rest, own, size)).tolist() if n > 1 else []
+    n_bins = max(most - 2 * int(own.sum()), 1)  # each parts the rest
+    places = np.flatnonzero(kernels.fill_bins(rest, own, n_bins)).tolist() if n > 1 else []
     return tuple(midpoint(*distinct[g : g + 2].tolist()) for g in places)
 
 

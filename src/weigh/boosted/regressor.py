@@ -42,8 +42,9 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     ----------
     smoothing : float or "1/n", default=1.0
         Rows added to every level, above and below.
-    bins : int or dict, default=10
-        A number of quantile bins, or a dict from column to such a number or to cut points.
+    bins : int, "fine" or dict, default=10
+        A number of quantile bins, up to 128 of them ("fine"), or a dict from column to one of these
+        or to cut points.
     categorical_features, missing, special_values, crosses
         As in `EvidenceNB`.
     n_rounds : int, default=10
@@ -82,6 +83,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     """
 
     _bodies = ("estimate",)
+    _default_bins = 10
     _extras = ("scale_", "errors_", "alphas_")
 
     def __init__(
@@ -150,8 +152,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     def _check(self) -> None:
         check_parameters(self)
         rules = self.bins.values() if isinstance(self.bins, dict) else [self.bins]
-        if any(isinstance(rule, str) for rule in rules):
-            raise ValueError("bins='mdl' needs classes; give a number of quantile bins or cuts")
+        if any(isinstance(rule, str) and rule == "mdl" for rule in rules):
+            raise ValueError("bins='mdl' needs classes; give 'fine', a number of bins, or cuts")
         for name, least in (("n_rounds", 1), ("grid", 2)):
             value = getattr(self, name)
             if not (is_count(value) and value >= least):

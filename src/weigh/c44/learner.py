@@ -38,9 +38,9 @@ class C44Classifier(ClassifierMixin, TableEstimator):
     smoothing : float or "1/n", default=1.0
         Rows added to every class of every leaf, s. 0 is plain frequency; "1/n" is one over the
         number of rows.
-    bins : "mdl", int or dict, default="mdl"
-        How numbers become intervals: Fayyad & Irani's splits, a number of quantile bins, or a dict
-        from column to one of these or to cut points.
+    bins : "mdl", "fine", int or dict, default="mdl"
+        How numbers become intervals: Fayyad & Irani's splits, up to 128 levels of about equally
+        many rows, a number of quantile bins, or a dict from column to one of these or to cuts.
     categorical_features : "from_dtype", "all" or list, default="from_dtype"
         Columns that hold categories: by their type, all, or names or positions.
     missing : "level", "skip" or dict, default="skip"

@@ -94,12 +94,17 @@ def demo(save: str | None) -> None:
     "--learner",
     default="evidence",
     show_default=True,
-    help="evidence, adjusted, weighted, boosted, boosted-regressor, perplexed or c44.",
+    help="evidence, adjusted, weighted, boosted, boosted-regressor, perplexed, educated or c44.",
 )
 @weight_option
 @drop_option
 @categorical_option
-@click.option("--bins", type=BINS, metavar="mdl|N", help="How numbers are cut.")
+@click.option(
+    "--bins",
+    type=BINS,
+    metavar="mdl|fine|N",
+    help="How numbers are cut; otherwise as the learner does.",
+)
 @click.option("--smoothing", type=SMOOTHING, metavar="S|1/n", default=1.0, help="Rows per level.")
 @click.option(
     "--missing",

@@ -9,15 +9,17 @@ import click
 
 
 class Bins(click.ParamType[Any]):
-    """`mdl`, or a number of quantile bins."""
+    """`mdl`, `fine`, or a number of quantile bins."""
 
-    name = "mdl|N"
+    name = "mdl|fine|N"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Read the option."""
-        if value == "mdl" or (str(value).isdecimal() and int(value) >= 2):
-            return value if value == "mdl" else int(value)
-        return self.fail(f"{value!r} is neither mdl nor a number of bins of at least 2", param, ctx)
+        if value in ("mdl", "fine"):
+            return value
+        if str(value).isdecimal() and int(value) >= 2:
+            return int(value)
+        return self.fail(f"{value!r} is not mdl, fine or a number of bins from 2", param, ctx)
 
 
 class Smoothing(click.ParamType[Any]):

@@ -13,29 +13,41 @@ from collections.abc import Sequence
 import numpy as np
 
 from weigh.bins import Cross, Feature
+from weigh.educated.prior import count_intervals
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts
 
+ROUNDING = 1e-9
+"""Sums of weights in another order may differ by this share."""
 
-def centre(counts: Sequence[Counts], weights: Floats) -> Floats:
-    """Move what belongs elsewhere; `weights` has the prior first and any number of columns."""
+
+def centre(counts: Sequence[Counts], weights: Floats, whole: float) -> Floats:
+    """Move what belongs elsewhere.
+
+    `weights` has the prior first and any number of columns, `whole` is the weight of all rows. Rows
+    without an answer would lose what is moved, so that such features and pairs keep what they have.
+    """
     weights = weights.copy()
     starts = np.cumsum([1, *(len(c.counts) for c in counts)]).tolist()
     spans = {
         c.feature.name: slice(a, a + len(c.counts)) for c, a in zip(counts, starts, strict=False)
     }
     features = {c.feature.name: c.feature for c in counts}
-    for c in counts:
+    complete = [c for c in counts if c.counts.sum() >= whole * (1 - ROUNDING)]
+    for c in complete:
         if isinstance(c.feature, Cross) and all(p.name in spans for p in c.feature.parts):
             _purify(c, features, spans, weights)
-    whole = max(c.counts.sum() for c in counts)
-    for c in counts:
+    for c in complete:
         rows, span = c.counts.sum(axis=1), spans[c.feature.name]
-        if rows.sum() >= whole * (1 - 1e-12):  # else rows without an answer would lose the constant
-            mean = rows @ weights[span] / whole
-            weights[span] -= mean
-            weights[0] += mean
+        mean = rows @ weights[span] / whole
+        weights[span] -= _told(c)[:, None] * mean
+        weights[0] += mean
     return weights
+
+
+def _told(c: Counts) -> Integers:
+    """The levels that rows or neighbours tell about; a code that never occurs weighs nothing."""
+    return c.counts.any(axis=1) | (np.arange(len(c.counts)) < count_intervals(c.feature))
 
 
 def _purify(

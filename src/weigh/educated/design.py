@@ -33,7 +33,7 @@ class Rows:
     def prior(self) -> Floats:
         """The totals of a model without features."""
         counts = np.bincount(self.labels, self.weight, self.n_classes)
-        logs: Floats = np.log(np.maximum(counts, 1e-10) / counts.sum())
+        logs: Floats = np.log(np.maximum(counts / counts.sum(), 1e-10))
         totals: Floats = logs[1:] - logs[:1] if self.n_classes == 2 else logs - logs.mean()
         return totals
 

@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
 from weigh.educated.prior import Block, Prior
 from weigh.frames import Floats, Integers
+
+RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
+"""What is added to the diagonal, relative to it, where rows are so heavy that rounding eats the
+penalty: the steps are then a little short, and end at the same weights."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +113,15 @@ class Factor:
 
 def make_dense(hessian: Floats, prior: Prior, scales: Floats, places: Integers) -> Dense:
     """Add the penalty to a piece of the Hessian, and factor it."""
-    whole = hessian.copy()
-    prior.add_to(whole, scales, places)
-    return Dense(places, cho_factor(whole, lower=True, overwrite_a=True)[0])
+    for ridge in RIDGES:
+        whole = hessian.copy()
+        prior.add_to(whole, scales, places)
+        whole.flat[:: len(whole) + 1] *= 1 + ridge
+        try:
+            return Dense(places, cho_factor(whole, lower=True, overwrite_a=True)[0])
+        except LinAlgError:
+            continue
+    raise ValueError("sample_weight leaves no digits for the penalty; divide it by its mean")
 
 
 def make_diagonal(entries: Floats, prior: Prior, scales: Floats, places: Integers) -> Diagonal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from weigh.educated.design import Design, Rows
 from weigh.educated.loo import HeldOut, leave_one_out, loosen
 from weigh.educated.monotone import Order, hold_orders
 from weigh.educated.pairs import FOLDS, coarsen, is_coarse, rank_pairs
-from weigh.educated.prior import Block, Centre, Prior, prior_of
+from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
 from weigh.educated.scales import FIRST, Search, find_scales
 from weigh.educated.solve import Problem, State, state_at
 from weigh.folds import deal_numbers
@@ -78,7 +79,7 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
     if state.problem.exact:
         inverse = state.factor.by_class[0][0].inverse  # type: ignore[union-attr]
         covariance = inverse if not orders else inverse[np.ix_(ties, ties)]
-    scales = _by_feature(task, state)
+    scales = _by_feature(task, search.state.problem.prior, state.scales)
     n_passes = state.n_passes
     return Fit(task.counts, weights, covariance, scales, held_out, n_passes, search.marginal)
 
@@ -98,7 +99,12 @@ def _additive(task: Task, start: State | None = None) -> Search:
 def _problem(task: Task) -> Problem:
     """The rows as places, and the prior of each feature's weights."""
     sizes = [len(c.counts) for c in task.counts]
-    placed = engine.place(task.table, task.features)
+    placed = [
+        part if not is_silent(c.counts) else replace(part, levels=np.full_like(part.levels, size))
+        for part, c, size in zip(
+            engine.place(task.table, task.features), task.counts, sizes, strict=True
+        )
+    ]
     design = Design.of(placed, sizes, task.table.n_rows)
     blocks: list[Block] = []
     centres: list[Centre] = []
@@ -124,7 +130,13 @@ def _with_pairs(task: Task, state: State) -> Task:
     counted = engine.spread(
         lambda pair: count_pairs(pair, task.table, rows), found, task.table.n_rows
     )
-    return replace(task, counts=(*task.counts, *counted))
+    return replace(task, counts=_distinct([*task.counts, *counted]))
+
+
+def _distinct(counts: Sequence[Counts]) -> tuple[Counts, ...]:
+    """The features less pairs whose name is that of one before them."""
+    by_name = {c.feature.name: c for c in reversed(counts)}
+    return tuple(c for c in counts if by_name[c.feature.name] is c)
 
 
 def _orders(task: Task, design: Design) -> list[Order]:
@@ -136,12 +148,12 @@ def _orders(task: Task, design: Design) -> list[Order]:
     return orders
 
 
-def _by_feature(task: Task, state: State) -> Floats:
-    """The scale of each feature's first block; NaN for a feature of one level."""
+def _by_feature(task: Task, prior: Prior, scales: Floats) -> Floats:
+    """The scale of each feature's first block; NaN for a feature that tells nothing."""
     starts = np.cumsum([1, *(len(c.counts) for c in task.counts)])
-    scales: Floats = np.full(len(task.counts), np.nan)
-    for block, scale in zip(state.problem.prior.blocks, state.scales, strict=True):
+    found: Floats = np.full(len(task.counts), np.nan)
+    for block, scale in zip(prior.blocks, scales, strict=True):
         j = int(np.searchsorted(starts, block.places[0], "right")) - 1
-        if j < len(scales) and np.isnan(scales[j]):
-            scales[j] = scale
-    return scales
+        if np.isnan(found[j]):
+            found[j] = scale
+    return found

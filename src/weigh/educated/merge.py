@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from weigh.bins import Cross, Feature
+from weigh.educated.prior import count_intervals
 from weigh.frames import Floats, Integers
 
 APART = 0.05
@@ -15,8 +16,7 @@ APART = 0.05
 
 def group_levels(feature: Feature | Cross, weights: Floats) -> Integers:
     """The group of each level: intervals in a row that agree, every other level by itself."""
-    n = len(weights)
-    n_walk = 0 if isinstance(feature, Cross) or feature.cuts is None else len(feature.cuts) + 1
+    n, n_walk = len(weights), count_intervals(feature)
     groups, low, high = np.zeros(n, dtype=np.intp), weights[:1].copy(), weights[:1].copy()
     for i in range(1, n):
         low, high = np.minimum(low, weights[i]), np.maximum(high, weights[i])
@@ -25,6 +25,11 @@ def group_levels(feature: Feature | Cross, weights: Floats) -> Integers:
         if apart:
             low, high = weights[i : i + 1].copy(), weights[i : i + 1].copy()
     return groups
+
+
+def count_groups(groups: Integers) -> int:
+    """How many groups there are; a column without a single answer has none."""
+    return int(groups[-1]) + 1 if len(groups) else 0
 
 
 def merge_feature(feature: Feature | Cross, groups: Integers) -> Feature | Cross:

@@ -71,9 +71,8 @@ def _reduce(problem: Problem, ties: Integers) -> Problem:
     """The same problem for tied weights."""
     n = int(ties.max()) + 1
     places = np.append(ties, n).astype(problem.design.places.dtype)[problem.design.places]
-    spans = tuple(
-        slice(int(ties[s.start]), int(ties[s.stop - 1]) + 1) for s in problem.design.spans
-    )
+    ends = np.append(ties, n).tolist()
+    spans = tuple(slice(ends[s.start], ends[s.stop]) for s in problem.design.spans)
     prior = Prior(
         tuple(_tie_block(block, ties) for block in problem.prior.blocks),
         tuple(_tie_centre(centre, ties) for centre in problem.prior.centres),

@@ -26,7 +26,7 @@ ROUGH = 0.1
 
 HELD, FAST = 10.0, 1e12
 """How strongly the mean of a walk is held at zero, relative to the weight of its rows; and the
-weight of a feature's only level."""
+weights of a feature that tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -101,29 +101,43 @@ class Prior:
 
     @cached_property
     def _last(self) -> int:
-        return max((int(block.places[-1]) for block in self.blocks), default=0)
+        return max((int(part.places[-1]) for part in (*self.blocks, *self.centres)), default=0)
 
 
 def prior_of(
     feature: Feature | Cross, counts: Floats, start: int
 ) -> tuple[list[Block], list[Centre]]:
     """The blocks of a feature whose weights begin at `start`."""
-    if len(feature.levels) < 2:  # one level tells nothing
-        places = start + np.arange(len(feature.levels))
-        return [], [Centre(places, np.ones(1), FAST)] if len(places) else []
+    places = start + np.arange(len(feature.levels))
+    if is_silent(counts):
+        return [], [Centre(place, np.ones(1), FAST) for place in places[:, None]]
     if isinstance(feature, Cross):
         return [_pair_block(feature, start)], []
-    n_walk = 0 if feature.cuts is None else len(feature.cuts) + 1
-    places = start + np.arange(len(feature.levels))
+    n_walk = count_intervals(feature)
     blocks, centres = [], []
     if n_walk > 1:
         blocks.append(Block(places[:n_walk], n_walk - 1, walk(n_walk), WALK))
     if n_walk > 0:
-        rows = counts[:n_walk].sum(axis=1)
-        centres.append(Centre(places[:n_walk], rows / max(rows.sum(), 1e-300), HELD * rows.sum()))
+        centres.append(_hold_mean(places[:n_walk], counts[:n_walk].sum(axis=1)))
     if n_walk < len(places):
         blocks.append(Block(places[n_walk:], len(places) - n_walk))
     return blocks, centres
+
+
+def is_silent(counts: Floats) -> bool:
+    """Whether a feature tells nothing: no more than one of its levels has rows."""
+    return int(counts.any(axis=1).sum()) < 2
+
+
+def count_intervals(feature: Feature | Cross) -> int:
+    """How many of a feature's levels are intervals, which stand first."""
+    return 0 if isinstance(feature, Cross) or feature.cuts is None else len(feature.cuts) + 1
+
+
+def _hold_mean(places: Integers, rows: Floats) -> Centre:
+    """A walk's mean over the rows; over the intervals where none of them has any."""
+    heavy = rows if rows.any() else np.ones(len(rows))
+    return Centre(places, heavy / heavy.sum(), HELD * max(float(rows.sum()), 1.0))
 
 
 def walk(n: int) -> Floats:
@@ -151,7 +165,7 @@ def _pair_block(cross: Cross, start: int) -> Block:
 def _along(part: Feature) -> Floats:
     """How the weights along one part of a pair vary together."""
     n = len(part.levels)
-    precision, n_walk = np.eye(n), 0 if part.cuts is None else len(part.cuts) + 1
+    precision, n_walk = np.eye(n), count_intervals(part)
     if n_walk > 1:
         precision[:n_walk, :n_walk] = walk(n_walk) + ROUGH * np.eye(n_walk)
     return np.asarray(np.linalg.inv(precision))

@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh.educated.centre import centre
 from weigh.educated.fit import Fit
-from weigh.educated.merge import add_up, average, group_levels, merge_feature
+from weigh.educated.merge import add_up, average, count_groups, group_levels, merge_feature
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts
@@ -22,13 +22,14 @@ DIGITS = 6
 
 def evidence_of(naive: Evidence, counts: Sequence[Counts], fits: Sequence[Fit]) -> Evidence:
     """The tables of a fit in place of naive Bayes's, or of one fit per class."""
-    weights = np.hstack([centre(counts, fit.weights) for fit in fits])
+    whole = float(naive.class_counts.sum())
+    weights = np.hstack([centre(counts, fit.weights, whole) for fit in fits])
     if weights.shape[1] > len(fits):
         weights = contrast(weights)  # of classes fitted jointly
     columns = _split(weights[1:], [len(c.counts) for c in counts])
     groups = [group_levels(c.feature, w) for c, w in zip(counts, columns, strict=True)]
-    merged = _split(_merge(weights, counts, groups)[1:], [g[-1] + 1 for g in groups])
-    covariances = [_merge_both(fit.covariance, counts, groups) for fit in fits]
+    merged = _split(_merge(weights, counts, groups)[1:], [*map(count_groups, groups)])
+    covariances = [_merge_both(fit.covariance, counts, groups, whole) for fit in fits]
     tables = [
         FeatureTable(
             feature=merge_feature(c.feature, group),
@@ -66,13 +67,13 @@ def _merge(weights: Floats, counts: Sequence[Counts], groups: Sequence[Integers]
 
 
 def _merge_both(
-    covariance: Floats | None, counts: Sequence[Counts], groups: Sequence[Integers]
+    covariance: Floats | None, counts: Sequence[Counts], groups: Sequence[Integers], whole: float
 ) -> Floats | None:
     """The covariance of what `centre` and `_merge` make of the weights."""
     if covariance is None:
         return None
-    half = _merge(centre(counts, covariance), counts, groups)
-    return _merge(centre(counts, half.T), counts, groups)
+    half = _merge(centre(counts, covariance, whole), counts, groups)
+    return _merge(centre(counts, half.T, whole), counts, groups)
 
 
 def _errors(
@@ -83,7 +84,7 @@ def _errors(
     if len(known) < len(covariances):
         return [None] * len(groups)
     errors = np.sqrt(np.maximum(np.column_stack(known), 0.0))
-    return _split(errors, [group[-1] + 1 for group in groups])
+    return _split(errors, [*map(count_groups, groups)])
 
 
 def _kept(covariances: Sequence[Floats | None]) -> Floats | None:
