@@ -101,7 +101,8 @@ class Prior:
 
     @cached_property
     def _last(self) -> int:
-        return max((int(part.places[-1]) for part in (*self.blocks, *self.centres)), default=0)
+        places = [b.places for b in self.blocks] + [c.places for c in self.centres]
+        return max((int(at[-1]) for at in places), default=0)
 
 
 def prior_of(
