@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.sets import SOURCES
 
-RIVAL, ADDITIVE, OURS, ALLOWED = "EBM", "EBM, no interactions", "EducatedNB, 20 pairs", 1.1
+RIVAL, ADDITIVE, OURS, ALLOWED = "EBM", "EBM, no interactions", "EducatedNB, 40 pairs", 1.1
 
 WHY: dict[str, str] = {}
 """For each set on which `EducatedNB` with pairs is more than 10% above EBM: why, by hand."""
@@ -25,7 +25,7 @@ HEAD = """# How good the probabilities are
 
 {origin}: 5-fold cross-validation (stratified, shuffled, seed 0; the same folds for all) of {sets}
 public sets with two classes. Every learner has one setting for all sets: those of `weigh` their
-defaults, and `EducatedNB` a second time with up to 20 pairs of features.
+defaults, and `EducatedNB` a second time with up to 40 pairs of features.
 
 A learner gets no more folds of a set once it has spent {patience} processor seconds on it, and EBM
 with interactions is left out where one fit of EBM without them takes more than {slow} seconds; the

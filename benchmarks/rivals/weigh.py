@@ -14,7 +14,7 @@ from typing import Any
 import weigh
 from weigh.store import to_json
 
-PAIRS = 20
+PAIRS = 40
 
 FAMILY = (
     "EducatedNB",
