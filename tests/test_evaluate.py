@@ -655,7 +655,7 @@ def test_numbers_are_not_folded_where_there_is_room():
 def test_names_are_text_in_every_form():
     found = busy(7)
     text, page_ = found.to_text(120), found._repr_html_()
-    assert "\x1b" not in text
+    assert "\x1b" not in text + page_
     assert "[red]x[/red]" in text
     assert "two\\nlines" in text
     assert "<b>bold" not in page_

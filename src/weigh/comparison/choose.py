@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from weigh.comparison.learners import rank
 
 if TYPE_CHECKING:
@@ -25,14 +27,16 @@ def choose(entries: Sequence[Entry], base_loss: float, errors: float = 1.0) -> C
     """The simplest of those that stand as well as the learner of least loss.
 
     Going up from the least loss these are the learners within so many standard errors of it, up to
-    the first that is not: that a learner is worse in a noisy way speaks no more for it. The error
-    is that of the paired difference from the best. `entries` stand by loss.
+    the first that is not: that a learner is worse in a noisy way speaks no more for it. Where the
+    best is better than the base rate alone, so must they be. The error is that of the paired
+    difference from the best. `entries` stand by loss.
     """
     fitted = [entry for entry in entries if entry.differences is not None]
     if not fitted:
         return Choice(None, "None of the learners could be fitted; their errors are below.")
     best = fitted[0]
-    near = [best, *takewhile(lambda entry: _is_near(entry, base_loss, errors), fitted[1:])]
+    limit = base_loss if best.loss < base_loss else np.inf
+    near = [best, *takewhile(lambda entry: _is_near(entry, limit, errors), fitted[1:])]
     chosen = min(near, key=lambda entry: (rank(entry.estimator), entry.loss))
     reason = _reason(chosen, best, len(fitted))
     if best.loss >= base_loss:
@@ -40,11 +44,10 @@ def choose(entries: Sequence[Entry], base_loss: float, errors: float = 1.0) -> C
     return Choice(chosen.name, reason)
 
 
-def _is_near(entry: Entry, base_loss: float, errors: float) -> bool:
-    """Within so many standard errors of the least loss, and better than the base rate alone."""
+def _is_near(entry: Entry, limit: float, errors: float) -> bool:
     assert entry.differences is not None
     loss = entry.differences.loss
-    return loss.value <= errors * loss.error and entry.loss < base_loss
+    return loss.value <= errors * loss.error and entry.loss < limit
 
 
 def _reason(chosen: Entry, best: Entry, n: int) -> str:

@@ -29,9 +29,9 @@ def page(found: Comparison) -> Page:
         sections.append(_measures(found, fitted))
     if len(fitted) > 1:
         sections.append(_differences(found, fitted))
-    failed = tuple((entry.name, _short(entry.error)) for entry in found.entries if entry.error)
+    failed = [(f"{entry.name}: {_short(entry.error)}",) for entry in found.entries if entry.error]
     if failed:
-        sections.append(Section("Could not be fitted", ("Learner", "Error"), failed))
+        sections.append(Section("Could not be fitted", ("Learner and error",), tuple(failed)))
     return Page(title, words, tuple(sections))
 
 

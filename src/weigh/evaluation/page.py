@@ -9,6 +9,7 @@ from typing import Any
 
 from weigh.bins import printable
 
+NAMES, NUMBERS = "text-align:left;white-space:pre-wrap", "text-align:right;white-space:nowrap"
 NAME, GAP = 12, 3
 """Characters that a name must have before it is folded, and those between two columns."""
 
@@ -104,10 +105,10 @@ def _grid(section: Section, width: int) -> Any:
 
 def _html_table(section: Section) -> str:
     def row(cells: tuple[str, ...], tag: str) -> str:
-        sides = ("left", *["right"] * (len(cells) - 1))
+        looks = (NAMES, *[NUMBERS] * (len(cells) - 1))
         shown = (
-            f'<{tag} style="text-align:{side};white-space:pre-wrap">{html.escape(cell)}</{tag}>'
-            for cell, side in zip(cells, sides, strict=True)
+            f'<{tag} style="{look}">{html.escape(printable(cell))}</{tag}>'
+            for cell, look in zip(cells, looks, strict=True)
         )
         return f"<tr>{''.join(shown)}</tr>"
 
