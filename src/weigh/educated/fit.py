@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from weigh import engine
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Rows
 from weigh.educated.loo import HeldOut, leave_one_out, loosen
 from weigh.educated.monotone import Order, hold_orders
-from weigh.educated.pairs import coarsen, is_coarse, rank_pairs
+from weigh.educated.pairs import FOLDS, coarsen, is_coarse, rank_pairs
 from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
 from weigh.educated.scales import FIRST, Search, find_scales
 from weigh.educated.solve import Problem, State, state_at
+from weigh.folds import deal_numbers
 from weigh.frames import Floats, Table
 from weigh.tally import Counts, count_pairs
 from weigh.tally import Rows as Counted
@@ -30,6 +33,7 @@ class Task:
     rows: Rows
     orders: tuple[int, ...] = ()  # by feature: 1 rises, -1 falls, 0 is free
     n_pairs: int = 0
+    random_state: Any = None  # deals the folds that pairs are judged on
 
     @property
     def features(self) -> tuple[Feature | Cross, ...]:
@@ -120,7 +124,8 @@ def _with_pairs(task: Task, state: State) -> Task:
         if order == 0 and isinstance(counts.feature, Feature)
     ]
     parts = [part for part in parts if is_coarse(part)]
-    found = rank_pairs(parts, task.table, state.moments)[: task.n_pairs]
+    folds = deal_numbers(task.rows.labels, FOLDS, check_random_state(task.random_state))
+    found = rank_pairs(parts, task.table, state.moments, folds)[: task.n_pairs]
     rows = Counted(task.rows.labels, task.rows.weight, task.rows.n_classes)
     counted = engine.spread(
         lambda pair: count_pairs(pair, task.table, rows), found, task.table.n_rows

@@ -40,13 +40,13 @@ class EducatedNB(EvidenceClassifier):
         weight by more than 0.05.
     pairs : int, default=0
         Up to so many pairs of features get a table of their own beside those of the features: the
-        pairs that a score test ranks first, kept where rows left out are told better.
+        pairs that would tell held-out rows best, and all of them only if they do.
     monotonic_cst : dict or array, optional
         Numeric columns whose weights may only rise (1) or only fall (-1), such as {"age": 1}.
     multiclass : "softmax" or "ovr", default="softmax"
         More than two classes: fitted jointly, or each against the rest.
     random_state : int, RandomState or None
-        Nothing in the fit is random; it is there so that learners can be exchanged.
+        Deals the folds that pairs are judged on; nothing else is random.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class EducatedNB(EvidenceClassifier):
         weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
         orders = read_orders(self.monotonic_cst, tally, sample.table)
         rows = Rows(sample.labels, weight, len(tally.classes))
-        task = Task(sample.table, tally.tables, rows, orders, self.pairs)
+        task = Task(sample.table, tally.tables, rows, orders, self.pairs, self.random_state)
         each = len(tally.classes) > 2 and self.multiclass == "ovr"
         evidence = self._learn_each(task, tally) if each else self._learn_jointly(task, tally)
         return evidence if rate is None else evidence.with_prior(rate)
