@@ -218,7 +218,8 @@ class Evidence:
         if self.recalibration is not None:  # whose total keeps the prior of old, and its error
             new = replace(self.recalibration, shift=self.recalibration.shift + float(change[0]))
             return replace(self, assumed_rate=rate, recalibration=new)
-        known = replace(self, assumed_rate=rate, prior_variances=np.zeros(len(rate)))
+        errors = None if self.prior_variances is None else np.zeros(len(rate))
+        known = replace(self, assumed_rate=rate, prior_variances=errors)
         if self.attenuation is None:
             return replace(known, prior=squeeze(self.prior_row + change))
         shift = self.attenuation.shift + change

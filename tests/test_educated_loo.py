@@ -1,0 +1,188 @@
+"""Leave-one-out in closed form: against leaving rows out, against repetition, and as a judge."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import log_softmax
+
+from weigh import EducatedNB
+from weigh.bins import Feature, Placed
+from weigh.educated import loo
+from weigh.educated.design import Design, Rows
+from weigh.educated.loo import HeldOut, leave_one_out, loosen
+from weigh.educated.prior import Prior, prior_of
+from weigh.educated.solve import PRECISE, Problem, settle, state_at
+
+LIGHT = settings(max_examples=10, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+SIZES = (4, 8, 3)
+FEATURES = (
+    Feature("a", values=(0, 1, 2, 3)),
+    Feature("b", cuts=tuple(map(float, range(7)))),
+    Feature("c", values=(0, 1, 2)),
+)
+SCALES = np.array([2.0, 5.0, 1.3])
+
+
+def draw_codes(seed, n_rows=60, n_classes=2):
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, m, n_rows) for m in SIZES])
+    logits = sum(rng.normal(size=(m, n_classes))[codes[:, j]] for j, m in enumerate(SIZES))
+    labels = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+    labels[:n_classes] = np.arange(n_classes)
+    return codes, labels
+
+
+def make_problem(codes, labels, weight=None):
+    n_classes = labels.max() + 1
+    rows = Rows(labels, np.ones(len(labels)) if weight is None else weight, n_classes)
+    design = Design.of(
+        [Placed(c, np.arange(m + 1)) for c, m in zip(codes.T, SIZES, strict=True)],
+        SIZES,
+        len(codes),
+    )
+    blocks, centres = [], []
+    for j, feature in enumerate(FEATURES):
+        counts = np.zeros((SIZES[j], n_classes))
+        np.add.at(counts, (codes[:, j], labels), rows.weight)
+        own, held = prior_of(feature, counts, design.spans[j].start)
+        blocks, centres = [*blocks, *own], [*centres, *held]
+    return Problem(design, rows, Prior(tuple(blocks), tuple(centres)))
+
+
+def fit(problem, scales=SCALES):
+    weights = np.zeros((problem.design.n_weights, problem.rows.n_totals))
+    weights[0] = problem.rows.prior()
+    return settle(state_at(problem, weights, scales), PRECISE)
+
+
+def losses_of(state, problem):
+    """Of a problem's rows, in nats, by a fit of others."""
+    totals = problem.design.totals(state.weights)
+    if totals.shape[1] == 1:
+        totals = np.hstack([np.zeros_like(totals), totals])
+    return -log_softmax(totals, axis=1)[np.arange(len(totals)), problem.rows.labels]
+
+
+def literal_leave_one_out(problem):
+    """Fit all rows but one, and ask for that one, as often as there are rows; the prior stays."""
+    found = []
+    for i in range(problem.design.n_rows):
+        rest = np.flatnonzero(np.arange(problem.design.n_rows) != i)
+        rows = Rows(problem.rows.labels[rest], problem.rows.weight[rest], problem.rows.n_classes)
+        less = Problem(problem.design.take(rest), rows, problem.prior)
+        found.append(losses_of(fit(less), problem)[i])
+    return np.array(found)
+
+
+# ---------------------------------------------------------------- what it is
+
+
+@LIGHT
+@given(seeds)
+def test_it_is_close_to_leaving_each_row_out(seed):
+    problem = make_problem(*draw_codes(seed))
+    state = fit(problem)
+    found, real = leave_one_out(state), literal_leave_one_out(problem)
+    np.testing.assert_allclose(found.losses, real, atol=0.15)
+    assert found.mean == pytest.approx(real.mean(), rel=0.01)
+    assert losses_of(state, problem).mean() < 0.95 * real.mean()  # which is why one leaves out
+    assert found.bits == found.mean / np.log(2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_three_classes_it_is_a_little_too_stern(seed):
+    problem = make_problem(*draw_codes(seed, n_classes=3))
+    state = fit(problem)
+    found, real = leave_one_out(state).mean, literal_leave_one_out(problem).mean()
+    assert real < found < 1.12 * real
+    assert found - real < real - losses_of(state, problem).mean()
+
+
+def test_pieces_of_the_hessian_judge_much_as_the_whole_does(monkeypatch):
+    codes, labels = draw_codes(1, n_rows=300)
+    whole = leave_one_out(fit(make_problem(codes, labels)))
+    monkeypatch.setattr("weigh.educated.solve.FULL", 6)
+    problem = make_problem(codes, labels)
+    assert problem.apart
+    assert leave_one_out(fit(problem)).mean == pytest.approx(whole.mean, rel=0.01)
+
+
+@LIGHT
+@given(seeds, st.integers(2, 3))
+def test_a_row_of_weight_three_is_judged_as_three_rows(seed, n_classes):
+    codes, labels = draw_codes(seed, n_classes=n_classes)
+    times = np.random.default_rng(seed).integers(1, 4, len(labels))
+    heavy = leave_one_out(fit(make_problem(codes, labels, times.astype(float))))
+    repeated = (np.repeat(codes, times, axis=0), np.repeat(labels, times))
+    many = leave_one_out(fit(make_problem(*repeated)))
+    np.testing.assert_allclose(np.repeat(heavy.losses, times), many.losses, atol=1e-7)
+    assert heavy.mean == pytest.approx(many.mean, rel=1e-8)
+    assert heavy.total == pytest.approx(many.total, rel=1e-8)
+
+
+def test_of_many_rows_some_are_judged_evenly_spaced(monkeypatch):
+    codes, labels = draw_codes(2, n_rows=1000)
+    state = fit(make_problem(codes, labels))
+    every = leave_one_out(state)
+    monkeypatch.setattr(loo, "ROWS", 100)
+    some = leave_one_out(state)
+    np.testing.assert_array_equal(some.losses, every.losses[::10])
+
+
+# ---------------------------------------------------------------- what it decides
+
+
+def test_better_is_a_mean_gain_of_more_than_its_standard_error():
+    rng = np.random.default_rng(0)
+    base, gain = rng.uniform(0.2, 1, 400), rng.normal(size=400)
+    gain -= gain.mean()
+    error = gain.std() / np.sqrt(400)
+    one = HeldOut(base, np.ones(400))
+    for mean, better in ((1.1 * error, True), (0.9 * error, False), (-1.1 * error, False)):
+        assert HeldOut(base - gain - mean, np.ones(400)).is_better_than(one) == better
+    times = rng.integers(1, 4, 400)
+    heavy, many = (
+        [HeldOut(part[rows], weight) for part in (base, base - gain - 0.03)]
+        for rows, weight in (
+            (np.arange(400), times.astype(float)),
+            (np.repeat(np.arange(400), times), np.ones(times.sum())),
+        )
+    )
+    assert heavy[1].is_better_than(heavy[0]) == many[1].is_better_than(many[0])
+
+
+def test_scales_are_loosened_where_the_classes_are_nearly_separable():
+    codes, labels = draw_codes(3, n_rows=400)
+    labels = (codes[:, 0] >= 2).astype(int)
+    labels[:4] = 1 - labels[:4]
+    state = fit(make_problem(codes, labels), np.full(3, 30.0))
+    looser, judged = loosen(state)
+    assert judged.mean < leave_one_out(state).mean
+    ratio = state.scales / looser.scales
+    assert ratio[0] == 4 ** round(np.log(ratio[0]) / np.log(4)) > 1
+    np.testing.assert_allclose(ratio, ratio[0])
+    assert looser.relative_gradient <= 1e-8
+    further, again = loosen(looser)
+    assert further is looser
+    assert again.mean == judged.mean
+
+
+def test_scales_stay_where_no_looser_ones_tell_rows_left_out_better():
+    codes, _ = draw_codes(4, n_rows=400)
+    state = fit(make_problem(codes, np.random.default_rng(99).integers(0, 2, 400)))
+    same, judged = loosen(state)
+    assert same is state
+    np.testing.assert_array_equal(judged.losses, leave_one_out(state).losses)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_learner_tells_the_loss_of_rows_left_out(n_classes):
+    codes, labels = draw_codes(5, n_rows=600, n_classes=n_classes)
+    train, test = codes[:300], codes[300:]
+    model = EducatedNB(categorical_features="all").fit(train, labels[:300])
+    told = -model.predict_log_proba(train)[np.arange(300), labels[:300]].mean() / np.log(2)
+    new = -model.predict_log_proba(test)[np.arange(300), labels[300:]].mean() / np.log(2)
+    assert told < model.held_out_loss_
+    assert abs(model.held_out_loss_ - new) < 0.1

@@ -1,0 +1,251 @@
+"""From weights to tables: centring changes no total, merging moves no weight far, errors follow."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit, ndtri
+
+import weigh
+from weigh import BoostedNB, EducatedNB, engine
+from weigh.bins import Feature
+from weigh.educated import merge
+from weigh.educated.centre import centre
+from weigh.educated.design import Design
+from weigh.educated.merge import APART, add_up, average, group_levels, merge_feature
+from weigh.educated.pairs import coarsen
+from weigh.frames import label_sample, read
+from weigh.tally import Rows, count_pairs
+
+LIGHT = settings(max_examples=25, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def draw_frame(seed, n_rows=150, skip_gaps=True):
+    """A walk with a code and gaps, a number without, and categories with gaps."""
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=n_rows), rng.exponential(size=n_rows)
+    y = (x * (z - 1) + rng.normal(size=n_rows) > 0).astype(int)
+    y[:2] = 0, 1
+    frame = pd.DataFrame({"x": x, "z": z, "c": rng.choice([*"abc"], n_rows)})
+    frame.loc[rng.random(n_rows) < 0.2, "x"] = -999
+    if skip_gaps:
+        frame.loc[rng.random(n_rows) < 0.2, ["x", "c"]] = None
+    return frame, y
+
+
+def count_with_pairs(frame, y, missing, weight=None):
+    """The counts of a table's features, and of the pairs x & z and z & c."""
+    sample = label_sample(read(frame), y, weight)
+    learner = EducatedNB(missing=missing, special_values={"x": [-999, -998]})
+    tables = learner._tally(sample).tables
+    coarse = {t.feature.name: coarsen(t.feature, t.counts) for t in tables}
+    rows = Rows(sample.labels, sample.weight, 2)
+    found = [
+        count_pairs((coarse[a], coarse[b]), sample.table, rows) for a, b in (("x", "z"), ("z", "c"))
+    ]
+    return sample, (*tables, *found)
+
+
+def totals_of(counts, table, weights):
+    placed = engine.place(table, [c.feature for c in counts])
+    return Design.of(placed, [len(c.counts) for c in counts], table.n_rows).totals(weights)
+
+
+def spans_of(counts):
+    ends = np.cumsum([1, *(len(c.counts) for c in counts)])
+    return {c.feature.name: slice(*ends[j : j + 2]) for j, c in enumerate(counts)}
+
+
+# ---------------------------------------------------------------- centring
+
+
+@pytest.mark.parametrize("missing", ["level", "skip", {"x": "skip"}])
+@LIGHT
+@given(seed=seeds, weighted=st.booleans())
+def test_no_training_rows_total_changes(missing, seed, weighted):
+    frame, y = draw_frame(seed)
+    rng = np.random.default_rng(seed)
+    weight = rng.uniform(0.1, 3, len(y)) if weighted else None
+    sample, counts = count_with_pairs(frame, y, missing, weight)
+    weights = rng.normal(size=(1 + sum(len(c.counts) for c in counts), 2))
+    centred = centre(counts, weights, sample.class_counts.sum())
+    before, after = (totals_of(counts, sample.table, w) for w in (weights, centred))
+    np.testing.assert_allclose(after, before, atol=1e-10)
+    assert not np.allclose(weights, centred)
+
+
+@LIGHT
+@given(seed=seeds)
+def test_a_pair_keeps_what_its_features_cannot_say_and_tables_have_mean_zero(seed):
+    frame, y = draw_frame(seed)
+    sample, counts = count_with_pairs(frame, y, "level")
+    weights = np.random.default_rng(seed).normal(size=(1 + sum(len(c.counts) for c in counts), 1))
+    centred = centre(counts, weights, sample.class_counts.sum())
+    spans = spans_of(counts)
+    for c in counts:
+        own, rows = centred[spans[c.feature.name], 0], c.counts.sum(axis=1)
+        assert abs(rows @ own) < 1e-9 * rows.sum()
+        if len(c.feature.parts) == 2:
+            cells = np.array(c.feature.pairs)
+            for side in (0, 1):
+                margins = np.bincount(cells[:, side], rows * own)
+                np.testing.assert_allclose(margins, 0.0, atol=1e-9 * rows.sum())
+    mean_total = totals_of(counts, sample.table, weights).mean()
+    assert centred[0, 0] == pytest.approx(mean_total, abs=1e-9)
+
+
+def test_centring_again_changes_nothing_and_it_is_linear():
+    frame, y = draw_frame(0)
+    sample, counts = count_with_pairs(frame, y, "level")
+    whole, rng = sample.class_counts.sum(), np.random.default_rng(0)
+    one, two = rng.normal(size=(2, 1 + sum(len(c.counts) for c in counts), 1))
+    a, b = centre(counts, one, whole), centre(counts, two, whole)
+    np.testing.assert_allclose(centre(counts, a, whole), a, atol=1e-10)
+    np.testing.assert_allclose(centre(counts, 3 * one - two, whole), 3 * a - b, atol=1e-9)
+
+
+def test_a_code_that_never_occurs_weighs_nothing_after_centring():
+    frame, y = draw_frame(1)
+    model = EducatedNB(special_values={"x": [-999, -998]}).fit(frame, y)
+    table = model.evidence_["x"]
+    assert table.weights[table.levels.index(-998)] == 0
+    assert table.weights[table.levels.index(-999)] != 0
+    item = model.balance_sheet({"x": -998, "z": 1.0, "c": "a"}).items[0]
+    assert str(item) == "x = -998 (not seen in training)"
+    assert item.weight == 0
+
+
+# ---------------------------------------------------------------- merging
+
+
+@LIGHT
+@given(
+    st.lists(st.lists(st.floats(-0.1, 0.1), min_size=2, max_size=2), min_size=4, max_size=30),
+    seeds,
+)
+def test_intervals_are_merged_while_they_agree_and_no_weight_moves_far(rows, seed):
+    weights = np.array(rows)
+    cuts = tuple(map(float, range(len(weights) - 3)))  # then a code, then missing
+    feature = Feature("x", values=(-999,), cuts=cuts, has_missing=True)
+    counts = np.random.default_rng(seed).integers(0, 5, (len(weights), 2)).astype(float)
+    groups = group_levels(feature, weights)
+    merged = merge_feature(feature, groups)
+    means = average(groups, counts.sum(axis=1), weights)
+    assert len(merged.levels) == len(means) == groups[-1] + 1
+    assert {*merged.cuts} <= {*cuts}
+    assert merged.levels[-2:] == feature.levels[-2:]
+    assert np.abs(means[groups] - weights).max() <= APART + 1e-12
+    np.testing.assert_allclose(means[-2:], weights[-2:], rtol=1e-12)
+    n = len(cuts) + 1
+    for g in range(groups[n - 1]):  # the first interval of the next group would not have agreed
+        own = np.vstack([weights[groups == g], weights[np.flatnonzero(groups == g + 1)[:1]]])
+        assert np.ptp(own, axis=0).max() > APART
+    np.testing.assert_array_equal(add_up(groups, counts).sum(axis=0), counts.sum(axis=0))
+    heavy = np.maximum(counts.sum(axis=1), 1e-12)
+    shares = np.bincount(groups, heavy)
+    np.testing.assert_allclose(shares @ means, heavy @ weights, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_models_intervals_are_some_of_the_fits_and_their_weights_near(n_classes, monkeypatch):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(1500, 2))
+    y = (X[:, 0] + rng.logistic(size=1500) > 0).astype(int) + (n_classes > 2) * (X[:, 1] > 1)
+    model = EducatedNB().fit(X, y)
+    monkeypatch.setattr(merge, "APART", -1.0)
+    fine = EducatedNB().fit(X, y)
+    for table, whole in zip(model.evidence_, fine.evidence_, strict=True):
+        assert {*table.feature.cuts} < {*whole.feature.cuts}
+        at = np.searchsorted(table.feature.cuts, [*whole.feature.cuts, np.inf])
+        assert np.abs(table.by_class[at] - whole.by_class).max() <= APART
+        sums = np.zeros_like(table.counts)
+        np.add.at(sums, at, whole.counts)
+        np.testing.assert_array_equal(table.counts, sums)
+    change = model.decision_function(X) - fine.decision_function(X)
+    assert np.abs(change).max() <= 2 * APART
+    assert abs(change.mean()) < 1e-9
+
+
+# ---------------------------------------------------------------- errors
+
+
+def test_the_covariance_is_that_of_the_centred_weights():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, (400, 2))
+    y = (rng.random(400) < expit(X[:, 0] - 1)).astype(int)
+    model = EducatedNB(categorical_features="all").fit(X, y)
+    Z = np.hstack([np.ones((400, 1)), *(X[:, [j]] == np.arange(3) for j in range(2))]).astype(float)
+    p = model.predict_proba(X)[:, 1]
+    ridge = np.diag([0.0, *np.repeat(model.scales_, 3)])
+    V = np.linalg.inv(Z.T @ ((p * (1 - p))[:, None] * Z) + ridge)
+    T = np.eye(7)  # each table less its mean, which the prior gets
+    for j in range(2):
+        own, share = slice(1 + 3 * j, 4 + 3 * j), Z[:, 1 + 3 * j : 4 + 3 * j].mean(axis=0)
+        T[own, own] -= share
+        T[0, own] = share
+    expected = T @ V @ T.T
+    np.testing.assert_allclose(model.evidence_.covariance, expected, rtol=1e-4, atol=1e-6)
+    errors = np.concatenate([table.errors.ravel() for table in model.evidence_])
+    np.testing.assert_allclose(errors, np.sqrt(np.diag(expected)[1:]), rtol=1e-4)
+    sheet = model.balance_sheet(X[0])
+    at = [0, 1 + X[0, 0], 4 + X[0, 1]]
+    error = np.sqrt(expected[np.ix_(at, at)].sum())
+    ends = expit(sheet.total + ndtri(0.95) * error * np.array([-1, 1]))
+    np.testing.assert_allclose(sheet.interval, ends, rtol=1e-4)
+    assert "assumes that the scales of the tables are known" in str(sheet)
+
+
+def test_errors_that_are_kept_are_the_same_after_a_file(tmp_path):
+    frame, y = draw_frame(4, n_rows=500)
+    model = EducatedNB(special_values={"x": [-999]}).fit(frame, y)
+    weigh.save(model, tmp_path / "m.json")
+    again = weigh.load(tmp_path / "m.json")
+    assert (again.evidence_.covariance == model.evidence_.covariance).all()
+    for i in range(20):
+        row = frame.iloc[[i]]
+        assert again.balance_sheet(row).interval == model.balance_sheet(row).interval
+    for table, other in zip(model.evidence_, again.evidence_, strict=True):
+        assert (table.errors == other.errors).all()
+
+
+def test_six_digits_of_a_covariance_change_no_interval_that_people_read(monkeypatch):
+    frame, y = draw_frame(5, n_rows=800)
+    model = EducatedNB().fit(frame, y)
+    monkeypatch.setattr("weigh.educated.tables.DIGITS", 15)
+    exact = EducatedNB().fit(frame, y)
+    for i in range(50):
+        row = frame.iloc[[i]]
+        found = model.balance_sheet(row).interval
+        np.testing.assert_allclose(found, exact.balance_sheet(row).interval, atol=1e-5)
+
+
+def test_more_weights_than_a_file_should_hold_leave_no_interval(monkeypatch):
+    frame, y = draw_frame(6)
+    monkeypatch.setattr("weigh.educated.tables.MOST", 4)
+    model = EducatedNB().fit(frame, y)
+    assert model.evidence_.covariance is None
+    sheet = model.balance_sheet(frame.iloc[[0]])
+    assert sheet.interval is None
+    assert model.evidence_["z"].errors is not None
+
+
+def test_another_prior_moves_the_interval_and_keeps_its_width_in_log_odds():
+    frame, y = draw_frame(7, n_rows=400)
+    model = EducatedNB().fit(frame, y)
+    row = frame.iloc[[0]]
+    low, high = np.array(
+        [model.balance_sheet(row).interval, model.with_prior(0.1).balance_sheet(row).interval]
+    ).T
+    np.testing.assert_allclose(*np.log(high / (1 - high)) - np.log(low / (1 - low)), rtol=1e-9)
+    assert high[1] < high[0]
+
+
+@pytest.mark.parametrize(("learner", "rate"), [(EducatedNB, [0.2, 0.3, 0.5]), (BoostedNB, 0.2)])
+def test_a_prior_that_is_given_makes_a_model_without_errors_no_surer(learner, rate):
+    n_classes = len(rate) if isinstance(rate, list) else 2
+    X = pd.DataFrame({"a": [*"xyz"] * 20, "b": [*"uv"] * 30})
+    model = learner().fit(X, np.arange(60) % n_classes)
+    for part in (model, model.with_prior(rate)):
+        assert part.balance_sheet({"a": "?", "b": "?"}).interval is None
