@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -125,7 +126,7 @@ class EducatedNB(EvidenceClassifier):
     def _check_many(self) -> None:
         if self.pairs and self.multiclass == "ovr":
             raise ValueError("pairs are found for all classes at once; use multiclass='softmax'")
-        if self.monotonic_cst is not None:
+        if self.monotonic_cst is not None and any(_signs(self.monotonic_cst)):
             raise ValueError(
                 "monotonic_cst holds the weights for one class against another, but y has more "
                 "than two classes; leave it out, or fit the classes two by two"
@@ -148,3 +149,8 @@ class EducatedNB(EvidenceClassifier):
         self.held_out_loss_ = np.array([fit.held_out.bits for fit in fits])
         self.n_passes_ = np.array([fit.n_passes for fit in fits])
         return evidence_of(weigh_tally(tally, self.smoothing), tally.tables, fits)
+
+
+def _signs(given: Any) -> list[Any]:
+    """What is asked of columns, by name or in order."""
+    return [*given.values()] if isinstance(given, Mapping) else [*given]

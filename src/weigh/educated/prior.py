@@ -21,6 +21,9 @@ from weigh.frames import Floats, Integers
 LEVEL, WALK, PAIRS = 0.3, 0.1, 0.03
 """The variance thought of before the data: of a level, of a walk, of a pair."""
 
+DENSE = 512
+"""A cross of more pairs takes them for independent."""
+
 ROUGH = 0.1
 """A pair of intervals keeps this share of independence beside the walk along both."""
 
@@ -156,7 +159,7 @@ def walk(n: int) -> Floats:
 def _pair_block(cross: Cross, start: int) -> Block:
     """Pairs that lie side by side along intervals are alike; others are independent."""
     cells, places = np.array(cross.pairs), start + np.arange(len(cross.pairs))
-    if not any(part.is_numeric for part in cross.parts):
+    if len(places) > DENSE or not any(part.is_numeric for part in cross.parts):
         return Block(places, len(places), None, PAIRS)
     left, right = (_along(part) for part in cross.parts)
     alike = left[np.ix_(cells[:, 0], cells[:, 0])] * right[np.ix_(cells[:, 1], cells[:, 1])]

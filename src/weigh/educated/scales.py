@@ -23,8 +23,8 @@ FIRST, LEAST, MOST = 10.0, 1e-6, 1e6
 GAIN = 0.05
 """Updates end where they add less to the log marginal likelihood, in nats."""
 
-ROUGHLY = 1e-3
-"""The relative gradient at which scales may be looked at."""
+ROUGHLY = 0.02
+"""Scales may be looked at where a Newton step promises less nats."""
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,23 @@ class Search:
 
 def log_marginal(state: State) -> float:
     """Laplace's approximation of the log marginal likelihood, and the prior of the scales."""
-    blocks, n_totals = state.problem.prior.blocks, state.problem.rows.n_totals
+    blocks, n_free = state.problem.prior.blocks, state.problem.rows.n_classes - 1
     ranks = np.array([block.rank for block in blocks])
     logs, h = np.log(state.scales), HYPER
-    own = 0.5 * n_totals * (ranks * logs).sum()
+    own = 0.5 * n_free * (ranks * logs).sum()
     hyper = (h * logs - h * np.array([block.variance for block in blocks]) * state.scales).sum()
-    return float(own + hyper - state.loss - 0.5 * state.factor.log_det)
+    free = n_free / state.problem.rows.n_totals  # of the classes' weights, which sum to zero
+    return float(own + hyper - state.loss - 0.5 * free * state.factor.log_det)
 
 
 def fellner_schall(state: State) -> Floats:
     """The next scales."""
-    n_totals = state.problem.rows.n_totals
+    rows = state.problem.rows
+    share = (rows.n_classes - 1) / rows.n_totals  # of the classes' weights that are free
     scales = np.empty_like(state.scales)
     for b, block in enumerate(state.problem.prior.blocks):
-        free = block.rank * n_totals - state.scales[b] * state.factor.spread(block)
+        tied = state.scales[b] * state.factor.spread(block)
+        free = share * (block.rank * rows.n_totals - tied)
         above = max(free, 0.0) + 2 * HYPER
         scales[b] = above / (block.norm(state.weights) + 2 * HYPER * block.variance)
     return np.clip(scales, LEAST, MOST)
@@ -58,7 +61,7 @@ def fellner_schall(state: State) -> Floats:
 
 def find_scales(problem: Problem, start: State | None = None, most: int = 30) -> Search:
     """Newton steps and updates of the scales in turn, then the weights to full precision."""
-    state = settle(start or _begin(problem), ROUGHLY)
+    state = settle(start or _begin(problem), PRECISE, ROUGHLY)
     path = [log_marginal(state)]
     for _ in range(most):
         after = _update(state, path[-1])
@@ -82,7 +85,7 @@ def _update(state: State, before: float) -> State | None:
     step = np.log(fellner_schall(state)) - np.log(state.scales)
     for halving in range(6):
         scales = state.scales * np.exp(step / 2**halving)
-        after = settle(state.rescale(scales), ROUGHLY)
+        after = settle(state.rescale(scales), PRECISE, ROUGHLY)
         if log_marginal(after) > before:
             return after
     return None

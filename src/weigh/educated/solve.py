@@ -165,12 +165,17 @@ def state_at(problem: Problem, weights: Floats, scales: Floats, n_passes: int = 
     return State(problem, weights, scales, moments, n_passes)
 
 
-def settle(state: State, tolerance: float, most: int = 50) -> State:
-    """Newton steps until the relative gradient is within the tolerance."""
+def settle(state: State, tolerance: float, nats: float = 0.0, most: int = 50) -> State:
+    """Newton steps until the relative gradient is within the tolerance.
+
+    Or until a step promises less than so many nats, which sees rare levels as it sees others.
+    """
     for _ in range(most):
         if state.relative_gradient <= tolerance:
             break
         step = newton_step(state)
+        if float((state.gradient * step).sum()) < nats:
+            break
         after = _go(state, step)
         if after is None:
             break

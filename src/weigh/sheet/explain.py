@@ -77,7 +77,7 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
         caveat=evidence.caveat,
         attenuation=rule,
         recalibration=worth,
-        assumes="independent features" if evidence.covariance is None else SCALES,
+        assumes=SCALES if evidence.covariance is not None else "independent features",
     )
 
 
@@ -162,14 +162,20 @@ def _standard_error(
     return None if np.isnan(error) else error
 
 
-def _joint_error(evidence: Evidence, table: Table) -> float:
-    """Of the log odds, from the covariance of the prior and the row's weights."""
+def _joint_error(evidence: Evidence, table: Table) -> float | None:
+    """Of the log odds, from the covariance of the prior and the row's weights.
+
+    None where a level was not seen: its weight could be any.
+    """
     assert evidence.covariance is not None
     at, start = [0], 1
     for part in evidence:
         placed = part.feature.read(table)
         place = int(placed.levels[placed.codes[0]])
-        at += [start + place] if place < len(part.levels) else []
+        if place < len(part.levels):
+            at.append(start + place)
+        elif not part.feature.skips(table):
+            return None
         start += len(part.levels)
     return float(np.sqrt(max(evidence.covariance[np.ix_(at, at)].sum(), 0.0)))
 
