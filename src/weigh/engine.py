@@ -12,9 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from weigh.bins import Cross, Feature, Placed, check_cuts, fine_cuts, mdl_cuts, quantile_cuts
 from weigh.frames import Codes, Floats, Sample, Table, Value, count_matrix
@@ -92,6 +94,16 @@ def workers() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@cache
+def _controller() -> Any:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> Any:
+    """Where passes run on threads of their own, or matrices are small, BLAS is to start no more."""
+    return _controller().limit(limits=1, user_api="blas")
 
 
 def tally(

@@ -110,7 +110,7 @@ def read_orders(given: Any, tally: Tally, table: Table) -> tuple[int, ...]:
     asked = {_name(column, table, "monotonic_cst"): sign for column, sign in given.items()}
     numeric = {t.feature.name for t in tally.tables if t.feature.parts[0].is_numeric}
     for name, sign in asked.items():
-        if sign not in (-1, 0, 1):
+        if not (is_number(sign) and sign in (-1, 0, 1)):
             raise ValueError(f"monotonic_cst for column {name!r} must be 1, 0 or -1, got {sign!r}")
         if sign and name not in numeric:
             raise ValueError(

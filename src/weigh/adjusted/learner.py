@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.adjusted.polytomous import Polytomous
-from weigh.adjusted.search import FoldedProblem, NormPath, choose_norm, one_blas_thread
+from weigh.adjusted.search import FoldedProblem, NormPath, choose_norm
 from weigh.adjusted.solve import Logistic, Path, Solution
 from weigh.adjusted.tables import (
     NONE,
@@ -289,7 +289,7 @@ class AdjustedNB(EvidenceClassifier):
         return replace(fit, exponents=exponents), prior
 
     def _fit(self, problem: FoldedProblem, labels: Integers, rows: Training) -> _Fit:
-        with one_blas_thread():
+        with engine.one_blas_thread():
             path = Path(problem, TOL)
             if self.norm is not None and self.norm != "cv":
                 return self._fit_norm(path, float(self.norm), rows)
@@ -305,7 +305,7 @@ class AdjustedNB(EvidenceClassifier):
         found = choose_norm(problem, free.norm, rows.splits(labels), self.aggregate)
         if found.chosen >= free.norm:
             return _Fit.of(rows.converged(free), found)
-        with one_blas_thread():
+        with engine.one_blas_thread():
             return _Fit.of(rows.converged(path.solve(found.chosen)), found)
 
     def _fit_norm(self, path: Path, norm: float, rows: Training) -> _Fit:

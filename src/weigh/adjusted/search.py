@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Protocol, Self
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from weigh.adjusted.solve import Path, Problem
-from weigh.engine import parallel
+from weigh.engine import one_blas_thread, parallel
 from weigh.folds import Split
 from weigh.frames import Floats
 
@@ -129,13 +127,3 @@ def _best(losses: Floats, aggregate: str) -> int:
     over_folds = np.median if aggregate == "median" else np.mean
     summary = np.asarray(over_folds(losses, axis=1))
     return int((summary <= summary.min() * (1 + EQUALLY_GOOD)).argmax())
-
-
-@cache
-def _controller() -> Any:
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> Any:
-    """Folds run on threads of their own; BLAS is not to start more."""
-    return _controller().limit(limits=1, user_api="blas")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +23,9 @@ from weigh.folds import deal_numbers
 from weigh.frames import Floats, Table
 from weigh.tally import Counts, count_pairs
 from weigh.tally import Rows as Counted
+
+MANY = 1024
+"""Fewer weights are too small a matrix for threads of BLAS, which would wait for each other."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,12 @@ class Fit:
 
 def fit_task(task: Task) -> Fit:
     """Find scales and weights; then pairs, if any are asked for and help; then hold orders."""
+    few = sum(len(c.counts) for c in task.counts) < MANY
+    with engine.one_blas_thread() if few else nullcontext():
+        return _fit(task)
+
+
+def _fit(task: Task) -> Fit:
     search = _additive(task)
     state, held_out = loosen(search.state)
     if task.n_pairs:

@@ -1,0 +1,194 @@
+"""monotonic_cst: exactly monotone tables, codes and missing values free, and who is refused."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.isotonic import isotonic_regression
+
+import weigh
+from weigh import EducatedNB
+from weigh.educated import merge
+
+LIGHT = settings(max_examples=12, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def draw_frame(seed, n_rows=300):
+    """A hump, a rise, categories, a code and gaps."""
+    rng = np.random.default_rng(seed)
+    hump, rise = rng.normal(size=(2, n_rows))
+    total = 1 - hump**2 + rise + rng.normal(size=n_rows)
+    frame = pd.DataFrame({"hump": hump, "rise": rise, "c": rng.choice([*"ab"], n_rows)})
+    frame.loc[rng.random(n_rows) < 0.15, "hump"] = np.nan
+    frame.loc[rng.random(n_rows) < 0.15, "rise"] = -999.0
+    y = (total > 0).astype(int)
+    y[frame["rise"] == -999] = 1  # which no order of the numbers forbids
+    y[:2] = 0, 1
+    return frame, y
+
+
+def walk_weights(table):
+    """The weights of a table's intervals, in order."""
+    return table.weights[: len(table.feature.cuts) + 1]
+
+
+def is_monotone(weights, sign):
+    return (sign * np.diff(weights) >= 0).all()
+
+
+@LIGHT
+@given(
+    seed=seeds, signs=st.tuples(*[st.sampled_from([-1, 1])] * 2), bins=st.sampled_from(["fine", 6])
+)
+def test_tables_rise_or_fall_exactly_as_asked(seed, signs, bins):
+    frame, y = draw_frame(seed)
+    asked = dict(zip(("hump", "rise"), signs, strict=True))
+    model = EducatedNB(bins=bins, monotonic_cst=asked, special_values={"rise": [-999]})
+    with pytest.MonkeyPatch.context() as patch:
+        if seed % 2:
+            patch.setattr(merge, "APART", -1.0)  # every interval of the fit
+        model.fit(frame, y)
+    for name, sign in asked.items():
+        assert is_monotone(walk_weights(model.evidence_[name]), sign)
+    grid = np.linspace(-4, 4, 101)
+    for name, sign in asked.items():
+        rows = pd.DataFrame({"hump": 0.1, "rise": 0.1, "c": "a"}, index=range(101))
+        rows[name] = grid
+        assert is_monotone(model.decision_function(rows), sign)
+
+
+def test_codes_and_missing_values_stay_free_of_the_order():
+    frame, y = draw_frame(1, n_rows=1500)
+    free = EducatedNB(special_values={"rise": [-999]}).fit(frame, y).evidence_
+    held = EducatedNB(special_values={"rise": [-999]}, monotonic_cst={"rise": -1, "hump": 1})
+    table = held.fit(frame, y).evidence_["rise"]
+    found, expected = (t.weights[t.levels.index(-999)] for t in (table, free["rise"]))
+    assert found > walk_weights(table).max() + 1  # above all, though weights fall
+    assert found == pytest.approx(expected, abs=1.0)
+    assert held.evidence_["hump"].levels[-1] is None
+    assert held.evidence_["hump"].weights[-1] != 0
+
+
+def test_a_table_that_is_monotone_already_is_left_as_it_is():
+    frame, y = draw_frame(2, n_rows=2000)
+    free = EducatedNB(bins=5).fit(frame[["rise", "c"]], y)
+    assert is_monotone(walk_weights(free.evidence_["rise"])[1:], 1)
+    alone = frame[frame["rise"] > -999]
+    free, held = (
+        EducatedNB(bins=5, monotonic_cst=asked).fit(alone[["rise", "c"]], y[alone.index])
+        for asked in (None, {"rise": 1})
+    )
+    np.testing.assert_array_equal(free.decision_function(alone), held.decision_function(alone))
+    np.testing.assert_array_equal(free.scales_, held.scales_)
+
+
+def test_what_breaks_the_order_becomes_level_as_isotonic_regression_would_have_it():
+    frame, y = draw_frame(3, n_rows=1500)
+    frame = frame[["hump", "c"]]
+    free, held = (
+        EducatedNB(bins=12, monotonic_cst=asked).fit(frame, y) for asked in (None, {"hump": 1})
+    )
+    table = free.evidence_["hump"]
+    rows = table.counts.sum(axis=1)[:-1]
+    pooled = isotonic_regression(walk_weights(table), sample_weight=rows)
+    found = walk_weights(held.evidence_["hump"])
+    assert len(found) < len(pooled)
+    assert abs(np.ptp(found) - np.ptp(pooled)) < 0.3
+    loss = [-np.log(m.predict_proba(frame)[np.arange(1500), y]).mean() for m in (free, held)]
+    prior = -np.log(np.bincount(y) / 1500) @ np.bincount(y) / 1500
+    assert loss[0] < loss[1] < prior
+
+
+def test_scales_and_errors_are_named_after_the_features_that_have_them():
+    frame, y = draw_frame(4, n_rows=800)
+    frame["same"] = 1.0
+    asked = {"hump": 1}
+    free, held = (EducatedNB(monotonic_cst=a).fit(frame, y) for a in (None, asked))
+    np.testing.assert_allclose(held.scales_, free.scales_, rtol=1e-12)
+    assert np.isnan(held.scales_[3])
+    n = 1 + sum(len(table.levels) for table in held.evidence_)
+    assert held.evidence_.covariance.shape == (n, n)
+    low, high = held.balance_sheet(frame.iloc[[0]]).interval
+    assert 0 < low < high < 1
+    assert held.held_out_loss_ > free.held_out_loss_
+
+
+@pytest.mark.parametrize("form", [list, np.array, tuple])
+def test_an_entry_for_every_column_is_the_same_as_names(form):
+    frame, y = draw_frame(5)
+    by_name = EducatedNB(monotonic_cst={"hump": -1, "rise": 1}).fit(frame, y)
+    by_place = EducatedNB(monotonic_cst=form([-1, 1, 0])).fit(frame, y)
+    by_number = EducatedNB(monotonic_cst={0: -1, 1: 1, "c": 0}).fit(frame, y)
+    for model in (by_place, by_number):
+        np.testing.assert_array_equal(model.predict_proba(frame), by_name.predict_proba(frame))
+
+
+def test_columns_under_a_constraint_are_in_no_pair():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(1200, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    fit = {"pairs": 2, "random_state": 0}
+    free = EducatedNB(**fit).fit(X, y)
+    assert "x0 & x1" in [table.name for table in free.evidence_]
+    held = EducatedNB(**fit, monotonic_cst={"x0": 1}).fit(X, y)
+    assert not any("x0" in table.name for table in held.evidence_ if "&" in table.name)
+    assert is_monotone(walk_weights(held.evidence_["x0"]), 1)
+
+
+def test_a_wide_table_in_pieces_is_monotone_too(monkeypatch):
+    monkeypatch.setattr("weigh.educated.solve.FULL", 20)
+    frame, y = draw_frame(7)
+    frame["last"] = [None] * len(y)
+    model = EducatedNB(bins=8, monotonic_cst={"hump": 1, "rise": -1}, missing="skip").fit(frame, y)
+    assert is_monotone(walk_weights(model.evidence_["hump"]), 1)
+    assert is_monotone(walk_weights(model.evidence_["rise"]), -1)
+    assert np.isfinite(model.decision_function(frame)).all()
+
+
+def test_the_constraint_is_saved_with_the_model(tmp_path):
+    frame, y = draw_frame(8)
+    model = EducatedNB(monotonic_cst={"hump": 1}).fit(frame, y)
+    weigh.save(model, tmp_path / "m.json")
+    again = weigh.load(tmp_path / "m.json")
+    assert again.monotonic_cst == {"hump": 1}
+    np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"age": 1}, "monotonic_cst names 'age', but the columns are ['hump', 'rise', 'c']"),
+        ({"hump": 2}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got 2"),
+        ({"hump": "up"}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got 'up'"),
+        ({"hump": np.nan}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got nan"),
+        ({"hump": [1, 1]}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got [1, 1]"),
+        ({"hump": True}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got True"),
+        ({"hump": None}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got None"),
+        (
+            [[1, 1], [0, 0], [0, 0]],
+            "monotonic_cst for column 'hump' must be 1, 0 or -1, got [1, 1]",
+        ),
+        (np.ones((3, 2)), "monotonic_cst for column 'hump' must be 1, 0 or -1, got"),
+        ({"c": 1}, "monotonic_cst names 'c', whose levels are categories and have no order"),
+        ([1, 0], "monotonic_cst has 2 entries for 3 columns; a dict such as {'age': 1} names"),
+        (1, "monotonic_cst has 1 entries for 3 columns"),
+        ("hump", "monotonic_cst has 4 entries for 3 columns"),
+        ([1, 0, -1], "monotonic_cst names 'c', whose levels are categories"),
+    ],
+)
+def test_a_bad_constraint_names_the_column_and_what_it_may_be(given, message):
+    frame, y = draw_frame(9)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        EducatedNB(monotonic_cst=given).fit(frame, y)
+
+
+def test_a_part_of_a_cross_and_many_classes_are_refused():
+    frame, y = draw_frame(10)
+    with pytest.raises(ValueError, match=r"names 'hump'.* part of a cross"):
+        EducatedNB(monotonic_cst={"hump": 1}, crosses=[("hump", "c")]).fit(frame, y)
+    with pytest.raises(ValueError, match=r"monotonic_cst .* y has more than two classes"):
+        EducatedNB(monotonic_cst={"hump": 1}).fit(frame, np.arange(len(y)) % 3)
