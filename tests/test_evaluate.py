@@ -26,6 +26,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+import weigh
 from weigh import (
     AdjustedNB,
     BoostedNBRegressor,
@@ -767,3 +768,32 @@ def test_labels_of_every_type_are_those_of_the_model(kind):
         found = evaluate(fitted, table, "y")
         assert (found.classes, found.pos_label) == (tuple(labels), labels[1])
         assert found.validation.base_rate.value == 0.75
+
+
+# ---------------------------------------------------------------- what people get wrong
+
+
+def test_classes_that_are_swapped_are_called_backwards_and_not_too_sure():
+    people = weigh.datasets.titanic()
+    model = weigh.EvidenceNB().fit(people, "Survived")
+    swapped = model.predict_proba(people)[:, ::-1]
+    said = weigh.Evaluation.from_predictions([*people["Survived"].to_numpy()], swapped).findings
+    assert any("backwards" in line for line in said)
+    assert not any("too sure" in line for line in said)
+
+
+def test_a_group_whose_probabilities_are_off_is_named_in_the_first_lines():
+    people = weigh.datasets.titanic()
+    model = weigh.EvidenceNB().fit(people, "Survived")
+    said = weigh.evaluate(model, people, "Survived", by="Class").findings
+    (line,) = [line for line in said if line.startswith("Groups")]
+    assert "Crew (0.157 said, 0.240 true)" in line
+    assert "1st" not in line
+
+
+def test_a_table_without_a_single_column_of_the_model_is_told_which_it_lacks():
+    people = weigh.datasets.titanic()
+    model = weigh.EvidenceNB().fit(people, "Survived")
+    other = pd.DataFrame({"a": [1, 2, 3], "Survived": ["No", "Yes", "No"]})
+    with pytest.raises(ValueError, match="lacks the column 'Class'"):
+        weigh.evaluate(model, other, "Survived")

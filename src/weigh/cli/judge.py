@@ -125,6 +125,9 @@ def compare(
     short = next((short for short, name in learners().items() if name == found.choice), None)
     if short is not None:
         words = f"weigh fit {quote(data)} --target {quote(target)}"
+        asked = [("--weight", (weight,)), ("--drop", drop), ("--categorical", categorical)]
+        for option, columns in asked:
+            words += "".join(f" {option} {quote(column)}" for column in columns if column)
         hint(f"{words} --learner {short} -o model.json")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from weigh.bins import label
+from weigh.evaluation.groups import Group
 from weigh.evaluation.many import ManyMeasures
 from weigh.evaluation.measures import Measures
 from weigh.evaluation.values import Bounded
@@ -25,7 +26,8 @@ def find(found: Evaluation) -> tuple[str, ...]:
     lines = [_loss(found)]
     if isinstance(found.validation, Measures):
         of, measures = label(found.pos_label), found.validation
-        lines += [_ranking(measures, of), *_calibration(measures, of), _decision(found, measures)]
+        lines += [_ranking(measures, of), *_calibration(measures, of), *_groups(found)]
+        lines += [_decision(found, measures)]
     else:
         lines.append(_confusion(found.validation, found.classes))
     lines += _training(found)
@@ -51,12 +53,16 @@ def _ranking(measures: Measures, of: str) -> str:
     start = f"Ranking: a row that is {of} stands above one that is not {area.value:.1%} of the time"
     if area.low <= 0.5 <= area.high:
         return f"{start}, which may be chance."
+    if area.high < 0.5:
+        return f"{start}: backwards. Are the classes swapped, or the columns of probabilities?"
     return f"{start}."
 
 
 def _calibration(measures: Measures, of: str) -> list[str]:
     slope, level = measures.slope, measures.in_the_large
-    told = []
+    told: list[str] = []
+    if slope.has_interval() and slope.high < 0:
+        return [f"Calibration: the slope is {_bounded(slope)}, so that more means less."]
     if slope.has_interval() and not slope.holds(1):
         sure = "too sure" if slope.value < 1 else "not sure enough"
         told.append(
@@ -73,6 +79,19 @@ def _calibration(measures: Measures, of: str) -> list[str]:
         what = "these rows are too few to tell" if vague else "no fault is shown"
         told.append(f"Calibration: {what}, the slope is {_bounded(slope)}.")
     return told
+
+
+def _groups(found: Evaluation) -> list[str]:
+    """The groups whose probabilities are off as a whole."""
+    off = [
+        f"{group.name} ({group.mean_prediction:.3f} said, {group.base_rate.value:.3f} true)"
+        for group in found.groups
+        if isinstance(group, Group)
+        and group.in_the_large.has_interval()
+        and not group.in_the_large.holds(0)
+    ]
+    more = f" and {len(off) - 3} more" if len(off) > 3 else ""
+    return [f"Groups: off on the whole for {', '.join(off[:3])}{more}."] if off else []
 
 
 def _bounded(value: Bounded) -> str:

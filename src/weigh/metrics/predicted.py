@@ -150,7 +150,7 @@ def _features(model: Any, X: Any, table: Table, used: set[str], beside: Any) -> 
     """The columns that the model was fitted with, as far as they can be told."""
     fitted, left = getattr(model, "feature_names_in_", None), [*table.without(used).names]
     if fitted is not None:
-        return pick_columns(X, [name for name in fitted if name in table.names])
+        return pick_columns(X, [name for name in fitted if name in table.names] or left)
     if beside in left and len(left) > getattr(model, "n_features_in_", len(left)):
         left.remove(beside)
     return pick_columns(X, left)
