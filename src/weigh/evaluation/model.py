@@ -68,7 +68,7 @@ def evaluate(
     >>> model = weigh.EvidenceNB().fit(people, "Survived")
     >>> found = weigh.evaluate(model, people, "Survived", by="Class")
     >>> round(found.validation.loss.value, 3), [group.name for group in found.groups]
-    (0.753, ['1st', '2nd', '3rd', 'Crew'])
+    (0.746, ['1st', '2nd', '3rd', 'Crew'])
     """
     options = Options.read(costs, thresholds, coverage)
     question = Question.of_model(model, pos_label)
