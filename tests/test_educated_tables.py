@@ -1,5 +1,7 @@
 """From weights to tables: centring changes no total, merging moves no weight far, errors follow."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -249,3 +251,25 @@ def test_a_prior_that_is_given_makes_a_model_without_errors_no_surer(learner, ra
     model = learner().fit(X, np.arange(60) % n_classes)
     for part in (model, model.with_prior(rate)):
         assert part.balance_sheet({"a": "?", "b": "?"}).interval is None
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda e: e["covariance"].pop(), "covariance must have 4 rows: the prior and every level"),
+        (lambda e: e["covariance"][1].append(0.0), "covariance is not"),
+        (lambda e: e["covariance"][0].__setitem__(0, None), "covariance must be finite"),
+        (lambda e: e["covariance"][0].__setitem__(0, "1"), "covariance must hold numbers"),
+        (lambda e: e.__setitem__("covariance", 3), "covariance must have 4 rows"),
+        (lambda e: e["features"][0]["errors"].pop(), "errors is not"),
+        (lambda e: e["features"][0]["errors"][0].__setitem__(0, -1.0), "errors must not be neg"),
+    ],
+)
+def test_a_file_whose_errors_are_wrong_is_refused(tmp_path, spoil, message):
+    model = EducatedNB().fit(pd.DataFrame({"a": [*"xyz"] * 20}), np.arange(60) % 2)
+    weigh.save(model, tmp_path / "m.json")
+    data = json.loads((tmp_path / "m.json").read_text())
+    spoil(data["evidence"])
+    (tmp_path / "bad.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=message):
+        weigh.load(tmp_path / "bad.json")

@@ -89,6 +89,8 @@ def coarsen(feature: Feature, counts: Floats) -> Feature:
     if feature.cuts is None or len(feature.cuts) < INTERVALS:
         return feature
     rows = counts[: len(feature.cuts) + 1].sum(axis=1)
+    if not rows.any():
+        return feature
     reached = np.cumsum(rows)[:-1] / rows.sum()
     wanted = np.arange(1, INTERVALS) / INTERVALS
     kept = np.unique(np.searchsorted(reached, wanted).clip(max=len(reached) - 1))

@@ -81,13 +81,18 @@ def from_dict(data: Mapping[str, Any]) -> Any:
     model._keep(read(data[body]))
     check([*data["fitted"]] == [*model._extras], "fitted does not fit the learner")
     for key_, value in data["fitted"].items():
-        number = None if value is None else np.array(unplain(value), dtype=np.float64)[()]
-        setattr(model, key_, number)
+        setattr(model, key_, None if value is None else _fitted(unplain(value)))
     names = model._learnt.column_names
     model.n_features_in_ = len(names)
     if data["named"]:
         model.feature_names_in_ = np.array(names, dtype=object)
     return model
+
+
+def _fitted(value: Any) -> Any:
+    """A number or an array of them; counts stay whole."""
+    array = np.array(value)
+    return array[()] if array.dtype.kind == "i" else array.astype(np.float64)[()]
 
 
 def _learner_from_dict(data: Mapping[str, Any]) -> TableEstimator:
