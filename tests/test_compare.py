@@ -334,8 +334,8 @@ def test_an_interruption_is_no_failure_of_the_learner():
 def test_seconds_are_those_of_a_fold():
     X, y = draw(15)
     found = compare(X, y, [Says("wait")], cv=3)
-    assert 0.02 <= found.entries[0].fit_seconds < 0.06
-    assert found.entries[0].predict_seconds < 0.02
+    (entry,) = found.entries
+    assert 0 < entry.predict_seconds < 0.02 <= entry.fit_seconds
 
 
 @pytest.mark.parametrize(

@@ -458,6 +458,15 @@ def test_many_classes_have_scikit_learn_s_numbers():
     assert m.base_loss == pytest.approx(-(shares * np.log2(shares)).sum())
 
 
+def test_weights_equal_repetition_for_many_classes():
+    y, p = draw_many(9)
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    by = np.arange(len(y)) % 3
+    once = of(y, p, sample_weight=weight, by=by)
+    again = of(np.repeat(y, weight), np.repeat(p, weight, axis=0), by=np.repeat(by, weight))
+    assert_alike(once, again, left_out=("n_rows",))
+
+
 def test_each_class_is_measured_against_the_rest():
     y, p = draw_many(3)
     m = of(y, p).validation
