@@ -427,6 +427,7 @@ def test_the_public_names_are_pinned():
         "BoostedNB",
         "BoostedNBRegressor",
         "C44Classifier",
+        "EducatedNB",
         "Evidence",
         "EvidenceNB",
         "MDLDiscretizer",
