@@ -178,7 +178,7 @@ def test_differences_are_those_of_the_rows(seed):
     }
     best, other = (entry.name for entry in found.entries)
     gaps = {
-        "loss": lambda q: -np.log2(np.clip(np.where(y, q, 1 - q), 1e-10, 1)),
+        "loss": lambda q: -np.log2(np.clip(np.where(y, q, 1 - q), 1e-10, 1 - 1e-10)),
         "misclassification": lambda q: ((q > 0.5) != y).astype(float),
         "brier": lambda q: (q - y) ** 2,
     }

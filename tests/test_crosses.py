@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import weigh
-from weigh import AdjustedNB, EvidenceNB
+from weigh import AdjustedNB, EducatedNB, EvidenceNB
 from weigh.datasets import titanic
 
 SCHEMA = json.loads(Path(__file__, "../../docs/model.schema.json").resolve().read_text("utf-8"))
@@ -83,7 +83,7 @@ def test_a_cross_learns_what_no_column_tells_alone():
     random = np.random.default_rng(0)
     X = random.normal(size=(2000, 3))
     y = X[:, 0] * X[:, 1] > 0
-    for learner in (EvidenceNB, AdjustedNB):
+    for learner in (EvidenceNB, AdjustedNB, EducatedNB):
         assert learner(bins=4).fit(X, y).score(X, y) < 0.6
         assert learner(bins=4, crosses=[(0, 1)]).fit(X, y).score(X, y) > 0.8
 

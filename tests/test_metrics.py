@@ -858,3 +858,19 @@ def test_the_notes_error_rates_and_auc_come_out(papers_data):
 def test_every_name_that_metrics_offers_exists():
     assert len({*metrics.__all__}) == len(metrics.__all__)
     assert all(hasattr(weigh.metrics, name) for name in metrics.__all__)
+
+
+# ---------------------------------------------------------------- weights that are fractions
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_fractional_weights_leave_nothing_over_where_no_row_is_left(seed):
+    rng = np.random.default_rng(seed)
+    y, w = np.repeat([0, 1], 50), rng.random(100)
+    p = np.r_[0.4 * rng.random(50), 0.5 + 0.3 * rng.random(50)]
+    area = metrics.auc(y, p, sample_weight=w)
+    assert area.value == 1
+    assert np.isnan(area.low)
+    assert metrics.best_threshold(y, p, sample_weight=w).cost == pytest.approx(0, abs=1e-12)
+    assert np.isnan(metrics.error_rates(y, p, 0.9, sample_weight=w).ppv)
+    assert metrics.gains_curve(y, p, sample_weight=w).at(1.0) == 1

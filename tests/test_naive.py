@@ -428,6 +428,7 @@ def test_the_public_names_are_pinned():
         "BoostedNBRegressor",
         "C44Classifier",
         "Comparison",
+        "EducatedNB",
         "Evaluation",
         "Evidence",
         "EvidenceDisplay",

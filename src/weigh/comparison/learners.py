@@ -44,7 +44,7 @@ def read_learners(given: Any, random_state: Any) -> dict[str, Any]:
     """Estimators by name, the simplest first: those given, or all of the family."""
     if given is None:
         given = family()
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(given, str) or hasattr(given, "fit") or not isinstance(given, Iterable):
         given = [given]
     pairs = (
         [*given.items()] if isinstance(given, Mapping) else [(_name(item), item) for item in given]

@@ -163,6 +163,6 @@ def _predict(model: Any, task: Task, rows: Any) -> Floats:
     }
     p = np.zeros((len(found), len(task.classes)))
     p[:, [places[key(canonical(value))] for value in model.classes_.tolist()]] = found
-    if np.isnan(p).any():
-        raise ValueError("predict_proba gave NaN")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("predict_proba gave NaN, or what is no probability from 0 to 1")
     return p

@@ -171,7 +171,15 @@ class _Ranks:
         above = groups.n_positive - groups.positives_up_to[1:] + groups.positives / 2
         positive, negative = below / groups.n_negative, above / groups.n_positive
         value = float(groups.positives @ below) / (groups.n_negative * groups.n_positive)
-        return cls(positive, negative, value)
+        return cls(positive, negative, _exact(groups, value))
+
+
+def _exact(groups: Groups, value: float) -> float:
+    """0 or 1 where the classes are parted, whatever rounding makes of it."""
+    told, rest = (np.flatnonzero(part) for part in (groups.positives, groups.negatives))
+    if len(told) and len(rest) and (told[0] > rest[-1] or told[-1] < rest[0]):
+        return float(told[0] > rest[-1])
+    return min(max(value, 0.0), 1.0)
 
 
 def _covariance(weight: Floats, a: Floats, b: Floats, mean_a: float, mean_b: float) -> float:

@@ -73,9 +73,10 @@ def gains_curve(
     (array([0.  , 0.25, 0.5 , 0.75, 1.  ]), array([0. , 0.5, 0.5, 1. , 1. ]))
     """
     groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
-    depth = np.concatenate([[0.0], np.cumsum(groups.weight[::-1])]) / groups.n
+    depth = np.concatenate([[0.0], np.cumsum(groups.weight[::-1])])
+    depth /= depth[-1]
     found = np.concatenate([[0.0], np.cumsum(groups.positives[::-1])])
-    gain = found / groups.n_positive if groups.n_positive else np.full(len(found), np.nan)
+    gain = found / found[-1] if found[-1] else np.full(len(found), np.nan)
     return GainsCurve(depth, gain, groups.base_rate)
 
 

@@ -35,12 +35,12 @@ class Groups:
     @cached_property
     def n_positive(self) -> float:
         """The weight of all positive rows."""
-        return float(self.positives.sum())
+        return float(self.positives_up_to[-1])  # one way of adding up, so that nothing is left over
 
     @cached_property
     def n_negative(self) -> float:
         """The weight of all negative rows."""
-        return float(self.negatives.sum())
+        return float(self.negatives_up_to[-1])
 
     @property
     def n(self) -> float:

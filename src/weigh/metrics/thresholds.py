@@ -190,7 +190,7 @@ def best_threshold(
     tried = _between(groups.p)
     false_negatives, true_negatives = groups.positives_up_to, groups.negatives_up_to
     costs = cost_fn * false_negatives + cost_fp * (groups.n_negative - true_negatives)
-    best = np.flatnonzero(costs <= costs.min() * (1 + 1e-12))
+    best = np.flatnonzero(costs <= costs.min() + 1e-12 * costs.max())
     chosen = best[np.abs(tried[best] - theory).argmin()]
     place = np.searchsorted(groups.p, theory, side="right")
     return BestThreshold(
