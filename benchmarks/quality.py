@@ -7,8 +7,8 @@ Everything runs on one thread of one processor, and seconds are processor second
 
     python -m benchmarks.quality --cache DIR --sets heart pima --learners AdjustedNB EBM
 
-is for development: what DIR holds of the same data and code is not run again, and the page goes to
-DIR, because the published one has to come from one run. Part of the sets or learners without a
+is for development: what DIR holds of the same data and code is not run again, and the page, which
+says that it comes from several runs, goes to DIR. Part of the sets or learners without a
 cache writes no page.
 """
 

@@ -19,7 +19,7 @@ WHY: dict[str, str] = {}
 """For each set on which `EducatedNB` with pairs is more than 10% above EBM: why, by hand."""
 
 WHOLE = "Written by `make quality`, in one run"
-DRAFT = "A draft, in part from results of earlier runs"
+DRAFT = "Written by `python -m benchmarks.quality --cache`, from several runs of one machine"
 
 HEAD = """# How good the probabilities are
 

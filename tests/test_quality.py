@@ -274,8 +274,8 @@ def test_a_learner_gets_no_more_folds_once_it_has_spent_its_seconds():
     assert len([*run_folds(problem, "EvidenceNB", None, patience=1e-9)]) == 1
 
 
-def test_a_page_from_the_cache_says_that_it_is_a_draft(tmp_path):
+def test_a_page_from_the_cache_says_that_it_comes_from_several_runs(tmp_path):
     write_page(results((0.5, 0.5), draft=True), tmp_path / "page.md")
     page = " ".join((tmp_path / "page.md").read_text().split())
-    assert "A draft" in page
+    assert "from several runs" in page
     assert "in one run" not in page
