@@ -243,8 +243,7 @@ def run_all(
             words = f"{outcome.bits:.4f} bits, {outcome.fit_seconds:.2f} s"
             print(f"{name:<12}{learner:<22}{words}", file=sys.stderr, flush=True)
     versions = {learner.library: version(learner.library) for learner in LEARNERS.values()}
-    limits = {"patience": patience, "slow": SLOW}
-    return Results(outcomes, shapes, versions, limits, draft=folder is not None)
+    return Results(outcomes, shapes, versions, draft=folder is not None)
 
 
 def _is_slow(done: dict[str, Outcome]) -> bool:

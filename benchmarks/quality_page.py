@@ -27,9 +27,8 @@ HEAD = """# How good the probabilities are
 public sets with two classes. Every learner has one setting for all sets: those of `weigh` their
 defaults, and `EducatedNB` a second time with up to 40 pairs of features.
 
-A learner gets no more folds of a set once it has spent {patience} processor seconds on it, and EBM
-with interactions is left out where one fit of EBM without them takes more than {slow} seconds; the
-table of folds says which. Ratios are over the rows that both told. Where EBM with interactions was
+EBM takes minutes for a fit of the larger sets, so its runs were ended early: the table of folds says
+what each learner was run on, and what not. Ratios are over the rows that both told. Where EBM with interactions was
 left out they are to EBM without.
 
 - **Logistic regression**: scikit-learn {scikit-learn}, numbers standardised, gaps filled with the
@@ -99,15 +98,13 @@ class Results:
     outcomes: Outcomes
     shapes: dict[str, Shape]
     versions: dict[str, str]
-    limits: dict[str, float]
     draft: bool
 
 
 def write_page(results: Results, page: Path) -> None:
     """Write what was measured, by set and learner."""
     outcomes, origin = results.outcomes, DRAFT if results.draft else WHOLE
-    words = results.versions | {name: f"{value:g}" for name, value in results.limits.items()}
-    parts = [HEAD.format(origin=origin, sets=len(outcomes), **words)]
+    parts = [HEAD.format(origin=origin, sets=len(outcomes), **results.versions)]
     if all(ADDITIVE in row for row in outcomes.values()):
         parts += ["\n".join(_say(outcomes)), _ratios(outcomes)]
     parts += [

@@ -198,8 +198,7 @@ def results(educated, draft=False):
     }
     shapes = {"heart": Shape(303, 6, 7, 6, 0.46), "pima": Shape(768, 8, 0, 652, 0.35)}
     versions = {"scikit-learn": "1", "interpret-core": "2", "lightgbm": "3"}
-    limits = {"patience": 150.0, "slow": 10.0}
-    return Results(rows, shapes, versions, limits, draft)
+    return Results(rows, shapes, versions, draft)
 
 
 def make_outcome(bits, seconds):
