@@ -27,9 +27,9 @@ HEAD = """# How good the probabilities are
 public sets with two classes. Every learner has one setting for all sets: those of `weigh` their
 defaults, and `EducatedNB` a second time with up to 40 pairs of features.
 
-EBM takes minutes for a fit of the larger sets, so its runs were ended early: the table of folds says
-what each learner was run on, and what not. Ratios are over the rows that both told. Where EBM with interactions was
-left out they are to EBM without.
+EBM takes minutes for a fit of the larger sets, so its runs were ended early: the table of folds
+says what each learner was run on, and what not. Ratios are over the rows that both told. Where EBM
+with interactions was left out they are to EBM without.
 
 - **Logistic regression**: scikit-learn {scikit-learn}, numbers standardised, gaps filled with the
   median and marked, categories one-hot, ridge chosen out of 13 by the log loss of five inner
