@@ -278,15 +278,20 @@ def test_scales_near_zero_are_logistic_regression_without_a_penalty():
 
 
 def literal_marginal(X, P, rows, state):
-    """Laplace's approximation, class by class, and the scales' own prior."""
+    """Laplace's approximation, class by class, and the scales' own prior.
+
+    The weights of K classes sum to zero, so that K - 1 of them are free.
+    """
     loss, _, _ = literal_moments(X, rows, state.weights)
     weights = state.weights
     value = -loss - 0.5 * np.trace(weights.T @ P @ weights)
+    n_free = rows.n_classes - 1
+    share = n_free / weights.shape[1]
     for k in range(weights.shape[1]):
-        value -= 0.5 * np.linalg.slogdet(literal_hessian(X, P, rows, weights, k))[1]
+        value -= 0.5 * share * np.linalg.slogdet(literal_hessian(X, P, rows, weights, k))[1]
     for block, scale in zip(state.problem.prior.blocks, state.scales, strict=True):
         S = np.eye(len(block.places)) if block.matrix is None else block.matrix
-        value += 0.5 * weights.shape[1] * np.linalg.matrix_rank(S) * np.log(scale)
+        value += 0.5 * n_free * np.linalg.matrix_rank(S) * np.log(scale)
         value += HYPER * (np.log(scale) - block.variance * scale)
     return value
 
@@ -319,6 +324,7 @@ def test_the_update_of_the_scales_is_that_of_fellner_and_schall(full, seed, n_cl
         for k in range(state.weights.shape[1]):
             V = np.linalg.inv(literal_hessian(X, P, rows, state.weights, k))
             free += np.linalg.matrix_rank(own) - SCALES[b] * np.trace(V @ S)
+        free *= (n_classes - 1) / state.weights.shape[1]
         expected = (free + 2 * HYPER) / (norm + 2 * HYPER * block.variance)
         inside = full == "one matrix"
         np.testing.assert_allclose(found[b], expected, rtol=1e-6 if inside else 0.25)
