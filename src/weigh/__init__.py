@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from weigh.educated import EducatedNB
     from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
+    from weigh.frames import Scan, scan
     from weigh.naive import EvidenceNB
     from weigh.perplexed import PerplexedNB
     from weigh.plot import (
@@ -65,6 +66,7 @@ __all__ = [
     "RecalibratedClassifier",
     "ReliabilityDisplay",
     "RoundsDisplay",
+    "Scan",
     "SearchPathDisplay",
     "SplineCalibrator",
     "WeightedNB",
@@ -75,6 +77,7 @@ __all__ = [
     "load",
     "metrics",
     "save",
+    "scan",
 ]
 
 _HOMES = {
@@ -101,6 +104,7 @@ _HOMES = {
     "RecalibratedClassifier": "recalibrated",
     "ReliabilityDisplay": "plot",
     "RoundsDisplay": "plot",
+    "Scan": "frames",
     "SearchPathDisplay": "plot",
     "SplineCalibrator": "calibrate",
     "WeightedNB": "weighted",
@@ -109,6 +113,7 @@ _HOMES = {
     "evaluate": "evaluation",
     "load": "store",
     "save": "store",
+    "scan": "frames",
 }
 
 

@@ -7,7 +7,7 @@ discretizer   the cuts alone, as a scikit-learn transformer
 """
 
 from weigh.bins.crosses import AND, Cross
-from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, quantile_cuts
+from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
 from weigh.bins.discretizer import MDLDiscretizer
 from weigh.bins.levels import Feature, Interval, Level, Placed, label, printable, sort_values
 
@@ -23,6 +23,7 @@ __all__ = [
     "fine_cuts",
     "label",
     "mdl_cuts",
+    "midpoint",
     "printable",
     "quantile_cuts",
     "sort_values",

@@ -7,6 +7,10 @@ The only package that knows of dataframe libraries.
     counts    documents by tokens as a matrix
     native    some rows or columns of a table, in its own library
     files     tables in CSV, TSV and Parquet files
+    scans     tables that are read batch by batch
+    spool     rows that come once, kept to be read again
+    sources   where a scan may come from: `weigh.scan`
+    folders   files that make one table together
     targets   a table with class labels and row weights: a `Sample`
 """
 
@@ -24,6 +28,8 @@ from weigh.frames.columns import (
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
 from weigh.frames.native import collect, count_rows, pick_columns, take_rows
+from weigh.frames.scans import Scan, open_scan
+from weigh.frames.sources import scan
 from weigh.frames.tables import Table, as_rows, build, match, read, set_names, vector, warn_caller
 from weigh.frames.targets import Sample, check_name, label_sample, number_sample, sort_classes
 
@@ -34,6 +40,7 @@ __all__ = [
     "Integers",
     "Numbers",
     "Sample",
+    "Scan",
     "Table",
     "Value",
     "as_rows",
@@ -47,11 +54,13 @@ __all__ = [
     "label_sample",
     "match",
     "number_sample",
+    "open_scan",
     "order",
     "pick_columns",
     "read",
     "read_csv",
     "read_file",
+    "scan",
     "set_names",
     "sort_classes",
     "take_rows",

@@ -39,7 +39,7 @@ def read_file(path: str, text: tuple[str, ...] = ()) -> pa.Table:
         if name.endswith((".tsv", ".tab")):
             return read_csv(path, "\t", types)
         with pa.input_stream(path) as stream:
-            return read_csv(path, _delimiter(stream.read(1 << 16)), types)
+            return read_csv(path, find_delimiter(stream.read(1 << 16)), types)
     except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
         if isinstance(error, FileNotFoundError):
             raise
@@ -51,10 +51,10 @@ def _read_bytes(data: bytes, types: dict[str, Any]) -> pa.Table:
         data = gzip.decompress(data)
     if data.startswith(b"PAR1"):
         return parquet.read_table(pa.BufferReader(data))
-    return read_csv(pa.BufferReader(data), _delimiter(data), types)
+    return read_csv(pa.BufferReader(data), find_delimiter(data), types)
 
 
-def _delimiter(data: bytes) -> str:
+def find_delimiter(data: bytes, path: str = "") -> str:
     """What separates the header: a tab or a semicolon where it has one and no comma."""
     header = data.split(b"\n", 1)[0]
     if b"\t" in header:

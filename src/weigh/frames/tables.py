@@ -97,7 +97,9 @@ def _pick(source: Any, places: Integers) -> Any:
 
 def read(X: Any, allow_sparse: bool = False) -> Table:
     """Any table as a `Table`: dataframe, array, list of dicts, or sparse matrix of counts."""
-    if sparse.issparse(X):
+    if isinstance(X, Table):
+        table = X
+    elif sparse.issparse(X):
         if not allow_sparse:
             raise ValueError(
                 "sparse input holds counts, not levels: use EvidenceNB(event_model='counts'), or "
@@ -170,7 +172,9 @@ def wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
 
 def _read_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], X: Any) -> Table:
     if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
+        from weigh.frames.sources import scan_lazy
+
+        return scan_lazy(frame)
     names, backend = tuple(frame.columns), frame.implementation.value
     if not all(isinstance(name, str) for name in names):
         return _read_unnamed(X, names)

@@ -1,0 +1,16 @@
+"""The distinct values of a column with their class counts: a statistic that adds.
+
+A column that is read in batches becomes a short one: each of its values once for every class, with
+the weight that it has there. Levels and cut points are then found in the short column as they are
+in a whole one.
+
+    codes     categories, every one of them
+    numbers   numbers: every one while they are few, else cells between some of them
+    column    either, by the type of the column
+"""
+
+from weigh.distinct.codes import DistinctCodes
+from weigh.distinct.column import Short, Survey
+from weigh.distinct.numbers import CellCounts, DistinctNumbers
+
+__all__ = ["CellCounts", "DistinctCodes", "DistinctNumbers", "Short", "Survey"]

@@ -1,0 +1,166 @@
+"""One column, surveyed in as few passes as it takes to know its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weigh.bins import midpoint
+from weigh.distinct.codes import DistinctCodes
+from weigh.distinct.numbers import CellCounts, DistinctNumbers
+from weigh.frames import Codes, Column, Floats, Numbers
+from weigh.tally import Rows
+
+HEAVY = 1 << 10
+"""A cell of more than this part of the weight is looked at once more, number by number."""
+
+
+@dataclass(frozen=True)
+class Short:
+    """A column in which each value stands once for every class, with its weight.
+
+    Where `ends` is given, a number stands for a cell, and cells lie between them.
+    """
+
+    column: Column
+    rows: Rows
+    least: Floats | None = None
+
+    def settle(self, cuts: tuple[float, ...]) -> tuple[float, ...]:
+        """Cut points between cells, halfway between the numbers next to them."""
+        if self.least is None or not cuts:
+            return cuts
+        assert isinstance(self.column, Numbers)
+        most = np.unique(self.column.values[~np.isnan(self.column.values)])
+        places = np.searchsorted(most, cuts, side="right").tolist()
+        return tuple(midpoint(float(most[i - 1]), float(self.least[i])) for i in places)
+
+
+class Survey:
+    """What is known of a column so far.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    n_classes : int
+        The number of classes.
+    cuts, special : sequences of numbers
+        Where the user cuts it, if he does, and numbers that are levels of their own.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        n_classes: int,
+        cuts: Sequence[float] | None = None,
+        special: Sequence[float] = (),
+    ) -> None:
+        self.name, self.n_classes = name, n_classes
+        self.special = np.array(special, dtype=np.float64)
+        self.codes: DistinctCodes | None = None
+        self.numbers: DistinctNumbers | None = None
+        self.cells: CellCounts | None = None
+        self.inside: DistinctNumbers | None = None  # of the heavy cells
+        self.given = None if cuts is None else np.array(cuts, dtype=np.float64)
+
+    # ------------------------------------------------------------ passes
+
+    def add(self, column: Column, rows: Rows) -> None:
+        """Take some more rows of this pass."""
+        if isinstance(column, Codes):
+            self.codes = self.codes or DistinctCodes(self.name, self.n_classes)
+            self.codes.add(column, rows)
+        elif self.inside is not None:
+            self.inside.add(*self._heavy_rows(column.values, rows))
+        elif self.cells is not None:
+            self.cells.add(column.values, rows)
+        else:
+            self.numbers = self.numbers or DistinctNumbers(self.n_classes)
+            self.numbers.add(column.values, rows)
+
+    def merge(self, other: Survey) -> None:
+        """Take the rows that another has seen in this pass."""
+        for part in ("inside", "cells", "numbers", "codes"):
+            theirs = getattr(other, part)
+            if theirs is None:
+                continue
+            if getattr(self, part) is None:
+                setattr(self, part, theirs)
+            else:
+                getattr(self, part).merge(theirs)
+            return
+
+    def wants_more(self) -> bool:
+        """Whether another pass is needed; it is made ready for that."""
+        if self.numbers is None or self.numbers.sample is None or self.inside is not None:
+            return False
+        if self.cells is None:
+            self.cells = CellCounts(self._ends(), self.n_classes)
+            return True
+        if self.given is None and self._heavy().any():
+            self.inside = DistinctNumbers(self.n_classes)
+            return True
+        return False
+
+    def _ends(self) -> Floats:
+        assert self.numbers is not None
+        ends = self.numbers.sample if self.given is None else self.given
+        return np.unique([*ends, *self.special, *np.nextafter(self.special, -np.inf)])  # type: ignore[misc]
+
+    def _heavy(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        assert self.cells is not None
+        weight = self.cells.counts.sum(axis=1)
+        several = self.cells.least < self.cells.most
+        return np.asarray(several & (weight * HEAVY > weight.sum()))
+
+    def _heavy_rows(self, values: Floats, rows: Rows) -> tuple[Floats, Rows]:
+        assert self.cells is not None
+        kept = self._heavy()[np.searchsorted(self.cells.ends, values)] & ~np.isnan(values)
+        weight = None if rows.weight is None else rows.weight[kept]
+        return values[kept], Rows(rows.labels[kept], weight, rows.n_classes)
+
+    # ------------------------------------------------------------ what came out
+
+    def short(self) -> Short:
+        """The column in brief."""
+        if self.codes is not None:
+            codes = self.codes.short()
+            return _repeat(codes.codes, self.codes.counts, codes)
+        assert self.numbers is not None
+        if self.cells is None:
+            values, counts = self.numbers.values, self.numbers.counts
+            least = None
+        else:
+            values, counts, least = self._cells()
+        if self.numbers.missing.any():
+            values, counts = np.append(values, np.nan), np.vstack([counts, self.numbers.missing])
+        return _repeat(values, counts, None, least)
+
+    def _cells(self) -> tuple[Floats, Floats, Floats]:
+        """The largest number, the counts and the least number of each cell that has any rows."""
+        assert self.cells is not None
+        kept = self.cells.counts.any(axis=1)
+        exact = self.inside is not None and self.inside.sample is None
+        if exact:
+            kept &= ~self._heavy()
+        values, counts = self.cells.most[kept], self.cells.counts[kept]
+        least = self.cells.least[kept]
+        if exact:
+            assert self.inside is not None
+            values, least = (np.append(part, self.inside.values) for part in (values, least))
+            counts = np.vstack([counts, self.inside.counts])
+        order = np.argsort(values)
+        return values[order], counts[order], least[order]
+
+
+def _repeat(
+    values: Floats, counts: Floats, codes: Codes | None, least: Floats | None = None
+) -> Short:
+    """One row for each value and class that occur together."""
+    place, label = np.nonzero(counts)
+    rows = Rows(label, counts[place, label], counts.shape[1])
+    column = Numbers(values[place]) if codes is None else Codes(place, codes.values, codes.typed)
+    return Short(column, rows, least)

@@ -1,0 +1,79 @@
+"""The hot loops of counting distinct numbers."""
+
+from typing import Any
+
+import numpy as np
+
+from weigh.kernels import compiled
+
+
+@compiled
+def mix(bits: Any) -> Any:
+    """Spread 64 bits evenly, the same way everywhere: the finaliser of MurmurHash3."""
+    bits = np.uint64(bits)
+    bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return bits ^ (bits >> np.uint64(33))
+
+
+@compiled
+def count_distinct(
+    values: Any, bits: Any, labels: Any, weight: Any, keys: Any, used: Any, out: Any, room: int
+) -> tuple[int, int]:
+    """Add each row's weight to out[place of its value, class], in a table of open addresses.
+
+    Stops before a value for which there is no room; returns how many rows were counted, and how
+    many values are new. A single weight is that of every row.
+    """
+    step = 1 if weight.shape[0] == values.shape[0] else 0
+    mask, new = np.uint64(keys.shape[0] - 1), 0
+    for i in range(values.shape[0]):
+        place = mix(bits[i]) & mask
+        while used[place] and keys[place] != values[i]:
+            place = (place + np.uint64(1)) & mask
+        if not used[place]:
+            if new == room:
+                return i, new
+            used[place], keys[place], new = True, values[i], new + 1
+        out[place, labels[i]] += weight[i * step]
+    return values.shape[0], new
+
+
+@compiled
+def collect_below(values: Any, bits: Any, bound: Any, out: Any) -> int:
+    """Copy the values whose mixed bits are below the bound; return how many there are."""
+    found = 0
+    for i in range(values.shape[0]):
+        if mix(bits[i]) < bound:
+            out[found] = values[i]
+            found += 1
+    return found
+
+
+@compiled
+def hash_all(bits: Any, out: Any) -> None:
+    """Mix the bits of every number."""
+    for i in range(bits.shape[0]):
+        out[i] = mix(bits[i])
+
+
+@compiled
+def count_cells(
+    values: Any, labels: Any, weight: Any, ends: Any, out: Any, least: Any, most: Any
+) -> None:
+    """Add each row's weight to out[cell, class], and keep the least and the largest of each cell.
+
+    Cell i holds the numbers above ends[i - 1] up to ends[i]; the last one the rest.
+    """
+    step = 1 if weight.shape[0] == values.shape[0] else 0
+    for i in range(values.shape[0]):
+        value = values[i]
+        base, size = 0, ends.shape[0]
+        while size > 0:  # the number of ends below the value
+            half = size // 2
+            if ends[base + half] < value:
+                base += size - half
+            size = half
+        out[base, labels[i]] += weight[i * step]
+        least[base] = min(least[base], value)
+        most[base] = max(most[base], value)

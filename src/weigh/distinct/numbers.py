@@ -1,0 +1,150 @@
+"""The distinct numbers of a column with their class counts, or cells of them where they are many.
+
+Up to `EXACT` distinct numbers are all kept. Beyond, `SAMPLED` of them are: those whose mixed bits
+are least, which are the same whatever the order or the grouping of the rows. They part the line
+into cells, and another pass counts each cell exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weigh.frames import Floats, Integers
+from weigh.tally import Rows
+
+EXACT = 1 << 16
+"""Up to so many distinct numbers, levels are those that the whole column would give."""
+
+SAMPLED = 1 << 13
+"""Beyond, cut points lie between so many of them."""
+
+NONE = np.iinfo(np.uint64).max
+
+
+class DistinctNumbers:
+    """Each number of a column and its weight in each class, while there are at most `EXACT`.
+
+    NaN is a number like others here. Those of two sets of rows add.
+    """
+
+    def __init__(self, n_classes: int) -> None:
+        self.missing = np.zeros(n_classes)
+        self.sample: Floats | None = None  # once there are too many to count
+        self._bound = NONE
+        self._make_room(1 << 10)
+
+    def _make_room(self, size: int) -> None:
+        self._keys, self._used = np.zeros(size), np.zeros(size, dtype=np.bool_)
+        self._table, self._n = np.zeros((size, len(self.missing))), 0
+
+    @property
+    def values(self) -> Floats:
+        """The distinct numbers, in order."""
+        return np.sort(self._keys[self._used])
+
+    @property
+    def counts(self) -> Floats:
+        """The weight of each number (row) and class (column)."""
+        order = np.argsort(self._keys[self._used])
+        return np.asarray(self._table[self._used][order])
+
+    def add(self, values: Floats, rows: Rows) -> None:
+        """Count some more rows."""
+        labels, weight = rows.labels, np.ones(1) if rows.weight is None else rows.weight
+        lacking = np.isnan(values)
+        if lacking.any():
+            self.missing += Rows(labels[lacking], _of(weight, lacking), rows.n_classes).count(
+                np.zeros(int(lacking.sum()), dtype=np.uint8), 1
+            )[0]
+            values, labels, weight = values[~lacking], labels[~lacking], _take(weight, ~lacking)
+        self._insert(values + 0.0, labels, weight)  # which makes -0.0 the same as 0.0
+
+    def merge(self, other: DistinctNumbers) -> None:
+        """Count another's rows."""
+        self.missing += other.missing
+        if other.sample is not None:
+            self._sample(other.sample)
+        else:
+            n, k = other.counts.shape
+            labels = np.tile(np.arange(k), n)
+            self._insert(np.repeat(other.values, k), labels, other.counts.ravel())
+
+    def _insert(self, values: Floats, labels: Integers, weight: Floats) -> None:
+        from weigh.distinct import kernels
+
+        while len(values) and self.sample is None:
+            room = min(len(self._keys) // 2, EXACT + 1) - self._n
+            done, new = kernels.count_distinct(
+                values, values.view(np.uint64), labels, weight, self._keys, self._used,
+                self._table, room,
+            )  # fmt: skip
+            self._n += new
+            if self._n > EXACT:
+                self._sample(self._keys[self._used])
+            elif done < len(values):
+                self._grow()
+            values, labels = values[done:], labels[done:]
+            weight = weight if len(weight) == 1 else weight[done:]
+        if len(values):
+            self._sample(values)
+
+    def _grow(self) -> None:
+        keys, table = self._keys[self._used], self._table[self._used]
+        self._make_room(4 * len(self._keys))
+        labels = np.tile(np.arange(table.shape[1]), len(keys))
+        self._insert(np.repeat(keys, table.shape[1]), labels, table.ravel())
+
+    def _sample(self, values: Floats) -> None:
+        """Keep those of the numbers, and of the ones before, whose mixed bits are least."""
+        from weigh.distinct import kernels
+
+        if self.sample is None:
+            known = self._keys[self._used]
+            self._make_room(1)
+            self.sample = np.empty(0)
+            self._sample(known)
+        found = np.empty(len(values))
+        n = kernels.collect_below(values, values.view(np.uint64), self._bound, found)
+        every = np.unique(np.concatenate([self.sample, found[:n]]))
+        if len(every) > SAMPLED:
+            mixed = np.empty(len(every), dtype=np.uint64)
+            kernels.hash_all(every.view(np.uint64), mixed)
+            self._bound = np.partition(mixed, SAMPLED)[SAMPLED]
+            every = every[mixed < self._bound]
+        self.sample = every
+
+
+class CellCounts:
+    """The weight of each cell and class, and the least and largest number of each cell."""
+
+    def __init__(self, ends: Floats, n_classes: int) -> None:
+        self.ends = ends
+        self.counts = np.zeros((len(ends) + 1, n_classes))
+        self.least = np.full(len(ends) + 1, np.inf)
+        self.most = np.full(len(ends) + 1, -np.inf)
+
+    def add(self, values: Floats, rows: Rows) -> None:
+        """Count some more rows; missing ones are counted elsewhere."""
+        from weigh.distinct import kernels
+
+        known, weight = ~np.isnan(values), np.ones(1) if rows.weight is None else rows.weight
+        labels = rows.labels
+        if not known.all():
+            values, labels, weight = values[known], labels[known], _take(weight, known)
+        kernels.count_cells(
+            values + 0.0, labels, weight, self.ends, self.counts, self.least, self.most
+        )
+
+    def merge(self, other: CellCounts) -> None:
+        """Count another's rows."""
+        self.counts += other.counts
+        self.least = np.minimum(self.least, other.least)
+        self.most = np.maximum(self.most, other.most)
+
+
+def _take(weight: Floats, rows: Integers) -> Floats:
+    return weight if len(weight) == 1 else weight[rows]
+
+
+def _of(weight: Floats, rows: Integers) -> Floats | None:
+    return None if len(weight) == 1 else weight[rows]

@@ -1,0 +1,59 @@
+"""One pass over a table: map its columns or rows to a statistic, and sum in a fixed order.
+
+A fit is a few passes. In memory, counting runs on threads over columns, and predicting on threads
+over blocks of rows; files are read in batches. Either way each number is a sum in one order,
+whatever the number of threads.
+
+    threads   maps over columns or blocks, and whoever watches
+    surveys   passes over a table that is read in batches
+    counts    tables to tallies
+    totals    rows to levels, totals and probabilities
+"""
+
+from weigh.engine.counts import TOKEN, tally, tally_counts, tally_levels
+from weigh.engine.surveys import Setting, batches
+from weigh.engine.threads import (
+    BLOCK,
+    is_watched,
+    one_blas_thread,
+    parallel,
+    report,
+    spread,
+    watch,
+    workers,
+)
+from weigh.engine.totals import (
+    count_answers,
+    count_tokens,
+    expand,
+    link,
+    place,
+    total,
+    total_counts,
+    total_placed,
+)
+
+__all__ = [
+    "BLOCK",
+    "TOKEN",
+    "Setting",
+    "batches",
+    "count_answers",
+    "count_tokens",
+    "expand",
+    "is_watched",
+    "link",
+    "one_blas_thread",
+    "parallel",
+    "place",
+    "report",
+    "spread",
+    "tally",
+    "tally_counts",
+    "tally_levels",
+    "total",
+    "total_counts",
+    "total_placed",
+    "watch",
+    "workers",
+]

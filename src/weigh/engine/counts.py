@@ -1,0 +1,124 @@
+"""Count the levels of every column by class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from weigh.bins import Cross, Feature, check_cuts, fine_cuts, mdl_cuts, quantile_cuts
+from weigh.distinct import Short
+from weigh.engine.surveys import Setting, batches, survey
+from weigh.engine.threads import Item, spread
+from weigh.frames import Codes, Floats, Sample, Scan, count_matrix
+from weigh.tally import Counts, Rows, Tally, add, count_categories, count_levels, count_pairs
+
+TOKEN = "token"
+"""The one feature of a model of documents; its levels are the tokens."""
+
+
+def tally(
+    sample: Sample, settings: Mapping[str, Setting], crosses: Sequence[tuple[str, str]] = ()
+) -> Tally:
+    """Find the levels of every column and count them by class; crossed columns as one."""
+    groups = _groups(sample.table.names, crosses)
+    if isinstance(sample.table, Scan):
+        shorts = survey(sample, settings)
+        return _tally(sample, groups, lambda name, _: _count_short(shorts[name], name, settings))
+    read = sample.table.column
+
+    def count(name: str, rows: Rows) -> Counts:
+        return _count_short(Short(read(name, settings[name].categorical), rows), name, settings)
+
+    return _tally(sample, groups, count)
+
+
+def _groups(names: Sequence[str], crosses: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """The columns of each feature; a cross stands where the first of its columns did."""
+    pair_of = {name: pair for pair in crosses for name in pair}
+    return [*dict.fromkeys(pair_of.get(name, (name,)) for name in names)]
+
+
+def _tally(
+    sample: Sample, groups: Sequence[Sequence[Item]], count: Callable[[Item, Rows], Counts]
+) -> Tally:
+    """The counts of one column each, or of two joined."""
+    rows = Rows(sample.labels, sample.weight, len(sample.classes))
+
+    def count_group(group: Sequence[Item]) -> Counts:
+        counts = [count(item, rows) for item in group]
+        if len(counts) == 1:
+            return counts[0]
+        left, right = (part.feature.parts[0] for part in counts)
+        return _count_pairs((left, right), sample)
+
+    counts = spread(count_group, groups, sample.table.n_rows)
+    return Tally(sample.classes, sample.class_counts, tuple(counts))
+
+
+def _count_pairs(parts: tuple[Feature, Feature], sample: Sample) -> Counts:
+    counts = [count_pairs(parts, table, rows) for table, rows in batches(sample)]
+    nothing = np.zeros(len(sample.classes))
+    tallies = [Tally(sample.classes, nothing, (part,)) for part in counts]
+    return add(tallies).tables[0]
+
+
+def tally_levels(
+    sample: Sample, features: Sequence[Feature | Cross], settings: Mapping[str, Setting]
+) -> Tally:
+    """Count on cut points that are known; new categories become levels.
+
+    A feature that had not a single value so far is read as if for the first time.
+    """
+
+    def count_part(feature: Feature, rows: Rows) -> Counts:
+        if not (feature.is_numeric or feature.values):
+            kind = settings[feature.name].categorical
+            short = Short(sample.table.column(feature.name, kind), rows)
+            return _count_short(short, feature.name, settings)
+        column = sample.table.column(feature.name, not feature.is_numeric)
+        if isinstance(column, Codes):
+            return count_categories(feature.name, column, rows, feature.skip_missing)
+        return count_levels(_with_missing(feature), column, rows)
+
+    return _tally(sample, [feature.parts for feature in features], count_part)
+
+
+def tally_counts(sample: Sample) -> Tally:
+    """Documents by tokens: every token is a level of one feature, every occurrence a row of it."""
+    from weigh import kernels
+
+    matrix = count_matrix(sample.table)
+    weight = np.ones(1) if sample.weight is None else sample.weight
+    counts = np.zeros((matrix.shape[1], len(sample.classes)))
+    times = np.asarray(matrix.data, dtype=np.float64)
+    kernels.count_tokens(matrix.indptr, matrix.indices, times, sample.labels, weight, counts)
+    tokens = Feature(TOKEN, sample.table.names, in_order=True)
+    return Tally(sample.classes, sample.class_counts, (Counts(tokens, counts),))
+
+
+def _count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Counts:
+    column, rows, setting = short.column, short.rows, settings[name]
+    if isinstance(column, Codes):
+        return count_categories(name, column, rows, setting.skip_missing)
+    cuts = short.settle(_find_cuts(column.values, name, setting, rows))
+    feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
+    return count_levels(_with_missing(feature), column, rows)
+
+
+def _with_missing(feature: Feature) -> Feature:
+    return replace(feature, has_missing=not feature.skip_missing)
+
+
+def _find_cuts(values: Floats, name: str, setting: Setting, rows: Rows) -> tuple[float, ...]:
+    if not isinstance(setting.bins, str | int):
+        return check_cuts(setting.bins, name)
+    if setting.special:
+        special = np.isin(values, np.array(setting.special, dtype=np.float64))
+        values = np.where(special, np.nan, values)
+    if setting.bins == "fine":
+        return fine_cuts(values, rows.weight, setting.most_levels)
+    if isinstance(setting.bins, str):
+        return mdl_cuts(values, rows.labels, rows.weight, rows.n_classes)
+    return quantile_cuts(values, rows.weight, setting.bins)

@@ -1,0 +1,121 @@
+"""Rows to levels, levels to totals, totals to probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from tempfile import TemporaryFile
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import Cross, Feature, Placed
+from weigh.engine.threads import BLOCK, report, spread
+from weigh.frames import Floats, Integers, Scan, Table, count_matrix
+
+
+def total_counts(table: Table, weights: Floats, prior: Floats) -> Floats:
+    """Prior + sum over tokens of their count times their weight."""
+    return np.asarray(count_matrix(table) @ weights, dtype=np.float64) + prior
+
+
+def count_tokens(table: Table) -> Floats:
+    """How many tokens each document has."""
+    return np.asarray(count_matrix(table) @ np.ones(len(table.names)), dtype=np.float64)
+
+
+def count_answers(table: Table, features: Sequence[Feature | Cross]) -> Floats:
+    """How many features each row has an answer in, where answers that lack are no evidence."""
+    always = sum(not feature.skip_missing for feature in features)
+    n = np.full(table.n_rows, float(always))
+    skipping = [feature for feature in features if feature.skip_missing]
+    for answered in spread(lambda feature: feature.answers(table), skipping, table.n_rows):
+        n += answered
+    return n
+
+
+def place(table: Table, features: Sequence[Feature | Cross]) -> list[Placed]:
+    """The level of every row in every feature."""
+    if isinstance(table, Scan):
+        return _place_scan(table, features)
+    return spread(lambda feature: feature.read(table), features, table.n_rows)
+
+
+def _place_scan(scan: Scan, features: Sequence[Feature | Cross]) -> list[Placed]:
+    """The same for a table read in batches: a byte or two for each value, in a file of its own."""
+    codes = [_room(scan.n_rows, len(feature.levels) + 1) for feature in features]
+    done = 0
+    for batch in scan.batches():
+        rows = slice(done, done + batch.n_rows)
+
+        def fill(j: int, batch: Table = batch, rows: slice = rows) -> None:
+            placed = features[j].read(batch)
+            codes[j][rows] = placed.levels[placed.codes]
+
+        spread(fill, range(len(features)), batch.n_rows)
+        done = rows.stop
+        report(done, scan.n_rows)
+    levels = [np.arange(len(feature.levels) + 1) for feature in features]
+    return [*map(Placed, codes, levels)]
+
+
+def _room(n_rows: int, n_levels: int) -> Integers:
+    """An array on disk, which is gone with the process."""
+    kind = np.dtype(np.min_scalar_type(n_levels))
+    with TemporaryFile() as file:
+        file.truncate(max(n_rows, 1) * kind.itemsize)
+        return np.memmap(file, dtype=kind, mode="r+", shape=(n_rows,))  # type: ignore[call-overload,no-any-return]
+
+
+def expand(placed: Sequence[Placed], weights: Sequence[Floats], n_rows: int) -> Floats:
+    """Each row's weight in each feature, as a matrix: the q of the adjusted learner."""
+    Q = np.empty((n_rows, len(placed)))
+    for j, (part, weight) in enumerate(zip(placed, weights, strict=True)):
+        Q[:, j] = weight[part.levels][part.codes]
+    return Q
+
+
+def total(
+    table: Table, features: Sequence[Feature | Cross], weights: Sequence[Floats], prior: Floats
+) -> Floats:
+    """Prior + sum of the weights of each row's levels: one column, or one per class."""
+    return total_placed(place(table, features), weights, prior, table.n_rows)
+
+
+def total_placed(
+    placed: Sequence[Placed], weights: Sequence[Floats], prior: Floats, n_rows: int
+) -> Floats:
+    """The same for rows whose levels are known."""
+    by_code = [w[p.levels] for w, p in zip(weights, placed, strict=True)]
+    totals = np.empty((n_rows, len(prior)))
+    add = _adder(len(prior))
+
+    def fill(start: int) -> None:
+        block = slice(start, start + BLOCK)
+        totals[block] = prior
+        for part, weight in zip(placed, by_code, strict=True):
+            add(totals[block], part.codes[block], weight)
+
+    spread(fill, range(0, n_rows, BLOCK), n_rows)
+    return totals
+
+
+def _adder(n_columns: int) -> Callable[..., Any]:
+    from weigh import kernels
+
+    return kernels.add_one if n_columns == 1 else kernels.add_many
+
+
+def link(totals: Floats, form: str) -> Floats:
+    """Probabilities of all classes: logistic of one total, softmax or `ovr` of many."""
+    from weigh import kernels
+
+    probabilities = np.empty((len(totals), max(totals.shape[1], 2)))
+    many = kernels.ovr if form == "ovr" else kernels.softmax
+    to_probability = kernels.logistic if totals.shape[1] == 1 else many
+
+    def fill(start: int) -> None:
+        block = slice(start, start + BLOCK)
+        to_probability(totals[block], probabilities[block])
+
+    spread(fill, range(0, len(totals), BLOCK), len(totals))
+    return probabilities

@@ -1,0 +1,220 @@
+"""Files that make one table together: one, many, a glob, a folder, Hive partitions."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv, dataset, parquet
+
+from weigh.frames.files import find_delimiter
+from weigh.frames.scans import ROWS, Scan, open_scan
+
+ENDINGS = {
+    "parquet": (".parquet", ".pq"),
+    "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".tab", ".tab.gz", ".txt", ".txt.gz"),
+}
+
+SAMPLE = 1 << 24
+"""Bytes at the start of a CSV file from which the types of its columns are read."""
+
+
+def scan_files(paths: Any, text: Sequence[str] = ()) -> Scan:
+    """All rows of some files, in the order of their names; empty files add none."""
+    found = [path for path in find_files(paths) if os.path.getsize(path)]
+    if not found:
+        raise ValueError(f"{paths}: every file is empty; a table needs rows")
+    kind = _kind(found)
+    files = _open_text(found, text) if kind == "csv" else _open_parquet(found, paths)
+    schema = _unite(files)
+    about = found[0] if len(found) == 1 else f"{len(found):,} files"
+
+    def read(names: tuple[str, ...]) -> Iterator[Any]:
+        wanted = pa.schema([schema.field(name) for name in names])
+        for file in files:
+            yield from _read_file(file, wanted, schema)
+
+    return open_scan(schema.names, sum(map(_count, files)), read, "pyarrow", about)
+
+
+def find_files(paths: Any) -> list[str]:
+    """The files that a path, a glob, a folder or a list of these stands for, in order."""
+    given = [paths] if isinstance(paths, str | os.PathLike) else [*paths]
+    found = [file for path in given for file in _expand(os.fspath(path))]
+    if not found:
+        raise ValueError("no files were given to scan")
+    return found
+
+
+def _expand(path: str) -> list[str]:
+    if os.path.isdir(path):
+        inside = sorted(str(file) for file in Path(path).rglob("*") if _is_data(file, path))
+        if not inside:
+            raise FileNotFoundError(f"the folder {path} holds no CSV, TSV or Parquet file")
+        return inside
+    if os.path.exists(path):
+        return [path]
+    matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
+    if not matches:
+        raise FileNotFoundError(f"no such file: {path}")
+    return [file for match in matches for file in _expand(match)]
+
+
+def _is_data(file: Path, folder: str) -> bool:
+    """Whether a folder's file belongs to its table: marks and hidden files do not."""
+    inside = file.relative_to(folder).parts
+    known = file.name.endswith(ENDINGS["parquet"] + ENDINGS["csv"])
+    return file.is_file() and known and not any(part[0] in "._" for part in inside)
+
+
+def _kind(paths: list[str]) -> str:
+    kinds = {path: "parquet" if path.endswith(ENDINGS["parquet"]) else "csv" for path in paths}
+    if len({*kinds.values()}) > 1:
+        odd = next(path for path in paths if kinds[path] != kinds[paths[0]])
+        raise ValueError(
+            f"{paths[0]} and {odd} are of different formats; scan files of one format at a time"
+        )
+    return kinds[paths[0]]
+
+
+def _open_parquet(paths: list[str], given: Any) -> list[Any]:
+    """Each file with the columns that its folders' names add (`year=2024/`)."""
+    root = os.fspath(given) if isinstance(given, str | os.PathLike) else ""
+    base = root if os.path.isdir(root) else None
+    files = []
+    for path in paths:
+        try:
+            names = [f.name for f in parquet.read_schema(path) if _is_text(f.type)]
+            format = dataset.ParquetFileFormat(dictionary_columns=names)  # as codes, not as text
+            opened = dataset.dataset(
+                path, format=format, partitioning=_partitions(path), partition_base_dir=base
+            )
+            files.append(_File(path, next(iter(opened.get_fragments())), opened.schema))
+        except (pa.ArrowException, OSError) as error:
+            raise _cannot_read(path, error) from None
+    return files
+
+
+def _is_text(kind: Any) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _partitions(path: str) -> Any:
+    """Hive's folders; their values are text where they are not whole numbers."""
+    return "hive" if "=" in os.path.dirname(path) else None
+
+
+def _open_text(paths: list[str], text: Sequence[str]) -> list[Any]:
+    types = {name: pa.string() for name in text}
+    files = []
+    for path in paths:
+        try:
+            with pa.input_stream(path) as stream:
+                delimiter = find_delimiter(stream.read(1 << 16), path)
+            format = _text_format(delimiter, types)
+            opened = dataset.dataset(path, format=format)
+            fields = [field.with_type(_wide(field.type)) for field in opened.schema]
+            format = _text_format(delimiter, {f.name: f.type for f in fields} | types)
+            opened = dataset.dataset(path, format=format, schema=pa.schema(fields))
+            files.append(_File(path, next(iter(opened.get_fragments())), opened.schema))
+        except (pa.ArrowException, OSError) as error:
+            raise _cannot_read(path, error) from None
+    return files
+
+
+def _text_format(delimiter: str, types: dict[str, Any]) -> Any:
+    """An empty field is missing, and nothing else is."""
+    return dataset.CsvFileFormat(
+        parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=csv.ConvertOptions(
+            null_values=[""], strings_can_be_null=True, column_types=types
+        ),
+        read_options=csv.ReadOptions(block_size=SAMPLE),
+    )
+
+
+def _wide(kind: Any) -> Any:
+    """Whole numbers may turn out to have fractions later, and nothing to be text."""
+    if pa.types.is_integer(kind):
+        return pa.float64()
+    return pa.string() if pa.types.is_null(kind) else kind
+
+
+class _File:
+    """One file: its path, its rows, its columns."""
+
+    def __init__(self, path: str, fragment: Any, schema: Any) -> None:
+        self.path, self.fragment, self.schema = path, fragment, schema
+
+
+def _unite(files: list[_File]) -> Any:
+    """The columns of the first file with rows; the others must have the same, of types that fit."""
+    first = files[0]
+    schema = first.schema
+    for file in files[1:]:
+        for name in schema.names:
+            if name not in file.schema.names:
+                raise ValueError(
+                    f"{file.path} lacks the column {name!r}, which {first.path} has; add it, with "
+                    "nulls where it is unknown, or scan the files apart"
+                )
+        fields = [_join(field, file, first) for field in schema]
+        schema = pa.schema(fields)
+    return schema
+
+
+def _join(field: Any, file: _File, first: _File) -> Any:
+    """One type for both: the wider number, text for coded text, anything for nothing."""
+    mine, theirs = field.type, file.schema.field(field.name).type
+    if mine == theirs:
+        return field
+    plain = [_plain(kind) for kind in (mine, theirs)]
+    if pa.types.is_null(plain[0]) or plain[0] == plain[1]:
+        return field.with_type(plain[1])
+    if pa.types.is_null(plain[1]):
+        return field
+    if all(map(_is_number, plain)):
+        return field.with_type(pa.float64())
+    raise ValueError(
+        f"{file.path}: column {field.name!r} holds {theirs}, but {mine} in {first.path}; convert "
+        "one, or, in text files, name it as text"
+    )
+
+
+def _plain(kind: Any) -> Any:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.string() if pa.types.is_large_string(kind) else kind
+
+
+def _is_number(kind: Any) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def _read_file(file: _File, wanted: Any, schema: Any) -> Iterator[Any]:
+    if not os.path.exists(file.path):
+        raise ValueError(f"{file.path} was there when the scan began and is gone")
+    try:
+        yield from file.fragment.to_batches(
+            schema=schema, columns=wanted.names, batch_size=ROWS, use_threads=True
+        )
+    except (pa.ArrowException, OSError) as error:
+        raise _cannot_read(file.path, error) from None
+
+
+def _count(file: _File) -> int:
+    try:
+        return int(file.fragment.count_rows())
+    except (pa.ArrowException, OSError) as error:
+        raise _cannot_read(file.path, error) from None
+
+
+def _cannot_read(path: str, error: Exception) -> ValueError:
+    lines: Iterable[str] = str(error).splitlines()
+    said = reduce(lambda a, b: f"{a} {b.strip()}", lines)
+    return ValueError(f"{path} cannot be read as a table: {said}")

@@ -1,0 +1,103 @@
+"""A table that is read batch by batch, as often as a fit asks, and never held as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from weigh.frames.columns import Codes, Column, Integers, Numbers, Value, key
+from weigh.frames.tables import Table
+
+ROWS = 1 << 18
+"""Rows of a batch: enough to pay for a round of threads, few enough to stay small."""
+
+Batches: TypeAlias = Callable[[tuple[str, ...]], Iterator[Any]]
+
+
+@dataclass(frozen=True)
+class Scan(Table):
+    """Columns of files, a lazy frame or a database, read batch by batch.
+
+    A scan stands wherever a table does. Fitting and scoring read it in passes; a pass holds one
+    batch of the columns that it needs.
+    """
+
+    read_batches: Batches = iter  # type: ignore[assignment]
+    about: str = "a table"
+
+    def __repr__(self) -> str:
+        return f"Scan of {self.about}: {self.n_rows:,} rows, {len(self.names):,} columns"
+
+    def batches(self) -> Iterator[Table]:
+        """The rows in order, some at a time."""
+        n_rows = 0
+        for batch in self.read_batches(self.names):
+            n_rows += batch.num_rows
+            if batch.num_rows:
+                yield _read_batch(batch.select([*self.names]), self.backend)
+        if n_rows != self.n_rows:
+            raise ValueError(
+                f"{self.about} changed while it was read: {self.n_rows:,} rows at first, "
+                f"{n_rows:,} now; copy what is still written to, and scan the copy"
+            )
+
+    def column(self, name: str, categorical: bool | None = None) -> Column:
+        """One whole column: a byte or so for each row of categories, eight for numbers."""
+        parts = [part.column(name, categorical) for part in self.select((name,)).batches()]
+        codes = [part for part in parts if isinstance(part, Codes)]
+        if codes:
+            return join_codes(codes)
+        return Numbers(np.concatenate([part.values for part in parts]))
+
+    def rows(self, places: Integers) -> Table:
+        """Some of the rows, by numbers in ascending order."""
+
+        def read(names: tuple[str, ...]) -> Iterator[Any]:
+            start = 0
+            for batch in self.read_batches(names):
+                stop = start + batch.num_rows
+                first, last = np.searchsorted(places, (start, stop))
+                yield batch.take(pa.array(places[first:last] - start))
+                start = stop
+
+        return replace(self, n_rows=len(places), read_batches=read)
+
+    def select(self, names: tuple[str, ...]) -> Scan:
+        """Some of the columns: the others are not read."""
+        return replace(self, names=names)
+
+
+def open_scan(
+    names: Sequence[str], n_rows: int, read_batches: Batches, backend: str | None, about: str
+) -> Scan:
+    """A scan of anything that can be read in Arrow batches again and again."""
+
+    def source(j: int) -> Any:
+        raise AssertionError("a scan has no column as its library holds it")
+
+    return Scan(
+        tuple(names), n_rows, source, list, True, backend, read_batches=read_batches, about=about
+    )
+
+
+def _read_batch(batch: Any, backend: str | None) -> Table:
+    columns = batch.columns
+    listed = lambda: [column.to_pylist() for column in columns]  # noqa: E731
+    names = tuple(batch.schema.names)
+    return Table(names, batch.num_rows, columns.__getitem__, listed, True, backend)
+
+
+def join_codes(parts: Sequence[Codes]) -> Codes:
+    """Columns of categories one after the other: values are united in the order of appearance."""
+    places: dict[tuple[type, Value], int] = {}
+    laid = []
+    for part in parts:
+        found = [places.setdefault(key(value), len(places)) for value in part.values]
+        table = np.array(found or [0], dtype=np.min_scalar_type(len(places)))
+        laid.append(table[part.codes])
+    typed = any(part.typed for part in parts)
+    return Codes(np.concatenate(laid), tuple(value for _, value in places), typed)

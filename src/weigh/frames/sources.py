@@ -1,0 +1,136 @@
+"""Where a scan may come from: files, lazy frames, queries, databases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from weigh.frames.folders import scan_files
+from weigh.frames.scans import ROWS, Scan
+from weigh.frames.spool import spool
+
+DATABASES = ("postgresql://", "postgres://")
+
+
+def scan(source: Any, *, query: str | None = None, text: Sequence[str] = ()) -> Scan:
+    """Open a table that is larger than memory.
+
+    Parameters
+    ----------
+    source : path, list of paths, address of a database, lazy frame or reader of Arrow batches
+        CSV, TSV (plain or gzipped) or Parquet files: one, many, a glob or a folder, whose
+        partitions (`year=2024/`) are columns; `postgresql://...`; a Polars LazyFrame; a DuckDB
+        relation; a `pyarrow.RecordBatchReader`.
+    query : str, optional
+        Of a database: the name of a table, or a SELECT.
+    text : sequence of str, default=()
+        Columns of CSV and TSV files to be read as text, such as codes that look like numbers.
+
+    Returns
+    -------
+    Scan
+        It stands wherever a table does: `fit(scan, "target")`, `predict_proba(scan)`,
+        `weigh.score_table(model, scan, "scores.parquet")`.
+
+    Notes
+    -----
+    Files are read where they are, in each pass the columns that it needs. Lazy frames, queries and
+    readers are run once, into a compressed file in the folder for temporary files.
+
+    Examples
+    --------
+    >>> import tempfile, weigh
+    >>> from pyarrow import parquet
+    >>> from weigh.datasets import titanic
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     parquet.write_table(titanic(), f"{folder}/people.parquet")
+    ...     people = weigh.scan(f"{folder}/*.parquet")
+    ...     model = weigh.EvidenceNB().fit(people, "Survived")
+    >>> len(people.names), round(model.evidence_.base_rate[1], 3)
+    (4, 0.323)
+    """
+    if isinstance(source, Scan):
+        return source
+    if isinstance(source, str) and source.startswith(DATABASES):
+        return _scan_database(source, query)
+    if query is not None:
+        raise ValueError(f"query={query!r} is for databases, such as {DATABASES[0]}host/name")
+    if isinstance(source, pa.RecordBatchReader):
+        return spool(source.schema, source, "pyarrow", "a reader")
+    lazy = nw.from_native(source, pass_through=True)
+    if isinstance(lazy, nw.LazyFrame):
+        return scan_lazy(lazy)
+    paths = isinstance(source, str | os.PathLike | Iterable)
+    if not paths or isinstance(lazy, nw.DataFrame):
+        raise TypeError(
+            "scan takes paths, a database's address, a lazy frame or a reader, got "
+            f"{type(source).__name__!r}; what is in memory is fitted as it is"
+        )
+    return scan_files(source, text)
+
+
+def scan_lazy(frame: nw.LazyFrame[Any]) -> Scan:
+    """A scan of a lazy frame, which is run once and never held."""
+    native, kind = frame.to_native(), frame.implementation
+    if kind.is_polars():
+        return _spool_all(_polars_batches(native), "polars", "a lazy frame")
+    if kind.is_duckdb():
+        reader = native.to_arrow_reader(ROWS)
+        return spool(reader.schema, reader, "pyarrow", "a relation")
+    if kind.is_ibis():
+        reader = native.to_pyarrow_batches(chunk_size=ROWS)
+        return spool(reader.schema, reader, "pyarrow", "an expression")
+    return _spool_all(frame.collect(backend="pyarrow").to_native().to_batches(), "pyarrow", "rows")
+
+
+def _polars_batches(frame: Any) -> Iterator[Any]:
+    empty = True
+    for part in frame.collect_batches(chunk_size=ROWS, maintain_order=True):
+        empty = False
+        yield from part.to_arrow().to_batches()
+    if empty:
+        table = frame.head(0).collect().to_arrow()
+        yield pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def _spool_all(batches: Iterable[Any], backend: str, about: str) -> Scan:
+    """The same where the first batch tells what the columns are."""
+    source = iter(batches)
+    first = next(source)
+
+    def every() -> Iterator[Any]:
+        yield first
+        yield from source
+
+    return spool(first.schema, every(), backend, about)
+
+
+def _scan_database(address: str, query: str | None) -> Scan:
+    if query is None:
+        raise ValueError("a database holds many tables: name one with query='table', or a SELECT")
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise ImportError(
+            "reading from PostgreSQL needs adbc-driver-postgresql: pip install 'weigh[postgres]'"
+        ) from None
+    about = f"{address.rsplit('/', 1)[-1]}: {query}"
+    try:
+        with dbapi.connect(address) as connection, connection.cursor() as cursor:
+            cursor.execute(_select(query))
+            reader = cursor.fetch_record_batch()
+            return spool(reader.schema, reader, "pyarrow", about)
+    except dbapi.Error as error:
+        raise ValueError(f"{query!r} cannot be read from the database: {error}") from None
+
+
+def _select(query: str) -> str:
+    """A table's name as a query, quoted; a query as it is."""
+    if len(query.split()) > 1:
+        return query
+    parts = [part.replace('"', '""') for part in query.split(".")]
+    return "SELECT * FROM " + ".".join(f'"{part}"' for part in parts)
