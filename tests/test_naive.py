@@ -443,6 +443,7 @@ def test_the_public_names_are_pinned():
         "RecalibratedClassifier",
         "ReliabilityDisplay",
         "RoundsDisplay",
+        "Scan",
         "SearchPathDisplay",
         "SplineCalibrator",
         "WeightedNB",
@@ -453,5 +454,6 @@ def test_the_public_names_are_pinned():
         "load",
         "metrics",
         "save",
+        "scan",
     ]
     assert all(hasattr(weigh, name) for name in weigh.__all__)

@@ -63,7 +63,7 @@ def _room(n_rows: int, n_levels: int) -> Integers:
     kind = np.dtype(np.min_scalar_type(n_levels))
     with TemporaryFile() as file:
         file.truncate(max(n_rows, 1) * kind.itemsize)
-        return np.memmap(file, dtype=kind, mode="r+", shape=(n_rows,))  # type: ignore[call-overload,no-any-return]
+        return np.memmap(file, dtype=kind, mode="r+", shape=(n_rows,))
 
 
 def expand(placed: Sequence[Placed], weights: Sequence[Floats], n_rows: int) -> Floats:

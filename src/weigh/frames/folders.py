@@ -101,7 +101,7 @@ def _open_parquet(paths: list[str], given: Any) -> list[Any]:
 
 
 def _is_text(kind: Any) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _partitions(path: str) -> Any:
@@ -193,7 +193,8 @@ def _plain(kind: Any) -> Any:
 
 
 def _is_number(kind: Any) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _read_file(file: _File, wanted: Any, schema: Any) -> Iterator[Any]:

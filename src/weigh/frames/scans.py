@@ -26,7 +26,7 @@ class Scan(Table):
     batch of the columns that it needs.
     """
 
-    read_batches: Batches = iter  # type: ignore[assignment]
+    read_batches: Batches = iter
     about: str = "a table"
 
     def __repr__(self) -> str:
