@@ -9,6 +9,7 @@ import numpy as np
 
 from weigh.evidence import Evidence
 from weigh.frames import Floats
+from weigh.parameters import is_count
 from weigh.plot.axes import Display, inches
 from weigh.plot.choose import after, choose, evidence_of
 from weigh.plot.question import ask
@@ -32,7 +33,8 @@ class NomogramDisplay(Display):
 
     The lowest level of a feature has 0 points, and the widest feature reaches 100. Read each
     level's points off the uppermost scale, add them up, and read the probability off below the
-    total. A rare level far off the others is an arrow at the edge with its points in brackets.
+    total. A ring stands for an answer that lacks or that training did not have: it weighs nothing,
+    which is seldom 0 points. So the points of any row lead to what `predict_proba` says. A rare level far off the others is an arrow at the edge with its points in brackets.
     Labels that would overlap are left out; their ticks stay.
 
     Parameters
@@ -48,6 +50,9 @@ class NomogramDisplay(Display):
         the training rows, and how much they could add is stated.
     of, against : label, optional
         The class whose probability it is; of more than two classes, it and its rival.
+    answers : int, optional
+        For models whose exponent depends on the row (`PerplexedNB`): how many features have an
+        answer in the rows that the nomogram is for; by default all.
 
     Attributes
     ----------
@@ -61,7 +66,7 @@ class NomogramDisplay(Display):
     >>> model = EvidenceNB().fit(titanic(), "Survived")
     >>> sex, cabin, age = NomogramDisplay(model.evidence_).points.scales
     >>> sex.labels, sex.points.round()
-    (('Female', 'Male'), array([100.,   0.]))
+    (('Female', 'Male', 'not known'), array([100.,   0.,  25.]))
     """
 
     points_: Points
@@ -75,12 +80,15 @@ class NomogramDisplay(Display):
         max_features: int = 15,
         of: Any = None,
         against: Any = None,
+        answers: int | None = None,
     ) -> None:
         self.evidence = evidence_of(evidence)
         _check(self.evidence, of, against)
+        _check_answers(self.evidence, answers)
+        self.answers = answers
         self.question = ask(self.evidence, of, against)
         self.choice = choose(self.evidence, self.question, features, sort, max_features)
-        self.points = make_points(self.evidence, self.question, self.choice)
+        self.points = make_points(self.evidence, self.question, self.choice, answers)
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **choice: Any) -> Self:
@@ -117,7 +125,7 @@ class NomogramDisplay(Display):
             if rows_that_fit(size, self._words(points)) >= n + 3:
                 break
             n -= 1
-            points = make_points(self.evidence, self.question, self.choice.first(n))
+            points = make_points(self.evidence, self.question, self.choice.first(n), self.answers)
         return points
 
     def _totals(self, points: Points) -> tuple[float, float]:
@@ -143,6 +151,8 @@ class NomogramDisplay(Display):
 
     def _words(self, points: Points) -> str:
         told = ["Add up the points of a row's levels, and read the probability below the total."]
+        if any(scale.no_level is not None for scale in points.scales):
+            told.append("○ is for an answer that is not known, or new.")
         if points.rest:
             least = -sum(scale.mean for scale in points.rest)
             most = sum(scale.length for scale in points.rest) + least
@@ -153,6 +163,8 @@ class NomogramDisplay(Display):
         low, high = self._totals(points)
         if low > 0 or high < points.highest:
             told.append(f"Totals beyond the scale are within {EXTREME:g} of certain.")
+        if points.answers is not None:
+            told.append(f"The probability is of a row with an answer to {points.answers} features.")
         return " ".join(filter(None, [*told, after(self.evidence)]))
 
 
@@ -169,13 +181,28 @@ def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
     """
     points, near = scale.points, scale.within
     rows.draw_line(place, 0.0, scale.length)
-    rows.draw_ticks(place, points[near])
+    known = np.arange(len(points)) != scale.no_level
+    rows.draw_ticks(place, points[near & known])
+    rows.draw_rings(place, points[near & ~known])
     ends = np.isin(points, [0.0, scale.length]) & near
     for i in np.lexsort([-scale.share, ~ends, near])[:MOST_LABELS]:
         if near[i]:
             rows.name_tick(place, points[i], scale.labels[i])
         else:
             rows.point_beyond(place, points[i], scale.labels[i])
+
+
+def _check_answers(evidence: Evidence, answers: int | None) -> None:
+    """How many answers a row has matters to some models, and to others not."""
+    if answers is None:
+        return
+    if evidence.attenuation is None:
+        raise ValueError("answers is for models whose exponent depends on it; leave it out here")
+    if not (is_count(answers) and 0 <= answers <= len(evidence)):
+        raise ValueError(
+            f"answers must be a whole number from 0 to {len(evidence)}, the number of features; "
+            f"got {answers!r}"
+        )
 
 
 def _check(evidence: Evidence, of: Any, against: Any) -> None:

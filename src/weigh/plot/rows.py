@@ -70,6 +70,11 @@ class Rows:
         at = np.full(len(ticks), place)
         self.ax.scatter(ticks, at, marker="|", s=28, color=FOR, linewidth=1.2, zorder=2)
 
+    def draw_rings(self, place: int, ticks: Floats) -> None:
+        """Marks of another kind on the line."""
+        at = np.full(len(ticks), place)
+        self.ax.scatter(ticks, at, s=20, facecolor="white", edgecolor=FOR, linewidth=1.2, zorder=3)
+
     def name_tick(
         self, place: int, tick: float, text: str, sides: Sequence[int] | None = None
     ) -> bool:
