@@ -1,5 +1,7 @@
 """Nomograms: the points of a row add up to the model's own probability, and can be read."""
 
+import itertools
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -25,7 +27,6 @@ from weigh import (
     RecalibratedClassifier,
 )
 from weigh.datasets import titanic
-from weigh.plot.labels import brief_labels
 
 
 @pytest.fixture
@@ -320,6 +321,37 @@ def test_labels_never_overlap_each_other_or_the_names(size):
             assert not any(one.overlaps(other) for other in found[:i]), (row, size)
             assert one.x0 >= name.x1
             assert one.x1 <= axes.figure.bbox.x1 + 1
+
+
+def test_levels_that_read_alike_when_cut_stay_apart_and_crowded_labels_get_a_second_tier():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 2000)
+    codes = np.minimum(rng.integers(0, 4, 2000) + 3 * y * rng.integers(0, 2, 2000), 4)
+    rows = [{"q": f"a long answer that begins like the others, number {c}"} for c in codes]
+    display = NomogramDisplay.from_estimator(EvidenceNB().fit(rows, y))
+    _, texts = drawn(display)
+    ends = {text[-1] for text in texts[1]} - {"n"}
+    assert ends == {*"01234"}
+    assert max(map(len, texts[1])) < 30
+    found = boxes(display, 1)
+    assert not any(a.overlaps(b) for i, a in enumerate(found) for b in found[:i])
+    assert len({round(box.y0) for box in found}) > 2
+
+
+def test_features_that_are_named_give_way_on_axes_too_small_for_them():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 300)
+    frame = pd.DataFrame({f"f{j}": rng.integers(0, 3, 300).astype(str) for j in range(40)})
+    axes = Figure(figsize=(9, 4)).subplots()
+    display = NomogramDisplay.from_estimator(EvidenceNB().fit(frame, y), features=[*frame], ax=axes)
+    n = len(display.points_.scales)
+    assert 1 < n < 40
+    assert f"{40 - n} more features are taken" in " ".join(
+        " ".join(text.get_text() for text in axes.texts).split()
+    )
+    rows = [boxes(display, row) for row in range(n + 3)]
+    for above, below in itertools.pairwise(rows):
+        assert not any(a.overlaps(b) for a in above for b in below)
 
 
 def test_forty_features_are_capped_on_small_axes_and_drawn_when_asked_for():
