@@ -35,6 +35,7 @@ from weigh.comparison.choose import choose
 from weigh.comparison.differences import Difference, Differences
 from weigh.comparison.learners import SIMPLEST_FIRST, family, rank
 from weigh.comparison.result import Entry
+from weigh.comparison.show import page
 from weigh.engine import watch
 from weigh.evaluation.measures import Options, measure
 from weigh.evaluation.values import Bounded
@@ -536,13 +537,25 @@ def test_the_page_fits_the_terminal(width, k):
 def test_text_and_html_hold_the_same_and_names_are_text():
     X, y = draw(23)
     found = compare(X, y, {LONG: "evidence", "b": GaussianNB()}, cv=2)
-    page = found._repr_html_()
+    shown = found._repr_html_()
     assert "[red]" in found.to_text(300)
-    assert html.escape(LONG) in page
-    assert LONG not in page
+    assert html.escape(LONG) in shown
+    assert LONG not in shown
     words = found.to_text(300)
-    for cell in re.findall(r"<td[^>]*>(.*?)</td>", page):
+    for cell in re.findall(r"<td[^>]*>(.*?)</td>", shown):
         assert html.unescape(cell) in words
     assert repr(found) == str(found) == found.to_text(100)
-    (line,) = [line for line in words.splitlines() if line.endswith("chosen")]
-    assert line.startswith(found.choice)
+    assert sum(line.startswith(f"{found.choice} (chosen)") for line in words.splitlines()) == 1
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_no_column_vanishes_and_no_word_breaks(width):
+    X, y = draw(24)
+    found = compare(X, y, ["evidence", "perplexed", "c44"], cv=2, coverage=0.999)
+    text = found.to_text(width)
+    for section in page(found).sections:
+        for name in (*section.head, *(row[0] for row in section.rows)):
+            assert {*name.split()} <= {*text.split()}, name
+        assert all(cell in text for row in section.rows for cell in row[1:])
+    assert "paired 99.9% intervals" in " ".join(text.split())
+    assert "Error" not in text

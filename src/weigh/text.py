@@ -20,6 +20,15 @@ def to_plain(*parts: Any, width: int) -> str:
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
 
 
+def percent(share: float) -> str:
+    """A share with as many digits as it has.
+
+    >>> percent(0.95), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * share:.6g}%"
+
+
 def natural_width(part: Any) -> int:
     """How wide a renderable is where nothing has to be folded."""
     from rich.console import Console

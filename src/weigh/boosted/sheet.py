@@ -14,7 +14,7 @@ from weigh.boosted.estimate import Estimate
 from weigh.evidence import hundredths
 from weigh.frames import Table
 from weigh.sheet import COVERAGE, items_of
-from weigh.text import to_plain
+from weigh.text import percent, to_plain
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class EstimateSheet:
             change = self._number(push.change, "+")
             rows.append((printable(push.text), change, hundredths(push.weight)))
         rows.append(("Estimate", self._number(self.estimate), ""))
-        rows.append((f"{self.coverage:.0%} interval", f"{low} to {high}", ""))
+        rows.append((f"{percent(self.coverage)} interval", f"{low} to {high}", ""))
         return rows
 
     def _number(self, value: float, sign: str = "") -> str:

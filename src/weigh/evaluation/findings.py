@@ -104,15 +104,16 @@ def _decision(found: Evaluation, measures: Measures) -> str:
     start = f"Decisions: with costs of {costs}, deciding above {chosen.rates.threshold:.3g}"
     start += f" costs {chosen.cost:.4f} a row"
     if best.cost >= chosen.cost:
-        return f"{start}, the least on these rows."
-    return (
-        f"{start}; the best threshold on these rows, {best.rates.threshold:.3g}, {best.cost:.4f}."
-    )
+        start += ", the least on these rows"
+    else:
+        at = f"{best.rates.threshold:.3g}"
+        start += f"; the best threshold on these rows, {at}, {best.cost:.4f}"
+    return f"{start}; flagging all {measures.cost_of_all:.4f}, none {measures.cost_of_none:.4f}."
 
 
 def _confusion(measures: ManyMeasures, classes: tuple[Value, ...]) -> str:
     wrong = measures.confusion * (1 - np.eye(len(classes)))
-    start = f"Errors: {measures.misclassification.value:.1%} of the rows"
+    start = f"Misclassification: {measures.misclassification.value:.1%} of the rows"
     if not wrong.any():
         return f"{start}."
     true, said = np.unravel_index(wrong.argmax(), wrong.shape)

@@ -45,7 +45,8 @@ def evaluate(
         The training rows, to see beside the others; a third item gives their weights.
     by : str or array, optional
         Measure each group too: the name of a column of X, which need not be one of the model's, or
-        the group of each row.
+        the group of each row. Numbers of more than 20 different values are cut into five intervals
+        of about as many rows each.
     costs : pair, default=(1, 1)
         Of a false positive and of a false negative. Error rates of groups are at the threshold
         cost_fp/(cost_fp + cost_fn); to decide at 0.3, give (0.3, 0.7).

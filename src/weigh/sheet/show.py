@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from weigh.bins import label, printable
 from weigh.evidence import hundredths
-from weigh.text import to_plain
+from weigh.text import percent, to_plain
 
 if TYPE_CHECKING:
     from weigh.sheet.balance import BalanceSheet, Item
@@ -59,7 +59,7 @@ def _foot(sheet: BalanceSheet) -> list[tuple[str, str]]:
     if sheet.interval is not None:
         low, high = sheet.interval
         rows.append(
-            (f"{sheet.coverage:.0%} interval", f"{probability(low)} to {probability(high)}")
+            (f"{percent(sheet.coverage)} interval", f"{probability(low)} to {probability(high)}")
         )
     return rows
 
