@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import sys
 import time
 import warnings
 from dataclasses import replace
@@ -559,3 +560,41 @@ def test_no_column_vanishes_and_no_word_breaks(width):
         assert all(cell in text for row in section.rows for cell in row[1:])
     assert "paired 99.9% intervals" in " ".join(text.split())
     assert "Error" not in text
+
+
+def test_rows_and_figure_hold_every_learner_with_its_difference():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    X, y = draw(25)
+    found = compare(X, y, {"plain": "evidence", "tree": "c44", "broken": Says("fail")}, cv=2)
+    rows = found.to_rows()
+    assert [row["learner"] for row in rows] == [entry.name for entry in found.entries]
+    assert [row["learner"] for row in rows if row["chosen"]] == [found.choice]
+    for row, entry in zip(rows[:2], found.entries, strict=False):
+        assert row["loss"] == entry.loss
+        assert row["difference_loss_high"] == entry.differences.loss.high
+    assert "loss" not in rows[2]
+    assert found.to_frame("pandas")["loss"].isna().tolist() == [False, False, True]
+    figure = found.plot()
+    (ax,) = figure.axes
+    drawn = [float(line.get_xdata()[0]) for line in ax.lines[:2]]
+    assert drawn == [entry.differences.loss.value for entry in found.entries[:2]]
+    assert any("(chosen)" in text.get_text() for text in ax.get_yticklabels())
+    pyplot.close("all")
+
+
+def test_a_notebook_sees_how_far_it_is(monkeypatch, capsys):
+    import types
+
+    shell = types.SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    X, y = draw(26)
+    compare(X, y, ["evidence", "c44"], cv=2)
+    told = "".join(f"\rcomparing: {part}%" for part in (25, 50, 75, 100))
+    assert capsys.readouterr().err == f"{told}\n"
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
+    compare(X, y, ["evidence"], cv=2)
+    assert capsys.readouterr().err == ""

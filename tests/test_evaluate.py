@@ -749,6 +749,80 @@ def test_an_error_is_one_thing_on_a_page(model):
     assert {*re.findall(r"\S* ?error\w*", text, re.IGNORECASE)} == {"calibration error"}
 
 
+@pytest.mark.parametrize("kind", ["weigh", "scikit-learn"])
+def test_a_target_left_among_the_features_is_named(kind):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(300) < 0.3, "bad", "good")
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=300),
+            "days late": np.where(y == "bad", 90.0, 10.0) + rng.normal(size=300),
+            "id": np.arange(300),
+        }
+    )
+    frame["outcome"] = np.where(y == "bad", "B", "G") if kind == "weigh" else (y == "bad") * 1
+    learner = EvidenceNB() if kind == "weigh" else LogisticRegression(max_iter=5000)
+    rows = frame.assign(unused=y) if kind == "weigh" else frame
+    found = evaluate(learner.fit(frame, y), rows, y)
+    assert found.leaks == ("days late", "outcome")
+    told = "Leak? days late, outcome each alone tell the classes apart without a mistake"
+    assert told in " ".join(str(found).split())
+    fair = frame[["x", "id"]]
+    assert evaluate(EvidenceNB().fit(fair, y), fair, y).leaks == ()
+
+
+def test_categories_that_only_few_rows_have_and_few_rows_are_no_leak():
+    y = np.arange(200) % 2
+    ids = pd.DataFrame({"id": [f"person {k}" for k in range(200)], "x": ["a", "b"] * 100})
+    assert evaluate(EvidenceNB().fit(ids, y), ids, y).leaks == ("x",)
+    few = ids[:18]
+    assert evaluate(EvidenceNB().fit(few, y[:18]), few, y[:18]).leaks == ()
+    gaps = pd.DataFrame({"x": np.where(np.arange(300) % 3 == 0, None, np.arange(300) % 2 == 1)})
+    held = evaluate(EvidenceNB().fit(gaps, np.arange(300) % 2), gaps, np.arange(300) % 2)
+    assert held.leaks == ("x",)
+
+
+def test_rows_hold_the_page_s_numbers_for_each_sample_and_group(model):
+    found = evaluate(model, PEOPLE, "Survived", by="Class", train=(PEOPLE, "Survived"))
+    rows = found.to_rows()
+    assert [row["rows_of"] for row in rows] == [
+        "training",
+        "validation",
+        *(f"Class = {group.name}" for group in found.groups),
+    ]
+    m = found.validation
+    assert (rows[1]["auc"], rows[1]["auc_low"], rows[1]["ks"]) == (m.auc.value, m.auc.low, m.ks)
+    assert rows[1]["reliability_rmse"] == m.reliability_rmse
+    assert rows[3]["base_rate"] == found.groups[1].base_rate.value
+    assert all(value is None or isinstance(value, str | float | int) for value in rows[1].values())
+    frame = found.to_frame("pandas")
+    assert [*frame["n_rows"]] == [row["n_rows"] for row in rows]
+    assert found.to_frame().column_names == [*frame.columns]
+    y, p = draw_many(2)
+    assert of(y, p).to_rows()[0]["loss"] == of(y, p).validation.loss.value
+
+
+def test_the_figure_draws_the_numbers_of_the_page(model):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    found = evaluate(model, PEOPLE, "Survived")
+    figure = found.plot()
+    m = found.validation
+    reliability, gains, worth = figure.axes
+    np.testing.assert_array_equal(reliability.lines[1].get_ydata(), m.reliability.rate)
+    np.testing.assert_array_equal(gains.lines[1].get_ydata()[1:], m.gains.gain)
+    np.testing.assert_array_equal(
+        worth.lines[2].get_ydata(), [part.net_benefit for part in m.thresholds]
+    )
+    pyplot.close("all")
+    y, p = draw_many(2)
+    with pytest.raises(ValueError, match="name it with pos_label"):
+        of(y, p).plot()
+
+
 def test_names_are_text_in_every_form():
     found = busy(7)
     text, page_ = found.to_text(120), found._repr_html_()

@@ -30,7 +30,7 @@ def find(found: Evaluation) -> tuple[str, ...]:
         lines += [_decision(found, measures)]
     else:
         lines.append(_confusion(found.validation, found.classes))
-    lines += _training(found)
+    lines += [*_training(found), *_leaks(found)]
     return tuple(filter(None, lines))
 
 
@@ -120,6 +120,18 @@ def _confusion(measures: ManyMeasures, classes: tuple[Value, ...]) -> str:
     share = wrong[true, said] / measures.confusion[true].sum()
     names = label(classes[true]), label(classes[said])
     return f"{start}; most often {names[0]} is taken for {names[1]}, {share:.1%} of the time."
+
+
+def _leaks(found: Evaluation) -> list[str]:
+    if not found.leaks:
+        return []
+    names, more = ", ".join(found.leaks[:3]), len(found.leaks) - 3
+    told = f"{names} and {more} more" if more > 0 else names
+    alone = "alone tells" if len(found.leaks) == 1 else "each alone tell"
+    return [
+        f"Leak? {told} {alone} the classes apart without a mistake: is it what is to be predicted, "
+        "or known only after it?"
+    ]
 
 
 def _training(found: Evaluation) -> list[str]:

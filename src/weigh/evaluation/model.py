@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from weigh.evaluation.leaks import find_leaks
 from weigh.evaluation.measures import Options
 from weigh.evaluation.result import Evaluation, Given, build, read_train
 from weigh.frames import read
@@ -88,4 +90,5 @@ def evaluate(
     named = isinstance(by, str)
     groups = column_of(read(X), by, "by") if named else by
     name = by if named else str(getattr(by, "name", None) or "group")
-    return build(question, options, predicted, groups, type(model).__name__, name)
+    found = build(question, options, predicted, groups, type(model).__name__, name)
+    return replace(found, leaks=find_leaks(model, X, predicted[0]))
