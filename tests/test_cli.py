@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -523,6 +524,35 @@ def test_evaluate_sets_a_class_against_the_rest(flowers, tmp_path):
     assert "'violet'" in fails(*words, "--of", "violet")
     assert "name it with --of" in fails(*words, "--cost", 1, 2)
     run(*words, "--cost", 1, 2, "--of", "rose")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--of", "Maybe"], "--of 'Maybe' is not among the classes"),
+        (["--target", "Class"], "the target holds '1st', which is not among the classes"),
+        (["--target", "Nope"], "--target names the column 'Nope'"),
+        (["--by", "Nope"], "--by names the column 'Nope'"),
+        (["--weight", "Nope"], "--weight names the column 'Nope'"),
+        (["--weight", "Sex"], "--weight must name a column of numbers, and this one holds text"),
+        (["--cost", "0", "0"], "--cost must be"),
+        (["--cost", "-1", "2"], "such as 1 5; got -1.0 2.0"),
+    ],
+)
+def test_errors_speak_of_options_and_not_of_python(model, people, words, told):
+    target = [] if "--target" in words else ["--target", "Survived"]
+    text = fails("evaluate", model, people, *target, *words)
+    assert told in text
+    assert not re.search(r"pos_label|sample_weight|y_true|costs|\by\b", text)
+
+
+def test_a_column_that_is_called_like_an_argument_keeps_its_name(model, people, tmp_path):
+    table = titanic().rename_columns(["y", "by", "sample_weight", "pos_label"])
+    path = write_table(table, tmp_path / "odd.csv")
+    text = fails("compare", path, "--target", "Nope")
+    assert "--target names the column 'Nope'" in text
+    for name in ("'y'", "'by'", "'sample_weight'"):
+        assert name in text
 
 
 def test_evaluate_reads_classes_that_look_like_numbers_as_they_were(tmp_path):

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import sys
 import time
 import warnings
 from dataclasses import replace
@@ -35,6 +36,7 @@ from weigh.comparison.choose import choose
 from weigh.comparison.differences import Difference, Differences
 from weigh.comparison.learners import SIMPLEST_FIRST, family, rank
 from weigh.comparison.result import Entry
+from weigh.comparison.show import page
 from weigh.engine import watch
 from weigh.evaluation.measures import Options, measure
 from weigh.evaluation.values import Bounded
@@ -536,13 +538,63 @@ def test_the_page_fits_the_terminal(width, k):
 def test_text_and_html_hold_the_same_and_names_are_text():
     X, y = draw(23)
     found = compare(X, y, {LONG: "evidence", "b": GaussianNB()}, cv=2)
-    page = found._repr_html_()
+    shown = found._repr_html_()
     assert "[red]" in found.to_text(300)
-    assert html.escape(LONG) in page
-    assert LONG not in page
+    assert html.escape(LONG) in shown
+    assert LONG not in shown
     words = found.to_text(300)
-    for cell in re.findall(r"<td[^>]*>(.*?)</td>", page):
+    for cell in re.findall(r"<td[^>]*>(.*?)</td>", shown):
         assert html.unescape(cell) in words
     assert repr(found) == str(found) == found.to_text(100)
-    (line,) = [line for line in words.splitlines() if line.endswith("chosen")]
-    assert line.startswith(found.choice)
+    assert sum(line.startswith(f"{found.choice} (chosen)") for line in words.splitlines()) == 1
+
+
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_no_column_vanishes_and_no_word_breaks(width):
+    X, y = draw(24)
+    found = compare(X, y, ["evidence", "perplexed", "c44"], cv=2, coverage=0.999)
+    text = found.to_text(width)
+    for section in page(found).sections:
+        for name in (*section.head, *(row[0] for row in section.rows)):
+            assert {*name.split()} <= {*text.split()}, name
+        assert all(cell in text for row in section.rows for cell in row[1:])
+    assert "paired 99.9% intervals" in " ".join(text.split())
+    assert "Error" not in text
+
+
+def test_rows_and_figure_hold_every_learner_with_its_difference():
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    X, y = draw(25)
+    found = compare(X, y, {"plain": "evidence", "tree": "c44", "broken": Says("fail")}, cv=2)
+    rows = found.to_rows()
+    assert [row["learner"] for row in rows] == [entry.name for entry in found.entries]
+    assert [row["learner"] for row in rows if row["chosen"]] == [found.choice]
+    for row, entry in zip(rows[:2], found.entries, strict=False):
+        assert row["loss"] == entry.loss
+        assert row["difference_loss_high"] == entry.differences.loss.high
+    assert "loss" not in rows[2]
+    assert found.to_frame("pandas")["loss"].isna().tolist() == [False, False, True]
+    figure = found.plot()
+    (ax,) = figure.axes
+    drawn = [float(line.get_xdata()[0]) for line in ax.lines[:2]]
+    assert drawn == [entry.differences.loss.value for entry in found.entries[:2]]
+    assert any("(chosen)" in text.get_text() for text in ax.get_yticklabels())
+    pyplot.close("all")
+
+
+def test_a_notebook_sees_how_far_it_is(monkeypatch, capsys):
+    import types
+
+    shell = types.SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    X, y = draw(26)
+    compare(X, y, ["evidence", "c44"], cv=2)
+    told = "".join(f"\rcomparing: {part}%" for part in (25, 50, 75, 100))
+    assert capsys.readouterr().err == f"{told}\n"
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
+    compare(X, y, ["evidence"], cv=2)
+    assert capsys.readouterr().err == ""

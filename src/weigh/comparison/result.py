@@ -11,12 +11,13 @@ from sklearn.base import clone
 
 from weigh.comparison.choose import choose
 from weigh.comparison.differences import Differences, RowScores, subtract
+from weigh.comparison.draw import draw_comparison
 from weigh.comparison.run import Outcome, Task
 from weigh.comparison.show import page
 from weigh.evaluation.many import ManyMeasures, measure_many
 from weigh.evaluation.measures import Measures, Options, entropy, measure
-from weigh.evaluation.values import plain
-from weigh.frames import Value, canonical
+from weigh.evaluation.values import columns_of, flatten, plain
+from weigh.frames import Value, build, canonical
 from weigh.metrics import Scored
 from weigh.metrics.many import Many
 
@@ -111,6 +112,25 @@ class Comparison:
         names = ("classes", "n_rows", "n_splits", "base_loss", "best", "choice", "reason")
         shown = {name: plain(getattr(self, name)) for name in (*names, "coverage")}
         return shown | {"learners": [entry.to_dict() for entry in self.entries]}
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each learner, with the single numbers that are known of it."""
+        entries = [entry.to_dict() for entry in self.entries]
+        return [
+            {"learner": entry["name"], "chosen": entry["name"] == self.choice}
+            | flatten(entry["measures"] or {})
+            | flatten({"difference": entry["differences"] or {}})
+            | {name: entry[name] for name in ("fit_seconds", "predict_seconds", "error")}
+            for entry in entries
+        ]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The same as an Arrow table, or in another dataframe library, such as "pandas"."""
+        return build(columns_of(self.to_rows()), backend)
+
+    def plot(self) -> Any:
+        """Draw how much more each learner loses than the best on a new figure, and return it."""
+        return draw_comparison(self)
 
     def to_text(self, width: int = 100) -> str:
         """The tables as plain text, at most `width` characters wide."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from weigh.evaluation.leaks import find_leaks
 from weigh.evaluation.measures import Options
 from weigh.evaluation.result import Evaluation, Given, build, read_train
 from weigh.frames import read
@@ -45,7 +47,8 @@ def evaluate(
         The training rows, to see beside the others; a third item gives their weights.
     by : str or array, optional
         Measure each group too: the name of a column of X, which need not be one of the model's, or
-        the group of each row.
+        the group of each row. Numbers of more than 20 different values are cut into five intervals
+        of about as many rows each.
     costs : pair, default=(1, 1)
         Of a false positive and of a false negative. Error rates of groups are at the threshold
         cost_fp/(cost_fp + cost_fn); to decide at 0.3, give (0.3, 0.7).
@@ -87,4 +90,5 @@ def evaluate(
     named = isinstance(by, str)
     groups = column_of(read(X), by, "by") if named else by
     name = by if named else str(getattr(by, "name", None) or "group")
-    return build(question, options, predicted, groups, type(model).__name__, name)
+    found = build(question, options, predicted, groups, type(model).__name__, name)
+    return replace(found, leaks=find_leaks(model, X, predicted[0]))

@@ -63,3 +63,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value
+
+
+def flatten(value: Any, name: str = "") -> dict[str, Any]:
+    """The single numbers and texts of plain data by name: `auc` and `auc_low` of an interval."""
+    if not isinstance(value, dict):
+        return {} if isinstance(value, list) else {name: value}
+    found: dict[str, Any] = {}
+    for key, part in value.items():
+        own = name if key == "value" else f"{name}_{key}" if name else key
+        found |= flatten(part, own)
+    return found
+
+
+def columns_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Rows as columns; what a row lacks is None."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}

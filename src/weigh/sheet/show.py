@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-import io
 from dataclasses import dataclass
 from math import floor, log10
 from typing import TYPE_CHECKING
 
 from weigh.bins import label, printable
 from weigh.evidence import hundredths
+from weigh.text import percent, to_plain
 
 if TYPE_CHECKING:
     from weigh.sheet.balance import BalanceSheet, Item
@@ -59,7 +59,7 @@ def _foot(sheet: BalanceSheet) -> list[tuple[str, str]]:
     if sheet.interval is not None:
         low, high = sheet.interval
         rows.append(
-            (f"{sheet.coverage:.0%} interval", f"{probability(low)} to {probability(high)}")
+            (f"{percent(sheet.coverage)} interval", f"{probability(low)} to {probability(high)}")
         )
     return rows
 
@@ -133,7 +133,6 @@ def _notes(sheet: BalanceSheet) -> list[str]:
 def to_text(sheet: BalanceSheet, width: int) -> str:
     """Two columns, the totals, and the probability, as plain text."""
     from rich import box
-    from rich.console import Console, Group
     from rich.table import Table as Grid
     from rich.text import Text as RichText
 
@@ -151,10 +150,7 @@ def to_text(sheet: BalanceSheet, width: int) -> str:
     foot.add_column(overflow="fold")
     for text, number in _foot(sheet):
         foot.add_row(cell(text), cell(number))
-    buffer = io.StringIO()
-    page = Group(grid, cell(""), foot, cell(""), *map(cell, _notes(sheet)))
-    Console(file=buffer, width=width, color_system=None).print(page)
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+    return to_plain(grid, cell(""), foot, cell(""), *map(cell, _notes(sheet)), width=width)
 
 
 def _paired(sides: tuple[Side, Side]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
