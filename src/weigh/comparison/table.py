@@ -24,9 +24,11 @@ def compare(
     """Fit learners on the same folds, and say which one to take.
 
     Every row is predicted by models that have not seen it, and all measures are of these
-    predictions together. The difference between two learners is the mean of the differences of the
-    rows, and so is its error: what is easy or hard about a row is so for both. The choice is the
-    simplest learner whose loss is within a standard error of the least.
+    predictions together, but for the AUC: that is the share of pairs of the same fold that are
+    ranked rightly, because models of different folds say different base rates. The difference
+    between two learners is the mean of the differences of the rows, and so is its error: what is
+    easy or hard about a row is so for both. The choice is the simplest learner whose loss is within
+    a standard error of the least.
 
     Parameters
     ----------

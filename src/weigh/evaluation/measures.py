@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.evaluation.values import NAN, Bounded
+from weigh.evaluation.values import Bounded
 from weigh.frames import Floats
 from weigh.metrics import (
     AUC,
@@ -27,7 +27,7 @@ from weigh.metrics import (
     reliability_table,
 )
 from weigh.metrics.auc import check_coverage
-from weigh.metrics.scored import BOUND
+from weigh.metrics.scored import BOUND, NAN
 
 TENTHS = np.arange(1, 11) / 10
 ALIKE = 1e-9

@@ -10,8 +10,7 @@ import numpy as np
 
 from weigh.metrics import clopper_pearson
 from weigh.metrics.auc import reach_of
-
-NAN = float("nan")
+from weigh.metrics.scored import NAN
 
 
 @dataclass(frozen=True)

@@ -81,11 +81,15 @@ def auc(
     groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
     if groups.one_class:
         return AUC(np.nan, np.nan, np.nan, np.nan, coverage)
-    ranks = _Ranks.of(groups)
+    ranks = Ranks.of(groups)
     value = ranks.value
     variance = _covariance(groups.positives, ranks.positive, ranks.positive, value, value)
     variance += _covariance(groups.negatives, ranks.negative, ranks.negative, value, value)
-    error = float(np.sqrt(variance))
+    return with_interval(value, float(np.sqrt(variance)), coverage)
+
+
+def with_interval(value: float, error: float, coverage: float) -> AUC:
+    """An AUC with an interval that is symmetric on the scale of ln AUC/(1 - AUC)."""
     if not 0 < value < 1:
         return AUC(value, error, np.nan, np.nan, coverage)
     reach = reach_of(coverage) * error / (value * (1 - value))
@@ -136,7 +140,7 @@ def auc_difference(
     _check_same_rows(a, b)
     if a.groups.one_class:
         return AUCDifference(np.nan, np.nan, np.nan, np.nan, np.nan, coverage)
-    one, other = _Ranks.of(a.groups), _Ranks.of(b.groups)
+    one, other = Ranks.of(a.groups), Ranks.of(b.groups)
     value, variance = one.value - other.value, 0.0
     weight = np.ones(len(a)) if a.weight is None else a.weight
     for rows, mine, theirs in (
@@ -158,7 +162,7 @@ def _check_same_rows(a: Scored, b: Scored) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Ranks:
+class Ranks:
     """The share of the other class that a row of each group beats; ties count half."""
 
     positive: Floats
@@ -166,7 +170,8 @@ class _Ranks:
     value: float
 
     @classmethod
-    def of(cls, groups: Groups) -> _Ranks:
+    def of(cls, groups: Groups) -> Ranks:
+        """Of rows of both classes."""
         below = groups.negatives_up_to[:-1] + groups.negatives / 2
         above = groups.n_positive - groups.positives_up_to[1:] + groups.positives / 2
         positive, negative = below / groups.n_negative, above / groups.n_positive

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from weigh.frames import Codes, Floats, Integers, Numbers, Value, order, vector
 
 Flags = NDArray[np.bool_]
+NAN = float("nan")
+"""What cannot be known."""
+
 BOUND = 1e-10
 """Probabilities are kept this far from 0 and 1 where their logarithm is taken."""
 
