@@ -446,6 +446,12 @@ def test_seconds_are_the_median_of_the_folds(monkeypatch):
         (np.ones((4, 1)), [0, 1] * 2, {"coverage": 2}, "coverage must be"),
         (np.ones((4, 1)), [0, 1] * 2, {"sample_weight": [-1, 1, 1, 1]}, "negative"),
         (PEOPLE, "survived", {}, "did you mean 'Survived'"),
+        (np.ones((4, 1)), [0, 1] * 2, {"cv": [([0, 1], [99])]}, "cv names row 99, .* are 4"),
+        (np.ones((4, 1)), [0, 1] * 2, {"cv": [([0, 1], [-1])]}, "cv names row -1"),
+        (np.ones((4, 1)), [0, 1] * 2, {"cv": [([0, 1], ["a"])]}, "cv must give row numbers"),
+        (np.ones((4, 1)), [0, 1] * 2, {"cv": [([True], [False])]}, "a flag for each row"),
+        (np.ones((4, 1)), [0, 1] * 2, {"cv": [1, 2]}, "cv must give pairs"),
+        (np.ones((4, 1)), [0, 1] * 2, {"coverage": "a"}, "coverage must be .*'a'"),
     ],
 )
 def test_rows_that_no_learner_could_use_are_refused_at_once(X, y, options, message):

@@ -8,9 +8,9 @@ import numpy as np
 
 from weigh.comparison.ranking import Ranking
 from weigh.comparison.run import Task
+from weigh.evidence import BOUND
 from weigh.frames import Floats
-from weigh.metrics.auc import reach_of
-from weigh.metrics.scored import BOUND, NAN
+from weigh.metrics.numbers import NAN, reach_of
 
 
 @dataclass(frozen=True)

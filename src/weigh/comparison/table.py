@@ -7,7 +7,7 @@ from typing import Any
 from weigh.comparison.learners import read_learners
 from weigh.comparison.result import Comparison
 from weigh.comparison.run import Task, run_learner
-from weigh.metrics.auc import check_coverage
+from weigh.metrics.numbers import COVERAGE, check_coverage
 from weigh.progress import show_progress
 
 
@@ -19,7 +19,7 @@ def compare(
     cv: Any = 5,
     sample_weight: Any = None,
     random_state: Any = 0,
-    coverage: float = 0.95,
+    coverage: float = COVERAGE,
 ) -> Comparison:
     """Fit learners on the same folds, and say which one to take.
 

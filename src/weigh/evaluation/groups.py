@@ -12,11 +12,13 @@ from weigh.bins import label
 from weigh.evaluation.many import mean_of_rows
 from weigh.evaluation.measures import Options
 from weigh.evaluation.values import Bounded
+from weigh.evidence import BOUND
 from weigh.frames import Value, key, order
 from weigh.metrics import Scored, auc, calibration_line, error_rates
 from weigh.metrics.many import Many
+from weigh.metrics.numbers import NAN
 from weigh.metrics.predicted import Predicted
-from weigh.metrics.scored import BOUND, NAN, Flags, read_codes
+from weigh.metrics.scored import Flags, read_codes
 
 LEAST = 10
 """AUC and calibration have intervals for large samples: a group needs so many of each class."""

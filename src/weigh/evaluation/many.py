@@ -8,10 +8,11 @@ import numpy as np
 
 from weigh.evaluation.measures import entropy, mean_of_spread
 from weigh.evaluation.values import Bounded
+from weigh.evidence import BOUND
 from weigh.frames import Floats, Value
 from weigh.metrics import AUC, CalibrationLine, Scored, auc, calibration_line, reliability_table
 from weigh.metrics.many import Many
-from weigh.metrics.scored import BOUND, NAN
+from weigh.metrics.numbers import NAN
 
 
 @dataclass(frozen=True, eq=False)

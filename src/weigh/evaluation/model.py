@@ -7,6 +7,7 @@ from typing import Any
 from weigh.evaluation.measures import Options
 from weigh.evaluation.result import Evaluation, Given, build, read_train
 from weigh.frames import read
+from weigh.metrics import COVERAGE
 from weigh.metrics.predicted import Question, column_of, predict_rows
 
 
@@ -20,7 +21,7 @@ def evaluate(
     by: Any = None,
     costs: Any = (1.0, 1.0),
     thresholds: Any = None,
-    coverage: float = 0.95,
+    coverage: float = COVERAGE,
     pos_label: Any = None,
 ) -> Evaluation:
     """Say how good a fitted classifier is, on rows that it has not seen.
@@ -72,6 +73,7 @@ def evaluate(
     """
     options = Options.read(costs, thresholds, coverage)
     question = Question.of_model(model, pos_label)
+    groups = column_of(read(X), by, "by") if isinstance(by, str) else by
     named = isinstance(sample_weight, str)
     predicted = [
         predict_rows(
@@ -84,7 +86,5 @@ def evaluate(
         )
         for part in (Given(X, y, sample_weight), *read_train(train))
     ]
-    named = isinstance(by, str)
-    groups = column_of(read(X), by, "by") if named else by
-    name = by if named else str(getattr(by, "name", None) or "group")
+    name = by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
     return build(question, options, predicted, groups, type(model).__name__, name)

@@ -13,7 +13,7 @@ from weigh.evaluation.show import page
 from weigh.evaluation.stability import compare_predictions
 from weigh.evaluation.values import plain
 from weigh.frames import Value
-from weigh.metrics import Scored, Stability
+from weigh.metrics import COVERAGE, Scored, Stability
 from weigh.metrics.predicted import Predicted, Question
 from weigh.metrics.scored import Labels, shape_of
 
@@ -65,7 +65,7 @@ class Evaluation:
         by: Any = None,
         costs: Any = (1.0, 1.0),
         thresholds: Any = None,
-        coverage: float = 0.95,
+        coverage: float = COVERAGE,
         labels: Any = None,
         pos_label: Any = None,
         name: str = "Predictions",

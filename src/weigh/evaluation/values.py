@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from weigh.metrics import clopper_pearson
-from weigh.metrics.auc import reach_of
-from weigh.metrics.scored import NAN
+from weigh.metrics.numbers import NAN, reach_of
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Functions take `(y_true, y_prob, *, sample_weight=None, pos_label=None)` as in s
 the positive class: the greater of two labels unless `pos_label` names it. A weight of two is a row
 given twice. A row is decided positive where its probability is above the threshold.
 
+    numbers       thresholds, costs and coverages, checked
     scored        labels and probabilities, read and sorted
     many          probabilities of more than two classes
     predicted     what a classifier says of a table
@@ -19,10 +20,11 @@ given twice. A row is decided positive where its probability is above the thresh
     stability     population stability index
 """
 
-from weigh.metrics.auc import AUC, COVERAGE, AUCDifference, auc, auc_difference
+from weigh.metrics.auc import AUC, AUCDifference, auc, auc_difference
 from weigh.metrics.costs import expected_cost
 from weigh.metrics.curves import GainsCurve, LiftCurve, gains_curve, lift_curve
 from weigh.metrics.line import CalibrationLine, calibration_line
+from weigh.metrics.numbers import COVERAGE
 from weigh.metrics.reliability import (
     BrierDecomposition,
     ReliabilityTable,

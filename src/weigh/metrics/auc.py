@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, logit, ndtr
 
 from weigh.frames import Floats
+from weigh.metrics.numbers import COVERAGE, check_coverage, reach_of
 from weigh.metrics.scored import Groups, Scored
-
-COVERAGE = 0.95
-"""Of intervals, unless another is asked for."""
 
 
 @dataclass(frozen=True)
@@ -193,14 +191,3 @@ def _covariance(weight: Floats, a: Floats, b: Floats, mean_a: float, mean_b: flo
     if n <= 1:
         return float("nan")
     return float(weight @ ((a - mean_a) * (b - mean_b))) / (n - 1) / n
-
-
-def reach_of(coverage: float) -> float:
-    """How many standard errors an interval reaches to either side."""
-    return float(ndtri((1 + coverage) / 2))
-
-
-def check_coverage(coverage: float) -> None:
-    """A probability between 0 and 1."""
-    if not 0 < coverage < 1:
-        raise ValueError(f"coverage must be between 0 and 1, such as 0.95, got {coverage!r}")
