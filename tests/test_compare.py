@@ -30,9 +30,11 @@ from sklearn.tree import DecisionTreeClassifier
 import weigh
 from weigh import (
     AdjustedNB,
+    BoostedNB,
     BoostedNBRegressor,
     C44Classifier,
     EvidenceNB,
+    RecalibratedClassifier,
     WeightedNB,
     compare,
     datasets,
@@ -470,6 +472,27 @@ def test_every_classifier_of_the_family_is_compared_by_default():
     found = compare(table, "Survived", cv=2)
     assert {entry.name for entry in found.entries} == {*family()}
     assert not any(entry.error for entry in found.entries)
+
+
+def test_a_recalibrated_learner_is_compared_by_its_name_and_stands_behind_the_simpler():
+    table = PEOPLE.take([*range(0, 2201, 11)])
+    found = compare(table, "Survived", ["evidence", "recalibrated"], cv=2)
+    again = compare(table, "Survived", [RecalibratedClassifier(EvidenceNB(), random_state=0)], cv=2)
+    named, given_ = found["RecalibratedClassifier"], again["RecalibratedClassifier"]
+    assert named.measures.loss == given_.measures.loss
+    assert named.measures.auc.value == pytest.approx(found["EvidenceNB"].measures.auc.value)
+    places = [
+        rank(learner)
+        for learner in (
+            EvidenceNB(),
+            RecalibratedClassifier(EvidenceNB()),
+            AdjustedNB(),
+            RecalibratedClassifier(BoostedNB()),
+        )
+    ]
+    assert places == sorted(places)
+    assert places[3] == rank(BoostedNB())
+    assert len({*places}) == 4
 
 
 def test_learners_are_named_given_as_classes_or_as_they_are():

@@ -26,6 +26,7 @@ from weigh.metrics import (
     brier_decomposition,
     calibration_line,
     clopper_pearson,
+    effective_weight,
     error_rates,
     expected_cost,
     gains_curve,
@@ -645,6 +646,30 @@ def test_the_intervals_of_a_reliability_table_cover_what_they_are_asked_to(rows,
     low, high = beta.ppf(tail, k, n - k + 1), beta.isf(tail, k + 1, n - k)
     np.testing.assert_allclose(table.rate_low, np.where(k > 0, low, 0), atol=1e-9)
     np.testing.assert_allclose(table.rate_high, np.where(k < n, high, 1), atol=1e-9)
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=20), st.floats(1e-6, 1e6))
+def test_effective_weights_add_up_to_kishs_count_whatever_their_scale(weights, scale):
+    w = np.array(weights)
+    found = effective_weight(scale * w)
+    assert found.sum() == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    np.testing.assert_allclose(found / found.sum(), w / w.sum(), rtol=1e-9)
+    assert found.sum() <= len(w) * (1 + 1e-12)
+
+
+def test_intervals_of_effective_weights_cover_and_those_of_sampling_weights_do_not():
+    random = np.random.default_rng(0)
+    covered = []
+    for _ in range(400):
+        y = random.random(150) < 0.3
+        weight = random.lognormal(0, 1, 150)
+        p = np.full(150, 0.5)
+        for given_ in (effective_weight(weight), weight / weight.mean()):
+            table = reliability_table(y, p, bins=1, sample_weight=given_, pos_label=True)
+            covered.append(table.rate_low[0] <= 0.3 <= table.rate_high[0])
+    effective, plain_mean = np.reshape(covered, (400, 2)).mean(axis=0)
+    assert effective > 0.92
+    assert plain_mean < 0.85
 
 
 def test_models_scored_on_other_rows_are_not_compared():

@@ -38,11 +38,13 @@ def compare(
         Class labels, or the name of the column of X that holds them.
     learners : list or dict, optional
         Names (`"adjusted"` or `"AdjustedNB"`), classes or estimators, also of scikit-learn; or a
-        dict from a name of yours to one of these. By default every classifier of this package.
+        dict from a name of yours to one of these. By default every classifier of this package that
+        takes two classes and more; `"recalibrated"` is `RecalibratedClassifier(EvidenceNB())`.
     cv : int, splitter or iterable, default=5
         The number of folds, or what scikit-learn takes for them.
     sample_weight : array or str, optional
-        Row weights, or the name of their column; a learner that takes none fails.
+        Row weights, or the name of their column; a learner that takes none fails. A weight of two
+        is a row given twice, in intervals too (see `weigh.metrics.effective_weight`).
     random_state : int, RandomState or None, default=0
         Deals the folds, and goes to learners that are not given as estimators.
     coverage : float, default=0.95

@@ -30,7 +30,8 @@ def evaluate(
 
     and misclassification, AUC, Brier and its parts, reliability, the calibration line, lift, error
     rates, cost and net benefit by threshold, each as in `weigh.metrics`. A weight of two is a row
-    given twice, in intervals too: divide sampling weights by their mean first.
+    given twice, in intervals too: sampling weights go through `weigh.metrics.effective_weight`
+    first, or intervals are too narrow.
 
     Parameters
     ----------

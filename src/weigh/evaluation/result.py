@@ -79,7 +79,8 @@ class Evaluation:
         y_prob : array of shape (n,), (n, 2) or (n, k)
             The probability of the positive class, or of every class in the order of `labels`.
         sample_weight : array, optional
-            Row weights; a weight of two is a row given twice.
+            Row weights; a weight of two is a row given twice, in intervals too (see
+            `weigh.metrics.effective_weight`).
         train : pair or triple, optional
             Labels and probabilities of the training rows, and their weights.
         by : array, optional

@@ -3,7 +3,8 @@
 Functions take `(y_true, y_prob, *, sample_weight=None, pos_label=None)` as in scikit-learn, or a
 `Scored` in place of the first two, which is sorted once for all of them. The probability is that of
 the positive class: the greater of two labels unless `pos_label` names it. A weight of two is a row
-given twice. A row is decided positive where its probability is above the threshold.
+given twice, in intervals too; `effective_weight` makes sampling weights such weights. A row is
+decided positive where its probability is above the threshold.
 
     numbers       thresholds, costs and coverages, checked
     scored        labels and probabilities, read and sorted
@@ -17,6 +18,7 @@ given twice. A row is decided positive where its probability is above the thresh
     reliability   reliability table, parts of the Brier score
     line          calibration slope and intercept
     logistic      what the line is fitted by
+    sampling      sampling weights as weights that intervals may believe
     stability     population stability index
 """
 
@@ -32,6 +34,7 @@ from weigh.metrics.reliability import (
     clopper_pearson,
     reliability_table,
 )
+from weigh.metrics.sampling import effective_weight
 from weigh.metrics.scored import Groups, Scored
 from weigh.metrics.scores import brier, loss_bits, misclassification_rate
 from weigh.metrics.stability import Stability, population_stability_index
@@ -66,6 +69,7 @@ __all__ = [
     "brier_decomposition",
     "calibration_line",
     "clopper_pearson",
+    "effective_weight",
     "error_rates",
     "expected_cost",
     "gains_curve",

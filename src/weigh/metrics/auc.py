@@ -64,7 +64,8 @@ def auc(
     coverage : float, default=0.95
         Of the interval.
     sample_weight : array, optional
-        Row weights; a weight of two is a row given twice.
+        Row weights; a weight of two is a row given twice, in errors and intervals too (see
+        `effective_weight`).
     pos_label : label, optional
         The positive class; by default the greater of two.
 

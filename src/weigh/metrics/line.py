@@ -55,7 +55,8 @@ def calibration_line(
     y_prob : array of shape (n,) or (n, 2)
         The probability of the positive class; of two columns, the second.
     sample_weight : array, optional
-        Row weights; a weight of two is a row given twice.
+        Row weights; a weight of two is a row given twice, in errors and intervals too (see
+        `effective_weight`).
     pos_label : label, optional
         The positive class; by default the greater of two.
 

@@ -107,7 +107,8 @@ def reliability_table(
     coverage : float, default=0.95
         Of the intervals.
     sample_weight : array, optional
-        Row weights; a weight of two is a row given twice.
+        Row weights; a weight of two is a row given twice, in errors and intervals too (see
+        `effective_weight`).
     pos_label : label, optional
         The positive class; by default the greater of two.
 
