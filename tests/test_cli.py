@@ -606,6 +606,32 @@ def test_compare_prints_what_python_finds_and_what_to_type_next(people):
     assert told == expected
 
 
+def test_compare_sets_parameters_of_one_learner_and_says_how_to_fit_with_them(people):
+    words = ["compare", people, "--target", "Survived", "--folds", 2, "--learner", "evidence"]
+    both = [
+        *words,
+        "--learner",
+        "c44",
+        "--set",
+        "c44.smoothing=40",
+        "--set",
+        "evidence.smoothing=9",
+    ]
+    found = {one["name"]: one for one in strict(run(*both, "--json").stdout)["learners"]}
+    learners = [weigh.EvidenceNB(smoothing=9), weigh.C44Classifier(smoothing=40)]
+    expected = weigh.compare(titanic(), "Survived", learners, cv=2)
+    for entry in expected.entries:
+        told = found[entry.name]["measures"]["loss"]["value"]
+        assert told == pytest.approx(entry.measures.loss.value, rel=1e-12)
+    result = run(*words, "--set", "evidence.smoothing=1/n")
+    assert "--learner evidence --set smoothing=1/n -o model.json" in result.stderr
+    curve = [*words[:-1], "recalibrated"]
+    assert "--learner evidence --recalibrate spline" in run(*curve).stderr
+    assert "hint" not in run(*curve, "--set", "recalibrated.method=sigmoid").stderr
+    for text in ("smoothing=9", "c44.smoothing=9", "evidence.nonsense=9", "evidence.smoothing"):
+        assert "is not" in fails(*words, "--set", text, code=2)
+
+
 def test_compare_reads_columns_as_fit_does(tmp_path):
     rows = [["id", "code", "w", "y"], *[[i, i % 4, 1 + i % 2, "pq"[i % 2]] for i in range(40)]]
     path = write_csv(tmp_path / "t.csv", rows)

@@ -193,6 +193,43 @@ def test_the_intervals_of_loss_and_brier_come_from_the_spread_of_rows():
         assert (found.low, found.high) == pytest.approx((rows.mean() - reach, rows.mean() + reach))
 
 
+def test_the_intervals_of_loss_and_brier_end_at_0():
+    y, p = np.zeros(50), np.full(50, 0.01)
+    y[0] = 1  # one surprise makes the whole mean
+    found = of(y, p).validation
+    for measure, rows in (
+        (found.loss, -np.log2(np.where(y, p, 1 - p))),
+        (found.brier, (p - y) ** 2),
+    ):
+        reach = 1.959964 * rows.std(ddof=1) / np.sqrt(50)
+        assert measure.value < reach
+        assert measure.low == 0
+        assert measure.high == pytest.approx(measure.value + reach, rel=1e-6)
+    many = of(y.astype(int) * 2, np.column_stack([1 - p, p * 0, p]), labels=[0, 1, 2]).validation
+    assert (many.loss.low, many.brier.low) == (0, 0)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_predictions_are_compared_by_weight(k):
+    random = np.random.default_rng(5)
+    samples = []
+    for n in (150, 100):
+        p = random.dirichlet(np.ones(k), n)
+        weight = random.integers(1, 5, n) * (1 + 3 * (p[:, 0] > 0.5))
+        samples.append((random.integers(0, k, n), p, weight.astype(int)))
+    (y, p, w), (y0, p0, w0) = samples
+    weighted = of(y, p, sample_weight=w, train=(y0, p0, w0)).stability
+    repeats = [tuple(np.repeat(part, s[2], axis=0) for part in s[:2]) for s in samples]
+    again = of(*repeats[0], train=repeats[1]).stability
+    assert weighted.value == pytest.approx(again.value, rel=1e-9)
+    one_sided = [
+        of(y, p, train=(y0, p0, w0)).stability.value,
+        of(y, p, sample_weight=w, train=(y0, p0)).stability.value,
+        of(y, p, train=(y0, p0)).stability.value,
+    ]
+    assert min(abs(value - weighted.value) for value in one_sided) > 1e-4
+
+
 def test_the_parts_of_brier_that_are_shown_add_up_to_it():
     y, p = draw_rows(3)
     m = of(y, p).validation
@@ -635,6 +672,16 @@ def test_models_that_have_no_probabilities_are_refused_by_name():
         evaluate(EvidenceNB(), X, y)
     with pytest.raises(ValueError, match="fit it to one target of two classes or more"):
         evaluate(DummyClassifier().fit(X, [1] * 20), X, y)
+
+
+def test_columns_without_names_have_none_to_group_by():
+    X, y = np.array([[0.0, 1], [1, 0], [0, 1], [1, 1]] * 5), [0, 1] * 10
+    model = EvidenceNB().fit(X, y)
+    for rows in (X, X.tolist()):
+        with pytest.raises(ValueError, match=r"by names the column 'x0', but .* without names"):
+            weigh.evaluate(model, rows, y, by="x0")
+    by = X[:, 0].astype(int)
+    assert weigh.evaluate(model, X, y, by=by, train=(X, y)).groups[0].name == "0"
 
 
 def test_names_and_labels_that_are_not_there_are_named(model):

@@ -11,12 +11,14 @@ import numpy as np
 from weigh.bins import Feature, label, quantile_cuts, sort_values
 from weigh.evaluation.many import mean_of_rows
 from weigh.evaluation.measures import Options
-from weigh.evaluation.values import NAN, Bounded
+from weigh.evaluation.values import Bounded
+from weigh.evidence import BOUND
 from weigh.frames import Codes, Integers, Value, key
 from weigh.metrics import Scored, auc, calibration_line, error_rates
 from weigh.metrics.many import Many
+from weigh.metrics.numbers import NAN
 from weigh.metrics.predicted import Predicted
-from weigh.metrics.scored import BOUND, read_codes
+from weigh.metrics.scored import read_codes
 
 LEAST = 10
 """AUC and calibration have intervals for large samples: a group needs so many of each class."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from weigh.evaluation.values import NAN, Bounded
+from weigh.evaluation.values import Bounded
+from weigh.evidence import BOUND
 from weigh.frames import Floats
 from weigh.metrics import (
     AUC,
@@ -26,8 +27,7 @@ from weigh.metrics import (
     net_benefit,
     reliability_table,
 )
-from weigh.metrics.auc import check_coverage
-from weigh.metrics.scored import BOUND
+from weigh.metrics.numbers import COVERAGE, LARGEST, NAN, check_coverage
 
 TENTHS = np.arange(1, 11) / 10
 ALIKE = 1e-9
@@ -40,7 +40,7 @@ class Options:
 
     costs: tuple[float, float] = (1.0, 1.0)
     thresholds: tuple[float, ...] = tuple(TENTHS[:-1].tolist())
-    coverage: float = 0.95
+    coverage: float = COVERAGE
 
     @classmethod
     def read(cls, costs: Any, thresholds: Any, coverage: float) -> Options:
@@ -54,10 +54,11 @@ class Options:
             raise ValueError(
                 f"costs and thresholds must be numbers, got {costs!r} and {thresholds!r}"
             ) from None
-        if pair.shape != (2,) or not (np.isfinite(pair).all() and (pair >= 0).all() and pair.any()):
+        within = (pair >= 0) & (pair <= LARGEST)
+        if pair.shape != (2,) or not (within.all() and pair.any()):
             raise ValueError(
-                "costs must be those of a false positive and of a false negative, 0 or more and "
-                f"not both 0, such as (1, 5); got {costs!r}"
+                "costs must be those of a false positive and of a false negative, from 0 to "
+                f"{LARGEST:g} and not both 0, such as (1, 5); got {costs!r}"
             )
         if not ((t >= 0) & (t <= 1)).all():
             raise ValueError(f"thresholds must be from 0 to 1, got {thresholds!r}")

@@ -9,6 +9,7 @@ from weigh.evaluation.leaks import find_leaks
 from weigh.evaluation.measures import Options
 from weigh.evaluation.result import Evaluation, Given, build, read_train
 from weigh.frames import read
+from weigh.metrics import COVERAGE
 from weigh.metrics.predicted import Question, column_of, predict_rows
 
 
@@ -22,7 +23,7 @@ def evaluate(
     by: Any = None,
     costs: Any = (1.0, 1.0),
     thresholds: Any = None,
-    coverage: float = 0.95,
+    coverage: float = COVERAGE,
     pos_label: Any = None,
 ) -> Evaluation:
     """Say how good a fitted classifier is, on rows that it has not seen.
@@ -31,7 +32,8 @@ def evaluate(
 
     and misclassification, AUC, Brier and its parts, reliability, the calibration line, lift, error
     rates, cost and net benefit by threshold, each as in `weigh.metrics`. A weight of two is a row
-    given twice, in intervals too: divide sampling weights by their mean first.
+    given twice, in intervals too: sampling weights go through `weigh.metrics.effective_weight`
+    first, or intervals are too narrow.
 
     Parameters
     ----------
@@ -75,6 +77,7 @@ def evaluate(
     """
     options = Options.read(costs, thresholds, coverage)
     question = Question.of_model(model, pos_label)
+    groups = column_of(read(X), by, "by") if isinstance(by, str) else by
     named = isinstance(sample_weight, str)
     predicted = [
         predict_rows(
@@ -87,8 +90,6 @@ def evaluate(
         )
         for part in (Given(X, y, sample_weight), *read_train(train))
     ]
-    named = isinstance(by, str)
-    groups = column_of(read(X), by, "by") if named else by
-    name = by if named else str(getattr(by, "name", None) or "group")
+    name = by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
     found = build(question, options, predicted, groups, type(model).__name__, name)
     return replace(found, leaks=find_leaks(model, X, predicted[0]))

@@ -15,7 +15,7 @@ from weigh.evaluation.stability import compare_predictions
 from weigh.evaluation.values import columns_of, flatten, plain
 from weigh.frames import Value
 from weigh.frames import build as build_frame
-from weigh.metrics import Scored, Stability
+from weigh.metrics import COVERAGE, Scored, Stability
 from weigh.metrics.predicted import Predicted, Question
 from weigh.metrics.scored import Labels, shape_of
 
@@ -70,7 +70,7 @@ class Evaluation:
         by: Any = None,
         costs: Any = (1.0, 1.0),
         thresholds: Any = None,
-        coverage: float = 0.95,
+        coverage: float = COVERAGE,
         labels: Any = None,
         pos_label: Any = None,
         name: str = "Predictions",
@@ -84,7 +84,8 @@ class Evaluation:
         y_prob : array of shape (n,), (n, 2) or (n, k)
             The probability of the positive class, or of every class in the order of `labels`.
         sample_weight : array, optional
-            Row weights; a weight of two is a row given twice.
+            Row weights; a weight of two is a row given twice, in intervals too (see
+            `weigh.metrics.effective_weight`).
         train : pair or triple, optional
             Labels and probabilities of the training rows, and their weights.
         by : array, optional

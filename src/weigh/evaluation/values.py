@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from weigh.metrics import clopper_pearson
-from weigh.metrics.auc import reach_of
-
-NAN = float("nan")
+from weigh.metrics.numbers import NAN, reach_of
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,9 @@ from weigh import engine
 from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
 from weigh.evidence.attenuation import Attenuation
-from weigh.evidence.recalibration import Recalibration
+from weigh.evidence.recalibration import BOUND, Recalibration
 from weigh.frames import Floats, Table
 from weigh.tally import Counts, Tally
-
-BOUND = 1e-10
-"""Plain frequencies are kept this far from 0 and 1, so that no weight is infinite."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
