@@ -199,6 +199,20 @@ def test_the_covariance_is_that_of_the_centred_weights():
     assert "assumes that the scales of the tables are known" in str(sheet)
 
 
+def test_a_merged_weight_is_no_surer_than_the_levels_that_it_stands_for(monkeypatch):
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=1000)
+    y = (rng.random(1000) < expit(x)).astype(int)
+    merged = EducatedNB().fit(x[:, None], y).evidence_["x0"]
+    monkeypatch.setattr(merge, "APART", -1.0)
+    fine = EducatedNB().fit(x[:, None], y).evidence_["x0"]
+    at = np.searchsorted(merged.feature.cuts, [*fine.feature.cuts, np.inf])
+    rows = fine.counts.sum(axis=1)
+    variances = np.bincount(at, rows * fine.errors[:, 0] ** 2) / np.bincount(at, rows)
+    np.testing.assert_allclose(merged.errors[:, 0], np.sqrt(variances), rtol=1e-9)
+    assert len(merged.levels) < len(fine.levels) / 2
+
+
 def test_errors_that_are_kept_are_the_same_after_a_file(tmp_path):
     frame, y = draw_frame(4, n_rows=500)
     model = EducatedNB(special_values={"x": [-999]}).fit(frame, y)

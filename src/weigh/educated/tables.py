@@ -69,11 +69,17 @@ def _merge(weights: Floats, counts: Sequence[Counts], groups: Sequence[Integers]
 def _merge_both(
     covariance: Floats | None, counts: Sequence[Counts], groups: Sequence[Integers], whole: float
 ) -> Floats | None:
-    """The covariance of what `centre` and `_merge` make of the weights."""
+    """The covariance of what `centre` and `_merge` make of the weights.
+
+    A merged weight stands for levels that were told apart: its variance is the mean of theirs, and
+    not the smaller one of their mean.
+    """
     if covariance is None:
         return None
-    half = _merge(centre(counts, covariance, whole), counts, groups)
-    return _merge(centre(counts, half.T, whole), counts, groups)
+    centred = centre(counts, centre(counts, covariance, whole).T, whole)
+    merged = _merge(_merge(centred, counts, groups).T, counts, groups)
+    np.fill_diagonal(merged, _merge(centred.diagonal()[:, None], counts, groups))
+    return merged
 
 
 def _errors(
