@@ -208,8 +208,8 @@ def test_a_merged_weight_is_no_surer_than_the_levels_that_it_stands_for(monkeypa
     fine = EducatedNB().fit(x[:, None], y).evidence_["x0"]
     at = np.searchsorted(merged.feature.cuts, [*fine.feature.cuts, np.inf])
     rows = fine.counts.sum(axis=1)
-    variances = np.bincount(at, rows * fine.errors[:, 0] ** 2) / np.bincount(at, rows)
-    np.testing.assert_allclose(merged.errors[:, 0], np.sqrt(variances), rtol=1e-9)
+    variances = np.bincount(at, rows * fine.errors ** 2) / np.bincount(at, rows)
+    np.testing.assert_allclose(merged.errors, np.sqrt(variances), rtol=1e-9)
     assert len(merged.levels) < len(fine.levels) / 2
 
 
