@@ -239,7 +239,7 @@ def test_six_digits_of_a_covariance_change_no_interval_that_people_read(monkeypa
 
 def test_more_weights_than_a_file_should_hold_leave_no_interval(monkeypatch):
     frame, y = draw_frame(6)
-    monkeypatch.setattr("weigh.educated.tables.MOST", 4)
+    monkeypatch.setattr("weigh.educated.tables.MOST_WEIGHTS", 4)
     model = EducatedNB().fit(frame, y)
     assert model.evidence_.covariance is None
     sheet = model.balance_sheet(frame.iloc[[0]])

@@ -131,7 +131,7 @@ class State:
         by_class = []
         for k, joint in enumerate(self.curvature.joint):
             pieces: list[Dense | Diagonal] = [
-                make_dense(_settle(joint), prior, self.scales, problem.joint)
+                make_dense(_off_zero(joint), prior, self.scales, problem.joint)
             ]
             for places in problem.apart:
                 entries = self.curvature.diagonal[places, k]
@@ -160,7 +160,7 @@ class State:
         return self.__dict__.get("factor", self.near)
 
 
-def _settle(joint: Floats) -> Floats:
+def _off_zero(joint: Floats) -> Floats:
     """Keep the intercept's entry off zero where every row is certain."""
     if joint[0, 0] < 1e-8:
         joint = joint.copy()
@@ -174,7 +174,7 @@ def state_at(problem: Problem, weights: Floats, scales: Floats, n_passes: int = 
     return State(problem, weights, scales, moments, n_passes)
 
 
-def settle(state: State, tolerance: float, nats: float = 0.0, most: int = 50) -> State:
+def find_weights(state: State, tolerance: float, nats: float = 0.0, most: int = 50) -> State:
     """Newton steps until the relative gradient is within the tolerance.
 
     Or until a step promises less than so many nats, which sees rare levels as it sees others.

@@ -14,7 +14,7 @@ from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts
 
-MOST = 1024
+MOST_WEIGHTS = 1024
 """The covariance of more weights is not kept: a model is to fit into a letter."""
 
 DIGITS = 6
@@ -96,7 +96,7 @@ def _errors(
 def _kept(covariances: Sequence[Floats | None]) -> Floats | None:
     """The only covariance, to six digits, so that it is the same after a file."""
     numbers = covariances[0]
-    if len(covariances) > 1 or numbers is None or len(numbers) > MOST:
+    if len(covariances) > 1 or numbers is None or len(numbers) > MOST_WEIGHTS:
         return None
     known = np.where(numbers == 0, 1.0, np.abs(numbers))
     unit = 10.0 ** np.clip(DIGITS - 1 - np.floor(np.log10(known)), 0, 22)
