@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from weigh import engine
 from weigh.base import EvidenceClassifier
 from weigh.educated.design import Rows
-from weigh.educated.fit import Task, fit_task
+from weigh.educated.fit import Fit, Task, fit_task
 from weigh.educated.tables import evidence_of
 from weigh.evidence import Evidence, weigh_tally
-from weigh.frames import Sample
+from weigh.frames import Sample, warn_caller
 from weigh.parameters import is_count, read_orders
 from weigh.tally import Tally
 
@@ -57,7 +59,9 @@ class EducatedNB(EvidenceClassifier):
     held_out_loss_ : float or ndarray
         The leave-one-out loss of the training rows, in bits (one per class for "ovr").
     n_passes_ : int or ndarray
-        How often the rows were passed over.
+        How often all rows were read after they were counted: for the weights, for the scales, to
+        judge by leave-one-out and to find pairs. What rows give at the same weights (loss,
+        gradient, Hessian) is one pass.
     evidence_ : Evidence
         The prior and the tables.
 
@@ -112,7 +116,8 @@ class EducatedNB(EvidenceClassifier):
         rows = Rows(sample.labels, weight, len(tally.classes))
         task = Task(sample.table, tally.tables, rows, orders, self.pairs, self.random_state)
         each = len(tally.classes) > 2 and self.multiclass == "ovr"
-        evidence = self._learn_each(task, tally) if each else self._learn_jointly(task, tally)
+        with engine.one_blas_thread():  # whose sums would depend on how many there are
+            evidence = self._learn_each(task, tally) if each else self._learn_jointly(task, tally)
         return evidence if rate is None else evidence.with_prior(rate)
 
     def _check(self, n_classes: int) -> None:
@@ -134,7 +139,7 @@ class EducatedNB(EvidenceClassifier):
 
     def _learn_jointly(self, task: Task, tally: Tally) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
-        fit = fit_task(task)
+        fit = _fit_and_warn(task)
         self.scales_, self.held_out_loss_ = fit.scales, fit.held_out.bits
         self.n_passes_ = fit.n_passes
         return evidence_of(naive, fit.counts, [fit])
@@ -144,11 +149,18 @@ class EducatedNB(EvidenceClassifier):
         for c in range(len(tally.classes)):
             own = tuple(table.against_rest(c) for table in tally.tables)
             rows = Rows((task.rows.labels == c).astype(np.uint8), task.rows.weight, 2)
-            fits.append(fit_task(replace(task, counts=own, rows=rows)))
+            fits.append(_fit_and_warn(replace(task, counts=own, rows=rows)))
         self.scales_ = np.array([fit.scales for fit in fits])
         self.held_out_loss_ = np.array([fit.held_out.bits for fit in fits])
         self.n_passes_ = np.array([fit.n_passes for fit in fits])
         return evidence_of(weigh_tally(tally, self.smoothing), tally.tables, fits)
+
+
+def _fit_and_warn(task: Task) -> Fit:
+    fit = fit_task(task)
+    if fit.complaint():
+        warn_caller(f"EducatedNB has not converged: {fit.complaint()}", ConvergenceWarning)
+    return fit
 
 
 def _signs(given: Any) -> list[Any]:

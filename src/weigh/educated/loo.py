@@ -59,6 +59,7 @@ class HeldOut:
 def leave_one_out(state: State) -> HeldOut:
     """Judge a fit by the rows it was made from."""
     problem = state.problem
+    problem.passes.n += 1
     some = problem.design.some(ROWS)
     design, labels = problem.design.take(some), problem.rows.labels[some]
     weight = problem.rows.weight[some]

@@ -157,7 +157,7 @@ def _reduce(problem: Problem, ties: Integers) -> Problem:
         tuple(_tie_centre(centre, ties) for centre in problem.prior.centres),
     )
     design = replace(problem.design, places=places, spans=spans, n_weights=n)
-    return Problem(design, problem.rows, prior)
+    return Problem(design, problem.rows, prior, problem.passes)
 
 
 def _tie_block(block: Block, ties: Integers) -> Block:

@@ -23,6 +23,9 @@ FIRST, LEAST_SCALE, MOST_SCALE = 10.0, 1e-6, 1e6
 GAIN = 0.05
 """Updates end where they add less to the log marginal likelihood, in nats."""
 
+UPDATES = 30
+"""No more updates are made; ten are enough for most tables."""
+
 ROUGHLY = 0.02
 """Scales may be looked at where a Newton step promises less nats."""
 
@@ -33,6 +36,7 @@ class Search:
 
     state: State
     marginal: tuple[float, ...]
+    ended: bool = True  # whether further updates would add little
 
 
 def log_marginal(state: State) -> float:
@@ -59,19 +63,17 @@ def fellner_schall(state: State) -> Floats:
     return np.clip(scales, LEAST_SCALE, MOST_SCALE)
 
 
-def find_scales(problem: Problem, start: State | None = None, most: int = 30) -> Search:
+def find_scales(problem: Problem, start: State | None = None) -> Search:
     """Newton steps and updates of the scales in turn, then the weights to full precision."""
     state = find_weights(start or _begin(problem), PRECISE, ROUGHLY)
-    path = [log_marginal(state)]
-    for _ in range(most):
+    path, ended = [log_marginal(state)], False
+    while not ended and len(path) <= UPDATES:
         after = _update(state, path[-1])
-        if after is None:
-            break
-        state = after
-        path.append(log_marginal(state))
-        if path[-1] - path[-2] < GAIN:
-            break
-    return Search(find_weights(state, PRECISE), tuple(path))
+        if after is not None:
+            state = after
+            path.append(log_marginal(state))
+        ended = after is None or path[-1] - path[-2] < GAIN
+    return Search(find_weights(state, PRECISE), tuple(path), ended)
 
 
 def _begin(problem: Problem) -> State:

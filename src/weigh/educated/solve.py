@@ -7,7 +7,7 @@ blocks leave out. So do they for more than two classes, whose blocks are the cla
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +27,13 @@ PRECISE = 1e-9
 """The relative gradient at which weights are found."""
 
 
+@dataclass
+class Passes:
+    """How often all rows have been read; what they give at the same weights is read at once."""
+
+    n: int = 0
+
+
 @dataclass(frozen=True)
 class Problem:
     """Rows, and what is thought of the weights before them."""
@@ -34,6 +41,7 @@ class Problem:
     design: Design
     rows: Rows
     prior: Prior
+    passes: Passes = field(default_factory=Passes, compare=False)
 
     @cached_property
     def joint(self) -> Integers:
@@ -90,7 +98,6 @@ class State:
     weights: Floats
     scales: Floats
     moments: Moments
-    n_passes: int = 0
     near: Factor | None = None  # of the Hessian at weights and scales not far away
 
     @cached_property
@@ -152,7 +159,7 @@ class State:
 
     def moved(self, step: Floats) -> State:
         """Other weights under the same scales."""
-        after = state_at(self.problem, self.weights - step, self.scales, self.n_passes + 1)
+        after = state_at(self.problem, self.weights - step, self.scales)
         return replace(after, near=self._nearest)
 
     @property
@@ -168,10 +175,11 @@ def _off_zero(joint: Floats) -> Floats:
     return joint
 
 
-def state_at(problem: Problem, weights: Floats, scales: Floats, n_passes: int = 0) -> State:
-    """Look at weights: one pass for the totals."""
+def state_at(problem: Problem, weights: Floats, scales: Floats) -> State:
+    """Look at weights: one pass."""
+    problem.passes.n += 1
     moments = problem.rows.moments(problem.design.totals(weights))
-    return State(problem, weights, scales, moments, n_passes)
+    return State(problem, weights, scales, moments)
 
 
 def find_weights(state: State, tolerance: float, nats: float = 0.0, most: int = 50) -> State:
@@ -236,10 +244,11 @@ def _approach(state: State, nearly: Factor, most: int) -> tuple[Floats, bool]:
 
 
 def _bend(state: State, direction: Floats) -> Floats:
-    """The penalised Hessian times a direction: its matrix, or two passes over the rows."""
+    """The penalised Hessian times a direction: by its matrix, or in a pass over the rows."""
     problem = state.problem
     pulled = problem.prior.apply(direction, state.scales)
     if problem.exact:
         return np.asarray(state.curvature.joint[0] @ direction) + pulled
+    problem.passes.n += 1
     bent = state.moments.bend(problem.design.totals(direction), problem.rows.weight)
     return problem.design.sums(bent) + pulled
