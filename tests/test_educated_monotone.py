@@ -99,7 +99,7 @@ def test_what_breaks_the_order_becomes_level_as_isotonic_regression_would_have_i
     rows = table.counts.sum(axis=1)[:-1]
     pooled = isotonic_regression(walk_weights(table), sample_weight=rows)
     found = walk_weights(held.evidence_["hump"])
-    assert len(found) < len(pooled)
+    assert len(np.unique(found)) < len(found) == len(pooled)
     assert abs(np.ptp(found) - np.ptp(pooled)) < 0.3
     loss = [-np.log(m.predict_proba(frame)[np.arange(1500), y]).mean() for m in (free, held)]
     prior = -np.log(np.bincount(y) / 1500) @ np.bincount(y) / 1500

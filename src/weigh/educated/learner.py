@@ -16,7 +16,7 @@ from weigh.educated.fit import Fit, Task, fit_task
 from weigh.educated.tables import evidence_of
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Sample, warn_caller
-from weigh.parameters import is_count, read_orders
+from weigh.parameters import is_count, read_orders, read_settings
 from weigh.tally import Tally
 
 
@@ -39,8 +39,8 @@ class EducatedNB(EvidenceClassifier):
         As in `EvidenceNB`. `smoothing` changes no weight, only the information value.
     bins : "fine", "mdl", int or dict, default="fine"
         How numbers become intervals. "fine" gives up to 128 levels, fewer where there are more
-        than 16 columns; intervals that turn out to agree are merged after the fit, which moves no
-        weight by more than 0.05.
+        than 16 columns; of these, intervals that turn out to agree are merged after the fit, which
+        moves no total by more than 0.1. Intervals that are asked for otherwise stay as they are.
     pairs : int, default=0
         Up to so many pairs of features get a table of their own beside those of the features: the
         pairs that would tell held-out rows best, and all of them only if they do.
@@ -142,7 +142,7 @@ class EducatedNB(EvidenceClassifier):
         fit = _fit_and_warn(task)
         self.scales_, self.held_out_loss_ = fit.scales, fit.held_out.bits
         self.n_passes_ = fit.n_passes
-        return evidence_of(naive, fit.counts, [fit])
+        return evidence_of(naive, fit.counts, [fit], self._fine(task))
 
     def _learn_each(self, task: Task, tally: Tally) -> Evidence:
         fits = []
@@ -153,7 +153,13 @@ class EducatedNB(EvidenceClassifier):
         self.scales_ = np.array([fit.scales for fit in fits])
         self.held_out_loss_ = np.array([fit.held_out.bits for fit in fits])
         self.n_passes_ = np.array([fit.n_passes for fit in fits])
-        return evidence_of(weigh_tally(tally, self.smoothing), tally.tables, fits)
+        naive = weigh_tally(tally, self.smoothing)
+        return evidence_of(naive, tally.tables, fits, self._fine(task))
+
+    def _fine(self, task: Task) -> set[str]:
+        """The columns that were cut finely, and not as the user laid them out."""
+        settings = read_settings(self, task.table)
+        return {name for name, setting in settings.items() if setting.bins == "fine"}
 
 
 def _fit_and_warn(task: Task) -> Fit:

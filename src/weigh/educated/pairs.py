@@ -78,9 +78,7 @@ def rank_pairs(
     sizes = [len(part.levels) for part in parts]
     design = Design.of(engine.place(table, parts), sizes, table.n_rows)
     busiest_first = range(len(parts) - 1, 0, -1)
-    judged = engine.spread(
-        lambda j: _judge(design, j, moments, folds), busiest_first, table.n_rows
-    )
+    judged = engine.spread(lambda j: _judge(design, j, moments, folds), busiest_first, table.n_rows)
     gains = np.zeros((len(parts), len(parts)))
     for j, gain in zip(busiest_first, judged, strict=True):
         gains[:j, j] = gain

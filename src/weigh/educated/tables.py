@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from weigh.educated.centre import centre
 from weigh.educated.fit import Fit
-from weigh.educated.merge import add_up, average, count_groups, group_levels, merge_feature
+from weigh.educated.merge import add_up, average, count_groups, group_tables, merge_feature
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts
@@ -20,14 +20,19 @@ MOST_WEIGHTS = 1024
 DIGITS = 6
 
 
-def evidence_of(naive: Evidence, counts: Sequence[Counts], fits: Sequence[Fit]) -> Evidence:
-    """The tables of a fit in place of naive Bayes's, or of one fit per class."""
+def evidence_of(
+    naive: Evidence, counts: Sequence[Counts], fits: Sequence[Fit], fine: Collection[str]
+) -> Evidence:
+    """The tables of a fit in place of naive Bayes's, or of one fit per class.
+
+    `fine` are the columns that were cut finely: their intervals may be merged.
+    """
     whole = float(naive.class_counts.sum())
     weights = np.hstack([centre(counts, fit.weights, whole) for fit in fits])
     if weights.shape[1] > len(fits):
         weights = contrast(weights)  # of classes fitted jointly
     columns = _split(weights[1:], [len(c.counts) for c in counts])
-    groups = [group_levels(c.feature, w) for c, w in zip(counts, columns, strict=True)]
+    groups = group_tables(counts, columns, fine)
     merged = _split(_merge(weights, counts, groups)[1:], [*map(count_groups, groups)])
     covariances = [_merge_both(fit.covariance, counts, groups, whole) for fit in fits]
     tables = [
