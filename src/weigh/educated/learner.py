@@ -65,6 +65,15 @@ class EducatedNB(EvidenceClassifier):
     evidence_ : Evidence
         The prior and the tables.
 
+    Notes
+    -----
+    Up to 3,072 weights share one Hessian. Of wider tables the largest features are blocks of their
+    own: conjugate gradients make the weights exact, while scales and `held_out_loss_` come from the
+    blocks alone and there are no errors. So it is with the classes of `multiclass="softmax"`, whose
+    scales are approximate. The intervals of a column are a dense matrix among themselves, so
+    thousands of cut points are slow. Errors take the scales as known. A fit that has not converged
+    raises a `ConvergenceWarning`.
+
     Examples
     --------
     >>> from weigh import EducatedNB
