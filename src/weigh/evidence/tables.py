@@ -65,7 +65,7 @@ class FeatureTable:
     def errors(self) -> Floats | None:
         """Posterior standard errors of the weights; NaN where they cannot be known."""
         if self.known_errors is not None:
-            return self.known_errors
+            return self.known_errors[:, 0] if self.known_errors.shape[1] == 1 else self.known_errors
         if self.variances is None:
             return None
         n_classes = self.variances.shape[1]
