@@ -450,8 +450,10 @@ def test_the_public_names_are_pinned():
         "conversion_table",
         "datasets",
         "evaluate",
+        "export",
         "load",
         "metrics",
+        "reasons",
         "save",
     ]
     assert all(hasattr(weigh, name) for name in weigh.__all__)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from weigh.educated import EducatedNB
     from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
+    from weigh.exports import export
     from weigh.naive import EvidenceNB
     from weigh.perplexed import PerplexedNB
     from weigh.plot import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
         SearchPathDisplay,
     )
     from weigh.recalibrated import RecalibratedClassifier
-    from weigh.sheet import BalanceSheet, conversion_table
+    from weigh.sheet import BalanceSheet, conversion_table, reasons
     from weigh.store import load, save
     from weigh.weighted import WeightedNB
 
@@ -72,8 +73,10 @@ __all__ = [
     "conversion_table",
     "datasets",
     "evaluate",
+    "export",
     "load",
     "metrics",
+    "reasons",
     "save",
 ]
 
@@ -107,7 +110,9 @@ _HOMES = {
     "compare": "comparison",
     "conversion_table": "sheet",
     "evaluate": "evaluation",
+    "export": "exports",
     "load": "store",
+    "reasons": "sheet",
     "save": "store",
 }
 
