@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from weigh.educated import EducatedNB
     from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
+    from weigh.exports import export
     from weigh.frames import Scan, scan
     from weigh.naive import EvidenceNB
     from weigh.perplexed import PerplexedNB
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     )
     from weigh.recalibrated import RecalibratedClassifier
     from weigh.scoring import score_table
-    from weigh.sheet import BalanceSheet, conversion_table
+    from weigh.sheet import BalanceSheet, conversion_table, reasons
     from weigh.store import load, save
     from weigh.weighted import WeightedNB
 
@@ -75,8 +76,10 @@ __all__ = [
     "conversion_table",
     "datasets",
     "evaluate",
+    "export",
     "load",
     "metrics",
+    "reasons",
     "save",
     "scan",
     "score_table",
@@ -113,7 +116,9 @@ _HOMES = {
     "compare": "comparison",
     "conversion_table": "sheet",
     "evaluate": "evaluation",
+    "export": "exports",
     "load": "store",
+    "reasons": "sheet",
     "save": "store",
     "scan": "frames",
     "score_table": "scoring",

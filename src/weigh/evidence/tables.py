@@ -191,6 +191,12 @@ class Evidence:
             return engine.total_counts(table, self.tables[0].by_class, start)
         return engine.total(table, self.features, [t.padded for t in self.tables], start)
 
+    def contributions(self, table: Table) -> Floats:
+        """The weight of each row's level: by row, feature, and total; before any exponent."""
+        parts = engine.place(table, self.features)
+        columns = [t.padded[p.levels][p.codes] for t, p in zip(self.tables, parts, strict=True)]
+        return np.stack(columns, axis=1)
+
     def observed(self, table: Table) -> Floats:
         """How many features each row has an answer in; the number of tokens of a document."""
         if self.event_model == "counts":

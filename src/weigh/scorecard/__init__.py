@@ -1,0 +1,1 @@
+"""Integer points in place of weights."""
