@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
+    from weigh.pages import calculator
     from weigh.perplexed import PerplexedNB
     from weigh.plot import (
         AttenuationPathDisplay,
@@ -68,6 +69,7 @@ __all__ = [
     "SearchPathDisplay",
     "SplineCalibrator",
     "WeightedNB",
+    "calculator",
     "compare",
     "conversion_table",
     "datasets",
@@ -104,6 +106,7 @@ _HOMES = {
     "SearchPathDisplay": "plot",
     "SplineCalibrator": "calibrate",
     "WeightedNB": "weighted",
+    "calculator": "pages",
     "compare": "comparison",
     "conversion_table": "sheet",
     "evaluate": "evaluation",
