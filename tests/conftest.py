@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.browser import AXE, Browser
 
 REQUIRE_ALL = os.environ.get("WEIGH_REQUIRE_ALL") == "1"
 
@@ -121,3 +122,24 @@ class Postgres:
             "-f", str(script), "-c", query,
         )  # fmt: skip
         return [*csv.DictReader(io.StringIO(text, newline=""))]
+
+
+@pytest.fixture(scope="session")
+def _browser(tmp_path_factory):
+    for name in ("chromium", "chromedriver"):
+        if shutil.which(name) is None:
+            lacking(f"the program {name} is not installed")
+    if not AXE.exists():
+        lacking(f"axe-core is not in {AXE.parent}")
+    found = Browser(tmp_path_factory.mktemp("browser"))
+    yield found
+    found.driver.quit()
+
+
+@pytest.fixture
+def browser(_browser):
+    """A browser, on a light desktop."""
+    _browser.width(1280)
+    _browser.media()
+    _browser.scripts(True)
+    return _browser

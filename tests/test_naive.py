@@ -447,6 +447,7 @@ def test_the_public_names_are_pinned():
         "SearchPathDisplay",
         "SplineCalibrator",
         "WeightedNB",
+        "calculator",
         "compare",
         "conversion_table",
         "datasets",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from weigh.exports import export
     from weigh.frames import Scan, scan
     from weigh.naive import EvidenceNB
+    from weigh.pages import calculator
     from weigh.perplexed import PerplexedNB
     from weigh.plot import (
         AttenuationPathDisplay,
@@ -72,6 +73,7 @@ __all__ = [
     "SearchPathDisplay",
     "SplineCalibrator",
     "WeightedNB",
+    "calculator",
     "compare",
     "conversion_table",
     "datasets",
@@ -113,6 +115,7 @@ _HOMES = {
     "SearchPathDisplay": "plot",
     "SplineCalibrator": "calibrate",
     "WeightedNB": "weighted",
+    "calculator": "pages",
     "compare": "comparison",
     "conversion_table": "sheet",
     "evaluate": "evaluation",

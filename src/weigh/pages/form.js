@@ -1,0 +1,408 @@
+// The form and the sheet beside it. Names and levels reach the page as text, never as markup.
+(() => {
+  const model = weigh.open(JSON.parse(document.getElementById("model").textContent));
+  const { columns, classes } = model;
+  const two = classes.length === 2;
+  const RADIOS = 4;
+  const LIMIT = 7; // of the slider, in log odds: 0.1% to 99.9%
+  const byId = (id) => document.getElementById(id);
+  let later = 0;
+  const state = { answers: [], of: null, against: null, rate: null, rateOf: two ? 1 : 0 };
+
+  function make(tag, properties = {}, ...children) {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  }
+
+  // ---------------------------------------------------------------- numbers as people read them
+
+  function rounded(weight) {
+    const x = 100 * weight;
+    const near = Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x);
+    return near + 0;
+  }
+
+  const signed = (whole) => (whole > 0 ? `+${whole}` : whole < 0 ? `−${-whole}` : "0");
+  const hundredths = (weight) => signed(rounded(weight));
+
+  function chance(p) {
+    if (p >= 0.005 && p <= 0.995) return p.toFixed(2);
+    if (Math.min(p, 1 - p) < 1e-6) return p < 0.5 ? "< 0.000001" : "> 0.999999";
+    return p < 0.5 ? p.toPrecision(1) : p.toFixed(-Math.floor(Math.log10(1 - p)));
+  }
+
+  const percent = (p) => `${Number((100 * p).toPrecision(4))}%`;
+
+  function readNumber(text) {
+    const plain = text.trim().replace("−", "-");
+    const dotted = /^[^.,]*,[^.,]*$/.test(plain) ? plain.replace(",", ".") : plain;
+    return dotted === "" ? null : Number(dotted);
+  }
+
+  // ---------------------------------------------------------------- questions
+
+  function question(column, j) {
+    const kinds = { choice: column.choices?.length > RADIOS ? list : radios, number, count };
+    const control = kinds[column.kind](column, j);
+    control.box.id = `q${j}`;
+    return control;
+  }
+
+  function answer(j, value) {
+    state.answers[j] = value;
+    update();
+  }
+
+  function title(column) {
+    return column.text ?? column.name;
+  }
+
+  function choicesOf(column) {
+    const known = column.choices.map((text, place) => [String(place), text]);
+    return [["", "Not known"], ...known, [String(column.choices.length), "Another"]];
+  }
+
+  const placeOf = (value) => (value === "" ? null : Number(value));
+
+  function list(column, j) {
+    const select = make("select", { id: `a${j}` });
+    select.append(...choicesOf(column).map(([value, text]) => new Option(text, value)));
+    select.addEventListener("change", () => answer(j, placeOf(select.value)));
+    const box = make("div", { className: "question" });
+    box.append(make("label", { htmlFor: select.id, textContent: title(column) }), select);
+    return { box, show: (value) => (select.value = value ?? "") };
+  }
+
+  function radios(column, j) {
+    const box = make("fieldset", { className: "question" });
+    box.append(make("legend", { textContent: title(column) }));
+    const row = make("div", { className: "row" });
+    const inputs = choicesOf(column).map(([value, text], k) => {
+      const input = make("input", { type: "radio", name: `a${j}`, id: `a${j}-${k}`, value });
+      input.addEventListener("change", () => answer(j, placeOf(value)));
+      row.append(make("label", { className: "choice", htmlFor: input.id }, input, make("span", { textContent: text })));
+      return input;
+    });
+    box.append(row);
+    const show = (value) => inputs.forEach((input) => (input.checked = input.value === String(value ?? "")));
+    return { box, show };
+  }
+
+  // A number, the interval that it falls in, and buttons for codes.
+  function number(column, j) {
+    const input = make("input", { type: "text", inputMode: "decimal", id: `a${j}`, autocomplete: "off" });
+    const hint = make("span", { className: "hint", id: `h${j}` });
+    input.setAttribute("aria-describedby", hint.id);
+    const part = model.parts.find((p) => p.column === j);
+    const buttons = [null, ...column.codes].map((code) => {
+      const text = code === null ? "Not known" : `Code ${code}`;
+      const button = make("button", { type: "button", className: "code", textContent: text });
+      button.addEventListener("click", () => {
+        show(code);
+        answer(j, code);
+      });
+      return [code, button];
+    });
+    function tell() {
+      const value = readNumber(input.value);
+      const odd = Number.isNaN(value);
+      input.setAttribute("aria-invalid", odd);
+      const place = odd ? -1 : weigh.place(part, value);
+      const level = value === null ? "Not known" : `Level: ${part.labels[place]}`;
+      hint.textContent = odd ? "Not a number: taken as not known" : level;
+      for (const [code, button] of buttons) button.setAttribute("aria-pressed", value === code);
+      return odd ? null : value;
+    }
+    function show(value) {
+      if (readNumber(input.value) !== value) input.value = value ?? "";
+      tell();
+    }
+    input.addEventListener("input", () => answer(j, tell()));
+    const row = make("div", { className: "row" }, input, ...buttons.map(([, button]) => button));
+    const label = make("label", { htmlFor: input.id, textContent: title(column) });
+    buttons.forEach(([, button]) => button.setAttribute("aria-describedby", (label.id = `l${j}`)));
+    return { box: make("div", { className: "question" }, label, row, hint), show };
+  }
+
+  function count(column, j) {
+    const input = make("input", { type: "number", min: 0, step: 1, id: `a${j}`, placeholder: "0" });
+    input.addEventListener("input", () => answer(j, Math.max(Number(input.value), 0) || null));
+    const label = make("label", { htmlFor: input.id, textContent: title(column) });
+    return { box: make("div", { className: "question" }, label, input), show: (value) => (input.value = value ?? "") };
+  }
+
+  // A question is asked where the one it depends on is asked and has the level that it needs.
+  function isAsked(j) {
+    const { ask } = columns[j];
+    if (!ask) return true;
+    const [parent, levels] = ask;
+    const given = state.answers[parent] ?? null;
+    if (given === null || !isAsked(parent)) return false;
+    const part = columns[parent].kind === "number" && model.parts.find((p) => p.column === parent);
+    return levels.includes(part ? weigh.place(part, given) : given);
+  }
+
+  // ---------------------------------------------------------------- the sheet
+
+  function rates() {
+    if (state.rate === null) return null;
+    const [at, p, old] = [state.rateOf, state.rate, model.rates];
+    return old.map((r, c) => (c === at ? p : (r * (1 - p)) / (1 - old[at])));
+  }
+
+  function update() {
+    controls.forEach((control, j) => (control.box.hidden = !isAsked(j)));
+    const answers = columns.map((_, j) => (isAsked(j) ? state.answers[j] ?? null : undefined));
+    const sheet = weigh.sheet(model, answers, { ...state, rate: rates() });
+    showProbability(sheet);
+    showSides(sheet);
+    showFoot(sheet);
+    showRate();
+    clearTimeout(later); // browsers allow only so many changes of the address in a while
+    later = setTimeout(writeFragment, 150);
+  }
+
+  function questionOf(sheet) {
+    const rival = sheet.against >= 0 && !two ? ` rather than ${classes[sheet.against]}` : "";
+    return classes[sheet.of] + rival;
+  }
+
+  function showProbability(sheet) {
+    byId("of-what").textContent = `Probability of ${questionOf(sheet)}`;
+    byId("probability").textContent = chance(sheet.probability);
+    byId("gauge").setAttribute("width", 100 * sheet.probability);
+    const reach = byId("reach");
+    const [low, high] = sheet.interval ?? [0, 0];
+    reach.setAttribute("x", 100 * low);
+    reach.setAttribute("width", 100 * (high - low));
+    const told = `${percent(model.coverage)} interval ${chance(low)} to ${chance(high)}`;
+    byId("interval").textContent = sheet.interval ? told : "";
+    byId("bar-name").textContent = `${chance(sheet.probability)} out of 1`;
+    if (!two) showClasses(sheet);
+  }
+
+  function showClasses(sheet) {
+    const rows = classes.map((name, c) => {
+      const bar = make("progress", { max: 1, value: sheet.probabilities[c] });
+      bar.setAttribute("aria-label", name);
+      return make("tr", {}, make("th", { scope: "row", textContent: name }), make("td", {}, bar),
+        make("td", { className: "number", textContent: chance(sheet.probabilities[c]) }));
+    });
+    byId("classes").replaceChildren(...rows);
+  }
+
+  const phrase = (item) =>
+    [item.feature, item.relation, item.label].filter(Boolean).join(" ") + (item.note ? ` (${item.note})` : "");
+
+  function showSides(sheet) {
+    const lines = [{ text: "Prior", weight: sheet.prior }];
+    const heavy = [...sheet.items].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
+    for (const item of heavy) if (item.weight) lines.push({ text: phrase(item), weight: item.weight });
+    const most = Math.max(...lines.map((l) => Math.abs(l.weight)), 0.05);
+    const name = classes[sheet.of];
+    side("for", `Evidence for ${name}`, "positive", lines.filter((l, i) => l.weight > 0 || (!i && l.weight === 0)), most);
+    side("against", `Evidence against ${name}`, "negative", lines.filter((l) => l.weight < 0), most);
+  }
+
+  function side(id, caption, sign, lines, most) {
+    const rows = lines.map(({ text, weight }) => {
+      const bar = make("span", { className: "bar", ariaHidden: "true" });
+      bar.style.inlineSize = `${(100 * Math.abs(weight)) / most}%`;
+      return make("tr", {}, make("th", { scope: "row" }, make("span", { textContent: text }), bar),
+        make("td", { className: "number", textContent: hundredths(weight) }));
+    });
+    const total = lines.reduce((all, l) => all + rounded(l.weight), 0);
+    byId(id).replaceChildren(
+      make("caption", { textContent: caption }),
+      make("tbody", {}, ...rows),
+      make("tfoot", {}, make("tr", {}, make("th", { scope: "row", textContent: `Total ${sign} weight` }),
+        make("td", { className: "number", textContent: signed(total) }))),
+    );
+  }
+
+  function showFoot(sheet) {
+    const rows = [...attenuated(sheet), ...recalibrated(sheet), ["Total weight of evidence", hundredths(sheet.total)]];
+    if (!two && sheet.against < 0) {
+      classes.forEach((name, c) => c !== sheet.of && rows.push([`Total of ${name}`, hundredths(sheet.totals[c])]));
+    }
+    byId("foot").replaceChildren(...rows.map(([name, value]) =>
+      make("tr", {}, make("th", { scope: "row", textContent: name }), make("td", { className: "number", textContent: value }))));
+    byId("notes").replaceChildren(...notes(sheet).map((text) => make("li", { textContent: text })));
+  }
+
+  function attenuated(sheet) {
+    const rule = sheet.attenuation;
+    if (!rule) return [];
+    const unit = model.tokens ? "Tokens" : "Features";
+    const rows = [["Prior and weights", hundredths(sheet.before)], [`${unit} observed`, String(rule.n)],
+      ["Exponent", String(Number(rule.exponent.toPrecision(3)))]];
+    return rule.shift ? [...rows, ["Change of the base rate", hundredths(rule.shift)]] : rows;
+  }
+
+  function recalibrated(sheet) {
+    const worth = sheet.recalibration;
+    if (!worth) return [];
+    const name = sheet.attenuation ? "Total before recalibration" : "Prior and weights";
+    const rows = [[name, hundredths(worth.before)],
+      [`Recalibrated (${model.recalibration.method})`, hundredths(worth.after)]];
+    return worth.shift ? [...rows, ["Change of the base rate", hundredths(worth.shift)]] : rows;
+  }
+
+  function notes(sheet) {
+    const told = [];
+    const silent = sheet.items.filter((item) => item.weight === 0);
+    if (silent.length) told.push(`No weight: ${silent.map(phrase).join("; ")}.`);
+    told.push("Weights are times 100; above 0 they speak for, below 0 against.");
+    const shown = rounded(sheet.prior) + sheet.items.reduce((all, item) => all + rounded(item.weight), 0);
+    if (shown !== rounded(sheet.before)) {
+      told.push(`Rounded, they add up to ${signed(shown)}; the total is of the exact ones.`);
+    }
+    if (sheet.attenuation) {
+      const what = model.attenuation.form === "root" ? "prior and weights" : "the weights and not the prior";
+      told.push(`The exponent multiplies ${what}.`);
+    }
+    if (sheet.recalibration) told.push("Recalibrated is what such a sum was worth on rows held out.");
+    if (!two && sheet.against < 0) {
+      const part = model.link === "ovr" ? "1/(1 + exp(-total))" : "exp(total)";
+      told.push(`The probability is ${part} over the sum of ${part} of all classes.`);
+    }
+    if (sheet.interval) told.push(`The interval assumes ${model.assumes}.`);
+    return told;
+  }
+
+  // ---------------------------------------------------------------- the base rate
+
+  function showRate() {
+    const p = state.rate ?? model.rates[state.rateOf];
+    const slider = byId("rate");
+    byId("rate-name").textContent = `Base rate of ${classes[state.rateOf]}`;
+    if (document.activeElement !== slider) slider.value = weigh.logit(p);
+    slider.setAttribute("aria-valuetext", percent(p));
+    const exact = byId("rate-exact");
+    if (document.activeElement !== exact) exact.value = Number((100 * p).toPrecision(6));
+    byId("rate-reset").disabled = state.rate === null;
+    byId("rate-reset").textContent = `As in the model, ${percent(model.rates[state.rateOf])}`;
+  }
+
+  function setUpRate() {
+    const [slider, exact] = [byId("rate"), byId("rate-exact")];
+    Object.assign(slider, { min: -LIMIT, max: LIMIT, step: 0.01 });
+    slider.addEventListener("input", () => setRate(Number(weigh.expit(Number(slider.value)).toPrecision(4))));
+    exact.addEventListener("input", () => {
+      const p = readNumber(exact.value) / 100;
+      const sound = p > 0 && p < 1;
+      exact.setAttribute("aria-invalid", !sound);
+      if (sound) setRate(p);
+    });
+    byId("rate-reset").addEventListener("click", () => setRate(null));
+  }
+
+  function setRate(p) {
+    state.rate = p;
+    update();
+  }
+
+  function setUpClasses() {
+    if (two) return;
+    const options = (first) => [...first, ...classes.map((name, c) => new Option(name, c))];
+    const [of, against, rateOf] = [byId("of"), byId("versus"), byId("rate-of")];
+    of.append(...options([new Option("the most probable class", "")]));
+    against.append(...options([new Option("all the others", "")]));
+    against.disabled = model.link === "ovr";
+    rateOf.append(...options([]));
+    of.addEventListener("change", () => {
+      state.of = placeOf(of.value);
+      if (state.against === state.of) state.against = null;
+      showChoice();
+    });
+    against.addEventListener("change", () => {
+      state.against = placeOf(against.value);
+      const now = weigh.sheet(model, columns.map((_, j) => state.answers[j] ?? null), { rate: rates() });
+      if (state.against !== null && state.of === null) state.of = now.of;
+      if (state.against === state.of) state.of = null;
+      if (state.of === null) state.against = null;
+      showChoice();
+    });
+    rateOf.addEventListener("change", () => {
+      state.rateOf = Number(rateOf.value);
+      setRate(null);
+    });
+    byId("many").hidden = false;
+    byId("rate-class").hidden = false;
+  }
+
+  function showChoice() {
+    if (!two) {
+      byId("of").value = state.of ?? "";
+      byId("versus").value = state.against ?? "";
+      byId("rate-of").value = state.rateOf;
+    }
+    update();
+  }
+
+  // ---------------------------------------------------------------- the case in the address
+
+  // ~ begins what is not a name or a level; names and levels that begin with it have it twice.
+  const guard = (text) => (text.startsWith("~") ? `~${text}` : text);
+
+  function textOf(column, value) {
+    if (column.kind !== "choice") return String(value);
+    return value < column.choices.length ? guard(column.choices[value]) : "~other";
+  }
+
+  function valueOf(column, text) {
+    if (column.kind === "choice") {
+      if (text === "~other") return column.choices.length;
+      const place = column.choices.findIndex((choice) => guard(choice) === text);
+      return place < 0 ? null : place;
+    }
+    const value = readNumber(text);
+    return Number.isNaN(value) || (column.kind === "count" && value <= 0) ? null : value;
+  }
+
+  function writeFragment() {
+    const words = new URLSearchParams();
+    columns.forEach((column, j) => {
+      const value = state.answers[j] ?? null;
+      if (value !== null && isAsked(j)) words.set(guard(column.name), textOf(column, value));
+    });
+    if (state.of !== null) words.set("~of", classes[state.of]);
+    if (state.against !== null) words.set("~against", classes[state.against]);
+    if (state.rate !== null) words.set("~rate", state.rate);
+    if (state.rate !== null && !two) words.set("~rate-of", classes[state.rateOf]);
+    const text = words.toString();
+    if (text !== location.hash.slice(1)) history.replaceState(null, "", `#${text}`);
+  }
+
+  function readFragment() {
+    const words = new URLSearchParams(location.hash.slice(1));
+    const classOf = (name) => (classes.includes(words.get(name)) ? classes.indexOf(words.get(name)) : null);
+    columns.forEach((column, j) => {
+      const text = words.get(guard(column.name));
+      state.answers[j] = text === null ? null : valueOf(column, text);
+      controls[j].show(state.answers[j]);
+    });
+    const rate = Number(words.get("~rate"));
+    state.rate = rate > 0 && rate < 1 ? rate : null;
+    state.rateOf = two ? 1 : classOf("~rate-of") ?? 0;
+    state.of = two ? null : classOf("~of");
+    state.against = two || state.of === null || model.link === "ovr" ? null : classOf("~against");
+    if (state.against === state.of) state.against = null;
+    showChoice();
+  }
+
+  const controls = columns.map(question);
+  byId("questions").append(...controls.map((control) => control.box));
+  setUpRate();
+  setUpClasses();
+  readFragment();
+  window.addEventListener("hashchange", readFragment);
+  byId("clear").addEventListener("click", () => {
+    history.replaceState(null, "", "#");
+    readFragment();
+  });
+  byId("calculator").hidden = false;
+  globalThis.weigh = weigh;
+  performance.mark("usable");
+})();
