@@ -443,6 +443,7 @@ def test_the_public_names_are_pinned():
         "RecalibratedClassifier",
         "ReliabilityDisplay",
         "RoundsDisplay",
+        "Scorecard",
         "SearchPathDisplay",
         "SplineCalibrator",
         "WeightedNB",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         SearchPathDisplay,
     )
     from weigh.recalibrated import RecalibratedClassifier
+    from weigh.scorecard import Scorecard
     from weigh.sheet import BalanceSheet, conversion_table, reasons
     from weigh.store import load, save
     from weigh.weighted import WeightedNB
@@ -66,6 +67,7 @@ __all__ = [
     "RecalibratedClassifier",
     "ReliabilityDisplay",
     "RoundsDisplay",
+    "Scorecard",
     "SearchPathDisplay",
     "SplineCalibrator",
     "WeightedNB",
@@ -104,6 +106,7 @@ _HOMES = {
     "RecalibratedClassifier": "recalibrated",
     "ReliabilityDisplay": "plot",
     "RoundsDisplay": "plot",
+    "Scorecard": "scorecard",
     "SearchPathDisplay": "plot",
     "SplineCalibrator": "calibrate",
     "WeightedNB": "weighted",
