@@ -444,6 +444,7 @@ def test_the_public_names_are_pinned():
         "ReliabilityDisplay",
         "RoundsDisplay",
         "Scan",
+        "Scorecard",
         "SearchPathDisplay",
         "SplineCalibrator",
         "WeightedNB",

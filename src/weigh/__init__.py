@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         SearchPathDisplay,
     )
     from weigh.recalibrated import RecalibratedClassifier
+    from weigh.scorecard import Scorecard
     from weigh.scoring import score_table
     from weigh.sheet import BalanceSheet, conversion_table, reasons
     from weigh.store import load, save
@@ -70,6 +71,7 @@ __all__ = [
     "ReliabilityDisplay",
     "RoundsDisplay",
     "Scan",
+    "Scorecard",
     "SearchPathDisplay",
     "SplineCalibrator",
     "WeightedNB",
@@ -112,6 +114,7 @@ _HOMES = {
     "ReliabilityDisplay": "plot",
     "RoundsDisplay": "plot",
     "Scan": "frames",
+    "Scorecard": "scorecard",
     "SearchPathDisplay": "plot",
     "SplineCalibrator": "calibrate",
     "WeightedNB": "weighted",

@@ -16,6 +16,7 @@ from weigh.bins import Cross, Feature, label
 from weigh.evidence import Attenuation, Evidence, FeatureTable
 from weigh.exports.curve import Curve
 from weigh.frames import Value, key
+from weigh.scorecard import Scorecard
 
 Kind: TypeAlias = Literal["number", "code", "text", "boolean", "mixed"]
 Answer: TypeAlias = Literal["missing", "equal", "at most", "any"]
@@ -134,6 +135,14 @@ class Input:
 
 
 @dataclass(frozen=True)
+class Costs:
+    """What terms are compared with when they cost points, and what to tell people of each."""
+
+    baselines: tuple[float, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Formula:
     """A whole model: one total for two classes, else one for each."""
 
@@ -146,13 +155,12 @@ class Formula:
     curve: Curve | None = None
     score_name: str = ""  # of the sum before the curve, where people read that too
     model_name: str = "Evidence"
+    costs: Costs | None = None  # of a scorecard
 
     @classmethod
     def of(cls, model: Any) -> Formula:
-        """The formula of a model, of its evidence, or of anything that has a `formula`."""
-        if hasattr(model, "formula"):
-            return model.formula()  # type: ignore[no-any-return]
-        evidence = evidence_of(model)
+        """The formula of a model, of its evidence, or of a scorecard."""
+        evidence, card = evidence_of(model), isinstance(model, Scorecard)
         return cls(
             tuple(evidence.classes.tolist()),
             tuple(evidence.prior_row.tolist()),
@@ -161,7 +169,9 @@ class Formula:
             evidence.column_names,
             evidence.attenuation,
             None if evidence.recalibration is None else Curve.of(evidence.recalibration),
+            score_name="score" if card else "",
             model_name=type(model).__name__,
+            costs=Costs(model.baselines("best"), tuple(model.texts.values())) if card else None,
         )
 
     @property
@@ -234,6 +244,8 @@ def is_no_unicode(text: str) -> bool:
 
 def evidence_of(model: Any) -> Evidence:
     """The table of weights of a model, or an error that names the variant that has one."""
+    if isinstance(model, Scorecard):
+        return model.evidence
     evidence = model if isinstance(model, Evidence) else _evidence_of(model)
     if evidence.event_model == "counts":
         raise ValueError(

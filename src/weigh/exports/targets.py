@@ -12,7 +12,7 @@ from weigh.base import TableEstimator
 from weigh.exports.formula import Formula
 from weigh.store import to_json, write_bytes, write_text
 
-TARGETS = ("sql", "onnx", "python", "json")
+TARGETS = ("sql", "xlsx", "pmml", "onnx", "python", "json")
 
 
 @dataclass(frozen=True)

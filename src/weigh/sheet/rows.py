@@ -57,7 +57,7 @@ def reasons(model: Any, X: Any, n: int = 3, of: Any = None) -> Any:
     >>> model = weigh.EvidenceNB().fit(people, "Survived")
     >>> table = weigh.reasons(model, people, n=2)
     >>> table["reason_1"][0].as_py(), round(table["weight_1"][0].as_py(), 2)
-    ('Class = 1st', 1.24)
+    ('Age = Child', 0.83)
     """
     if not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
