@@ -453,6 +453,7 @@ def test_the_public_names_are_pinned():
         "evaluate",
         "load",
         "metrics",
+        "report",
         "save",
     ]
     assert all(hasattr(weigh, name) for name in weigh.__all__)

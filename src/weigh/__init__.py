@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
     from weigh.naive import EvidenceNB
-    from weigh.pages import calculator
+    from weigh.pages import calculator, report
     from weigh.perplexed import PerplexedNB
     from weigh.plot import (
         AttenuationPathDisplay,
@@ -76,6 +76,7 @@ __all__ = [
     "evaluate",
     "load",
     "metrics",
+    "report",
     "save",
 ]
 
@@ -111,6 +112,7 @@ _HOMES = {
     "conversion_table": "sheet",
     "evaluate": "evaluation",
     "load": "store",
+    "report": "pages",
     "save": "store",
 }
 

@@ -14,7 +14,7 @@ from weigh.sheet.attenuated import Attenuated
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
 from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of
 from weigh.sheet.recalibrated import Recalibrated
-from weigh.sheet.show import probability
+from weigh.sheet.show import foot_of, notes_of, probability, sides_of
 
 __all__ = [
     "COVERAGE",
@@ -27,6 +27,9 @@ __all__ = [
     "difference",
     "explain",
     "find_class",
+    "foot_of",
     "items_of",
+    "notes_of",
     "probability",
+    "sides_of",
 ]
