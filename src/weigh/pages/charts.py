@@ -11,7 +11,7 @@ from weigh.frames import Floats, Integers
 from weigh.metrics import ReliabilityTable, Scored, auc, gains_curve, reliability_table
 from weigh.pages.document import escape
 
-SIZE, LEFT, BOTTOM, EDGE = 300, 44, 40, 10
+SIZE, LEFT, BOTTOM, EDGE = 300, 50, 40, 10
 POINTS = 200
 """More points of a curve than these cannot be told apart."""
 
