@@ -24,6 +24,10 @@ class Browser:
         self.driver = webdriver.Chrome(options=options, service=service)
         self.width(1280)
 
+    def close(self) -> None:
+        """End the browser."""
+        self.driver.quit()
+
     def width(self, pixels: int, height: int = 900) -> None:
         """How wide the page is; a phone has 390."""
         size = {"width": pixels, "height": height, "deviceScaleFactor": 1, "mobile": pixels < 500}

@@ -133,7 +133,7 @@ def _browser(tmp_path_factory):
         lacking(f"axe-core is not in {AXE.parent}")
     found = Browser(tmp_path_factory.mktemp("browser"))
     yield found
-    found.driver.quit()
+    found.close()
 
 
 @pytest.fixture

@@ -457,6 +457,7 @@ def test_the_public_names_are_pinned():
         "load",
         "metrics",
         "reasons",
+        "report",
         "save",
         "scan",
         "score_table",

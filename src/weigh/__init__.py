@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from weigh.exports import export
     from weigh.frames import Scan, scan
     from weigh.naive import EvidenceNB
-    from weigh.pages import calculator
+    from weigh.pages import calculator, report
     from weigh.perplexed import PerplexedNB
     from weigh.plot import (
         AttenuationPathDisplay,
@@ -84,6 +84,7 @@ __all__ = [
     "load",
     "metrics",
     "reasons",
+    "report",
     "save",
     "scan",
     "score_table",
@@ -125,6 +126,7 @@ _HOMES = {
     "export": "exports",
     "load": "store",
     "reasons": "sheet",
+    "report": "pages",
     "save": "store",
     "scan": "frames",
     "score_table": "scoring",

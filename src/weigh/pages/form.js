@@ -60,7 +60,8 @@
 
   function choicesOf(column) {
     const known = column.choices.map((text, place) => [String(place), text]);
-    return [["", "Not known"], ...known, [String(column.choices.length), "Another"]];
+    const other = column.closed ? [] : [[String(column.choices.length), "Another"]];
+    return [["", "Not known"], ...known, ...other];
   }
 
   const placeOf = (value) => (value === "" ? null : Number(value));

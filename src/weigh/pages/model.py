@@ -77,6 +77,7 @@ def _column(question: Question, texts: Mapping[str, str]) -> dict[str, Any]:
         column["text"] = printable(texts[question.name])
     if question.kind == "choice":
         column["choices"] = [*map(printable, question.labels)]
+        column["closed"] = {*map(key, question.values)} == {key(True), key(False)}
     if question.kind == "number":
         column["codes"] = [float(value) for value in question.values]  # type: ignore[arg-type]
     if question.ask is not None:

@@ -16,7 +16,7 @@ from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
 from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of
 from weigh.sheet.recalibrated import Recalibrated
 from weigh.sheet.rows import Reasons, find_reasons, reasons
-from weigh.sheet.show import probability
+from weigh.sheet.show import foot_of, notes_of, probability, sides_of
 
 __all__ = [
     "COVERAGE",
@@ -31,7 +31,10 @@ __all__ = [
     "explain",
     "find_class",
     "find_reasons",
+    "foot_of",
     "items_of",
+    "notes_of",
     "probability",
     "reasons",
+    "sides_of",
 ]
