@@ -41,6 +41,7 @@ function sheetView(model) {
   const { byId, make, rounded, signed, hundredths, chance, percent } = words;
   const { classes } = model;
   const two = classes.length === 2;
+  const LISTED = 12; // questions without an answer that a note names
 
   function questionOf(sheet) {
     const rival = sheet.against >= 0 && !two ? ` rather than ${classes[sheet.against]}` : "";
@@ -181,7 +182,12 @@ function sheetView(model) {
   function notes(sheet) {
     const told = [];
     const silent = sheet.items.filter((item) => item.weight === 0);
-    if (silent.length) told.push(`No weight: ${silent.map(phrase).join("; ")}.`);
+    const unknown = silent.filter((item) => item.unknown).map((item) => item.feature);
+    const rest = silent.filter((item) => !item.unknown);
+    const more = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
+    const list = unknown.slice(0, LISTED).join(", ") + more;
+    if (unknown.length) told.push(`Not known, and so without weight: ${list}.`);
+    if (rest.length) told.push(`No weight: ${rest.map(phrase).join("; ")}.`);
     told.push("Weights are times 100; above 0 they speak for, below 0 against.");
     const shown =
       rounded(sheet.prior) + sheet.items.reduce((all, item) => all + rounded(item.weight), 0);
@@ -200,6 +206,9 @@ function sheetView(model) {
       told.push(`The probability is ${part} over the sum of ${part} of all classes.`);
     }
     if (sheet.interval) told.push(`The interval assumes ${model.assumes}.`);
+    else if (model.covariance) {
+      told.push("No interval: what training did not see could weigh anything.");
+    }
     return told;
   }
 

@@ -10,7 +10,9 @@ const weigh = (() => {
   const logit = (p) => Math.log(p) - Math.log1p(-p);
 
   function unpack(text, Type) {
-    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const raw = atob(text);
+    const bytes = new Uint8Array(raw.length);
+    for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
     return new Type(bytes.buffer);
   }
 
@@ -81,6 +83,7 @@ const weigh = (() => {
       at: at < 0 ? -1 : table.start + at,
       known: at >= 0 || !asked || skips,
       answered: asked && !skips,
+      unknown: asked && given.includes(null),
       note: at < 0 ? nothing : table.unseen.has(at) ? UNSEEN : table.note,
       weights: at < 0 ? model.prior.map(() => 0) : table.weights[at],
       variances: at < 0 ? model.classes.map(() => 0) : table.variances && table.variances[at],
