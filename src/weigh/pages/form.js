@@ -1,44 +1,14 @@
-// The form and the sheet beside it. Names and levels reach the page as text, never as markup.
+// The form: questions, the base rate, and the case in the address.
 (() => {
   const model = weigh.open(JSON.parse(document.getElementById("model").textContent));
   const { columns, classes } = model;
   const two = classes.length === 2;
   const RADIOS = 4;
   const LIMIT = 7; // of the slider, in log odds: 0.1% to 99.9%
-  const byId = (id) => document.getElementById(id);
+  const { byId, make, percent, readNumber } = words;
+  const show = sheetView(model);
   let later = 0;
   const state = { answers: [], of: null, against: null, rate: null, rateOf: two ? 1 : 0 };
-
-  function make(tag, properties = {}, ...children) {
-    const element = Object.assign(document.createElement(tag), properties);
-    element.append(...children);
-    return element;
-  }
-
-  // ---------------------------------------------------------------- numbers as people read them
-
-  function rounded(weight) {
-    const x = 100 * weight;
-    const near = Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x);
-    return near + 0;
-  }
-
-  const signed = (whole) => (whole > 0 ? `+${whole}` : whole < 0 ? `−${-whole}` : "0");
-  const hundredths = (weight) => signed(rounded(weight));
-
-  function chance(p) {
-    if (p >= 0.005 && p <= 0.995) return p.toFixed(2);
-    if (Math.min(p, 1 - p) < 1e-6) return p < 0.5 ? "< 0.000001" : "> 0.999999";
-    return p < 0.5 ? p.toPrecision(1) : p.toFixed(-Math.floor(Math.log10(1 - p)));
-  }
-
-  const percent = (p) => `${Number((100 * p).toPrecision(4))}%`;
-
-  function readNumber(text) {
-    const plain = text.trim().replace("−", "-");
-    const dotted = /^[^.,]*,[^.,]*$/.test(plain) ? plain.replace(",", ".") : plain;
-    return dotted === "" ? null : Number(dotted);
-  }
 
   // ---------------------------------------------------------------- questions
 
@@ -82,17 +52,30 @@
     const inputs = choicesOf(column).map(([value, text], k) => {
       const input = make("input", { type: "radio", name: `a${j}`, id: `a${j}-${k}`, value });
       input.addEventListener("change", () => answer(j, placeOf(value)));
-      row.append(make("label", { className: "choice", htmlFor: input.id }, input, make("span", { textContent: text })));
+      row.append(
+        make(
+          "label",
+          { className: "choice", htmlFor: input.id },
+          input,
+          make("span", { textContent: text }),
+        ),
+      );
       return input;
     });
     box.append(row);
-    const show = (value) => inputs.forEach((input) => (input.checked = input.value === String(value ?? "")));
+    const show = (value) =>
+      inputs.forEach((input) => (input.checked = input.value === String(value ?? "")));
     return { box, show };
   }
 
   // A number, the interval that it falls in, and buttons for codes.
   function number(column, j) {
-    const input = make("input", { type: "text", inputMode: "decimal", id: `a${j}`, autocomplete: "off" });
+    const input = make("input", {
+      type: "text",
+      inputMode: "decimal",
+      id: `a${j}`,
+      autocomplete: "off",
+    });
     const hint = make("span", { className: "hint", id: `h${j}` });
     input.setAttribute("aria-describedby", hint.id);
     const part = model.parts.find((p) => p.column === j);
@@ -130,7 +113,10 @@
     const input = make("input", { type: "number", min: 0, step: 1, id: `a${j}`, placeholder: "0" });
     input.addEventListener("input", () => answer(j, Math.max(Number(input.value), 0) || null));
     const label = make("label", { htmlFor: input.id, textContent: title(column) });
-    return { box: make("div", { className: "question" }, label, input), show: (value) => (input.value = value ?? "") };
+    return {
+      box: make("div", { className: "question" }, label, input),
+      show: (value) => (input.value = value ?? ""),
+    };
   }
 
   // A question is asked where the one it depends on is asked and has the level that it needs.
@@ -144,7 +130,7 @@
     return levels.includes(part ? weigh.place(part, given) : given);
   }
 
-  // ---------------------------------------------------------------- the sheet
+  // ---------------------------------------------------------------- the case
 
   function rates() {
     if (state.rate === null) return null;
@@ -154,122 +140,12 @@
 
   function update() {
     controls.forEach((control, j) => (control.box.hidden = !isAsked(j)));
-    const answers = columns.map((_, j) => (isAsked(j) ? state.answers[j] ?? null : undefined));
+    const answers = columns.map((_, j) => (isAsked(j) ? (state.answers[j] ?? null) : undefined));
     const sheet = weigh.sheet(model, answers, { ...state, rate: rates() });
-    showProbability(sheet);
-    showSides(sheet);
-    showFoot(sheet);
+    show(sheet);
     showRate();
     clearTimeout(later); // browsers allow only so many changes of the address in a while
     later = setTimeout(writeFragment, 150);
-  }
-
-  function questionOf(sheet) {
-    const rival = sheet.against >= 0 && !two ? ` rather than ${classes[sheet.against]}` : "";
-    return classes[sheet.of] + rival;
-  }
-
-  function showProbability(sheet) {
-    byId("of-what").textContent = `Probability of ${questionOf(sheet)}`;
-    byId("probability").textContent = chance(sheet.probability);
-    byId("gauge").setAttribute("width", 100 * sheet.probability);
-    const reach = byId("reach");
-    const [low, high] = sheet.interval ?? [0, 0];
-    reach.setAttribute("x", 100 * low);
-    reach.setAttribute("width", 100 * (high - low));
-    const told = `${percent(model.coverage)} interval ${chance(low)} to ${chance(high)}`;
-    byId("interval").textContent = sheet.interval ? told : "";
-    byId("bar-name").textContent = `${chance(sheet.probability)} out of 1`;
-    if (!two) showClasses(sheet);
-  }
-
-  function showClasses(sheet) {
-    const rows = classes.map((name, c) => {
-      const bar = make("progress", { max: 1, value: sheet.probabilities[c] });
-      bar.setAttribute("aria-label", name);
-      return make("tr", {}, make("th", { scope: "row", textContent: name }), make("td", {}, bar),
-        make("td", { className: "number", textContent: chance(sheet.probabilities[c]) }));
-    });
-    byId("classes").replaceChildren(...rows);
-  }
-
-  const phrase = (item) =>
-    [item.feature, item.relation, item.label].filter(Boolean).join(" ") + (item.note ? ` (${item.note})` : "");
-
-  function showSides(sheet) {
-    const lines = [{ text: "Prior", weight: sheet.prior }];
-    const heavy = [...sheet.items].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
-    for (const item of heavy) if (item.weight) lines.push({ text: phrase(item), weight: item.weight });
-    const most = Math.max(...lines.map((l) => Math.abs(l.weight)), 0.05);
-    const name = classes[sheet.of];
-    side("for", `Evidence for ${name}`, "positive", lines.filter((l, i) => l.weight > 0 || (!i && l.weight === 0)), most);
-    side("against", `Evidence against ${name}`, "negative", lines.filter((l) => l.weight < 0), most);
-  }
-
-  function side(id, caption, sign, lines, most) {
-    const rows = lines.map(({ text, weight }) => {
-      const bar = make("span", { className: "bar", ariaHidden: "true" });
-      bar.style.inlineSize = `${(100 * Math.abs(weight)) / most}%`;
-      return make("tr", {}, make("th", { scope: "row" }, make("span", { textContent: text }), bar),
-        make("td", { className: "number", textContent: hundredths(weight) }));
-    });
-    const total = lines.reduce((all, l) => all + rounded(l.weight), 0);
-    byId(id).replaceChildren(
-      make("caption", { textContent: caption }),
-      make("tbody", {}, ...rows),
-      make("tfoot", {}, make("tr", {}, make("th", { scope: "row", textContent: `Total ${sign} weight` }),
-        make("td", { className: "number", textContent: signed(total) }))),
-    );
-  }
-
-  function showFoot(sheet) {
-    const rows = [...attenuated(sheet), ...recalibrated(sheet), ["Total weight of evidence", hundredths(sheet.total)]];
-    if (!two && sheet.against < 0) {
-      classes.forEach((name, c) => c !== sheet.of && rows.push([`Total of ${name}`, hundredths(sheet.totals[c])]));
-    }
-    byId("foot").replaceChildren(...rows.map(([name, value]) =>
-      make("tr", {}, make("th", { scope: "row", textContent: name }), make("td", { className: "number", textContent: value }))));
-    byId("notes").replaceChildren(...notes(sheet).map((text) => make("li", { textContent: text })));
-  }
-
-  function attenuated(sheet) {
-    const rule = sheet.attenuation;
-    if (!rule) return [];
-    const unit = model.tokens ? "Tokens" : "Features";
-    const rows = [["Prior and weights", hundredths(sheet.before)], [`${unit} observed`, String(rule.n)],
-      ["Exponent", String(Number(rule.exponent.toPrecision(3)))]];
-    return rule.shift ? [...rows, ["Change of the base rate", hundredths(rule.shift)]] : rows;
-  }
-
-  function recalibrated(sheet) {
-    const worth = sheet.recalibration;
-    if (!worth) return [];
-    const name = sheet.attenuation ? "Total before recalibration" : "Prior and weights";
-    const rows = [[name, hundredths(worth.before)],
-      [`Recalibrated (${model.recalibration.method})`, hundredths(worth.after)]];
-    return worth.shift ? [...rows, ["Change of the base rate", hundredths(worth.shift)]] : rows;
-  }
-
-  function notes(sheet) {
-    const told = [];
-    const silent = sheet.items.filter((item) => item.weight === 0);
-    if (silent.length) told.push(`No weight: ${silent.map(phrase).join("; ")}.`);
-    told.push("Weights are times 100; above 0 they speak for, below 0 against.");
-    const shown = rounded(sheet.prior) + sheet.items.reduce((all, item) => all + rounded(item.weight), 0);
-    if (shown !== rounded(sheet.before)) {
-      told.push(`Rounded, they add up to ${signed(shown)}; the total is of the exact ones.`);
-    }
-    if (sheet.attenuation) {
-      const what = model.attenuation.form === "root" ? "prior and weights" : "the weights and not the prior";
-      told.push(`The exponent multiplies ${what}.`);
-    }
-    if (sheet.recalibration) told.push("Recalibrated is what such a sum was worth on rows held out.");
-    if (!two && sheet.against < 0) {
-      const part = model.link === "ovr" ? "1/(1 + exp(-total))" : "exp(total)";
-      told.push(`The probability is ${part} over the sum of ${part} of all classes.`);
-    }
-    if (sheet.interval) told.push(`The interval assumes ${model.assumes}.`);
-    return told;
   }
 
   // ---------------------------------------------------------------- the base rate
@@ -289,7 +165,9 @@
   function setUpRate() {
     const [slider, exact] = [byId("rate"), byId("rate-exact")];
     Object.assign(slider, { min: -LIMIT, max: LIMIT, step: 0.01 });
-    slider.addEventListener("input", () => setRate(Number(weigh.expit(Number(slider.value)).toPrecision(4))));
+    slider.addEventListener("input", () =>
+      setRate(Number(weigh.expit(Number(slider.value)).toPrecision(4))),
+    );
     exact.addEventListener("input", () => {
       const p = readNumber(exact.value) / 100;
       const sound = p > 0 && p < 1;
@@ -319,7 +197,11 @@
     });
     against.addEventListener("change", () => {
       state.against = placeOf(against.value);
-      const now = weigh.sheet(model, columns.map((_, j) => state.answers[j] ?? null), { rate: rates() });
+      const now = weigh.sheet(
+        model,
+        columns.map((_, j) => state.answers[j] ?? null),
+        { rate: rates() },
+      );
       if (state.against !== null && state.of === null) state.of = now.of;
       if (state.against === state.of) state.of = null;
       if (state.of === null) state.against = null;
@@ -378,7 +260,8 @@
 
   function readFragment() {
     const words = new URLSearchParams(location.hash.slice(1));
-    const classOf = (name) => (classes.includes(words.get(name)) ? classes.indexOf(words.get(name)) : null);
+    const classOf = (name) =>
+      classes.includes(words.get(name)) ? classes.indexOf(words.get(name)) : null;
     columns.forEach((column, j) => {
       const text = words.get(guard(column.name));
       state.answers[j] = text === null ? null : valueOf(column, text);
@@ -386,7 +269,7 @@
     });
     const rate = Number(words.get("~rate"));
     state.rate = rate > 0 && rate < 1 ? rate : null;
-    state.rateOf = two ? 1 : classOf("~rate-of") ?? 0;
+    state.rateOf = two ? 1 : (classOf("~rate-of") ?? 0);
     state.of = two ? null : classOf("~of");
     state.against = two || state.of === null || model.link === "ovr" ? null : classOf("~against");
     if (state.against === state.of) state.against = null;

@@ -63,7 +63,7 @@ def calculator(
         heading,
         f"{_header(subject, heading)}<main>{asset('form.html')}{_without_script(subject)}</main>",
         asset("page.css", "form.css"),
-        asset("weigh.js", "form.js"),
+        asset("weigh.js", "sheet.js", "form.js"),
         describe(subject, asked, texts),
     )
     if path is None:

@@ -10,7 +10,9 @@ const weigh = (() => {
   const logit = (p) => Math.log(p) - Math.log1p(-p);
 
   function unpack(text, Type) {
-    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const raw = atob(text);
+    const bytes = new Uint8Array(raw.length);
+    for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
     return new Type(bytes.buffer);
   }
 
@@ -39,7 +41,8 @@ const weigh = (() => {
   // The level of an answer among those of a column; -1 is none. Intervals hold their upper end.
   function place(part, answer) {
     if (answer === null) return part.missing;
-    if (!part.cuts) return (part.places ? part.places[answer] : answer < part.n ? answer : -1) ?? -1;
+    if (!part.cuts)
+      return (part.places ? part.places[answer] : answer < part.n ? answer : -1) ?? -1;
     const special = part.specials.indexOf(answer);
     if (special >= 0) return part.cuts.length + 1 + special;
     let [low, high] = [0, part.cuts.length];
@@ -66,7 +69,7 @@ const weigh = (() => {
     const asked = given.every((answer) => answer !== undefined);
     const skips = table.uses.some((part, i) => part.skip && given[i] === null);
     const places = asked ? table.uses.map((part, i) => place(part, given[i])) : [-1];
-    const at = table.place && asked ? table.place.get(places.join(",")) ?? -1 : places[0];
+    const at = table.place && asked ? (table.place.get(places.join(",")) ?? -1) : places[0];
     const quote = table.quoted && at >= 0 ? '"' : "";
     const words = asked
       ? table.uses.map((part, i) => quote + spell(part, places[i], given[i], model) + quote)
@@ -80,6 +83,7 @@ const weigh = (() => {
       at: at < 0 ? -1 : table.start + at,
       known: at >= 0 || !asked || skips,
       answered: asked && !skips,
+      unknown: asked && given.includes(null),
       note: at < 0 ? nothing : table.unseen.has(at) ? UNSEEN : table.note,
       weights: at < 0 ? model.prior.map(() => 0) : table.weights[at],
       variances: at < 0 ? model.classes.map(() => 0) : table.variances && table.variances[at],
@@ -158,7 +162,12 @@ const weigh = (() => {
     const distance = inside - points[i];
     const rise = (levels[i + 1] - levels[i]) / width;
     if (worth.method === "isotonic") {
-      const p = last === 0 ? levels[0] : inside === points[last] ? levels[last] : levels[i] + rise * distance;
+      const p =
+        last === 0
+          ? levels[0]
+          : inside === points[last]
+            ? levels[last]
+            : levels[i] + rise * distance;
       return logit(Math.min(Math.max(p, 1e-10), 1 - 1e-10));
     }
     const beyond = total - inside;
@@ -214,7 +223,10 @@ const weigh = (() => {
     for (let c = 0; c < slopes.length; c++) {
       if (!slopes[c]) continue;
       const of = (part) => (part[c] === null ? NaN : part[c]);
-      const added = parts.reduce((all, part) => all + e * e * of(part), own * own * of(start.variances));
+      const added = parts.reduce(
+        (all, part) => all + e * e * of(part),
+        own * own * of(start.variances),
+      );
       variance += slopes[c] ** 2 * added;
     }
     return Number.isNaN(variance) ? null : Math.sqrt(variance);
@@ -254,7 +266,9 @@ const weigh = (() => {
     const lines = model.tokens
       ? tokenLines(model, answers)
       : model.tables.map((table) => line(model, table, answers));
-    const n = model.tokens ? sum(lines.map((l) => l.times)) : lines.filter((l) => l.answered).length;
+    const n = model.tokens
+      ? sum(lines.map((l) => l.times))
+      : lines.filter((l) => l.answered).length;
     const start = change(model, rate);
     const raw = rawTotals(model, lines, start, n);
     const worth = model.recalibration;
@@ -262,7 +276,7 @@ const weigh = (() => {
     const p = probabilities(totals, model.link);
     const two = model.classes.length === 2;
     const a = of ?? (two ? 1 : totals.indexOf(Math.max(...totals)));
-    const b = two ? 1 - a : against ?? -1;
+    const b = two ? 1 - a : (against ?? -1);
     const sign = two ? [a === 1 ? 1 : -1] : totals.map((_, k) => (k === a ? 1 : k === b ? -1 : 0));
     const items = lines.map((l) => ({ ...l, weight: dot(sign, l.weights) + 0 }));
     const prior = dot(sign, start.prior);
