@@ -11,6 +11,7 @@ import click
 
 from weigh.cli.data import (
     explain_row,
+    find_class,
     find_column,
     json_rows,
     read_like,
@@ -238,18 +239,42 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
 @click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
 @click.option("--of", "of", metavar="CLASS", help="The class in question.")
 @click.option("--against", metavar="CLASS", help="Its rival, for more than two classes.")
+@click.option(
+    "--reasons",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Instead, write the N heaviest features of every row as columns.",
+)
+@click.option("--keep", multiple=True, metavar="COL", help="A column to copy beside reasons.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write reasons.")
 @json_option
 def explain(
-    model: str, data: str, row: int, of: str | None, against: str | None, as_json: bool
+    model: str,
+    data: str,
+    row: int,
+    of: str | None,
+    against: str | None,
+    reasons: int | None,
+    keep: tuple[str, ...],
+    output: str,
+    as_json: bool,
 ) -> None:
-    """Print the balance sheet of one row, or its path down a tree.
+    """Print the balance sheet of one row, its path down a tree, or reasons of every row.
 
     Example: weigh explain model.json people.csv --row 3
+
+    Example: weigh explain model.json people.csv --reasons 3 -o reasons.csv
     """
     from weigh.store import load
 
     fitted = load(model)
     table = read_like(fitted, data)
+    if reasons is not None:
+        keep_apart(data, output)
+        write_reasons(fitted, table, reasons, of, keep, output)
+        return
+    if keep or output != "-":
+        raise click.UsageError("--keep and -o go with --reasons N")
     if not 0 <= row < table.num_rows:
         raise click.BadParameter(f"{row} is not in 0 to {table.num_rows - 1}", param_hint="--row")
     page = explain_row(fitted, table.slice(row, 1), of, against)
@@ -257,6 +282,27 @@ def explain(
         click.echo(json.dumps(page.to_dict(), ensure_ascii=False))
     else:
         click.echo(page.to_text(terminal_width()))
+
+
+def write_reasons(
+    model: Any, table: Any, n: int, of: str | None, keep: tuple[str, ...], output: str
+) -> None:
+    """The heaviest features of every row, as a table in a file."""
+    import pyarrow as pa
+
+    from weigh.exports.formula import evidence_of
+    from weigh.frames import write_file
+    from weigh.sheet import find_reasons
+
+    kept = {name: find_column(table, name) for name in keep}
+    evidence = evidence_of(model)
+    columns = find_reasons(evidence, model._read(table), n, find_class(model, of)).columns()
+    for name in set(kept) & set(columns):
+        raise ValueError(f"--keep {name}: the reasons have a column of that name; rename yours")
+    written = pa.table(kept | columns)
+    write_file(written, output)
+    if output != "-":
+        say(f"{written.num_rows:,} rows: {output}")
 
 
 @main.command()
