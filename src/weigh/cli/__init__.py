@@ -3,12 +3,13 @@
 commands   fit, show, score, explain, merge, demo
 judge      evaluate, compare
 people     report, calculator
+share      export, check
 options    what the options mean
 data       tables on their way between files and models
 words      what is said to people
 """
 
-from weigh.cli import judge, people
+from weigh.cli import judge, people, share
 from weigh.cli.commands import main
 
-__all__ = ["judge", "main", "people"]
+__all__ = ["judge", "main", "people", "share"]

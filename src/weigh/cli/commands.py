@@ -13,6 +13,7 @@ from weigh.cli.data import (
     check_column,
     count_rows,
     explain_row,
+    find_class,
     read_like,
     read_table,
     take_row,
@@ -239,18 +240,42 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
 @click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
 @click.option("--of", "of", metavar="CLASS", help="The class in question.")
 @click.option("--against", metavar="CLASS", help="Its rival, for more than two classes.")
+@click.option(
+    "--reasons",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Instead, write the N heaviest features of every row as columns.",
+)
+@click.option("--keep", multiple=True, metavar="COL", help="A column to copy beside reasons.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write reasons.")
 @json_option
 def explain(
-    model: str, data: str, row: int, of: str | None, against: str | None, as_json: bool
+    model: str,
+    data: str,
+    row: int,
+    of: str | None,
+    against: str | None,
+    reasons: int | None,
+    keep: tuple[str, ...],
+    output: str,
+    as_json: bool,
 ) -> None:
-    """Print the balance sheet of one row, or its path down a tree.
+    """Print the balance sheet of one row, its path down a tree, or reasons of every row.
 
     Example: weigh explain model.json people.csv --row 3
+
+    Example: weigh explain model.json people.csv --reasons 3 -o reasons.csv
     """
     from weigh.store import load
 
     fitted = load(model)
     table = read_like(fitted, data)
+    if reasons is not None:
+        keep_apart(data, output)
+        write_reasons(fitted, table, reasons, of, keep, output)
+        return
+    if keep or output != "-":
+        raise click.UsageError("--keep and -o go with --reasons N")
     last = count_rows(table) - 1
     if not 0 <= row <= last:
         raise click.BadParameter(f"{row} is not in 0 to {last}", param_hint="--row")
@@ -259,6 +284,26 @@ def explain(
         click.echo(json.dumps(page.to_dict(), ensure_ascii=False))
     else:
         click.echo(page.to_text(terminal_width()))
+
+
+def write_reasons(
+    model: Any, table: Any, n: int, of: str | None, keep: tuple[str, ...], output: str
+) -> None:
+    """The heaviest features of every row, as a table in a file."""
+    from weigh.exports.formula import evidence_of
+    from weigh.scoring import score_parts, write_scores
+    from weigh.sheet import find_reasons
+
+    evidence, label = evidence_of(model), find_class(model, of)
+    kept = tuple(check_column(table, name) for name in keep)
+
+    def columns(model: Any, part: Any) -> dict[str, Any]:
+        return find_reasons(evidence, model._read(part), n, label).columns()
+
+    with show_progress("explaining"):
+        n_rows = write_scores(score_parts(model, table, kept, columns), output)
+    if output != "-":
+        say(f"{n_rows:,} rows: {output}")
 
 
 @main.command()

@@ -22,8 +22,6 @@ UNSEEN = "a level that nobody has seen"
 EXTREME = 12.0
 """Log odds of a probability that is within 1e-5 of 0 or 1."""
 
-LARGEST = float(np.finfo(np.float64).max)
-
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
@@ -98,13 +96,13 @@ def _example(column: Column, place: int) -> Value:
 
 
 def _inside(column: Column, place: int) -> float:
-    """A number of an interval that is no special code, if one is near its upper end."""
-    ends = (-LARGEST, *column.cuts, LARGEST)
+    """A number of an interval that is no special code, where one is easily found."""
+    ends = (-np.inf, *column.cuts, np.inf)
     low, high = ends[place], ends[place + 1]
-    for value in (high, np.nextafter(high, low), low / 2 + high / 2):
-        if value not in column.values and low < value <= high:
-            return float(value)
-    return float(high)
+    start = high if np.isfinite(high) else low if np.isfinite(low) else 0.0
+    tried = [start - step * max(abs(start), 1.0) for step in (0, 1e-6, -1, -2, 1, 2)]
+    fits = [x for x in tried if low < x <= high and x not in column.values]
+    return float(fits[0] if fits else high)
 
 
 def _cells(column: Input, step: float, finite: bool) -> list[Value]:

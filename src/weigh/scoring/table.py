@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import pyarrow as pa
@@ -13,10 +13,18 @@ from weigh.engine import report
 from weigh.frames import Scan, Table, read
 from weigh.scoring.columns import score_columns
 from weigh.scoring.files import write_scores
+from weigh.sheet import find_reasons
+
+Columns: TypeAlias = Callable[[Any, Table], dict[str, Any]]
 
 
 def score_table(
-    model: Any, X: Any, path: str | Path | None = None, *, keep: Sequence[str] | None = None
+    model: Any,
+    X: Any,
+    path: str | Path | None = None,
+    *,
+    keep: Sequence[str] | None = None,
+    reasons: int = 0,
 ) -> Any:
     """Predict every row: class, total weight of evidence, probabilities.
 
@@ -31,6 +39,8 @@ def score_table(
         there when all rows are written, and not before.
     keep : list of str, optional
         Columns of X to have beside the scores: all, or, in a file, none, unless it is given.
+    reasons : int, default=0
+        How many of the heaviest features of each row to name, with their weights.
 
     Returns
     -------
@@ -51,9 +61,21 @@ def score_table(
     if path is None:
         if isinstance(table, Scan):
             raise ValueError("a scan may be larger than memory: give the path of a file to write")
-        return _beside(model, table, X, keep)
+        return _beside(model, table, X, keep, _with_reasons(reasons))
     kept = _check(table, keep or ())
-    return write_scores(score_parts(model, table, kept), str(path))
+    return write_scores(score_parts(model, table, kept, _with_reasons(reasons)), str(path))
+
+
+def _with_reasons(n: int) -> Columns:
+    """Scores, and the heaviest features of each row."""
+    if not n:
+        return score_columns
+
+    def columns(model: Any, table: Table) -> dict[str, Any]:
+        found = find_reasons(model.evidence_, model._read(table), n)
+        return score_columns(model, table) | found.columns()
+
+    return columns
 
 
 def _check(table: Table, keep: Sequence[str]) -> tuple[str, ...]:
@@ -64,16 +86,18 @@ def _check(table: Table, keep: Sequence[str]) -> tuple[str, ...]:
     return tuple(keep)
 
 
-def score_parts(model: Any, X: Any, keep: tuple[str, ...]) -> Iterator[Any]:
-    """The scores of a table, part by part, as Arrow has it."""
+def score_parts(
+    model: Any, X: Any, keep: tuple[str, ...], columns: Columns = score_columns
+) -> Iterator[Any]:
+    """The scores of a table, or other columns of it, part by part, as Arrow has it."""
     table = read(X)
     if not isinstance(table, Scan):
-        yield _join(_kept(table, keep), score_columns(model, table))
+        yield _join(_kept(table, keep), columns(model, table))
         return
     names = tuple(dict.fromkeys((*model._match(table).names, *keep)))
     done = 0
     for batch in table.select(names).batches():
-        yield _join(_kept(batch, keep), score_columns(model, batch))
+        yield _join(_kept(batch, keep), columns(model, batch))
         done += batch.n_rows
         report(done, table.n_rows)
 
@@ -91,10 +115,10 @@ def _join(kept: dict[str, Any], scores: dict[str, Any]) -> Any:
     return pa.table(kept | scores)
 
 
-def _beside(model: Any, table: Table, X: Any, keep: Sequence[str] | None) -> Any:
+def _beside(model: Any, table: Table, X: Any, keep: Sequence[str] | None, columns: Columns) -> Any:
     """The scores of a table in memory, in its own library."""
     frame = nw.from_native(X, pass_through=True)
-    scores = score_columns(model, table)
+    scores = columns(model, table)
     if not isinstance(frame, nw.DataFrame) or not table.named:
         return _join(_kept(table, _check(table, keep or ())), scores)
     names = frame.columns if keep is None else _check(table, keep)

@@ -83,3 +83,20 @@ def _insert(
     quoted = table.replace('"', '""')
     cells = [tuple(row[column.name] for column in formula.inputs) for row in rows]
     connection.executemany(f'INSERT INTO "{quoted}" VALUES ({marks})', cells)
+
+
+def translate(text: str, formula: Formula, written: str, wanted: str) -> str:
+    """A query for a table `rows` that has the model's columns, in another dialect."""
+    from weigh.exports.sql.dialects import import_sqlglot
+
+    sqlglot = import_sqlglot()
+    exp, tree = sqlglot.exp, sqlglot.parse_one(text, dialect=written)
+    steps = {step.alias for step in tree.find_all(exp.CTE)}
+    for table in [*tree.find_all(exp.Table)]:
+        if table.name not in steps or table.args.get("db"):
+            table.replace(exp.to_table("rows", dialect=wanted))
+    first = next(tree.find_all(exp.CTE)).this
+    for column in [*first.find_all(exp.Column)]:
+        if column.name not in formula.column_names:  # kept for the user
+            column.replace(exp.null())
+    return str(tree.sql(dialect=wanted))

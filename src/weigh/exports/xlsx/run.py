@@ -42,7 +42,8 @@ def run(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> Recalculat
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "filled.xlsx")
         book.save(path)
-        done = openpyxl.load_workbook(_recalculate(path, Path(folder)), data_only=True)
+        computed = _recalculate(path, Path(folder)).read_bytes()
+    done = openpyxl.load_workbook(io.BytesIO(computed), data_only=True)
     return _collect(done, places, formula, len(rows))
 
 

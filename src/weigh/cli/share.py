@@ -1,0 +1,102 @@
+"""The commands that take a model elsewhere. Each imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from weigh.cli.commands import main
+from weigh.cli.options import model_argument
+from weigh.cli.words import hint, keep_apart, say
+
+
+@main.command()
+@model_argument
+@click.option(
+    "--to",
+    required=True,
+    type=click.Choice(["sql", "xlsx", "pmml", "onnx", "python", "json"]),
+    help="What to write.",
+)
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write it.")
+@click.option(
+    "--dialect",
+    type=click.Choice(
+        ["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql"]
+    ),
+    help="Of SQL; otherwise duckdb.",
+)
+@click.option("--table", default="rows", show_default=True, help="Of SQL: the table to read.")
+@click.option("--keep", multiple=True, metavar="COL", help="Of SQL: a column to copy (repeatable).")
+@click.option("--contributions", is_flag=True, help="Of SQL: every feature's weight as a column.")
+@click.option(
+    "--reasons",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Of SQL: name the N heaviest features.",
+)
+def export(model: str, to: str, output: str, **options: Any) -> None:
+    """Write a model as SQL, a workbook, PMML, ONNX or plain Python.
+
+    MODEL may be a scorecard's file too.
+
+    Example: weigh export model.json --to sql --dialect duckdb -o score.sql
+    """
+    import weigh
+
+    keep_apart(model, output)
+    fitted = read_any(model)
+    if output != "-":
+        weigh.export(fitted, to, output, **options)
+        say(f"{to} of {type(fitted).__name__}: {output}")
+        hint(f"weigh check {output} {model}")
+        return
+    written = weigh.export(fitted, to, **options)
+    if isinstance(written, bytes):
+        if sys.stdout.isatty():
+            raise click.UsageError(f"--to {to} is no text; name a file with -o")
+        sys.stdout.buffer.write(written)
+    else:
+        click.echo(written, nl=False)
+
+
+@main.command()
+@click.argument("exported", metavar="EXPORT")
+@model_argument
+@click.option("--dialect", metavar="NAME", help="Of SQL whose first line does not say it.")
+def check(exported: str, model: str, dialect: str | None) -> None:
+    """Run an exported file on rows that visit all of the model, and compare.
+
+    With what is installed: DuckDB or SQLite, onnxruntime, pypmml with Java, LibreOffice. A Python
+    file is executed. The exit code is 1 where a number differs by more than 1e-9.
+
+    Example: weigh check score.sql model.json
+    """
+    from weigh.exports.selftest import check as compare
+
+    try:
+        found = compare(exported, read_any(model), dialect)
+    except ImportError as error:
+        raise ValueError(str(error)) from None
+    if not found.difference.holds:
+        raise ValueError(f"{exported} is not {model}: {found}")
+    click.echo(f"{exported} says what {model} says: {found}")
+
+
+def read_any(path: str) -> Any:
+    """A model, or a scorecard."""
+    import json
+    from pathlib import Path
+
+    from weigh import Scorecard, load
+    from weigh.scorecard.file import FORMAT
+
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        data = None  # which load says in its own words
+    card = isinstance(data, dict) and data.get("format") == FORMAT
+    return Scorecard.load(path) if card else load(path)
