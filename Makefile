@@ -7,14 +7,22 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto -q -rs
 
-.PHONY: demo test test-fast lint bench quality clean
+PROGRAMS := postgresql libreoffice-calc-nogui openjdk-17-jre-headless
+
+.PHONY: demo test test-fast system lint bench quality clean
 
 demo: .venv/ready
 	@$(BIN)/weigh demo
 	@echo "to use it here: . .venv/bin/activate"
 
-test: lint
+test: lint system
 	$(PYTEST)
+
+system:  # where we may; without them the tests that need them are skipped, and say so
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	  dpkg -s $(PROGRAMS) > /dev/null 2>&1 || \
+	  (apt-get update -qq && apt-get install -qq -y --no-install-recommends $(PROGRAMS) > /dev/null); \
+	fi
 
 test-fast: lint
 	$(PYTEST) -m "not system"
