@@ -109,6 +109,7 @@ def flowers(tmp_path):
 
 def test_the_commands_are_the_ones_that_were_promised():
     promised = {"demo", "fit", "show", "score", "explain", "merge", "evaluate", "compare"}
+    promised |= {"export", "check"}
     assert promised <= {*main.commands}
 
 

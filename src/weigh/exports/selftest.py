@@ -115,10 +115,16 @@ def _run_sql(file: Path, formula: Formula, python: Wanted, dialect: str | None) 
         raise ValueError(f"{file}: its first line does not name a dialect; give it (--dialect)")
     names = plan(formula, written)
     run_in = "sqlite" if written == "sqlite" else "duckdb"
-    query = translate(text, formula, written, run_in)
-    found = (run_sqlite if run_in == "sqlite" else run_duckdb)(query, formula, python.rows)
+    try:
+        query = translate(text, formula, written, run_in)
+        found = (run_sqlite if run_in == "sqlite" else run_duckdb)(query, formula, python.rows)
+    except ImportError:
+        raise
+    except Exception as error:  # each database and parser has errors of its own
+        raise ValueError(f"{file} cannot be run in {run_in}: {error}") from None
     totals, shares = (
-        [[row[n] for n in own] for row in found] for own in (names.totals, names.probabilities)
+        [[row[name] for name in own] for row in found]
+        for own in (names.totals, names.probabilities)
     )
     by = {"sqlite": "SQLite", "duckdb": "DuckDB"}[run_in]
     return Ran(totals, shares, by if written == run_in else f"{by}, translated from {written}")

@@ -99,4 +99,17 @@ def translate(text: str, formula: Formula, written: str, wanted: str) -> str:
     for column in [*first.find_all(exp.Column)]:
         if column.name not in formula.column_names:  # kept for the user
             column.replace(exp.null())
+    for cast in tree.find_all(exp.Cast):
+        _plain_type(cast, exp)
     return str(tree.sql(dialect=wanted))
+
+
+def _plain_type(cast: Any, exp: Any) -> None:
+    """A type without what only its own database knows: (MAX), character sets, FLOAT for doubles."""
+    kind = cast.args["to"]
+    if isinstance(kind, exp.CharacterSet) or kind.find(exp.CharacterSet):
+        cast.set("to", exp.DataType.build("text"))
+    elif kind.is_type("float"):
+        cast.set("to", exp.DataType.build("double"))
+    else:
+        kind.set("expressions", None)

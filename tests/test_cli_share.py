@@ -1,0 +1,116 @@
+"""weigh export, weigh check, and weigh explain --reasons: the files, and what a wrong one costs."""
+
+import csv
+import shutil
+
+import pytest
+from click.testing import CliRunner
+from tests.conftest import lacking
+
+import weigh
+from weigh.cli import main
+
+PEOPLE = weigh.datasets.titanic()
+
+
+def run(*words):
+    return CliRunner().invoke(main, [*map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("share")
+    from weigh.frames import write_file
+
+    write_file(PEOPLE, str(made / "people.csv"))
+    model = weigh.EvidenceNB().fit(PEOPLE, "Survived")
+    weigh.save(model, made / "model.json")
+    weigh.Scorecard(model).save(made / "card.json")
+    return made
+
+
+@pytest.mark.parametrize("source", ["model", "card"])
+@pytest.mark.parametrize(
+    ("to", "ending"), [("sql", "sql"), ("onnx", "onnx"), ("python", "py"), ("json", "json")]
+)
+def test_an_export_passes_its_own_check(folder, source, to, ending):
+    path, model = folder / f"{source}-out.{ending}", folder / f"{source}.json"
+    assert run("export", model, "--to", to, "-o", path).exit_code == 0
+    done = run("check", path, model)
+    assert done.exit_code == 0, done.output
+    assert "says what" in done.stdout
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("to", "program"), [("xlsx", "soffice"), ("pmml", "java")])
+def test_an_export_passes_its_own_check_with_system_programs(folder, to, program):
+    if shutil.which(program) is None:
+        lacking(f"the program {program} is not installed")
+    path, model = folder / f"out.{to}", folder / "model.json"
+    assert run("export", model, "--to", to, "-o", path).exit_code == 0
+    done = run("check", path, model)
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    "dialect", ["postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql"]
+)
+def test_every_dialect_can_be_checked_whatever_was_asked_for(folder, dialect):
+    path, model = folder / f"{dialect}.sql", folder / "model.json"
+    words = ["--to", "sql", "--dialect", dialect, "--table", "a.b", "--keep", "id"]
+    assert run("export", model, *words, "--reasons", 2, "-o", path).exit_code == 0
+    done = run("check", path, model)
+    assert done.exit_code == 0, done.output
+    assert ("translated from" in done.stdout) == (dialect != "sqlite")
+
+
+@pytest.mark.parametrize(("to", "ending"), [("sql", "sql"), ("python", "py")])
+def test_a_weight_that_was_changed_is_found_out(folder, to, ending):
+    path, model = folder / f"wrong.{ending}", folder / "model.json"
+    run("export", model, "--to", to, "-o", path)
+    text = path.read_text()
+    weight = repr(float(weigh.load(model).evidence_["Sex"].weights[0]))
+    assert weight in text
+    path.write_text(text.replace(weight, "1.5"))
+    done = run("check", path, model)
+    assert done.exit_code == 1
+    assert "is not" in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_export_to_standard_output_is_what_python_returns(folder):
+    model = weigh.load(folder / "model.json")
+    assert run("export", folder / "model.json", "--to", "python").stdout == weigh.export(
+        model, "python"
+    )
+
+
+def test_a_file_of_an_unknown_ending_cannot_be_checked(folder):
+    assert "must end in one of .sql" in run("check", "a.txt", folder / "model.json").stderr
+
+
+def test_sql_that_does_not_say_its_dialect_needs_one(folder):
+    path, model = folder / "bare.sql", folder / "model.json"
+    run("export", model, "--to", "sql", "-o", path)
+    path.write_text(path.read_text().split("\n", 1)[1])
+    assert "--dialect" in run("check", path, model).stderr
+    assert run("check", path, model, "--dialect", "duckdb").exit_code == 0
+
+
+def test_reasons_of_every_row_are_columns(folder):
+    data, model = folder / "people.csv", folder / "model.json"
+    out = folder / "reasons.csv"
+    words = ["explain", model, data, "--reasons", 2, "--keep", "Class", "-o", out]
+    assert run(*words).exit_code == 0
+    with out.open(newline="") as file:
+        rows = [*csv.DictReader(file)]
+    wanted = weigh.reasons(weigh.load(model), PEOPLE, n=2).to_pylist()
+    assert len(rows) == len(wanted)
+    assert [*rows[0]] == ["Class", "reason_1", "weight_1", "reason_2", "weight_2"]
+    assert [row["reason_1"] for row in rows] == [row["reason_1"] for row in wanted]
+
+
+def test_where_reasons_go_is_no_question_for_one_sheet(folder):
+    done = run("explain", folder / "model.json", folder / "people.csv", "-o", folder / "x.csv")
+    assert done.exit_code == 2
+    assert "--reasons" in done.stderr
