@@ -8,9 +8,20 @@ whatever the number of threads.
     surveys   passes over a table that is read in batches
     counts    tables to tallies
     totals    rows to levels, totals and probabilities
+    passes    rows of levels to any statistic that adds
 """
 
 from weigh.engine.counts import TOKEN, tally, tally_counts, tally_levels
+from weigh.engine.passes import (
+    HELD_OUT,
+    TRAIN,
+    Block,
+    Coded,
+    CodedRows,
+    Dealt,
+    Statistic,
+    Sums,
+)
 from weigh.engine.surveys import Setting, batches
 from weigh.engine.threads import (
     BLOCK,
@@ -35,8 +46,16 @@ from weigh.engine.totals import (
 
 __all__ = [
     "BLOCK",
+    "HELD_OUT",
     "TOKEN",
+    "TRAIN",
+    "Block",
+    "Coded",
+    "CodedRows",
+    "Dealt",
     "Setting",
+    "Statistic",
+    "Sums",
     "batches",
     "count_answers",
     "count_tokens",
