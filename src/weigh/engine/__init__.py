@@ -8,9 +8,22 @@ whatever the number of threads.
     surveys   passes over a table that is read in batches
     counts    tables to tallies
     totals    rows to levels, totals and probabilities
+    passes    rows of levels to any statistic that adds
 """
 
 from weigh.engine.counts import TOKEN, tally, tally_counts, tally_levels
+from weigh.engine.passes import (
+    HELD_OUT,
+    TRAIN,
+    Block,
+    Carry,
+    Coded,
+    CodedRows,
+    Dealt,
+    Piecewise,
+    Statistic,
+    Sums,
+)
 from weigh.engine.surveys import Setting, batches
 from weigh.engine.threads import (
     BLOCK,
@@ -35,8 +48,18 @@ from weigh.engine.totals import (
 
 __all__ = [
     "BLOCK",
+    "HELD_OUT",
     "TOKEN",
+    "TRAIN",
+    "Block",
+    "Carry",
+    "Coded",
+    "CodedRows",
+    "Dealt",
+    "Piecewise",
     "Setting",
+    "Statistic",
+    "Sums",
     "batches",
     "count_answers",
     "count_tokens",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -49,6 +50,27 @@ def parallel(function: Callable[[Item], Result], items: Sequence[Item]) -> list[
         return [*_reported(map(function, items), len(items))]
     with ThreadPoolExecutor(workers()) as pool:
         return [*_reported(pool.map(function, items), len(items))]
+
+
+def stream(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    """The same one by one, so that few results are there at a time."""
+    if workers() == 1 or len(items) == 1:
+        yield from _reported(map(function, items), len(items))
+        return
+    with ThreadPoolExecutor(workers()) as pool:
+        yield from _reported(_in_turn(pool, function, items), len(items))
+
+
+def _in_turn(
+    pool: ThreadPoolExecutor, function: Callable[[Item], Result], items: Sequence[Item]
+) -> Iterator[Result]:
+    waiting: deque[Future[Result]] = deque()
+    for item in items:
+        waiting.append(pool.submit(function, item))
+        if len(waiting) > 2 * workers():
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
 def _reported(results: Iterable[Result], of: int) -> Iterator[Result]:

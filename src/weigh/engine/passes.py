@@ -1,0 +1,237 @@
+"""Passes over rows whose levels are known: a statistic of every block of rows, summed.
+
+A statistic is a function of one `Block`, small and picklable (a frozen dataclass with `__call__`,
+or a partial of a function of a module), because it may run on another machine. What it gives for
+two blocks adds. Rows held out, fold by fold, are marked in the blocks: a fold is no copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import Any, Protocol, Self, TypeAlias
+
+import numpy as np
+
+from weigh.bins import Placed
+from weigh.engine.threads import BLOCK, spread, stream
+from weigh.folds import Mask, Split, read_splits
+from weigh.frames import Floats, Integers
+
+TRAIN, HELD_OUT = 1, 2
+"""What a row is to a split; 0 is neither."""
+
+
+@dataclass(frozen=True)
+class Carry:
+    """A number of each row that is kept from pass to pass, and how far it has come: `done[0]`.
+
+    Both are views that a statistic may change. Where rows are kept elsewhere there is none, and
+    the statistic must find the numbers anew.
+    """
+
+    values: Floats
+    done: Integers
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows: their level in each feature, their class, weight (None: one each) and group.
+
+    The level after a feature's last stands for no level. Groups are those of `Dealt`; None where no
+    folds were dealt.
+    """
+
+    codes: Sequence[Integers]
+    labels: Integers
+    weight: Floats | None = None
+    groups: Integers | None = None
+    carry: Carry | None = None
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def part(self, rows: Any) -> Block:
+        """Some of its rows, which carry nothing."""
+        codes = [column[rows] for column in self.codes]
+        weight = None if self.weight is None else self.weight[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return Block(codes, self.labels[rows], weight, groups)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Arrays that add, one by one.
+
+    >>> total = Sums((np.ones(2), np.array(1.0))) + Sums((np.ones(2), np.array(2.0)))
+    >>> [part.tolist() for part in total.arrays]
+    [[2.0, 2.0], 3.0]
+    """
+
+    arrays: tuple[Floats, ...]
+
+    def __add__(self, other: Sums) -> Sums:
+        pairs = zip(self.arrays, other.arrays, strict=True)
+        return Sums(tuple(np.asarray(mine + theirs) for mine, theirs in pairs))
+
+
+Statistic: TypeAlias = Callable[[Block], Sums]
+
+
+@dataclass(frozen=True)
+class Piecewise:
+    """A statistic taken of a few rows of a block at a time, because it needs room for each."""
+
+    statistic: Statistic
+    n_rows: int
+
+    def __call__(self, block: Block) -> Sums:
+        """The sum over the pieces, from the first to the last."""
+        starts = range(0, max(len(block), 1), self.n_rows)
+        pieces = (block.part(slice(start, start + self.n_rows)) for start in starts)
+        return reduce(add, map(self.statistic, pieces))
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """Rows in groups, and what each group is to each split: `roles[group, split]`."""
+
+    rows: Coded
+    roles: Integers
+
+
+class Coded(Protocol):
+    """Rows as levels, wherever they are."""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def far(self) -> bool:
+        """Whether a pass is so dear that it should answer all that can be asked at once."""
+
+    @property
+    def n_passes(self) -> int:
+        """How often the rows were passed over so far, by all who share them."""
+
+    def sum(self, statistic: Statistic) -> Sums:
+        """The statistic of all rows: those of the blocks, added in one and the same order."""
+
+    def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
+        """Rows with folds, dealt by class, or by one class (`of`) against the rest."""
+
+    def carrying(self) -> Coded:
+        """The same rows, each with a number that is kept between passes, where rows are kept."""
+
+
+@dataclass
+class Passes:
+    """How many there were: one count for all who share the rows."""
+
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class CodedRows:
+    """Rows on this machine, in memory or in a file that is mapped into it.
+
+    `kept` marks which of the rows that the user gave these are, for folds given by row numbers.
+
+    >>> rows = CodedRows([np.array([0, 1, 1])], np.array([0, 1, 1]))
+    >>> rows.sum(lambda block: Sums((block.labels.sum(),))).arrays[0].item()
+    2
+    """
+
+    codes: Sequence[Integers]
+    labels: Integers
+    weight: Floats | None = None
+    kept: Mask | None = None
+    groups: Integers | None = None
+    far: bool = False
+    carried: Carry | None = None
+    passes: Passes = field(default_factory=Passes)
+
+    @classmethod
+    def of(
+        cls,
+        placed: Sequence[Placed],
+        labels: Integers,
+        weight: Floats | None = None,
+        kept: Mask | None = None,
+    ) -> Self:
+        """Rows whose levels were found; a byte or two for each value."""
+        codes = spread(positions, placed, len(labels))
+        if weight is not None and (weight == 1).all():
+            weight = None  # the same rows, and the same bits
+        on_disk = any(isinstance(part.codes, np.memmap) for part in placed)
+        return cls(codes, labels, weight, kept, far=on_disk)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.labels)
+
+    @property
+    def n_passes(self) -> int:
+        """How often the rows were passed over so far, by all who share them."""
+        return self.passes.n
+
+    def sum(self, statistic: Statistic) -> Sums:
+        """The statistic of all rows: those of the blocks, added from the first to the last."""
+        self.passes.n += 1
+        starts = range(0, max(self.n_rows, 1), BLOCK)
+        return reduce(add, stream(lambda start: statistic(self._block(start)), starts))
+
+    def _block(self, start: int) -> Block:
+        rows, i = slice(start, start + BLOCK), start // BLOCK
+        whole = Block(self.codes, self.labels, self.weight, self.groups)
+        if self.carried is None:
+            return whole.part(rows)
+        carry = Carry(self.carried.values[rows], self.carried.done[i : i + 1])
+        return replace(whole.part(rows), carry=carry)
+
+    def carrying(self) -> CodedRows:
+        """The same rows, each with a number of its own: 0 until a statistic changes it."""
+        done = np.zeros(self.n_rows // BLOCK + 1, dtype=np.intp)
+        return replace(self, carried=Carry(np.zeros(self.n_rows), done))
+
+    def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
+        """Rows with folds, dealt by class, or by one class (`of`) against the rest."""
+        labels = self.labels if of is None else (self.labels == of).view(np.uint8)
+        kept = np.ones(self.n_rows, dtype=np.bool_) if self.kept is None else self.kept
+        return group_splits(self, read_splits(cv, labels, kept, random_state))
+
+    def take(self, rows: Any) -> CodedRows:
+        """Some of the rows, which are passed over on their own."""
+        whole = Block(self.codes, self.labels, self.weight, self.groups).part(rows)
+        return CodedRows(whole.codes, whole.labels, whole.weight, groups=whole.groups, far=self.far)
+
+
+def positions(part: Placed) -> Integers:
+    """The level of every row, in as few bytes as it takes."""
+    kind = np.min_scalar_type(int(part.levels.max(initial=0)))
+    if part.codes.dtype == kind and np.array_equal(part.levels, np.arange(len(part.levels))):
+        return part.codes
+    return np.asarray(part.levels.astype(kind)[part.codes])
+
+
+def group_splits(rows: CodedRows, splits: Sequence[Split]) -> Dealt:
+    """Rows that are the same to all splits make one group.
+
+    >>> rows = CodedRows([], np.zeros(3))
+    >>> first = np.array([True, False, False])
+    >>> dealt = group_splits(rows, [(~first, first), (first, ~first)])
+    >>> dealt.rows.groups.tolist(), dealt.roles.tolist()
+    ([1, 0, 0], [[1, 2], [2, 1]])
+    """
+    groups = np.zeros(rows.n_rows, dtype=np.uint8)
+    roles = np.zeros((1, 0), dtype=np.uint8)
+    for train, held_out in splits:
+        role = np.where(held_out, HELD_OUT, np.where(train, TRAIN, 0)).astype(np.uint8)
+        found, groups = np.unique(groups.astype(np.int64) * 3 + role, return_inverse=True)
+        roles = np.column_stack([roles[found // 3], found % 3]).astype(np.uint8)
+        groups = groups.astype(np.min_scalar_type(len(found)))
+    return Dealt(replace(rows, groups=groups), roles)
