@@ -455,5 +455,6 @@ def test_the_public_names_are_pinned():
         "metrics",
         "save",
         "scan",
+        "score_table",
     ]
     assert all(hasattr(weigh, name) for name in weigh.__all__)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         SearchPathDisplay,
     )
     from weigh.recalibrated import RecalibratedClassifier
+    from weigh.scoring import score_table
     from weigh.sheet import BalanceSheet, conversion_table
     from weigh.store import load, save
     from weigh.weighted import WeightedNB
@@ -78,6 +79,7 @@ __all__ = [
     "metrics",
     "save",
     "scan",
+    "score_table",
 ]
 
 _HOMES = {
@@ -114,6 +116,7 @@ _HOMES = {
     "load": "store",
     "save": "store",
     "scan": "frames",
+    "score_table": "scoring",
 }
 
 

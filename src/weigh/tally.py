@@ -90,6 +90,11 @@ class Rows:
     weight: Floats | None
     n_classes: int
 
+    def take(self, rows: Any) -> Rows:
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Rows(self.labels[rows], weight, self.n_classes)
+
     def count(self, codes: Integers, n_codes: int) -> Floats:
         """The weight of each code and class."""
         from weigh import kernels

@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from weigh.cli.data import (
+    check_column,
+    count_rows,
     explain_row,
-    find_column,
-    json_rows,
     read_like,
     read_table,
-    score_columns,
+    take_row,
 )
 from weigh.cli.options import (
     BINS,
@@ -138,9 +138,12 @@ def fit(
 
     The learner boosted-regressor estimates numbers, the others classes.
 
-    DATA is a CSV, TSV or Parquet file, or - for standard input.
+    DATA is a CSV, TSV or Parquet file, a folder or a quoted glob of such files, or - for standard
+    input.
 
     Example: weigh fit people.csv --target Survived -o model.json
+
+    Example: weigh fit 'people/*.parquet' --target Survived -o model.json
 
     Example: weigh fit people.csv --target Survived --learner adjusted --set cv=10 -o model.json
     """
@@ -165,7 +168,7 @@ def fit(
         return
     advise(model, table, weight)
     weigh.save(model, output)
-    rows, columns = f"{table.num_rows:,}", model.n_features_in_
+    rows, columns = f"{count_rows(table):,}", model.n_features_in_
     done = "" if recalibrate is None else ", recalibrated,"
     say(f"{learners()[learner]}{done} from {rows} rows and {columns} columns: {output}")
     hint(f"weigh show {output}")
@@ -183,6 +186,7 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
     from dataclasses import replace
 
     from weigh.evidence import Evidence
+    from weigh.scoring import json_rows
     from weigh.store import load
 
     shown = load(model)._learnt
@@ -206,30 +210,25 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
 def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bool) -> None:
     """Predict every row: class, total weight of evidence (where there is one), probabilities.
 
-    Example: weigh score model.json people.csv -o scores.csv
-    """
-    import pyarrow as pa
+    A file larger than 256 MiB, a folder or a glob is read and written batch by batch. An output
+    without an ending is a folder of Parquet files.
 
-    from weigh.frames import write_file
+    Example: weigh score model.json people.csv -o scores.csv
+
+    Example: weigh score model.json 'people/*.parquet' -o scores/
+    """
+    from weigh.scoring import score_parts, write_lines, write_scores
     from weigh.store import load
 
     keep_apart(data, output)
     fitted = load(model)
     table = read_like(fitted, data)
-    kept = {name: find_column(table, name) for name in keep}
+    kept = tuple(check_column(table, name) for name in keep)
+    write = write_lines if as_json else write_scores
     with show_progress("scoring"):
-        columns = score_columns(fitted, table)
-    for name in set(kept) & set(columns):
-        raise ValueError(f"--keep {name}: the scores have a column of that name; rename yours")
-    scores = pa.table(kept | columns)
-    if as_json:
-        lines = (json.dumps(row, ensure_ascii=False, default=str) for row in json_rows(scores))
-        with click.open_file(output, "w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-    else:
-        write_file(scores, output)
+        n_rows = write(score_parts(fitted, table, kept), output)
     if output != "-":
-        say(f"{scores.num_rows:,} rows: {output}")
+        say(f"{n_rows:,} rows: {output}")
 
 
 @main.command()
@@ -250,9 +249,10 @@ def explain(
 
     fitted = load(model)
     table = read_like(fitted, data)
-    if not 0 <= row < table.num_rows:
-        raise click.BadParameter(f"{row} is not in 0 to {table.num_rows - 1}", param_hint="--row")
-    page = explain_row(fitted, table.slice(row, 1), of, against)
+    last = count_rows(table) - 1
+    if not 0 <= row <= last:
+        raise click.BadParameter(f"{row} is not in 0 to {last}", param_hint="--row")
+    page = explain_row(fitted, take_row(table, row), of, against)
     if as_json:
         click.echo(json.dumps(page.to_dict(), ensure_ascii=False))
     else:

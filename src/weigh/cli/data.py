@@ -2,66 +2,88 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from typing import Any
 
 
 def label_text(label: Any) -> str:
     """A class label as people read it."""
-    from weigh.bins import label as read
+    from weigh.scoring import label_text
 
-    return read(label)
-
-
-def drop_columns(table: Any, names: tuple[str, ...]) -> Any:
-    """The table less some columns, each of which it must have."""
-    for name in names:
-        find_column(table, name)
-    return table.drop_columns(list(names))
+    return label_text(label)
 
 
-def find_column(table: Any, name: str) -> Any:
-    """A column by name, or an error that lists the names."""
-    if name not in table.column_names:
-        held = ", ".join(table.column_names)
+LARGE = 1 << 28
+"""Files of more bytes are read in passes, batch by batch; smaller ones at once."""
+
+
+def open_data(data: str, text: tuple[str, ...]) -> Any:
+    """A file as a table; a large one, a folder or a glob as a scan."""
+    from weigh.frames import read_file, scan
+
+    try:
+        large = os.path.getsize(data) > LARGE or os.path.isdir(data)
+    except OSError:
+        large = glob.has_magic(data) or data.startswith("postgres")
+    return scan(data, text=text) if large else read_file(data, text)
+
+
+def column_names(table: Any) -> tuple[str, ...]:
+    """The columns of a table or a scan."""
+    return tuple(getattr(table, "names", None) or table.column_names)
+
+
+def count_rows(table: Any) -> int:
+    """The rows of a table or a scan."""
+    return int(table.n_rows if hasattr(table, "n_rows") else table.num_rows)
+
+
+def check_column(table: Any, name: str) -> str:
+    """A column's name, or an error that lists the names."""
+    if name not in column_names(table):
+        held = ", ".join(column_names(table))
         raise ValueError(f"the table has no column {name!r}; it holds {held}")
-    return table[name]
+    return name
 
 
 def read_table(data: str, categorical: tuple[str, ...], drop: tuple[str, ...]) -> Any:
     """Read a file to learn from, with the columns that hold categories."""
-    from weigh.frames import read_file
-
-    table = drop_columns(read_file(data, categorical), drop)
-    for name in categorical:
-        codes = find_column(table, name).dictionary_encode()
+    table = open_data(data, categorical)
+    for name in (*categorical, *drop):
+        check_column(table, name)
+    if hasattr(table, "batches"):
+        return table.without({*drop}).coded({*categorical})
+    table = table.drop_columns(list(drop))
+    for name in set(categorical) - set(drop):
+        codes = table[name].dictionary_encode()
         table = table.set_column(table.column_names.index(name), name, codes)
     return table
 
 
 def read_like(model: Any, data: str, target: str | None = None) -> Any:
     """Read a file with the types that the model was fitted on."""
-    from weigh.frames import read_file
-
     parts = [part for feature in model._learnt.features for part in feature.parts]
     text = [part.name for part in parts if any(isinstance(v, str) for v in part.values)]
     if model._learnt.event_model == "counts":
         text = []
     if target is not None and any(isinstance(label, str) for label in model.classes_.tolist()):
         text.append(target)
-    return read_file(data, tuple(text))
+    return open_data(data, tuple(text))
 
 
 def find_target(model: Any, table: Any) -> str:
     """The one column that is no feature and holds the model's classes and nothing else."""
-    from weigh.frames import canonical, key
+    from weigh.frames import key, read
 
-    classes = {key(canonical(label)) for label in model.classes_.tolist()}
-    others = [name for name in table.column_names if name not in model._column_names()]
-    found = [
-        name
-        for name in others
-        if {key(canonical(value)) for value in table[name].unique().to_pylist()} <= classes
-    ]
+    classes, columns = {key(label) for label in model.classes_.tolist()}, read(table).column
+
+    def holds(name: str) -> bool:
+        column: Any = columns(name, True)
+        return {key(column.values[code]) for code in set(column.codes.tolist())} <= classes
+
+    others = [name for name in column_names(table) if name not in model._column_names()]
+    found = [name for name in others if holds(name)]
     if len(found) == 1:
         return str(found[0])
     which = f"{len(found)} ({', '.join(found)})" if found else "none"
@@ -79,25 +101,6 @@ def find_class(model: Any, text: str | None) -> Any:
     return classes.get(text, classes.get(text.lower(), text))
 
 
-def score_columns(model: Any, table: Any) -> dict[str, Any]:
-    """The class, the totals if there are any, and the probabilities of every row; or estimates."""
-    if hasattr(model, "predict_quantile"):
-        low, high = (model.predict_quantile(table, q) for q in (0.05, 0.95))
-        return {"estimate": model.predict(table), "low": low, "high": high}
-    names, learnt = [label_text(label) for label in model.classes_.tolist()], model._learnt
-    if hasattr(model, "tree_"):
-        probabilities = model.predict_proba(table)
-        columns: dict[str, Any] = {"prediction": model.classes_[probabilities.argmax(axis=1)]}
-    else:
-        read = model._read(table)
-        totals = learnt.total(read)
-        heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
-        columns = {"prediction": model._decide(read, totals)}
-        columns |= {head: totals[:, k] for k, head in enumerate(heads)}
-        probabilities = learnt.probabilities(totals)
-    return columns | {f"probability_{name}": probabilities[:, k] for k, name in enumerate(names)}
-
-
 def explain_row(model: Any, row: Any, of: str | None, against: str | None) -> Any:
     """The balance sheet of a row, or its path; classes are named as they are shown."""
     if hasattr(model, "tree_"):
@@ -113,10 +116,8 @@ def explain_row(model: Any, row: Any, of: str | None, against: str | None) -> An
     return model.balance_sheet(row, of=find_class(model, of), against=find_class(model, against))
 
 
-def json_rows(table: Any) -> list[dict[str, Any]]:
-    """Rows for JSON, which has neither NaN nor infinity."""
+def take_row(table: Any, row: int) -> Any:
+    """One row of a table or a scan."""
+    import numpy as np
 
-    def value(cell: Any) -> Any:
-        return None if isinstance(cell, float) and cell - cell != 0 else cell
-
-    return [{name: value(cell) for name, cell in row.items()} for row in table.to_pylist()]
+    return table.rows(np.array([row])) if hasattr(table, "batches") else table.slice(row, 1)

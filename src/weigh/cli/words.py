@@ -27,7 +27,7 @@ def keep_apart(data: str, output: str) -> None:
 
 def advise(model: Any, table: Any, weight: str | None) -> None:
     """Say what a fit cannot know but a person may not have meant."""
-    rows = table.num_rows
+    rows = int(table.n_rows if hasattr(table, "n_rows") else table.num_rows)
     for part in [part for feature in model._learnt.features for part in feature.parts]:
         levels = () if part.is_numeric else part.values
         if len(levels) > 50 and len(levels) > rows / 2:

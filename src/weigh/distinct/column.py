@@ -21,7 +21,7 @@ HEAVY = 1 << 10
 class Short:
     """A column in which each value stands once for every class, with its weight.
 
-    Where `ends` is given, a number stands for a cell, and cells lie between them.
+    Where `least` is given, a number stands for the cell of which it is the largest.
     """
 
     column: Column
@@ -119,8 +119,7 @@ class Survey:
     def _heavy_rows(self, values: Floats, rows: Rows) -> tuple[Floats, Rows]:
         assert self.cells is not None
         kept = self._heavy()[np.searchsorted(self.cells.ends, values)] & ~np.isnan(values)
-        weight = None if rows.weight is None else rows.weight[kept]
-        return values[kept], Rows(rows.labels[kept], weight, rows.n_classes)
+        return values[kept], rows.take(kept)
 
     # ------------------------------------------------------------ what came out
 

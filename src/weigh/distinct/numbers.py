@@ -50,14 +50,13 @@ class DistinctNumbers:
 
     def add(self, values: Floats, rows: Rows) -> None:
         """Count some more rows."""
-        labels, weight = rows.labels, np.ones(1) if rows.weight is None else rows.weight
         lacking = np.isnan(values)
         if lacking.any():
-            self.missing += Rows(labels[lacking], _of(weight, lacking), rows.n_classes).count(
-                np.zeros(int(lacking.sum()), dtype=np.uint8), 1
-            )[0]
-            values, labels, weight = values[~lacking], labels[~lacking], _take(weight, ~lacking)
-        self._insert(values + 0.0, labels, weight)  # which makes -0.0 the same as 0.0
+            gone = rows.take(lacking)
+            self.missing += gone.count(np.zeros(len(gone.labels), dtype=np.uint8), 1)[0]
+            values, rows = values[~lacking], rows.take(~lacking)
+        weight = np.ones(1) if rows.weight is None else rows.weight
+        self._insert(values + 0.0, rows.labels, weight)  # which makes -0.0 the same as 0.0
 
     def merge(self, other: DistinctNumbers) -> None:
         """Count another's rows."""
@@ -127,12 +126,12 @@ class CellCounts:
         """Count some more rows; missing ones are counted elsewhere."""
         from weigh.distinct import kernels
 
-        known, weight = ~np.isnan(values), np.ones(1) if rows.weight is None else rows.weight
-        labels = rows.labels
+        known = ~np.isnan(values)
         if not known.all():
-            values, labels, weight = values[known], labels[known], _take(weight, known)
+            values, rows = values[known], rows.take(known)
+        weight = np.ones(1) if rows.weight is None else rows.weight
         kernels.count_cells(
-            values + 0.0, labels, weight, self.ends, self.counts, self.least, self.most
+            values + 0.0, rows.labels, weight, self.ends, self.counts, self.least, self.most
         )
 
     def merge(self, other: CellCounts) -> None:
@@ -140,11 +139,3 @@ class CellCounts:
         self.counts += other.counts
         self.least = np.minimum(self.least, other.least)
         self.most = np.maximum(self.most, other.most)
-
-
-def _take(weight: Floats, rows: Integers) -> Floats:
-    return weight if len(weight) == 1 else weight[rows]
-
-
-def _of(weight: Floats, rows: Integers) -> Floats | None:
-    return None if len(weight) == 1 else weight[rows]

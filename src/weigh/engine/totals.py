@@ -78,6 +78,8 @@ def total(
     table: Table, features: Sequence[Feature | Cross], weights: Sequence[Floats], prior: Floats
 ) -> Floats:
     """Prior + sum of the weights of each row's levels: one column, or one per class."""
+    if isinstance(table, Scan):
+        return np.concatenate([total(part, features, weights, prior) for part in table.batches()])
     return total_placed(place(table, features), weights, prior, table.n_rows)
 
 

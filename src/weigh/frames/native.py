@@ -11,7 +11,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from weigh.frames.columns import Integers
-from weigh.frames.tables import wrap
+from weigh.frames.tables import Table, wrap
 
 
 def take_rows(X: Any, places: Integers) -> Any:
@@ -20,6 +20,8 @@ def take_rows(X: Any, places: Integers) -> Any:
     >>> take_rows([["a"], ["b"], ["c"]], [2, 0])
     [['c'], ['a']]
     """
+    if isinstance(X, Table):
+        return X.rows(np.asarray(places))
     if hasattr(X, "iloc"):
         return X.iloc[places]
     frame = wrap(X)
@@ -37,6 +39,8 @@ def take_rows(X: Any, places: Integers) -> Any:
 
 def count_rows(X: Any) -> int:
     """How many rows X has."""
+    if isinstance(X, Table):
+        return X.n_rows
     shape = getattr(X, "shape", None)
     return int(shape[0]) if shape else len(X)
 
@@ -47,6 +51,8 @@ def pick_columns(X: Any, names: Sequence[str]) -> Any:
     >>> pick_columns([{"a": 1, "b": 2}], ["b"])
     [{'b': 2}]
     """
+    if isinstance(X, Table):
+        return X.select(tuple(names))
     if isinstance(X, Sequence) and all(isinstance(row, Mapping) for row in X):
         return [{name: row.get(name) for name in names} for row in X]
     frame = wrap(X)

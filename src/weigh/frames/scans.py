@@ -55,6 +55,8 @@ class Scan(Table):
 
     def rows(self, places: Integers) -> Table:
         """Some of the rows, by numbers in ascending order."""
+        if (np.diff(places) < 0).any():
+            raise ValueError("rows of a scan are read in order: give their numbers in order too")
 
         def read(names: tuple[str, ...]) -> Iterator[Any]:
             start = 0
@@ -65,6 +67,19 @@ class Scan(Table):
                 start = stop
 
         return replace(self, n_rows=len(places), read_batches=read)
+
+    def coded(self, names: set[str]) -> Scan:
+        """The same with some columns as categories, whatever their type."""
+
+        def read(wanted: tuple[str, ...]) -> Iterator[Any]:
+            for batch in self.read_batches(wanted):
+                for name in names & {*wanted}:
+                    j, column = wanted.index(name), batch.column(name)
+                    if not pa.types.is_dictionary(column.type):
+                        batch = batch.set_column(j, name, column.dictionary_encode())
+                yield batch
+
+        return replace(self, read_batches=read) if names else self
 
     def select(self, names: tuple[str, ...]) -> Scan:
         """Some of the columns: the others are not read."""
@@ -77,7 +92,7 @@ def open_scan(
     """A scan of anything that can be read in Arrow batches again and again."""
 
     def source(j: int) -> Any:
-        raise AssertionError("a scan has no column as its library holds it")
+        return pa.chunked_array([batch.column(0) for batch in read_batches((names[j],))])
 
     return Scan(
         tuple(names), n_rows, source, list, True, backend, read_batches=read_batches, about=about

@@ -9,7 +9,6 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from weigh.frames.folders import scan_files
 from weigh.frames.scans import ROWS, Scan
 from weigh.frames.spool import spool
 
@@ -50,8 +49,8 @@ def scan(source: Any, *, query: str | None = None, text: Sequence[str] = ()) -> 
     ...     parquet.write_table(titanic(), f"{folder}/people.parquet")
     ...     people = weigh.scan(f"{folder}/*.parquet")
     ...     model = weigh.EvidenceNB().fit(people, "Survived")
-    >>> len(people.names), round(model.evidence_.base_rate[1], 3)
-    (4, 0.323)
+    >>> people.n_rows, model.classes_.tolist()
+    (2201, ['No', 'Yes'])
     """
     if isinstance(source, Scan):
         return source
@@ -70,6 +69,8 @@ def scan(source: Any, *, query: str | None = None, text: Sequence[str] = ()) -> 
             "scan takes paths, a database's address, a lazy frame or a reader, got "
             f"{type(source).__name__!r}; what is in memory is fitted as it is"
         )
+    from weigh.frames.folders import scan_files  # which takes its time to load
+
     return scan_files(source, text)
 
 

@@ -1,0 +1,110 @@
+"""A table with its scores beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from weigh.engine import report
+from weigh.frames import Scan, Table, read
+from weigh.scoring.columns import score_columns
+from weigh.scoring.files import write_scores
+
+
+def score_table(
+    model: Any, X: Any, path: str | Path | None = None, *, keep: Sequence[str] | None = None
+) -> Any:
+    """Predict every row: class, total weight of evidence, probabilities.
+
+    Parameters
+    ----------
+    model : fitted estimator of this package
+        What scores.
+    X : table
+        Any table. What `weigh.scan` opens is read and written batch by batch.
+    path : str, optional
+        Where to write: a name that ends in .parquet, .csv, .csv.gz or .tsv, or a folder. It is
+        there when all rows are written, and not before.
+    keep : list of str, optional
+        Columns of X to have beside the scores: all, or, in a file, none, unless it is given.
+
+    Returns
+    -------
+    table or int
+        The columns that are kept and the scores, in the library of X; or, with a path, how many
+        rows were written.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> from weigh.datasets import titanic
+    >>> people = titanic()
+    >>> model = weigh.EvidenceNB().fit(people, "Survived")
+    >>> weigh.score_table(model, people, keep=["Sex"]).column_names
+    ['Sex', 'prediction', 'log_odds', 'probability_No', 'probability_Yes']
+    """
+    table = read(X)
+    if path is None:
+        if isinstance(table, Scan):
+            raise ValueError("a scan may be larger than memory: give the path of a file to write")
+        return _beside(model, table, X, keep)
+    kept = _check(table, keep or ())
+    return write_scores(score_parts(model, table, kept), str(path))
+
+
+def _check(table: Table, keep: Sequence[str]) -> tuple[str, ...]:
+    for name in keep:
+        if name not in table.names:
+            held = ", ".join(table.names)
+            raise ValueError(f"the table has no column {name!r}; it holds {held}")
+    return tuple(keep)
+
+
+def score_parts(model: Any, X: Any, keep: tuple[str, ...]) -> Iterator[Any]:
+    """The scores of a table, part by part, as Arrow has it."""
+    table = read(X)
+    if not isinstance(table, Scan):
+        yield _join(_kept(table, keep), score_columns(model, table))
+        return
+    names = tuple(dict.fromkeys((*model._match(table).names, *keep)))
+    done = 0
+    for batch in table.select(names).batches():
+        yield _join(_kept(batch, keep), score_columns(model, batch))
+        done += batch.n_rows
+        report(done, table.n_rows)
+
+
+def _kept(table: Table, keep: Sequence[str]) -> dict[str, Any]:
+    return {name: _arrow(table.source(table.names.index(name))) for name in keep}
+
+
+def _arrow(source: Any) -> Any:
+    return source.to_arrow() if isinstance(source, nw.Series) else source
+
+
+def _join(kept: dict[str, Any], scores: dict[str, Any]) -> Any:
+    _refuse_same([*kept], scores)
+    return pa.table(kept | scores)
+
+
+def _beside(model: Any, table: Table, X: Any, keep: Sequence[str] | None) -> Any:
+    """The scores of a table in memory, in its own library."""
+    frame = nw.from_native(X, pass_through=True)
+    scores = score_columns(model, table)
+    if not isinstance(frame, nw.DataFrame) or not table.named:
+        return _join(_kept(table, _check(table, keep or ())), scores)
+    names = frame.columns if keep is None else _check(table, keep)
+    _refuse_same(names, scores)
+    kind = frame.implementation
+    new = [nw.new_series(name, values, backend=kind) for name, values in scores.items()]
+    return frame.select(*names).with_columns(*new).to_native()
+
+
+def _refuse_same(names: Sequence[str], scores: dict[str, Any]) -> None:
+    for name in names:
+        if name in scores:
+            raise ValueError(f"column {name!r}: the scores have one of that name; rename yours")

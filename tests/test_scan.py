@@ -1,0 +1,446 @@
+"""Tables read in batches give the models, and the scores, of tables in memory."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from pyarrow import csv, parquet
+from sklearn.base import clone
+
+import weigh
+from weigh.datasets import titanic
+from weigh.distinct import column, numbers
+from weigh.distinct.column import Survey
+from weigh.frames import folders, scans, sources, spool
+from weigh.tally import Rows
+
+LEARNERS = {
+    "evidence": weigh.EvidenceNB(),
+    "quantiles": weigh.EvidenceNB(bins=5, missing="skip", special_values={"income": [-1.0]}),
+    "fine": weigh.EvidenceNB(bins="fine"),
+    "cuts": weigh.EvidenceNB(bins={"age": [30.0, 50.0]}),
+    "crosses": weigh.EvidenceNB(crosses=[("town", "age")]),
+    "adjusted": weigh.AdjustedNB(random_state=0),
+    "weighted": weigh.WeightedNB(random_state=0),
+    "boosted": weigh.BoostedNB(n_rounds=5, random_state=0),
+    "perplexed": weigh.PerplexedNB(random_state=0),
+    "educated": weigh.EducatedNB(random_state=0),
+    "tree": weigh.C44Classifier(),
+}
+
+
+def make_people(n: int = 1500, seed: int = 0) -> pa.Table:
+    r = np.random.default_rng(seed)
+    y = r.random(n) < 0.4
+    age = np.round(r.normal(45 + 8 * y, 12), 1)
+    age[r.random(n) < 0.1] = np.nan
+    towns = np.array(["Ost", "West", "Süd", "o'Nord"])[np.minimum(r.poisson(1 + y), 3)]
+    return pa.table(
+        {
+            "age": pa.array(age, from_pandas=True),
+            "town": pa.array(
+                [None if x < 0.05 else t for x, t in zip(r.random(n), towns, strict=True)]
+            ),
+            "children": r.poisson(1 + 0.5 * y),
+            "owner": r.random(n) < 0.3 + 0.3 * y,
+            "income": np.where(r.random(n) < 0.1, -1.0, np.round(r.gamma(3, 1000, n))),
+            "y": np.where(y, "bad", "good"),
+        }
+    )
+
+
+PEOPLE = make_people()
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (scans, folders, sources, spool):
+        monkeypatch.setattr(module, "ROWS", 200)
+
+
+def write_parts(table: pa.Table, folder: Path, n: int) -> Path:
+    folder.mkdir(exist_ok=True)
+    edges = np.linspace(0, table.num_rows, n + 1).astype(int)
+    for i, (a, b) in enumerate(pairwise(edges)):
+        parquet.write_table(table.slice(a, b - a), folder / f"{i:03}.parquet", row_group_size=90)
+    return folder
+
+
+def open_all(folder: Path) -> dict[str, object]:
+    parquet.write_table(PEOPLE, folder / "one.parquet")
+    csv.write_csv(PEOPLE, folder / "people.csv")
+    with gzip.open(folder / "people.csv.gz", "wb") as file:
+        file.write((folder / "people.csv").read_bytes())
+    many = write_parts(PEOPLE, folder / "many", 50)
+    return {
+        "pandas": PEOPLE.to_pandas(),
+        "polars": pl.from_arrow(PEOPLE),
+        "polars lazy": pl.from_arrow(PEOPLE).lazy(),
+        "duckdb": duckdb.from_arrow(PEOPLE),
+        "reader": weigh.scan(PEOPLE.to_reader(max_chunksize=170)),
+        "one file": weigh.scan(folder / "one.parquet"),
+        "many files": weigh.scan(many),
+        "a glob": weigh.scan(f"{many}/*.parquet"),
+        "a list": weigh.scan(sorted(map(str, many.iterdir()))),
+        "csv": weigh.scan(folder / "people.csv"),
+        "csv.gz": weigh.scan(folder / "people.csv.gz"),
+    }
+
+
+def assert_same_model(one: object, two: object) -> None:
+    if not hasattr(one, "evidence_"):
+        assert_array_equal(one.predict_proba(PEOPLE), two.predict_proba(PEOPLE))
+        return
+    a, b = one.evidence_, two.evidence_
+    assert [t.feature for t in a] == [t.feature for t in b]
+    for mine, theirs in zip(a, b, strict=True):
+        assert_array_equal(mine.counts, theirs.counts)
+        assert_allclose(mine.by_class, theirs.by_class, rtol=1e-12, atol=1e-12)
+    assert_allclose(a.prior, b.prior, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_source_gives_the_same_model(name: str, tmp_path: Path) -> None:
+    learner = LEARNERS[name]
+    whole = clone(learner).fit(PEOPLE, "y")
+    for source in open_all(tmp_path).values():
+        assert_same_model(whole, clone(learner).fit(source, "y"))
+
+
+def test_files_in_any_order_give_the_same_counts(tmp_path: Path) -> None:
+    files = sorted(map(str, write_parts(PEOPLE, tmp_path / "many", 50).iterdir()))
+    whole = weigh.EvidenceNB().fit(PEOPLE, "y")
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(files).tolist()
+        assert_same_model(whole, weigh.EvidenceNB().fit(weigh.scan(order), "y"))
+
+
+def test_weights_by_name_are_read_with_the_rows(tmp_path: Path) -> None:
+    weighted = PEOPLE.append_column("w", pa.array(np.arange(PEOPLE.num_rows) % 4))
+    scan = weigh.scan(write_parts(weighted, tmp_path / "many", 7))
+    whole = weigh.EvidenceNB().fit(weighted, "y", sample_weight="w")
+    assert_same_model(whole, weigh.EvidenceNB().fit(scan, "y", sample_weight="w"))
+
+
+def test_folders_named_by_hive_are_columns(tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        (tmp_path / f"year={year}").mkdir()
+        parquet.write_table(PEOPLE, tmp_path / f"year={year}" / "a.parquet")
+    model = weigh.EvidenceNB().fit(weigh.scan(tmp_path), "y")
+    assert "year" in model.feature_names_in_
+
+
+# ---------------------------------------------------------------- numbers of very many values
+
+
+@given(
+    st.lists(st.tuples(st.floats(width=32), st.integers(0, 2), st.integers(1, 3)), max_size=60),
+    st.integers(1, 5),
+)
+@settings(max_examples=60, deadline=None)
+def test_distinct_numbers_add_in_any_grouping(rows: list, n_parts: int) -> None:
+    parts = [numbers.DistinctNumbers(3) for _ in range(n_parts)]
+    want: dict = {}
+    for i, (value, label, weight) in enumerate(rows):
+        one = Rows(np.array([label]), np.array([float(weight)]), 3)
+        parts[i % n_parts].add(np.array([value]), one)
+        key = None if value != value else value + 0.0
+        want.setdefault(key, np.zeros(3))[label] += weight
+    for part in parts[1:]:
+        parts[0].merge(part)
+    assert_array_equal(parts[0].missing, want.pop(None, np.zeros(3)))
+    assert_array_equal(parts[0].values, sorted(want))
+    assert_array_equal(parts[0].counts, [want[v] for v in sorted(want)] or np.zeros((0, 3)))
+
+
+def survey_in_parts(values: np.ndarray, labels: np.ndarray, edges: list[int]) -> Survey:
+    found = Survey("x", 2)
+    wanted = True
+    while wanted:
+        for a, b in pairwise(edges):
+            found.add(numbers_of(values[a:b]), Rows(labels[a:b], None, 2))
+        wanted = found.wants_more()
+    return found
+
+
+def numbers_of(values: np.ndarray) -> object:
+    from weigh.frames import Numbers
+
+    return Numbers(values)
+
+
+def test_many_numbers_make_the_same_cells_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numbers, "EXACT", 500)
+    monkeypatch.setattr(numbers, "SAMPLED", 64)
+    r = np.random.default_rng(0)
+    values, labels = r.normal(size=4000), r.integers(0, 2, 4000)
+    first = survey_in_parts(values, labels, [0, 1500, 4000]).short()
+    order = r.permutation(4000)
+    second = survey_in_parts(values[order], labels[order], [0, 10, 700, 701, 4000]).short()
+    assert_array_equal(first.column.values, second.column.values)
+    assert_array_equal(first.rows.weight, second.rows.weight)
+    assert_array_equal(first.least, second.least)
+    assert first.rows.weight.sum() == 4000
+
+
+@pytest.mark.parametrize("bins", ["mdl", "fine", 10])
+def test_cut_points_of_many_numbers_move_by_less_than_a_cell(
+    bins: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numbers, "EXACT", 2000)
+    r = np.random.default_rng(1)
+    y = r.integers(0, 2, 20000)
+    x = r.normal(y, 1.0)
+    table = pa.table({"x": x, "y": y})
+    scan = weigh.scan(write_parts(table, tmp_path / "many", 4))
+    near = weigh.EvidenceNB(bins=bins).fit(scan, "y")
+    whole = weigh.EvidenceNB(bins=bins).fit(table, "y")
+    places = [
+        np.searchsorted(np.sort(x), model.evidence_["x"].feature.cuts) for model in (whole, near)
+    ]
+    if bins != "mdl":  # a cut that moves may spare or cost another below it
+        assert len(places[0]) == len(places[1])
+        assert np.abs(places[0] - places[1]).max() <= 20
+    again = weigh.EvidenceNB(bins={"x": near.evidence_["x"].feature.cuts}).fit(table, "y")
+    assert_same_model(again, near)
+    losses = [weigh.metrics.loss_bits(y, m.predict_proba(table)[:, 1]) for m in (whole, near)]
+    assert abs(losses[0] - losses[1]) < 1e-3
+
+
+def test_a_number_of_many_rows_has_a_level_of_its_own_among_very_many_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numbers, "EXACT", 1000)
+    monkeypatch.setattr(numbers, "SAMPLED", 100)
+    monkeypatch.setattr(column, "HEAVY", 20)
+    r = np.random.default_rng(2)
+    x = np.where(r.random(10000) < 0.2, 0.0, r.normal(size=10000))
+    table = pa.table({"x": x, "y": (r.random(10000) < 0.5).astype(int)})
+    scan = weigh.scan(write_parts(table, tmp_path / "many", 3))
+    feature = weigh.EvidenceNB(bins="fine").fit(scan, "y").evidence_["x"].feature
+    alone = [level for level in feature.levels if level.lower < 0 <= level.upper]
+    assert len(alone) == 1
+    held = x[(x > alone[0].lower) & (x <= alone[0].upper)]
+    assert np.unique(held).tolist() == [0.0]
+
+
+def test_special_codes_stay_apart_among_very_many_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numbers, "EXACT", 500)
+    r = np.random.default_rng(3)
+    x = np.where(r.random(5000) < 0.1, -999.0, r.normal(size=5000) * 1000)
+    table = pa.table({"x": x, "y": r.integers(0, 2, 5000)})
+    scan = weigh.scan(write_parts(table, tmp_path / "many", 3))
+    model = weigh.EvidenceNB(bins=4, special_values={"x": [-999]}).fit(scan, "y")
+    counts = model.evidence_["x"]
+    place = counts.feature.levels.index(-999)
+    assert counts.counts[place].sum() == (x == -999).sum()
+    assert counts.counts.sum() == 5000
+
+
+def test_a_column_of_names_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    from weigh.distinct import codes
+
+    monkeypatch.setattr(codes, "MOST", 100)
+    table = pa.table({"id": [f"n{i}" for i in range(300)], "y": ["a", "b"] * 150})
+    with pytest.raises(ValueError, match=r"column 'id' holds more than 100 distinct values"):
+        weigh.EvidenceNB().fit(weigh.scan(table.to_reader()), "y")
+
+
+# ---------------------------------------------------------------- files that lie
+
+
+def test_a_file_without_a_column_is_named(tmp_path: Path) -> None:
+    folder = write_parts(PEOPLE, tmp_path / "many", 3)
+    parquet.write_table(PEOPLE.drop_columns(["town"]), folder / "zzz.parquet")
+    with pytest.raises(ValueError, match=r"zzz.parquet lacks the column 'town'"):
+        weigh.scan(folder)
+
+
+def test_a_type_that_changes_between_files_is_named(tmp_path: Path) -> None:
+    folder = write_parts(PEOPLE, tmp_path / "many", 3)
+    other = PEOPLE.set_column(0, "age", pa.array(["old"] * PEOPLE.num_rows))
+    parquet.write_table(other, folder / "zzz.parquet")
+    with pytest.raises(ValueError, match=r"zzz.parquet: column 'age' holds .*string.*double in"):
+        weigh.scan(folder)
+
+
+def test_whole_numbers_in_one_file_and_fractions_in_another_are_numbers(tmp_path: Path) -> None:
+    for name, values in (("a", [1, 2, 2]), ("b", [1.5, 2.0, None])):
+        table = pa.table({"x": values, "y": ["u", "v", "u"]})
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+        csv.write_csv(table, tmp_path / f"{name}.csv")
+    for ending in ("parquet", "csv"):
+        scan = weigh.scan(f"{tmp_path}/*.{ending}")
+        model = weigh.EvidenceNB(bins={"x": [1.7]}).fit(scan, "y")
+        assert model.evidence_["x"].counts.sum() == 6
+
+
+def test_a_corrupt_file_is_named(tmp_path: Path) -> None:
+    folder = write_parts(PEOPLE, tmp_path / "many", 3)
+    bad = folder / "001.parquet"
+    data = bytearray(bad.read_bytes())
+    data[4:400] = b"\xff" * 396
+    bad.write_bytes(bytes(data))
+    with pytest.raises(ValueError, match=r"001.parquet cannot be read"):
+        weigh.EvidenceNB().fit(weigh.scan(folder), "y")
+    bad.write_bytes(b"no parquet at all")
+    with pytest.raises(ValueError, match=r"001.parquet cannot be read"):
+        weigh.scan(folder)
+
+
+def test_empty_files_lose_nothing(tmp_path: Path) -> None:
+    folder = write_parts(PEOPLE, tmp_path / "many", 3)
+    (folder / "000_empty.parquet").write_bytes(b"")
+    parquet.write_table(PEOPLE.slice(0, 0), folder / "004.parquet")
+    assert_same_model(
+        weigh.EvidenceNB().fit(PEOPLE, "y"), weigh.EvidenceNB().fit(weigh.scan(folder), "y")
+    )
+
+
+def test_a_file_that_vanishes_is_named(tmp_path: Path) -> None:
+    scan = weigh.scan(write_parts(PEOPLE, tmp_path / "many", 3))
+    os.unlink(tmp_path / "many" / "002.parquet")
+    with pytest.raises(ValueError, match=r"002.parquet was there when the scan began and is gone"):
+        weigh.EvidenceNB().fit(scan, "y")
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    csv.write_csv(PEOPLE, tmp_path / "a.csv")
+    scan = weigh.scan(tmp_path / "a.csv")
+    with open(tmp_path / "a.csv", "a") as file:
+        file.write("30,Ost,1,true,100,bad\n")
+    with pytest.raises(ValueError, match=r"changed while it was read: 1,500 rows at first, 1,501"):
+        weigh.EvidenceNB().fit(scan, "y")
+
+
+def test_text_among_numbers_late_in_a_file_is_named(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(folders, "SAMPLE", 1 << 10)
+    lines = ["x,y"] + ["1,a", "2,b"] * 2000 + ["oops,a"]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match=r"a.csv cannot be read as a table: .*oops"):
+        weigh.EvidenceNB().fit(weigh.scan(tmp_path / "a.csv"), "y")
+    model = weigh.EvidenceNB().fit(weigh.scan(tmp_path / "a.csv", text=["x"]), "y")
+    assert "oops" in model.evidence_["x"].feature.values
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("nowhere/*.parquet", "no such file"),
+        ([], "no files were given"),
+        (3, "scan takes paths"),
+        (pd.DataFrame({"a": [1]}), "what is in memory is fitted as it is"),
+        ("postgresql://localhost/x", "name one with query="),
+    ],
+)
+def test_what_is_no_table_is_refused(source: object, words: str) -> None:
+    with pytest.raises((ValueError, TypeError, FileNotFoundError), match=words):
+        weigh.scan(source)
+
+
+def test_formats_are_not_mixed(tmp_path: Path) -> None:
+    parquet.write_table(PEOPLE, tmp_path / "a.parquet")
+    csv.write_csv(PEOPLE, tmp_path / "b.csv")
+    with pytest.raises(ValueError, match="different formats"):
+        weigh.scan(tmp_path)
+
+
+# ---------------------------------------------------------------- scores
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz", ".tsv", "/"])
+def test_scores_are_written_as_they_come(ending: str, tmp_path: Path) -> None:
+    model = weigh.EvidenceNB().fit(PEOPLE, "y")
+    scan = weigh.scan(write_parts(PEOPLE, tmp_path / "many", 5))
+    path = str(tmp_path / "scores") + ending
+    assert weigh.score_table(model, scan, path, keep=["town"]) == PEOPLE.num_rows
+    read = weigh.scan(path)
+    found = np.concatenate([b.column("probability_good").values for b in read.batches()])
+    assert_allclose(found, model.predict_proba(PEOPLE)[:, 1], rtol=1e-12)
+    assert "town" in read.names
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+def test_scores_that_fail_half_way_leave_nothing(tmp_path: Path) -> None:
+    model = weigh.EvidenceNB().fit(PEOPLE, "y")
+    scan = weigh.scan(write_parts(PEOPLE, tmp_path / "many", 3))
+    os.unlink(tmp_path / "many" / "002.parquet")
+    (tmp_path / "old.csv").write_text("before")
+    for name in ("old.csv", "scores.parquet", "folder/"):
+        with pytest.raises(ValueError, match="gone"):
+            weigh.score_table(model, scan, f"{tmp_path}/{name}")
+    assert sorted(os.listdir(tmp_path)) == ["many", "old.csv"]
+    assert (tmp_path / "old.csv").read_text() == "before"
+
+
+@pytest.mark.parametrize("kind", [pl.from_arrow, pa.Table.to_pandas, pa.table])
+def test_scores_stand_beside_the_table_in_its_own_library(kind: object) -> None:
+    table = kind(PEOPLE)
+    model = weigh.EvidenceNB().fit(PEOPLE, "y")
+    scored = weigh.score_table(model, table)
+    assert type(scored) is type(table)
+    assert_array_equal(scored["log_odds"], model.decision_function(PEOPLE))
+    with pytest.raises(ValueError, match="the scores have one of that name"):
+        weigh.score_table(model, scored)
+
+
+def test_predictions_of_a_scan_are_those_of_the_table(tmp_path: Path) -> None:
+    scan = weigh.scan(write_parts(PEOPLE, tmp_path / "many", 5))
+    for learner in LEARNERS.values():
+        model = learner.fit(PEOPLE, "y")
+        assert_array_equal(model.predict_proba(scan), model.predict_proba(PEOPLE))
+
+
+def test_a_model_is_evaluated_on_a_scan(tmp_path: Path) -> None:
+    scan = weigh.scan(write_parts(PEOPLE, tmp_path / "many", 5))
+    model = weigh.EvidenceNB().fit(scan, "y")
+    assert str(weigh.evaluate(model, scan, "y")) == str(weigh.evaluate(model, PEOPLE, "y"))
+
+
+# ---------------------------------------------------------------- the command line
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "weigh", *words], capture_output=True, text=True)
+
+
+def test_the_command_line_fits_and_scores_a_glob(tmp_path: Path) -> None:
+    write_parts(PEOPLE, tmp_path / "many", 5)
+    model, glob = f"{tmp_path}/model.json", f"{tmp_path}/many/*.parquet"
+    done = run("fit", glob, "--target", "y", "-o", model, "--categorical", "children")
+    assert "1,500 rows" in done.stderr
+    assert weigh.load(model).evidence_["children"].feature.values
+    done = run("score", model, glob, "-o", f"{tmp_path}/scores/", "--keep", "y")
+    assert done.returncode == 0, done.stderr
+    assert weigh.scan(tmp_path / "scores").n_rows == 1500
+
+
+def test_importing_weigh_needs_no_engine() -> None:
+    code = (
+        "import sys; sys.modules.update(duckdb=None, polars=None, pyspark=None);"
+        "import weigh; from weigh.datasets import titanic;"
+        "print(weigh.EvidenceNB().fit(titanic(), 'Survived').classes_)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "['No' 'Yes']\n", done.stderr
+
+
+def test_a_batch_is_as_large_as_stated() -> None:
+    assert scans.ROWS == 200  # as these tests set it: the smallest that shows seams
+    assert titanic().num_rows > scans.ROWS
