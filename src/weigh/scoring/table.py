@@ -10,13 +10,18 @@ import narwhals as nw
 import pyarrow as pa
 
 from weigh.engine import report
-from weigh.frames import Scan, Table, read
+from weigh.frames import Scan, Table, is_spark, read
 from weigh.scoring.columns import score_columns
 from weigh.scoring.files import write_scores
 
 
 def score_table(
-    model: Any, X: Any, path: str | Path | None = None, *, keep: Sequence[str] | None = None
+    model: Any,
+    X: Any,
+    path: str | Path | None = None,
+    *,
+    keep: Sequence[str] | None = None,
+    reasons: int = 0,
 ) -> Any:
     """Predict every row: class, total weight of evidence, probabilities.
 
@@ -31,6 +36,9 @@ def score_table(
         there when all rows are written, and not before.
     keep : list of str, optional
         Columns of X to have beside the scores: all, or, in a file, none, unless it is given.
+    reasons : int, default=0
+        Of a Spark DataFrame: how many columns of reasons to add. `reason_1` names the feature and
+        level that speaks most for the predicted class; null where fewer speak for it.
 
     Returns
     -------
@@ -47,6 +55,12 @@ def score_table(
     >>> weigh.score_table(model, people, keep=["Sex"]).column_names
     ['Sex', 'prediction', 'log_odds', 'probability_No', 'probability_Yes']
     """
+    if is_spark(nw.from_native(X, pass_through=True)):
+        return _score_spark(model, X, path, keep, reasons)
+    if reasons:
+        raise ValueError(
+            "reasons are columns of Spark DataFrames; of other tables ask model.balance_sheet(row)"
+        )
     table = read(X)
     if path is None:
         if isinstance(table, Scan):
@@ -54,6 +68,15 @@ def score_table(
         return _beside(model, table, X, keep)
     kept = _check(table, keep or ())
     return write_scores(score_parts(model, table, kept), str(path))
+
+
+def _score_spark(model: Any, X: Any, path: Any, keep: Sequence[str] | None, reasons: int) -> Any:
+    """Columns that Spark computes when it is asked for rows; nothing is read here."""
+    from weigh.scoring.spark import score_spark
+
+    if path is not None:
+        raise ValueError("Spark writes its own files: score_table(model, df).write.parquet(path)")
+    return score_spark(model, X, reasons, keep)
 
 
 def _check(table: Table, keep: Sequence[str]) -> tuple[str, ...]:
