@@ -45,3 +45,14 @@ def program():
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def require():
+    """Skip, or fail, where something lacks, which is said; None where nothing does."""
+
+    def check(what: str | None) -> None:
+        if what is not None:
+            lacking(what)
+
+    return check

@@ -16,7 +16,19 @@ The only package that knows of dataframe libraries.
     targets   a table with class labels and row weights: a `Sample`
 """
 
-from weigh.frames.clusters import Away, Cluster, Roles, Step, stay, sum_parts
+from weigh.frames.clusters import (
+    Away,
+    Cluster,
+    PartSum,
+    Roles,
+    Step,
+    gather,
+    join_batches,
+    part_number,
+    stay,
+    sum_parts,
+    sum_row,
+)
 from weigh.frames.columns import (
     Codes,
     Column,
@@ -55,6 +67,7 @@ __all__ = [
     "Floats",
     "Integers",
     "Numbers",
+    "PartSum",
     "Roles",
     "Sample",
     "Scan",
@@ -68,7 +81,9 @@ __all__ = [
     "collect",
     "count_matrix",
     "count_rows",
+    "gather",
     "is_spark",
+    "join_batches",
     "key",
     "label_batch",
     "label_sample",
@@ -76,6 +91,7 @@ __all__ = [
     "number_sample",
     "open_scan",
     "order",
+    "part_number",
     "pick_columns",
     "read",
     "read_csv",
@@ -85,6 +101,7 @@ __all__ = [
     "sort_classes",
     "stay",
     "sum_parts",
+    "sum_row",
     "take_rows",
     "vector",
     "warn_caller",

@@ -8,7 +8,7 @@ did what, nor on whether one of them had to be replaced.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn, Protocol, TypeVar
@@ -138,7 +138,7 @@ class Step(Protocol[State]):
 
 
 @dataclass(frozen=True)
-class _Sum:
+class PartSum:
     """What one or more partitions gave."""
 
     n_rows: int
@@ -157,25 +157,32 @@ def sum_parts(cluster: Cluster, names: tuple[str, ...], step: Step[State]) -> St
     return total.found  # type: ignore[no-any-return]
 
 
-def sum_all(cluster: Cluster, names: tuple[str, ...], step: Step[Any]) -> _Sum:
+def sum_all(cluster: Cluster, names: tuple[str, ...], step: Step[Any]) -> PartSum:
     """The same, with the number of rows and of partitions."""
-    sent = pickle.dumps(step)
-    parts = cluster.pick(names).mapInArrow(partial(_sum_part, sent, names), SUMS)
-    if cluster.n_parts > FEW_PARTS:
+    add = partial(_sum_part, pickle.dumps(step), names)
+    return gather(cluster.pick(names), add, step, cluster.n_parts)
+
+
+def gather(
+    frame: Any, add: Callable[[Iterable[Any]], Iterator[Any]], step: Step[Any], n_parts: int
+) -> PartSum:
+    """Run a function of a partition's batches on all of them, and merge what they yield."""
+    parts = frame.mapInArrow(add, SUMS)
+    if n_parts > FEW_PARTS:
         groups = parts.repartition(FEW_PARTS, "part").sortWithinPartitions("part")
-        parts = groups.mapInArrow(partial(_merge_parts, sent), SUMS)
+        parts = groups.mapInArrow(partial(_merge_parts, pickle.dumps(step)), SUMS)
     rows = sorted(parts.collect(), key=lambda row: int(row["part"]))
     return _merge(step, (row["found"] for row in rows))
 
 
-def _merge(step: Step[Any], pickled: Iterable[Any]) -> _Sum:
-    total = _Sum(0, step.begin(), 0)
+def _merge(step: Step[Any], pickled: Iterable[Any]) -> PartSum:
+    total = PartSum(0, step.begin(), 0)
     for each in pickled:
         part = pickle.loads(each)
         if isinstance(part, Exception):
             raise part
         found = step.merge(total.found, part.found)
-        total = _Sum(total.n_rows + part.n_rows, found, total.n_parts + part.n_parts)
+        total = PartSum(total.n_rows + part.n_rows, found, total.n_parts + part.n_parts)
     return total
 
 
@@ -195,9 +202,9 @@ def _sum_part(sent: bytes, names: tuple[str, ...], batches: Iterable[Any]) -> It
     try:
         for table in join_batches(batches, names):
             found, n_rows = step.add(found, table), n_rows + table.n_rows
-        yield _row(part_number(), _Sum(n_rows, found))
+        yield sum_row(part_number(), PartSum(n_rows, found))
     except (ValueError, TypeError) as error:  # of the data: to be raised where the fit was called
-        yield _row(part_number(), error)
+        yield sum_row(part_number(), error)
 
 
 def _merge_parts(sent: bytes, batches: Iterable[Any]) -> Iterator[Any]:
@@ -206,12 +213,13 @@ def _merge_parts(sent: bytes, batches: Iterable[Any]) -> Iterator[Any]:
     if not pairs:
         return
     try:
-        yield _row(pairs[0][0], _merge(step, (found for _, found in pairs)))
+        yield sum_row(pairs[0][0], _merge(step, (found for _, found in pairs)))
     except (ValueError, TypeError) as error:
-        yield _row(pairs[0][0], error)
+        yield sum_row(pairs[0][0], error)
 
 
-def _row(part: int, found: Any) -> Any:
+def sum_row(part: int, found: Any) -> Any:
+    """What a partition yields: one row, with its number and a pickle."""
     columns = [pa.array([part], pa.int64()), pa.array([pickle.dumps(found)], pa.binary())]
     return pa.RecordBatch.from_arrays(columns, names=["part", "found"])
 
