@@ -1,7 +1,9 @@
 """Naive Bayes with an exponent per feature (Hong, Hosking & Natarajan 2002): APM and APMR.
 
-solve        exponents of least loss inside a ball
-polytomous   the same for all classes jointly
+moments      what a search asks and is told, from blocks of rows
+descent      exponents of least loss inside a ball
+solve        the loss of two classes, and searches side by side
+polytomous   the loss of all classes jointly
 search       the norm, by the paper's two-stage search
 training     what a fit is given, and what it says when it ends short
 tables       weights of evidence times exponents

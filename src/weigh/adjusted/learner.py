@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
+from weigh.adjusted.descent import Solution
+from weigh.adjusted.moments import Levels, Problem
 from weigh.adjusted.polytomous import Polytomous
-from weigh.adjusted.search import FoldedProblem, NormPath, choose_norm
-from weigh.adjusted.solve import Logistic, Path, Solution
+from weigh.adjusted.search import NormPath, choose_norm
+from weigh.adjusted.solve import Logistic, Path
 from weigh.adjusted.tables import (
     NONE,
     Reversal,
@@ -19,6 +22,7 @@ from weigh.adjusted.tables import (
     by_feature,
     centre,
     scale_by_exponents,
+    sum_loss,
 )
 from weigh.adjusted.training import IS_SEPARABLE, NO_RESTRICTION, RUNNING, Training
 from weigh.base import EvidenceClassifier
@@ -33,7 +37,7 @@ from weigh.evidence import (
     weigh_tally,
 )
 from weigh.folds import check_folds
-from weigh.frames import Floats, Integers, Sample
+from weigh.frames import Floats, Sample
 from weigh.parameters import is_number
 from weigh.tally import Tally
 
@@ -100,6 +104,9 @@ class AdjustedNB(EvidenceClassifier):
         The norms tried and their loss in every fold ("cv" only).
     loss_ : float
         The training loss in bits.
+    n_passes_ : int
+        How often the search passed over the rows, after the passes that find and count levels. One
+        pass answers all folds and, where the table is read in batches, all norms of a stage.
     reversals_ : list of Reversal
         The features with negative exponents.
     evidence_ : Evidence
@@ -121,6 +128,7 @@ class AdjustedNB(EvidenceClassifier):
     prior_exponent_: Any
     norm_: Any
     norm_path_: Any = None  # not saved
+    n_passes_: int | None = None
 
     def __init__(
         self,
@@ -159,13 +167,15 @@ class AdjustedNB(EvidenceClassifier):
         rate = self._class_rate(tally.classes)
         self.norm_path_ = None
         placed = engine.place(sample.table, [table.feature for table in tally.tables])
-        rows = Training.of(sample, placed, self)
+        coded = engine.CodedRows.of(placed, sample.labels, sample.weight, sample.kept)
+        rows = Training.of(coded, tally.class_counts, self)
         if len(tally.classes) == 2:
             evidence = self._learn_two(tally, rows)
         elif self.multiclass == "ovr":
             evidence = self._learn_each(tally, rows)
         else:
             evidence = self._learn_jointly(tally, rows)
+        self.n_passes_ = coded.n_passes
         return evidence if rate is None else evidence.with_prior(rate)
 
     def _check(self) -> None:
@@ -189,7 +199,7 @@ class AdjustedNB(EvidenceClassifier):
         fit, prior = self._fit_logistic([*naive], float(naive.prior_row[0]), rows, 1)
         self.exponents_, self.prior_exponent_ = fit.exponents, prior
         self.norm_, self.norm_path_ = fit.norm, fit.path
-        self.loss_ = float(fit.loss / (rows.weight.sum() * np.log(2)))
+        self.loss_ = float(fit.loss / (rows.weight_sum * np.log(2)))
         pairs = zip(naive, self.exponents_, strict=True)
         tables = tuple(scale_by_exponents(table, np.array([a]), [1]) for table, a in pairs)
         errors = scale_variances(naive.prior_variances, prior)
@@ -226,29 +236,24 @@ class AdjustedNB(EvidenceClassifier):
         naive = weigh_tally(tally, self.smoothing)
         n_classes = len(naive.classes)
         active = active_features([table.by_class for table in naive])
-        padded = [naive.tables[j].padded for j in active]
-        placed = [rows.placed[j] for j in active]
-        Q = [
-            engine.expand(placed, [w[:, k] for w in padded], len(rows.labels))
-            for k in range(n_classes)
-        ]
-        offset = naive.prior_row
+        offset, constant = naive.prior_row, None
         if self.fit_prior:
-            Q = [np.column_stack([q, np.full(len(q), b)]) for q, b in zip(Q, offset, strict=True)]
-            offset = np.zeros(n_classes)
-        problem = Polytomous(tuple(Q), rows.labels, rows.weight, offset)
-        fit = self._fit(problem, rows.labels, rows)
+            offset, constant = np.zeros(n_classes), naive.prior_row
+        tables = tuple(naive.tables[j].padded for j in active)
+        known = rows.class_counts
+        levels = Levels(rows.rows, n_classes, tables, tuple(active), constant, known=known)
+        fit = self._fit(Polytomous(levels, offset=offset), None, rows)
         found = fit.exponents.reshape(n_classes, -1)
         self.prior_exponent_ = found[:, -1] if self.fit_prior else np.ones(n_classes)
         self.exponents_ = np.zeros((n_classes, len(naive)))
         self.exponents_[:, active] = found[:, : len(active)]
         self.norm_, self.norm_path_ = fit.norm, fit.path
-        tables = [
+        self.loss_ = float(fit.loss / (rows.weight_sum * np.log(2)))
+        scaled = [
             centre(t, a, naive.classes) for t, a in zip(naive, self.exponents_.T, strict=True)
         ]
         prior = contrast(naive.prior_row * self.prior_exponent_)
-        evidence = replace(naive, tables=tuple(tables), prior=prior, prior_variances=None)
-        return self._score(evidence, rows)
+        return replace(naive, tables=tuple(scaled), prior=prior, prior_variances=None)
 
     def _tables(
         self, tally: Tally, columns: list[Floats], errors: list[Any], s: float
@@ -263,11 +268,9 @@ class AdjustedNB(EvidenceClassifier):
 
     def _score(self, evidence: Evidence, rows: Training) -> Evidence:
         """Keep the training loss, before `class_prior` changes anything."""
-        padded, n_rows = [table.padded for table in evidence], len(rows.labels)
-        totals = engine.total_placed(rows.placed, padded, evidence.prior_row, n_rows)
-        p = evidence.probabilities(totals)
-        logs = np.log2(np.maximum(p[np.arange(len(p)), rows.labels], 1e-300))
-        self.loss_ = float(-(rows.weight @ logs) / rows.weight.sum())
+        padded = tuple(table.padded for table in evidence)
+        nats = rows.rows.sum(partial(sum_loss, padded=padded, prior=evidence.prior_row))
+        self.loss_ = float(nats.arrays[0]) / (rows.weight_sum * np.log(2))
         return evidence
 
     # ------------------------------------------------------------ one problem
@@ -277,18 +280,24 @@ class AdjustedNB(EvidenceClassifier):
     ) -> tuple[_Fit, float]:
         """Exponents of one class against the rest, and that of the prior."""
         active = active_features([table.by_class for table in tables])
-        placed, weights = [rows.placed[j] for j in active], [tables[j].padded[:, 0] for j in active]
-        Q = engine.expand(placed, weights, len(rows.labels))
+        constant = None
         if self.fit_prior:
-            Q, offset = np.column_stack([Q, np.full(len(Q), offset)]), 0.0
-        target = (rows.labels == of).astype(np.float64)
-        fit = self._fit(Logistic(Q, target, rows.weight, offset), target, rows)
+            offset, constant = 0.0, np.array([offset])
+        levels = Levels(
+            rows.rows,
+            len(rows.class_counts),
+            tuple(tables[j].padded for j in active),
+            tuple(active),
+            constant,
+            known=rows.class_counts,
+        )
+        fit = self._fit(Logistic(levels, offset=offset, of=of), of, rows)
         exponents = np.zeros(len(tables))
         exponents[active] = fit.exponents[: len(active)]
         prior = float(fit.exponents[-1]) if self.fit_prior else 1.0
         return replace(fit, exponents=exponents), prior
 
-    def _fit(self, problem: FoldedProblem, labels: Integers, rows: Training) -> _Fit:
+    def _fit(self, problem: Problem, of: int | None, rows: Training) -> _Fit:
         with engine.one_blas_thread():
             path = Path(problem, TOL)
             if self.norm is not None and self.norm != "cv":
@@ -302,7 +311,7 @@ class AdjustedNB(EvidenceClassifier):
             elif free.running:
                 rows.warn(RUNNING.format(free.norm))
             return _Fit.of(rows.converged(free), None)
-        found = choose_norm(problem, free.norm, rows.splits(labels), self.aggregate)
+        found = choose_norm(problem, free, rows.deal(of), self.aggregate)
         if found.chosen >= free.norm:
             return _Fit.of(rows.converged(free), found)
         with engine.one_blas_thread():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from weigh.bins import label
+from weigh.bins import Placed, label
+from weigh.engine import Block, Sums, link, total_placed
 from weigh.evidence import FeatureTable, contrast, scale_table
 from weigh.frames import Floats
 
@@ -48,6 +50,16 @@ def centre(table: FeatureTable, exponents: Floats, classes: Any) -> FeatureTable
     errors = None if table.variances is None else np.sqrt(table.variances @ (by_log**2).T)
     weights = contrast(naming.by_class)
     return replace(naming, by_class=weights, variances=None, known_errors=errors)
+
+
+def sum_loss(block: Block, padded: Sequence[Floats], prior: Floats) -> Sums:
+    """The loss in nats of classes each against the rest, normalised."""
+    placed = [
+        Placed(codes, np.arange(len(w))) for codes, w in zip(block.codes, padded, strict=True)
+    ]
+    p = link(total_placed(placed, padded, prior, len(block)), "ovr")
+    logs = np.log(np.maximum(p[np.arange(len(p)), block.labels], 1e-300))
+    return Sums((np.asarray(-(logs.sum() if block.weight is None else block.weight @ logs)),))
 
 
 def by_feature(columns: list[list[Any]]) -> list[Floats]:

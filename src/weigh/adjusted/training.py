@@ -6,13 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from weigh.adjusted.solve import Solution
-from weigh.bins import Placed
-from weigh.folds import Split, read_splits
-from weigh.frames import Floats, Integers, Sample, warn_caller
+from weigh.adjusted.descent import Solution
+from weigh.engine import Coded, Dealt
+from weigh.frames import Floats, warn_caller
 
 NO_RESTRICTION = (
     "norm={} restricts nothing: the unrestricted exponents have norm {:.4g}, and are used"
@@ -33,28 +31,30 @@ STOPPED = (
 
 @dataclass(frozen=True)
 class Training:
-    """Where each row stands in each feature, its class and weight, and which rows given it is."""
+    """Rows as levels, the weight of each class, and the folds that a learner asks for."""
 
-    placed: list[Placed]
-    labels: Integers
-    weight: Floats
-    kept: np.ndarray[Any, np.dtype[np.bool_]]
+    rows: Coded
+    class_counts: Floats
     cv: Any
     random_state: Any
     about: str = ""  # the class that is fitted against the rest
 
     @classmethod
-    def of(cls, sample: Sample, placed: list[Placed], learner: Any) -> Training:
-        """The rows of a sample, and the folds that a learner asks for."""
-        weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
+    def of(cls, rows: Coded, class_counts: Floats, learner: Any) -> Training:
+        """What a learner was given."""
         cv = learner.cv
         if isinstance(cv, Iterable) and not hasattr(cv, "split"):
             cv = [*cv]  # splits that can be had only once
-        return cls(placed, sample.labels, weight, sample.kept, cv, learner.random_state)
+        return cls(rows, class_counts, cv, learner.random_state)
 
-    def splits(self, labels: Integers) -> list[Split]:
-        """The internal folds, dealt by these labels."""
-        return read_splits(self.cv, labels, self.kept, self.random_state)
+    @property
+    def weight_sum(self) -> float:
+        """The weight of all rows."""
+        return float(self.class_counts.sum())
+
+    def deal(self, of: int | None) -> Dealt:
+        """The internal folds, dealt by class, or by one against the rest."""
+        return self.rows.deal(self.cv, self.random_state, of)
 
     def warn(self, text: str, category: type[Warning] = ConvergenceWarning) -> None:
         """Say it of these rows' classes."""

@@ -1,0 +1,249 @@
+"""Passes: sums over blocks of coded rows, folds without copies, and how few passes a fit takes."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weigh
+from weigh import AdjustedNB, engine
+from weigh.adjusted.moments import Ask, Levels
+from weigh.adjusted.polytomous import Polytomous
+from weigh.adjusted.solve import Logistic
+from weigh.bins import Placed
+from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Sums
+from weigh.engine.passes import group_splits
+from weigh.frames import Scan
+
+MOST = 40
+"""The passes that the search for a norm may take over rows that are far."""
+
+
+def sum_weights(block):
+    """The weight of the rows by class, and their number."""
+    counts = np.bincount(block.labels, block.weight, 3).astype(np.float64)
+    return Sums((counts, np.array(float(len(block)))))
+
+
+def draw_rows(seed, n_rows=500):
+    """Rows of three columns and three classes, weighted."""
+    random = np.random.default_rng(seed)
+    codes = [random.integers(0, 4, n_rows).astype(np.uint8) for _ in range(3)]
+    return CodedRows(codes, random.integers(0, 3, n_rows), random.integers(1, 4, n_rows) / 4)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_a_sum_is_that_of_all_rows_whatever_the_blocks_and_threads(monkeypatch, size, workers):
+    rows = draw_rows(0)
+    monkeypatch.setattr("weigh.engine.passes.BLOCK", size)
+    monkeypatch.setattr("weigh.engine.threads.workers", lambda: workers)
+    found = rows.sum(sum_weights)
+    np.testing.assert_array_equal(found.arrays[0], np.bincount(rows.labels, rows.weight))
+    assert found.arrays[1] == rows.n_rows
+
+
+def test_fractions_sum_to_the_same_bits_on_any_number_of_threads(monkeypatch):
+    rows = CodedRows([], np.zeros(1000, np.uint8), np.random.default_rng(1).random(1000))
+    monkeypatch.setattr("weigh.engine.passes.BLOCK", 13)
+    found = []
+    for workers in (1, 2, 5):
+        monkeypatch.setattr("weigh.engine.threads.workers", lambda n=workers: n)
+        found.append(rows.sum(sum_weights).arrays[0].tolist())
+    assert found[0] == found[1] == found[2]
+
+
+def test_everyone_who_shares_the_rows_counts_their_passes():
+    rows = draw_rows(0)
+    dealt = rows.deal(5, 0).rows
+    rows.sum(sum_weights)
+    dealt.sum(sum_weights)
+    assert rows.n_passes == dealt.n_passes == 2
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), n_rows=st.integers(2, 30), n_splits=st.integers(1, 12))
+def test_groups_say_of_every_row_what_each_split_made_of_it(data, n_rows, n_splits):
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    roles = np.random.default_rng(seed).integers(0, 3, (n_rows, n_splits))
+    splits = [(column == TRAIN, column == HELD_OUT) for column in roles.T]
+    dealt = group_splits(CodedRows([], np.zeros(n_rows)), splits)
+    np.testing.assert_array_equal(dealt.roles[dealt.rows.groups], roles)
+    assert len(np.unique(dealt.roles, axis=0)) == len(dealt.roles)
+
+
+def test_levels_take_as_few_bytes_as_they_can_and_stay_where_they_are():
+    placed = Placed(np.array([2, 0, 1, 2], dtype=np.int64), np.array([5, 1, 3]))
+    rows = CodedRows.of([placed], np.zeros(4))
+    assert rows.codes[0].tolist() == [3, 5, 1, 3]
+    assert rows.codes[0].dtype == np.uint8
+    laid = Placed(np.array([1, 0], dtype=np.uint8), np.arange(3))
+    assert CodedRows.of([laid], np.zeros(2)).codes[0] is laid.codes
+
+
+# ---------------------------------------------------------------- many questions, one pass
+
+
+def draw_problem(kind, seed=3):
+    random = np.random.default_rng(seed)
+    rows = draw_rows(seed)
+    dealt = rows.deal(4, 0)
+    if kind is Logistic:
+        tables = tuple(random.normal(size=(4, 1)) for _ in range(3))
+        return Logistic(Levels(rows, 3, tables, (0, 1, 2)), offset=0.2, of=2), dealt
+    tables = tuple(random.normal(size=(4, 3)) for _ in range(3))
+    return Polytomous(Levels(rows, 3, tables, (0, 1, 2)), offset=random.normal(size=3)), dealt
+
+
+@pytest.mark.parametrize("room", [None, 11])
+@pytest.mark.parametrize("kind", [Logistic, Polytomous])
+def test_a_fold_in_a_pass_over_all_rows_is_a_pass_over_its_rows_alone(monkeypatch, kind, room):
+    problem, dealt = draw_problem(kind)
+    if room is not None:
+        monkeypatch.setattr("weigh.adjusted.solve.BLOCK", room)
+    random, folded = np.random.default_rng(0), problem.deal(dealt)
+    points = random.normal(size=(4, problem.size))
+    answers = folded.answer([Ask(a, k % 2 == 0, k) for k, a in enumerate(points)])
+    roles = dealt.roles[dealt.rows.groups]
+    train, held_out = folded.split_weights
+    for k, (a, found) in enumerate(zip(points, answers, strict=True)):
+        alone, rest = (problem.take(roles[:, k] == role) for role in (TRAIN, HELD_OUT))
+        there = alone.moments(a, True)
+        assert found.loss == pytest.approx(there.loss, rel=1e-12)
+        assert found.held_out == pytest.approx(rest.moments(a, False).loss, rel=1e-12)
+        assert found.wrong == there.wrong
+        np.testing.assert_allclose(found.gradient, there.gradient, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(train[k], alone.class_weights, rtol=1e-12)
+        np.testing.assert_allclose(held_out[k], rest.class_weights, rtol=1e-12)
+        if k % 2 == 0:
+            np.testing.assert_allclose(found.hessian, there.hessian, rtol=1e-9, atol=1e-12)
+        else:
+            assert found.hessian is None
+    assert dealt.rows.n_passes == 2  # one of the answers, one of the weights
+
+
+@pytest.mark.parametrize("kind", [Logistic, Polytomous])
+def test_derivatives_are_those_of_the_loss(kind):
+    problem, _ = draw_problem(kind)
+    at, step = np.random.default_rng(1).normal(size=problem.size), 1e-5
+    here = problem.moments(at, True)
+    for j, unit in enumerate(np.eye(problem.size)):
+        ahead, behind = (problem.moments(at + s * step * unit, False) for s in (1, -1))
+        assert here.gradient[j] == pytest.approx((ahead.loss - behind.loss) / (2 * step), rel=1e-5)
+        bend = (ahead.gradient - behind.gradient) / (2 * step)
+        np.testing.assert_allclose(here.hessian[j], bend, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_loss_is_exact_where_rows_are_nearly_certain(weighted):
+    totals = np.array([30.0, -25.0, 12.0, -0.1, 40.0, 3.0] * 100)
+    y = (totals > 0).astype(float)
+    weight = np.full(len(y), 1.0) if weighted else None
+    loss = Logistic(totals[:, None], y, weight, 0.0).moments(np.ones(1), False).loss
+    assert loss == pytest.approx(np.logaddexp(0, -np.abs(totals)).sum(), rel=1e-13)
+
+
+@pytest.mark.parametrize("kind", [Logistic, Polytomous])
+def test_a_statistic_can_be_sent_to_where_the_rows_are(monkeypatch, kind):
+    problem, dealt = draw_problem(kind)
+    sent, there = [], CodedRows.sum
+
+    def sum_elsewhere(self, statistic):
+        sent.append(len(pickle.dumps(statistic)))
+        return there(self, pickle.loads(pickle.dumps(statistic)))
+
+    monkeypatch.setattr("weigh.adjusted.moments.FEW", 0)
+    asks = [Ask(np.ones(problem.size), True, k) for k in range(4)]
+    here = problem.deal(dealt).answer(asks)
+    monkeypatch.setattr(CodedRows, "sum", sum_elsewhere)
+    for mine, theirs in zip(here, problem.deal(dealt).answer(asks), strict=True):
+        np.testing.assert_array_equal(mine.hessian, theirs.hessian)
+    assert 0 < max(sent) < 4000
+
+
+# ---------------------------------------------------------------- few passes
+
+
+def draw_table(seed, n_rows=1500, n_classes=2):
+    """Dependent columns, text and numbers, whose classes overlap."""
+    random = np.random.default_rng(seed)
+    codes = random.integers(0, 4, (n_rows, 5))
+    codes[:, 4] = np.where(random.random(n_rows) < 0.7, codes[:, 3], codes[:, 4])
+    effects = random.normal(size=(5, 4, n_classes))
+    logits = sum(effects[j][codes[:, j]] for j in range(5)) + random.gumbel(
+        size=(n_rows, n_classes)
+    )
+    frame = pd.DataFrame(codes, columns=[*"abcde"]).astype(str)
+    frame["x"] = logits[:, 0] + random.normal(size=n_rows)
+    frame["y"] = logits.argmax(axis=1)
+    return frame
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """How often scans were read from the first batch on."""
+    counted, batches = [], Scan.batches
+    monkeypatch.setattr(Scan, "batches", lambda self: counted.append(1) or batches(self))
+    return counted
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "multiclass", "smoothing"),
+    [(2, "ovr", 1.0), (2, "ovr", 0), (3, "softmax", 1.0)],
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_norm_is_chosen_in_few_passes_over_rows_that_are_far(
+    tmp_path, reads, seed, n_classes, multiclass, smoothing
+):
+    frame = draw_table(seed, n_classes=n_classes)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    learner = AdjustedNB(multiclass=multiclass, smoothing=smoothing, random_state=0)
+    here = learner.fit(frame, "y")
+    exponents, path = here.exponents_, here.norm_path_
+    there = learner.fit(weigh.scan(tmp_path / "rows.parquet"), "y")
+    assert there.n_passes_ + len(reads) <= MOST
+    np.testing.assert_allclose(there.exponents_, exponents, atol=1e-6)
+    np.testing.assert_allclose(there.norm_path_.norms, path.norms, rtol=1e-6)
+    np.testing.assert_allclose(there.norm_path_.losses, path.losses, atol=1e-5)
+
+
+def test_one_class_after_the_other_takes_few_passes_each(tmp_path):
+    frame = draw_table(2, n_classes=3)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    model = AdjustedNB(random_state=0).fit(weigh.scan(tmp_path / "rows.parquet"), "y")
+    assert model.n_passes_ <= 3 * MOST
+    exponents = AdjustedNB(random_state=0).fit(frame, "y").exponents_
+    np.testing.assert_allclose(model.exponents_, exponents, atol=1e-6)
+
+
+@pytest.mark.parametrize("norm", [None, 0.7, "cv"])
+def test_exponents_have_the_same_bits_whatever_the_threads(monkeypatch, norm):
+    frame = draw_table(4)
+    monkeypatch.setattr("weigh.engine.passes.BLOCK", 100)
+    found = []
+    for workers in (1, 3):
+        monkeypatch.setattr("weigh.engine.threads.workers", lambda n=workers: n)
+        found.append(AdjustedNB(norm=norm, random_state=0).fit(frame, "y").exponents_.tolist())
+    assert found[0] == found[1]
+
+
+def test_a_block_of_rows_keeps_what_belongs_together():
+    block = Block([np.arange(5)], np.arange(5) + 10, np.arange(5) + 20.0, np.arange(5) + 30)
+    part = block.part(slice(1, 3))
+    assert len(part) == 2
+    assert [part.codes[0].tolist(), part.labels.tolist()] == [[1, 2], [11, 12]]
+    assert [part.weight.tolist(), part.groups.tolist()] == [[21, 22], [31, 32]]
+
+
+def test_rows_in_a_file_are_far_and_others_are_not(tmp_path):
+    frame = draw_table(0, 50)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    scan = weigh.scan(tmp_path / "rows.parquet")
+    model = AdjustedNB(norm=None).fit(frame, "y")
+    features = model.evidence_.features
+    labels = np.zeros(50)
+    assert CodedRows.of(engine.place(scan, features), labels).far
+    assert not CodedRows.of(engine.place(weigh.frames.read(frame), features), labels).far
