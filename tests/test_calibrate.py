@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 import sklearn
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from scipy import sparse
@@ -160,25 +160,79 @@ def literal_design(knots, x):
     )
 
 
+def literal_fit(design, target, penalty):
+    """The least penalised loss of Platt's targets: the totals, and Laplace's evidence against."""
+
+    def totals(b):
+        return b[0] + design @ np.exp(b[1:])
+
+    def loss(b):
+        nats = target @ np.logaddexp(0, -totals(b)) + (1 - target) @ np.logaddexp(0, totals(b))
+        return nats + (penalty * np.sum(np.diff(b[1:]) ** 2) + 0.25 * np.mean(b[1:]) ** 2) / 2
+
+    n_slopes = design.shape[1]
+    b = minimize(loss, np.zeros(n_slopes + 1), options={"gtol": 1e-7}).x
+    bends = np.diff(np.eye(n_slopes), axis=0)
+    spread = np.diag(expit(totals(b)) * expit(-totals(b)))
+    rates = np.column_stack([np.ones(len(design)), design * np.exp(b[1:])])
+    curvature = rates.T @ spread @ rates
+    curvature[1:, 1:] += penalty * bends.T @ bends + 0.25 / n_slopes**2
+    volume = np.log(np.linalg.det(curvature)) - (n_slopes - 1) * np.log(penalty)
+    return totals(b), loss(b) + volume / 2
+
+
+def literal_targets(x, y):
+    n, m = y.sum(), (~y).sum()
+    return np.where(y, (n + 1) / (n + 2), 1 / (m + 2))[np.argsort(x)]  # no two totals are equal
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_spline_has_the_least_penalised_loss(seed):
     x, y = draw(seed, 60, lambda x: np.where(x < 0, x, 0.2 * x))
     groups = groups_of(x, y)
     fit = fit_spline(groups, 5)
-    knots = place_knots(groups, 5)
-    design = literal_design(knots, groups.p)
+    design = literal_design(place_knots(groups, 5), groups.p)
+    literal, criterion = literal_fit(design, literal_targets(x, y), fit.penalty)
+    np.testing.assert_allclose(fit.curve.apply(groups.p), literal, atol=2e-3)
+    assert fit.criterion == pytest.approx(criterion, abs=1e-3)
 
-    def loss(b):
-        totals = b[0] + design @ np.exp(b[1:])
-        nats = groups.positives @ np.logaddexp(0, -totals)
-        nats += groups.negatives @ np.logaddexp(0, totals)
-        bends = fit.penalty * np.sum(np.diff(b[1:]) ** 2) + 0.25 * np.mean(b[1:]) ** 2
-        return nats + bends / 2
 
-    best = minimize(loss, np.r_[0.0, np.zeros(4)], options={"gtol": 1e-6})
-    mine = fit.curve.apply(groups.p)
-    literal = best.x[0] + design @ np.exp(best.x[1:])
-    np.testing.assert_allclose(mine, literal, atol=2e-3)
+@pytest.mark.parametrize("bend", [0.0, 1.5, 4.0])
+def test_the_penalty_has_the_largest_marginal_likelihood(bend):
+    x, y = draw(3, 120, lambda x: np.where(x < 0, bend * x, 0) + x / 4)
+    groups = groups_of(x, y)
+    design = literal_design(place_knots(groups, 5), groups.p)
+    target = literal_targets(x, y)
+    against = [literal_fit(design, target, penalty)[1] for penalty in PENALTIES]
+    fit = fit_spline(groups, 5)
+    assert fit.penalty == PENALTIES[np.argmin(against)]
+    assert fit.criterion == pytest.approx(min(against), abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_classes_that_part_on_few_rows_make_no_curve_that_is_certain(seed):
+    rng = np.random.default_rng(seed)
+    new = rng.random(20_000) < 0.5
+    totals = 2.4 * (np.where(new, 1.2, -1.2) + rng.normal(size=20_000))  # their own log odds
+    held_out = rng.choice(np.flatnonzero((totals > 0) == new), 20, replace=False)
+    x, y = totals[held_out], new[held_out]
+    spline, sigmoid = (
+        loss_bits(new, expit(recalibrate(x, y, None, method).apply(totals)))
+        for method in ("spline", "sigmoid")
+    )
+    assert spline < sigmoid + 0.02
+
+
+@LIGHT
+@given(drawn(), st.integers(0, 2**32 - 1), st.sampled_from(SMOOTH))
+@example(draw(0, 400, lambda x: np.where(x < 0, 3 * x, 0)), None, "spline")  # cuts between rows
+def test_swapped_classes_mirror_the_curve(rows, seed, method):
+    x, y = rows
+    random = np.random.default_rng(seed)
+    weight = None if seed is None else random.integers(1, 4, len(x)).astype(float)
+    one, other = recalibrate(x, y, weight, method), recalibrate(-x, ~y, weight, method)
+    at = np.linspace(-6, 6, 50)
+    np.testing.assert_allclose(one.apply(at), -other.apply(-at), rtol=1e-5, atol=1e-5)
 
 
 @LIGHT

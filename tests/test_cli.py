@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -525,6 +526,35 @@ def test_evaluate_sets_a_class_against_the_rest(flowers, tmp_path):
     run(*words, "--cost", 1, 2, "--of", "rose")
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--of", "Maybe"], "--of 'Maybe' is not among the classes"),
+        (["--target", "Class"], "the target holds '1st', which is not among the classes"),
+        (["--target", "Nope"], "--target names the column 'Nope'"),
+        (["--by", "Nope"], "--by names the column 'Nope'"),
+        (["--weight", "Nope"], "--weight names the column 'Nope'"),
+        (["--weight", "Sex"], "--weight must name a column of numbers, and this one holds text"),
+        (["--cost", "0", "0"], "--cost must be"),
+        (["--cost", "-1", "2"], "such as 1 5; got -1.0 2.0"),
+    ],
+)
+def test_errors_speak_of_options_and_not_of_python(model, people, words, told):
+    target = [] if "--target" in words else ["--target", "Survived"]
+    text = fails("evaluate", model, people, *target, *words)
+    assert told in text
+    assert not re.search(r"pos_label|sample_weight|y_true|costs|\by\b", text)
+
+
+def test_a_column_that_is_called_like_an_argument_keeps_its_name(model, people, tmp_path):
+    table = titanic().rename_columns(["y", "by", "sample_weight", "pos_label"])
+    path = write_table(table, tmp_path / "odd.csv")
+    text = fails("compare", path, "--target", "Nope")
+    assert "--target names the column 'Nope'" in text
+    for name in ("'y'", "'by'", "'sample_weight'"):
+        assert name in text
+
+
 def test_evaluate_reads_classes_that_look_like_numbers_as_they_were(tmp_path):
     table = pa.table({"v": ["a", "b", "a", "c"] * 5, "y": ["01", "1", "01", "1"] * 5})
     weigh.save(EvidenceNB().fit(table, "y"), tmp_path / "m.json")
@@ -574,6 +604,32 @@ def test_compare_prints_what_python_finds_and_what_to_type_next(people):
         for learner in one["learners"]:
             del learner["fit_seconds"], learner["predict_seconds"]
     assert told == expected
+
+
+def test_compare_sets_parameters_of_one_learner_and_says_how_to_fit_with_them(people):
+    words = ["compare", people, "--target", "Survived", "--folds", 2, "--learner", "evidence"]
+    both = [
+        *words,
+        "--learner",
+        "c44",
+        "--set",
+        "c44.smoothing=40",
+        "--set",
+        "evidence.smoothing=9",
+    ]
+    found = {one["name"]: one for one in strict(run(*both, "--json").stdout)["learners"]}
+    learners = [weigh.EvidenceNB(smoothing=9), weigh.C44Classifier(smoothing=40)]
+    expected = weigh.compare(titanic(), "Survived", learners, cv=2)
+    for entry in expected.entries:
+        told = found[entry.name]["measures"]["loss"]["value"]
+        assert told == pytest.approx(entry.measures.loss.value, rel=1e-12)
+    result = run(*words, "--set", "evidence.smoothing=1/n")
+    assert "--learner evidence --set smoothing=1/n -o model.json" in result.stderr
+    curve = [*words[:-1], "recalibrated"]
+    assert "--learner evidence --recalibrate spline" in run(*curve).stderr
+    assert "hint" not in run(*curve, "--set", "recalibrated.method=sigmoid").stderr
+    for text in ("smoothing=9", "c44.smoothing=9", "evidence.nonsense=9", "evidence.smoothing"):
+        assert "is not" in fails(*words, "--set", text, code=2)
 
 
 def test_compare_reads_columns_as_fit_does(tmp_path):

@@ -17,6 +17,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from scipy.special import expit
+from scipy.stats import ks_2samp
 from sklearn import metrics as sk
 from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
@@ -190,6 +191,43 @@ def test_the_intervals_of_loss_and_brier_come_from_the_spread_of_rows():
     for found, rows in ((m.loss, -np.log2(np.where(y, p, 1 - p))), (m.brier, (y - p) ** 2)):
         reach = 1.6448536 * rows.std(ddof=1) / np.sqrt(300)
         assert (found.low, found.high) == pytest.approx((rows.mean() - reach, rows.mean() + reach))
+
+
+def test_the_intervals_of_loss_and_brier_end_at_0():
+    y, p = np.zeros(50), np.full(50, 0.01)
+    y[0] = 1  # one surprise makes the whole mean
+    found = of(y, p).validation
+    for measure, rows in (
+        (found.loss, -np.log2(np.where(y, p, 1 - p))),
+        (found.brier, (p - y) ** 2),
+    ):
+        reach = 1.959964 * rows.std(ddof=1) / np.sqrt(50)
+        assert measure.value < reach
+        assert measure.low == 0
+        assert measure.high == pytest.approx(measure.value + reach, rel=1e-6)
+    many = of(y.astype(int) * 2, np.column_stack([1 - p, p * 0, p]), labels=[0, 1, 2]).validation
+    assert (many.loss.low, many.brier.low) == (0, 0)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_predictions_are_compared_by_weight(k):
+    random = np.random.default_rng(5)
+    samples = []
+    for n in (150, 100):
+        p = random.dirichlet(np.ones(k), n)
+        weight = random.integers(1, 5, n) * (1 + 3 * (p[:, 0] > 0.5))
+        samples.append((random.integers(0, k, n), p, weight.astype(int)))
+    (y, p, w), (y0, p0, w0) = samples
+    weighted = of(y, p, sample_weight=w, train=(y0, p0, w0)).stability
+    repeats = [tuple(np.repeat(part, s[2], axis=0) for part in s[:2]) for s in samples]
+    again = of(*repeats[0], train=repeats[1]).stability
+    assert weighted.value == pytest.approx(again.value, rel=1e-9)
+    one_sided = [
+        of(y, p, train=(y0, p0, w0)).stability.value,
+        of(y, p, sample_weight=w, train=(y0, p0)).stability.value,
+        of(y, p, train=(y0, p0)).stability.value,
+    ]
+    assert min(abs(value - weighted.value) for value in one_sided) > 1e-4
 
 
 def test_the_parts_of_brier_that_are_shown_add_up_to_it():
@@ -409,7 +447,26 @@ def test_missing_is_a_group_and_values_of_different_types_are_apart():
     y, p = draw_rows(7, n=100)
     by = np.array([None, 1, "1", True, 2.0] * 20, dtype=object)
     names = [group.name for group in of(y, p, by=by).groups]
-    assert names == ["true", "1", "2", "1", "missing"]
+    assert names == ["true", "1", "2", '"1"', "missing"]
+    twice = of(y, p, by=["missing", None] * 50)
+    assert [group.name for group in twice.groups] == ['"missing"', "missing"]
+
+
+def test_numbers_of_many_values_are_grouped_by_intervals_of_about_as_many_rows():
+    y, p = draw_rows(7, n=1000)
+    ages = np.random.default_rng(0).normal(40, 10, 1000).round(1)
+    ages[:50] = np.nan
+    *found, missing = of(y, p, by=ages).groups
+    assert (missing.name, missing.n_rows) == ("missing", 50)
+    assert len(found) == 5
+    ends = [float(re.findall(r"[\d.]+", group.name)[-1]) for group in found[:4]]
+    for group, low, high in zip(found, [-np.inf, *ends], [*ends, np.inf], strict=True):
+        inside = (ages > low) & (ages <= high)
+        assert inside.sum() == group.n_rows
+        assert abs(group.n_rows - 190) <= 5
+        assert group.base_rate.value == y[inside].mean()
+    few = of(y, p, by=np.arange(1000) % 20)
+    assert [group.name for group in few.groups] == [str(k) for k in range(20)]
 
 
 def test_groups_may_be_a_column_that_the_model_uses_or_an_array_of_any_kind(model):
@@ -430,9 +487,9 @@ def test_rows_without_weight_are_in_no_group():
 
 def test_too_many_groups_and_too_few_values_are_refused():
     y, p = draw_rows(9, n=MOST + 1)
-    with pytest.raises(ValueError, match=f"{MOST + 1} different values.*group them first"):
-        of(y, p, by=np.arange(MOST + 1))
-    with pytest.raises(ValueError, match="group has 2 values for 201 rows"):
+    with pytest.raises(ValueError, match=f"{MOST + 1} different values.*join some of them first"):
+        of(y, p, by=[f"id {k}" for k in range(MOST + 1)])
+    with pytest.raises(ValueError, match=f"group has 2 values for {MOST + 1} rows"):
         of(y, p, by=[1, 2])
 
 
@@ -474,7 +531,7 @@ def test_each_class_is_measured_against_the_rest():
         alone = of(y == c, p[:, c]).validation
         assert (part.auc, part.line) == (alone.auc, alone.line)
         assert (part.base_rate, part.slope) == (alone.base_rate, alone.slope)
-        assert part.reliability_rmse == alone.reliability.rmse
+        assert part.reliability_rmse == alone.reliability_rmse
         assert part.found.value == m.confusion[c, c] / m.confusion[c].sum()
     pairs = metrics.calibration_line((y[:, None] == np.arange(3)).ravel(), p.ravel())
     assert m.line == pairs
@@ -617,6 +674,16 @@ def test_models_that_have_no_probabilities_are_refused_by_name():
         evaluate(DummyClassifier().fit(X, [1] * 20), X, y)
 
 
+def test_columns_without_names_have_none_to_group_by():
+    X, y = np.array([[0.0, 1], [1, 0], [0, 1], [1, 1]] * 5), [0, 1] * 10
+    model = EvidenceNB().fit(X, y)
+    for rows in (X, X.tolist()):
+        with pytest.raises(ValueError, match=r"by names the column 'x0', but .* without names"):
+            weigh.evaluate(model, rows, y, by="x0")
+    by = X[:, 0].astype(int)
+    assert weigh.evaluate(model, X, y, by=by, train=(X, y)).groups[0].name == "0"
+
+
 def test_names_and_labels_that_are_not_there_are_named(model):
     with pytest.raises(ValueError, match=r"y names the column 'survived'.*did you mean 'Survived'"):
         evaluate(model, PEOPLE, "survived")
@@ -662,6 +729,147 @@ def test_numbers_are_not_folded_where_there_is_room():
         assert len(re.findall(r"\d\.\d\d \(\d\.\d\d to \d\.\d\d\)", text)) >= 40 * 4
 
 
+@pytest.mark.parametrize("width", [60, 80, 140])
+def test_no_column_vanishes_and_no_word_breaks(width, model):
+    """Every heading and every number of the page stands in its text, whatever the width."""
+    y, p = draw_many(8, k=4)
+    by = np.array(["a fairly long name of a group", "short"] * 100)
+    pages = [
+        evaluate(model, PEOPLE, "Survived", by="Class", train=(PEOPLE, "Survived"), costs=(1, 5)),
+        of(np.array([f"a class called {c}" for c in y]), p, by=by),
+    ]
+    for found in pages:
+        text = found.to_text(width)
+        words = text.split()
+        for section in page(found).sections:
+            for name in (*section.head, *(row[0] for row in section.rows)):
+                assert {*name.split()} <= {*words}, name
+            for row in section.rows:
+                assert all(cell in text for cell in row[1:])
+
+
+def test_a_coverage_of_999_in_a_thousand_is_no_certainty():
+    y, p = draw_rows(3)
+    text = str(of(y, p, coverage=0.999))
+    assert "with 99.9% intervals" in text
+    assert "99.9% interval" in text
+    assert "100% interval" not in text
+
+
+def test_gini_and_ks_are_those_of_their_definitions():
+    y, p = draw_rows(3)
+    p = p.round(2)
+    m = of(y, p).validation
+    assert m.gini.value == 2 * m.auc.value - 1
+    assert (m.gini.low, m.gini.high) == (2 * m.auc.low - 1, 2 * m.auc.high - 1)
+    assert m.ks == pytest.approx(ks_2samp(p[y == 1], p[y == 0]).statistic)
+    assert np.isnan(of(np.ones(30, int), p[:30], labels=[0, 1]).validation.ks)
+    assert "Gini" in str(of(y, p))
+
+
+def test_flagging_all_and_none_cost_what_those_decisions_cost():
+    y, p = draw_rows(4)
+    found = of(y, p, costs=(2, 3))
+    m = found.validation
+    assert m.cost_of_all == pytest.approx(2 * (y == 0).mean())
+    assert m.cost_of_none == pytest.approx(3 * (y == 1).mean())
+    assert m.best.cost <= min(m.cost_of_all, m.cost_of_none) + 1e-12
+    told = f"flagging all {m.cost_of_all:.4f}, none {m.cost_of_none:.4f}"
+    assert told in " ".join(str(found).split())
+
+
+def test_a_bin_of_one_row_does_not_rule_the_reliability_rmse():
+    y, p = draw_rows(5, n=5000)
+    p = np.clip(p, 0.11, 0.89)
+    without = of(y, p).validation
+    odd = of(np.append(y, 0), np.append(p, 0.99)).validation
+    assert odd.reliability.rmse > 3 * without.reliability.rmse
+    assert odd.reliability_rmse < 1.5 * without.reliability_rmse
+    gap = odd.reliability.rate - odd.reliability.mean_prediction
+    literal = np.sqrt((odd.reliability.weight * gap**2).sum() / odd.weight)
+    assert odd.reliability_rmse == pytest.approx(literal)
+    assert odd.reliability_rmse**2 == pytest.approx(odd.brier_parts.reliability)
+
+
+def test_an_error_is_one_thing_on_a_page(model):
+    text = str(evaluate(model, PEOPLE, "Survived", by="Class"))
+    assert {*re.findall(r"\S* ?error\w*", text, re.IGNORECASE)} == {"calibration error"}
+
+
+@pytest.mark.parametrize("kind", ["weigh", "scikit-learn"])
+def test_a_target_left_among_the_features_is_named(kind):
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(300) < 0.3, "bad", "good")
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=300),
+            "days late": np.where(y == "bad", 90.0, 10.0) + rng.normal(size=300),
+            "id": np.arange(300),
+        }
+    )
+    frame["outcome"] = np.where(y == "bad", "B", "G") if kind == "weigh" else (y == "bad") * 1
+    learner = EvidenceNB() if kind == "weigh" else LogisticRegression(max_iter=5000)
+    rows = frame.assign(unused=y) if kind == "weigh" else frame
+    found = evaluate(learner.fit(frame, y), rows, y)
+    assert found.leaks == ("days late", "outcome")
+    told = "Leak? days late, outcome each alone tell the classes apart without a mistake"
+    assert told in " ".join(str(found).split())
+    fair = frame[["x", "id"]]
+    assert evaluate(EvidenceNB().fit(fair, y), fair, y).leaks == ()
+
+
+def test_categories_that_only_few_rows_have_and_few_rows_are_no_leak():
+    y = np.arange(200) % 2
+    ids = pd.DataFrame({"id": [f"person {k}" for k in range(200)], "x": ["a", "b"] * 100})
+    assert evaluate(EvidenceNB().fit(ids, y), ids, y).leaks == ("x",)
+    few = ids[:18]
+    assert evaluate(EvidenceNB().fit(few, y[:18]), few, y[:18]).leaks == ()
+    gaps = pd.DataFrame({"x": np.where(np.arange(300) % 3 == 0, None, np.arange(300) % 2 == 1)})
+    held = evaluate(EvidenceNB().fit(gaps, np.arange(300) % 2), gaps, np.arange(300) % 2)
+    assert held.leaks == ("x",)
+
+
+def test_rows_hold_the_page_s_numbers_for_each_sample_and_group(model):
+    found = evaluate(model, PEOPLE, "Survived", by="Class", train=(PEOPLE, "Survived"))
+    rows = found.to_rows()
+    assert [row["rows_of"] for row in rows] == [
+        "training",
+        "validation",
+        *(f"Class = {group.name}" for group in found.groups),
+    ]
+    m = found.validation
+    assert (rows[1]["auc"], rows[1]["auc_low"], rows[1]["ks"]) == (m.auc.value, m.auc.low, m.ks)
+    assert rows[1]["reliability_rmse"] == m.reliability_rmse
+    assert rows[3]["base_rate"] == found.groups[1].base_rate.value
+    assert all(value is None or isinstance(value, str | float | int) for value in rows[1].values())
+    frame = found.to_frame("pandas")
+    assert [*frame["n_rows"]] == [row["n_rows"] for row in rows]
+    assert found.to_frame().column_names == [*frame.columns]
+    y, p = draw_many(2)
+    assert of(y, p).to_rows()[0]["loss"] == of(y, p).validation.loss.value
+
+
+def test_the_figure_draws_the_numbers_of_the_page(model):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    found = evaluate(model, PEOPLE, "Survived")
+    figure = found.plot()
+    m = found.validation
+    reliability, gains, worth = figure.axes
+    np.testing.assert_array_equal(reliability.lines[1].get_ydata(), m.reliability.rate)
+    np.testing.assert_array_equal(gains.lines[1].get_ydata()[1:], m.gains.gain)
+    np.testing.assert_array_equal(
+        worth.lines[2].get_ydata(), [part.net_benefit for part in m.thresholds]
+    )
+    pyplot.close("all")
+    y, p = draw_many(2)
+    with pytest.raises(ValueError, match="name it with pos_label"):
+        of(y, p).plot()
+
+
 def test_names_are_text_in_every_form():
     found = busy(7)
     text, page_ = found.to_text(120), found._repr_html_()
@@ -696,10 +904,9 @@ def test_the_thresholds_by_costs_and_of_least_cost_are_marked():
     y, p = draw_rows(10)
     found = of(y, p, costs=(1, 3))
     lines = found.to_text(100).splitlines()
-    (by_costs,) = [line for line in lines if line.endswith("by costs")]
-    (least,) = [line for line in lines if line.endswith("least here")]
-    assert by_costs.startswith("0.25 ")
-    assert least.startswith(f"{found.validation.best.rates.threshold:.3g} ")
+    assert sum(line.startswith("0.25 (costs) ") for line in lines) == 1
+    best = f"{found.validation.best.rates.threshold:.3g} (best) "
+    assert sum(line.startswith(best) for line in lines) == 1
 
 
 @pytest.mark.parametrize(

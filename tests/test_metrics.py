@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logit
-from scipy.stats import beta
+from scipy.stats import beta, norm
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
@@ -26,6 +26,7 @@ from weigh.metrics import (
     brier_decomposition,
     calibration_line,
     clopper_pearson,
+    effective_weight,
     error_rates,
     expected_cost,
     gains_curve,
@@ -192,6 +193,73 @@ def test_a_scored_takes_nothing_beside_it():
     rows = Scored.read([0, 1], [0.2, 0.9])
     with pytest.raises(ValueError, match="give nothing else"):
         auc(rows, [0.2, 0.9])
+
+
+Y, P = [0, 0, 1, 1, 0, 1], [0.1, 0.6, 0.4, 0.8, 0.3, 0.9]
+Y3, P3 = [0, 1, 2] * 2, np.full((6, 3), 1 / 3)
+UNHEEDED = {
+    "loss_bits, wide": (lambda: loss_bits(Y3, P3, pos_label=1), "pos_label=1"),
+    "loss_bits, labels": (lambda: loss_bits(Y, P, labels=[0, 1], pos_label=0), "pos_label=0"),
+    "rate, wide, class": (lambda: misclassification_rate(Y3, P3, pos_label=1), "pos_label=1"),
+    "rate, wide": (lambda: misclassification_rate(Y3, P3, threshold=0.2), "threshold=0.2"),
+    "rate, labels": (
+        lambda: misclassification_rate(Y, P, labels=[0, 1], threshold=0.2),
+        "threshold=0.2",
+    ),
+    "cost, wide": (lambda: expected_cost(Y3, P3, np.ones((3, 3)), pos_label=1), "pos_label=1"),
+    "cost, table": (lambda: expected_cost(Y, Y, [[0, 1], [5, 0]], pos_label=0), "pos_label=0"),
+    "cost, labels": (lambda: expected_cost(Y, P, threshold=0.5, labels=[1, 0]), r"labels=\[1, 0"),
+    "cost, Scored": (lambda: expected_cost(Scored.read(Y, P), labels=[0, 1]), r"labels=\[0, 1"),
+}
+
+
+@pytest.mark.parametrize("case", UNHEEDED.values(), ids=[*UNHEEDED])
+def test_what_would_not_be_heeded_is_refused_by_name(case):
+    ask, named = case
+    with pytest.raises(ValueError, match=f"{named}.*leave .* out"):
+        ask()
+
+
+WRONG = {
+    "coverage": (lambda: auc(Y, P, coverage="a"), "coverage must be .*'a'"),
+    "coverages": (lambda: auc(Y, P, coverage=[0.5, 0.6]), "coverage must be"),
+    "no coverage": (lambda: clopper_pearson(1, 2, None), "coverage must be .*None"),
+    "successes": (lambda: clopper_pearson("a", 2), "successes must hold numbers.*'a'"),
+    "costs": (lambda: best_threshold(Y, P, "a"), "cost_fp must be a number.*'a'"),
+    "labels alone": (lambda: best_threshold("a"), "y_prob is missing"),
+    "net benefit": (lambda: net_benefit(Y, P, "a"), "thresholds must hold numbers.*'a'"),
+    "edges": (lambda: reliability_table(Y, P, bins=["a"]), "bins must hold numbers.*'a'"),
+    "ragged edges": (lambda: reliability_table(Y, P, bins=[[0], [0, 1]]), "bins must have"),
+    "strategies": (lambda: reliability_table(Y, P, strategy=P), "strategy must be"),
+    "depth": (lambda: gains_curve(Y, P).at("a"), "depth must hold numbers.*'a'"),
+    "labels": (lambda: auc(Y, P, pos_label=[1]), r"pos_label must be one label, got \[1"),
+    "no decisions": (lambda: expected_cost(Y), "y_pred is missing"),
+    "large cost": (lambda: best_threshold(Y, P, 1e308, 1e308), r"cost_fp .* got 1e\+308"),
+    "large costs": (lambda: expected_cost(Y, Y, (1e308, 1e308)), r"no larger than .*1e\+308"),
+    "large weights": (lambda: auc(Y, P, sample_weight=[1e300] * 6), r"1e\+300; divide"),
+    "small weights": (lambda: auc(Y, P, sample_weight=[1e-300] * 6), "1e-300; divide"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG.values(), ids=[*WRONG])
+def test_what_is_asked_wrongly_is_refused_by_name(case):
+    ask, message = case
+    with pytest.raises(ValueError, match=message):
+        ask()
+
+
+@LIGHT
+@given(scored_rows(), st.integers(0, 2**32 - 1), st.sampled_from([3, 6, 20, 99]))
+def test_weights_far_apart_give_a_line_or_a_reason_and_no_warning(rows, seed, powers):
+    y, p, _ = rows
+    weight = 10.0 ** np.random.default_rng(seed).uniform(-powers, powers, len(y))
+    at = Scored.read(y, p, weight).groups.weight
+    if at.max() > 1e12 * at.min():
+        with pytest.raises(ValueError, match="no line can heed both"):
+            calibration_line(y, p, sample_weight=weight)
+    else:
+        assert np.isfinite(calibration_line(y, p, sample_weight=weight).in_the_large)
+    assert 0 <= auc(y, p, sample_weight=weight).value <= 1
 
 
 @pytest.mark.parametrize("metric", OF_TWO, ids=lambda f: f.__name__)
@@ -387,7 +455,7 @@ def test_cost_of_many_classes_takes_any_matrix_and_decides_by_least_expected_cos
     ("y", "said", "options", "message"),
     [
         ([0, 1], [0, 1], {"costs": [1, 2, 3]}, "costs must be"),
-        ([0, 1], [0, 1], {"costs": (1, np.nan)}, "finite"),
+        ([0, 1], [0, 1], {"costs": (1, np.nan)}, "got .1, nan"),
         ([0, 1, 2], [0, 1, 2], {"costs": (1, 2)}, "3 x 3"),
         ([0, 1], [0, 1], {"costs": "dear"}, "costs must hold numbers"),
         ([0, 1], [0, 1, 1], {}, "2 rows and y_pred 3"),
@@ -428,13 +496,17 @@ def test_of_equally_good_thresholds_the_nearest_to_theory_is_taken():
 
 @pytest.mark.parametrize("costs", [(-1, 1), (0, 0), (np.nan, 1), (1, np.inf)])
 def test_impossible_costs_have_no_threshold(costs):
-    with pytest.raises(ValueError, match="cost_fp"):
+    with pytest.raises(ValueError, match=r"cost_fp|cost_fn"):
         best_threshold([0, 1], [0.2, 0.8], *costs)
 
 
-def test_a_threshold_of_nan_is_refused():
-    with pytest.raises(ValueError, match="NaN"):
-        error_rates([0, 1], [0.2, 0.8], np.nan)
+@pytest.mark.parametrize("threshold", [np.nan, "a", None, [0.1, 0.2]])
+@pytest.mark.parametrize("metric", [error_rates, misclassification_rate, expected_cost])
+def test_what_is_no_threshold_is_refused(metric, threshold):
+    if metric is expected_cost and threshold is None:  # decisions, then
+        return
+    with pytest.raises(ValueError, match=r"threshold must be a probability .*, got"):
+        metric([0, 1], [0.2, 0.8], threshold=threshold)
 
 
 @LIGHT
@@ -526,6 +598,78 @@ def test_intervals_of_the_auc_cover_as_often_as_they_say():
     found = [auc(*draw_rows(seed, n=150), coverage=0.9) for seed in range(400)]
     covered = np.mean([one.low <= truth <= one.high for one in found])
     assert 0.86 < covered < 0.94
+
+
+@LIGHT
+@given(scored_rows(), st.sampled_from([0.5, 0.9, 0.95]))
+def test_the_interval_of_the_auc_is_normal_on_the_scale_of_its_log_odds(rows, coverage):
+    y, p, weight = rows
+    found = auc(y, p, sample_weight=weight, coverage=coverage)
+    assert found.coverage == coverage
+    if not 0 < found.value < 1 or np.isnan(found.error):
+        assert np.isnan([found.low, found.high]).all()
+        return
+    reach = norm.isf((1 - coverage) / 2) * found.error / found.value / (1 - found.value)
+    ends = expit(logit(found.value) - reach), expit(logit(found.value) + reach)
+    assert (found.low, found.high) == pytest.approx(ends, abs=1e-9)
+
+
+@LIGHT
+@given(scored_rows(), st.integers(0, 2**32 - 1), st.sampled_from([0.5, 0.9, 0.95]))
+def test_a_difference_of_aucs_has_a_normal_interval_and_p_value(rows, seed, coverage):
+    y, p, weight = rows
+    other = np.random.default_rng(seed).random(len(y))
+    found = auc_difference(y, p, other, sample_weight=weight, coverage=coverage)
+    assert found.coverage == coverage
+    reach = norm.isf((1 - coverage) / 2) * found.error
+    ends = found.value - reach, found.value + reach
+    assert (found.low, found.high) == pytest.approx(ends, abs=1e-9, nan_ok=True)
+    if found.error > 0:
+        p_value = 2 * norm.sf(abs(found.value) / found.error)
+        assert found.p_value == pytest.approx(p_value, abs=1e-12)
+        # an interval that covers 1 - p ends at 0
+        if 1e-9 < p_value < 1:
+            edge = auc_difference(y, p, other, sample_weight=weight, coverage=1 - p_value)
+            assert min(abs(edge.low), abs(edge.high)) == pytest.approx(0, abs=1e-6)
+    else:
+        assert np.isnan(found.p_value)
+
+
+@LIGHT
+@given(scored_rows(), st.sampled_from([0.5, 0.9, 0.95]))
+def test_the_intervals_of_a_reliability_table_cover_what_they_are_asked_to(rows, coverage):
+    y, p, weight = rows
+    table = reliability_table(y, p, sample_weight=weight, coverage=coverage)
+    assert table.coverage == coverage
+    n, k = table.weight.round(), (table.rate * table.weight).round()
+    tail = (1 - coverage) / 2
+    low, high = beta.ppf(tail, k, n - k + 1), beta.isf(tail, k + 1, n - k)
+    np.testing.assert_allclose(table.rate_low, np.where(k > 0, low, 0), atol=1e-9)
+    np.testing.assert_allclose(table.rate_high, np.where(k < n, high, 1), atol=1e-9)
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=20), st.floats(1e-6, 1e6))
+def test_effective_weights_add_up_to_kishs_count_whatever_their_scale(weights, scale):
+    w = np.array(weights)
+    found = effective_weight(scale * w)
+    assert found.sum() == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    np.testing.assert_allclose(found / found.sum(), w / w.sum(), rtol=1e-9)
+    assert found.sum() <= len(w) * (1 + 1e-12)
+
+
+def test_intervals_of_effective_weights_cover_and_those_of_sampling_weights_do_not():
+    random = np.random.default_rng(0)
+    covered = []
+    for _ in range(400):
+        y = random.random(150) < 0.3
+        weight = random.lognormal(0, 1, 150)
+        p = np.full(150, 0.5)
+        for given_ in (effective_weight(weight), weight / weight.mean()):
+            table = reliability_table(y, p, bins=1, sample_weight=given_, pos_label=True)
+            covered.append(table.rate_low[0] <= 0.3 <= table.rate_high[0])
+    effective, plain_mean = np.reshape(covered, (400, 2)).mean(axis=0)
+    assert effective > 0.92
+    assert plain_mean < 0.85
 
 
 def test_models_scored_on_other_rows_are_not_compared():

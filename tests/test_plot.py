@@ -1,5 +1,7 @@
 """Figures: bars that add up, paths as they went, on the axes that they are given."""
 
+import itertools
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -204,6 +206,31 @@ def test_on_small_axes_as_many_items_are_drawn_as_can_be_read(size):
         box = text.get_window_extent()
         assert box.x0 >= 0
         assert box.x1 <= figure.bbox.x1 + 1
+
+
+@pytest.mark.parametrize("layout", ["constrained", None])
+@pytest.mark.parametrize("size", [(4, 3), (8, 3), (8, 12)])
+def test_long_names_stay_in_the_figure_apart_and_told_from_each_other(layout, size):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    rows = [
+        {
+            f"a long question about the income of the household, number {j}": (
+                f"an answer that is long itself, number {rng.integers(0, 3) + c * (j % 2)}"
+            )
+            for j in range(12)
+        }
+        for c in y
+    ]
+    figure = Figure(figsize=size, layout=layout)
+    axes = figure.subplots()
+    BalanceSheetDisplay.from_estimator(EvidenceNB().fit(rows, y), rows[0], max_items=12, ax=axes)
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.get_yticklabels()]
+    assert min(box.x0 for box in boxes) >= 0
+    assert not any(a.overlaps(b) for a, b in itertools.pairwise(boxes))
+    shown = labels(axes)
+    assert len({*shown}) == len(shown)
 
 
 def test_a_long_name_is_cut_in_its_middle_so_that_the_level_stays(ax):

@@ -1,5 +1,7 @@
 """Nomograms: the points of a row add up to the model's own probability, and can be read."""
 
+import itertools
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -25,7 +27,6 @@ from weigh import (
     RecalibratedClassifier,
 )
 from weigh.datasets import titanic
-from weigh.plot.labels import brief_labels
 
 
 @pytest.fixture
@@ -59,14 +60,23 @@ def draw(seed, n_rows=120, n_features=4):
 
 
 def points_of(points, evidence, row):
-    """A row's points, read off scale by scale by the names of its levels."""
+    """A row's points, read off scale by scale."""
     total = 0.0
     for scale in points.scales:
-        table = evidence[scale.name]
-        placed = table.feature.read(row)
-        level = int(placed.levels[placed.codes[0]])
-        total += scale.points[scale.labels.index(brief_labels(table.feature)[level])]
+        placed = evidence[scale.name].feature.read(row)
+        total += scale.points_at(int(placed.levels[placed.codes[0]]))
     return total
+
+
+def with_gaps(frame, seed):
+    """The same rows with answers that lack, and some that no other row has."""
+    rng = np.random.default_rng(seed)
+    frame = frame.astype({name: object for name in frame if name != "number"})
+    for name in frame:
+        frame.loc[rng.random(len(frame)) < 0.3, name] = np.nan if name == "number" else None
+        if name != "number":
+            frame.loc[rng.random(len(frame)) < 0.2, name] = "never seen"
+    return frame
 
 
 def drawn(display):
@@ -96,6 +106,58 @@ def test_the_points_of_a_row_read_off_and_added_up_give_the_model_s_probability(
         total = points_of(points, fitted.evidence_, fitted._read(frame.iloc[[i]]))
         expected = fitted.predict_proba(frame.iloc[[i]])[0, 1]
         assert float(points.probability(total)) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    missing=st.sampled_from(["level", "skip"]),
+    crosses=st.sampled_from([None, [("f0", "f1")]]),
+    gaps_in_training=st.booleans(),
+)
+def test_the_points_of_any_row_give_its_probability_missing_and_unseen_answers_included(
+    seed, missing, crosses, gaps_in_training
+):
+    frame, y = draw(seed)
+    holed = with_gaps(frame, seed)
+    known = frame.dropna() if not gaps_in_training else holed.replace("never seen", "level 1")
+    fitted = EvidenceNB(missing=missing, crosses=crosses).fit(known, y[known.index])
+    points = NomogramDisplay(fitted.evidence_).points
+    expected = fitted.predict_proba(holed)[:, 1]
+    for i in range(0, len(holed), 7):
+        total = points_of(points, fitted.evidence_, fitted._read(holed.iloc[[i]]))
+        assert float(points.probability(total)) == pytest.approx(expected[i], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("form", ["root", "geometric"])
+def test_a_nomogram_for_so_many_answers_holds_for_every_row_that_has_so_many(form):
+    frame, y = draw(3)
+    holed = with_gaps(frame, 3)
+    learner = PerplexedNB(attenuation=2.5, form=form, missing="skip")
+    fitted = learner.fit(holed, y).with_prior(0.2)
+    expected = fitted.predict_proba(holed)[:, 1]
+    answers = holed.notna().sum(axis=1).to_numpy()
+    assert len({*answers}) > 3
+    for i in range(0, len(holed), 7):
+        points = NomogramDisplay(fitted.evidence_, answers=int(answers[i])).points
+        total = points_of(points, fitted.evidence_, fitted._read(holed.iloc[[i]]))
+        assert float(points.probability(total)) == pytest.approx(expected[i])
+    display = NomogramDisplay.from_estimator(fitted, answers=2)
+    foot = " ".join(" ".join(text.get_text() for text in display.ax_.texts).split())
+    assert "of a row with an answer to 2 features" in foot
+    with pytest.raises(ValueError, match="from 0 to 4, the number of features; got 9"):
+        NomogramDisplay(fitted.evidence_, answers=9)
+    with pytest.raises(ValueError, match="leave it out here"):
+        NomogramDisplay(EvidenceNB().fit(frame, y).evidence_, answers=2)
+
+
+def test_what_is_no_level_is_named_by_what_it_stands_for():
+    rows = [{"a": "xyz"[i % 3], "b": [1.5, None][i % 2], "c": "pq"[i % 2]} for i in range(30)]
+    rows += [{"a": None, "b": 2.5, "c": "not known"}]
+    fitted = EvidenceNB(bins={"b": [2.0]}).fit(rows, [i % 2 for i in range(31)])
+    points = NomogramDisplay(fitted.evidence_, sort=None).points
+    assert [scale.labels[-1] for scale in points.scales] == ["unseen", "missing", "(not known)"]
+    assert [scale.no_level is None for scale in points.scales] == [False, True, False]
 
 
 @pytest.mark.parametrize("form", ["root", "geometric"])
@@ -259,6 +321,37 @@ def test_labels_never_overlap_each_other_or_the_names(size):
             assert not any(one.overlaps(other) for other in found[:i]), (row, size)
             assert one.x0 >= name.x1
             assert one.x1 <= axes.figure.bbox.x1 + 1
+
+
+def test_levels_that_read_alike_when_cut_stay_apart_and_crowded_labels_get_a_second_tier():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 2000)
+    codes = np.minimum(rng.integers(0, 4, 2000) + 3 * y * rng.integers(0, 2, 2000), 4)
+    rows = [{"q": f"a long answer that begins like the others, number {c}"} for c in codes]
+    display = NomogramDisplay.from_estimator(EvidenceNB().fit(rows, y))
+    _, texts = drawn(display)
+    ends = {text[-1] for text in texts[1]} - {"n"}
+    assert ends == {*"01234"}
+    assert max(map(len, texts[1])) < 30
+    found = boxes(display, 1)
+    assert not any(a.overlaps(b) for i, a in enumerate(found) for b in found[:i])
+    assert len({round(box.y0) for box in found}) > 2
+
+
+def test_features_that_are_named_give_way_on_axes_too_small_for_them():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 300)
+    frame = pd.DataFrame({f"f{j}": rng.integers(0, 3, 300).astype(str) for j in range(40)})
+    axes = Figure(figsize=(9, 4)).subplots()
+    display = NomogramDisplay.from_estimator(EvidenceNB().fit(frame, y), features=[*frame], ax=axes)
+    n = len(display.points_.scales)
+    assert 1 < n < 40
+    assert f"{40 - n} more features are taken" in " ".join(
+        " ".join(text.get_text() for text in axes.texts).split()
+    )
+    rows = [boxes(display, row) for row in range(n + 3)]
+    for above, below in itertools.pairwise(rows):
+        assert not any(a.overlaps(b) for a in above for b in below)
 
 
 def test_forty_features_are_capped_on_small_axes_and_drawn_when_asked_for():

@@ -355,3 +355,17 @@ def test_a_table_of_any_kind_holds_the_labels(model, ax):
     GainsDisplay.from_estimator(model, pd.DataFrame(frame), "Survived", ax=two)
     for a, b in zip(drawn(one), drawn(two), strict=True):
         np.testing.assert_allclose(a, b)
+
+
+def test_the_thresholds_of_what_is_rare_follow_its_base_rate(ax):
+    rng = np.random.default_rng(0)
+    p = expit(rng.normal(size=20000) - 5)
+    y = (rng.random(20000) < p).astype(int)
+    display = NetBenefitDisplay.from_predictions(y, p, ax=ax)
+    assert display.curve.threshold[-1] == pytest.approx(10 * y.mean())
+    assert ax.get_xlim()[1] < 0.2
+    high = ax.get_ylim()[1]
+    assert high < 1.2 * y.mean()
+    assert display.curve.model.max() > 0.5 * high
+    common = NetBenefitDisplay.from_predictions([0, 1, 1], [0.2, 0.4, 0.9]).curve.threshold
+    np.testing.assert_allclose(common, np.arange(1, 100) / 100)

@@ -54,14 +54,37 @@ def read_splits(cv: Any, labels: Integers, kept: Mask, random_state: Any) -> lis
         return deal(labels, int(cv), check_random_state(random_state))
     every = np.zeros(len(kept), dtype=np.intp)
     every[kept] = labels
-    splits = keep(check_cv(cv, every, classifier=True).split(every, every), kept)
+    splits = keep(_pairs(cv, check_cv(cv, every, classifier=True).split(every, every)), kept)
     if not splits:
         raise ValueError(f"cv={cv!r} leaves no fold with rows on both sides")
     return splits
 
 
-def _mask(rows: Integers, n_rows: int) -> Mask:
+def _pairs(cv: Any, splits: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
+    """What an iterable gives, two parts at a time."""
+    if hasattr(cv, "split"):
+        return splits
+    try:
+        return [(train, held_out) for train, held_out in splits]
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"cv must give pairs of training rows and rows held out, got {cv!r:.60}"
+        ) from None
+
+
+def _mask(rows: Any, n_rows: int) -> Mask:
     """Row numbers, or a mask already, as a mask."""
+    given = np.asarray(rows)
+    if given.dtype == np.bool_ and given.shape == (n_rows,):
+        return given
+    if given.size and (given.ndim != 1 or not np.issubdtype(given.dtype, np.integer)):
+        raise ValueError(f"cv must give row numbers, or a flag for each row, got {rows!r:.60}")
+    odd = given[(given < 0) | (given >= n_rows)]
+    if odd.size:
+        raise ValueError(
+            f"cv names row {odd[0]}, but there are {n_rows}; rows are numbered from 0 to "
+            f"{n_rows - 1}"
+        )
     mask = np.zeros(n_rows, dtype=bool)
-    mask[rows] = True
+    mask[given.astype(np.intp)] = True
     return mask

@@ -9,11 +9,16 @@ from contextlib import contextmanager
 
 @contextmanager
 def show_progress(what: str) -> Iterator[None]:
-    """A progress bar where a terminal watches and nobody else does; nothing elsewhere."""
+    """A progress bar where a terminal or notebook watches and nobody else; nothing elsewhere."""
     from weigh.engine import is_watched, watch
 
-    if is_watched() or not sys.stderr.isatty():
+    if is_watched() or not (sys.stderr.isatty() or _in_notebook()):
         yield
+        return
+    if not sys.stderr.isatty():
+        with watch(_Line(what)):
+            yield
+        print(file=sys.stderr)
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -25,3 +30,23 @@ def show_progress(what: str) -> Iterator[None]:
         )
         with watch(report):
             yield
+
+
+class _Line:
+    """A line that a notebook writes over, without the widgets that a bar would need there."""
+
+    def __init__(self, what: str) -> None:
+        self.what, self.told = what, ""
+
+    def __call__(self, done: int, of: int) -> None:
+        text = f"{self.what}: {done / max(of, 1):.0%}"
+        if text != self.told:
+            self.told = text
+            print(f"\r{text}", end="", file=sys.stderr, flush=True)
+
+
+def _in_notebook() -> bool:
+    """Whether a kernel runs this, whose output is no terminal and yet is watched."""
+    found = sys.modules.get("IPython")
+    shell = found.get_ipython() if found is not None else None
+    return shell is not None and hasattr(shell, "kernel")

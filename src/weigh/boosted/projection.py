@@ -18,8 +18,7 @@ from scipy.special import logit
 from weigh import engine
 from weigh.bins import Placed
 from weigh.boosted.rounds import PERFECT
-from weigh.evidence import FeatureTable, rows_added, weigh_counts
-from weigh.evidence.tables import BOUND
+from weigh.evidence import BOUND, FeatureTable, rows_added, weigh_counts
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts, Tally, count_placed_soft
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import io
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from weigh.boosted.estimate import Estimate
 from weigh.evidence import hundredths
 from weigh.frames import Table
 from weigh.sheet import COVERAGE, items_of
+from weigh.text import percent, to_plain
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,6 @@ class EstimateSheet:
     def to_text(self, width: int = 100) -> str:
         """The sheet as plain text, at most `width` characters wide."""
         from rich import box
-        from rich.console import Console
         from rich.table import Table as Grid
         from rich.text import Text
 
@@ -56,10 +55,7 @@ class EstimateSheet:
             grid.add_column(name, justify="right" if name else "left", overflow="fold")
         for row in self._rows():
             grid.add_row(*map(Text, row))
-        buffer = io.StringIO()
-        Console(file=buffer, width=width, color_system=None).print(grid)
-        lines = [line.rstrip() for line in buffer.getvalue().splitlines()]
-        return "\n".join([*lines, NOTE]).strip("\n")
+        return to_plain(grid, width=width).strip("\n") + f"\n\n{NOTE}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
         low, high = map(self._number, self.interval)
@@ -68,7 +64,7 @@ class EstimateSheet:
             change = self._number(push.change, "+")
             rows.append((printable(push.text), change, hundredths(push.weight)))
         rows.append(("Estimate", self._number(self.estimate), ""))
-        rows.append((f"{self.coverage:.0%} interval", f"{low} to {high}", ""))
+        rows.append((f"{percent(self.coverage)} interval", f"{low} to {high}", ""))
         return rows
 
     def _number(self, value: float, sign: str = "") -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from weigh.bins import label, printable
 from weigh.frames import Floats
 from weigh.sheet import probability
+from weigh.text import to_plain
 
 if TYPE_CHECKING:
     from weigh.c44.path import Step, TreePath
@@ -32,10 +33,7 @@ class Page:
 
     def to_text(self, width: int) -> str:
         """The page as plain text."""
-        import io
-
         from rich import box
-        from rich.console import Console
         from rich.table import Table as Grid
         from rich.text import Text
 
@@ -45,11 +43,8 @@ class Page:
             grid.add_column(Text(printable(head)), justify=justify, overflow="fold")
         for line in self.lines:
             grid.add_row(*(Text(printable(cell)) for cell in line))
-        buffer = io.StringIO()
-        console = Console(file=buffer, width=width, color_system=None)
-        console.print(Text(printable(self.title)), grid)
-        console.print(*(Text(printable(note)) for note in self.notes), sep="\n")
-        return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+        notes = (Text(printable(note)) for note in self.notes)
+        return to_plain(Text(printable(self.title)), grid, *notes, width=width)
 
     def to_html(self) -> str:
         """The page as HTML; every name is escaped."""

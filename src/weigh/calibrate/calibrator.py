@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh.calibrate.methods import thin
 from weigh.calibrate.spline import fit_spline
-from weigh.evidence import Recalibration
+from weigh.evidence import BOUND, Recalibration
 from weigh.frames import Floats
-from weigh.metrics.scored import BOUND, Labels, Scored, read_matrix, read_numbers, shape_of
+from weigh.metrics.scored import Labels, Scored, read_matrix, read_numbers, shape_of
 
 INPUTS = ("probability", "log_odds")
 

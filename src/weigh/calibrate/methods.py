@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from sklearn.isotonic import IsotonicRegression
 
-from weigh.calibrate.spline import fit_spline
+from weigh.calibrate.spline import fit_spline, soften
 from weigh.evidence import Method, Recalibration
 from weigh.frames import Floats
 from weigh.metrics import Groups, Scored
@@ -57,9 +57,8 @@ def _spline(groups: Groups) -> Recalibration:
 
 
 def _sigmoid(groups: Groups) -> Recalibration:
-    """A straight line by Platt's targets (1999), which lie within 0 and 1."""
-    n, m = groups.n_positive, groups.n_negative
-    positives = groups.positives * (n + 1) / (n + 2) + groups.negatives / (m + 2)
+    """A straight line by Platt's targets (1999)."""
+    positives = soften(groups)
     centre = groups.mean(groups.p)
     scale = float(np.sqrt(groups.mean((groups.p - centre) ** 2))) or 1.0
     design = np.column_stack([np.ones(len(groups.p)), (groups.p - centre) / scale])

@@ -40,13 +40,15 @@ def fit_spline(groups: Groups, n_knots: int) -> SplineFit:
     The slope f' is a quadratic B-spline with coefficients exp(t_k) > 0, level at both ends, so that
     f is a natural cubic spline and rises everywhere. Equal t_k make it a straight line, to which
     the penalty, half of c sum_k (t_k+1 - t_k)^2, draws it. c has the largest marginal likelihood
-    (Laplace's approximation) of those tried.
+    (Laplace's approximation) of those tried. Classes are Platt's targets, so that rows which part
+    without a fault make no curve that is certain. Classes swapped and totals negated mirror f.
     """
     basis = SlopeBasis(place_knots(groups, n_knots))
+    positives = soften(groups)
     design, n_bends = basis.integrals(groups.p), len(basis) - 1
     fits, start = [], _start(groups, len(basis))
     for size in PENALTIES if n_bends else PENALTIES[:1]:
-        problem = _Problem(design, groups.positives, groups.weight, _penalty(len(basis), size))
+        problem = _Problem(design, positives, groups.weight, _penalty(len(basis), size))
         point = descend(problem, problem.at(start))
         volume = np.linalg.slogdet(problem.hessian(point))[1]
         criterion = point.loss + (volume - n_bends * np.log(size)) / 2
@@ -55,12 +57,26 @@ def fit_spline(groups: Groups, n_knots: int) -> SplineFit:
     return min(fits, key=lambda fit: fit.criterion)
 
 
+def soften(groups: Groups) -> Floats:
+    """The weight of positives by Platt's targets (1999), which lie within 0 and 1.
+
+    A row of the n positives counts as (n + 1)/(n + 2) of one, one of the m negatives as 1/(m + 2).
+    """
+    n, m = groups.n_positive, groups.n_negative
+    return groups.positives * (n + 1) / (n + 2) + groups.negatives / (m + 2)
+
+
 def place_knots(groups: Groups, n_knots: int) -> Floats:
-    """Quantiles at equal steps from 5% to 95% of the weight, as far as they differ."""
+    """Quantiles at equal steps from 5% to 95% of the weight, as far as they differ.
+
+    One that falls between two totals is midway, so that it is the same counted from above.
+    """
     up_to = np.cumsum(groups.weight)
     cuts = np.linspace(OUTER, 1 - OUTER, n_knots) * up_to[-1]
-    place = np.searchsorted(up_to, cuts * (1 - 1e-12))  # a cut that is met is not passed
-    return np.unique(groups.p[place])
+    slack = 1e-12 * up_to[-1]  # a cut that is met but for rounding is met
+    from_below = groups.p[np.searchsorted(up_to, cuts - slack)]
+    from_above = groups.p[np.searchsorted(up_to, cuts + slack, side="right")]
+    return np.unique((from_below + from_above) / 2)
 
 
 def _start(groups: Groups, n_slopes: int) -> Floats:

@@ -28,7 +28,7 @@ from weigh.cli.options import (
     read_parameters,
     weight_option,
 )
-from weigh.cli.words import advise, hint, keep_apart, say, terminal_width
+from weigh.cli.words import advise, hint, keep_apart, say, speak_options, terminal_width
 from weigh.progress import show_progress
 
 
@@ -39,14 +39,16 @@ class Group(click.Group):
         """Run a command."""
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = lambda text, *_, **__: say(f"warning: {text}")
+                warnings.showwarning = lambda text, *_, **__: say(
+                    f"warning: {speak_options(str(text))}"
+                )
                 return super().invoke(ctx)
         except BrokenPipeError:
             sys.stderr.close()
             ctx.exit(1)
         except (ValueError, TypeError, OSError, KeyError) as error:
             text = error.args[0] if isinstance(error, KeyError) else error
-            click.echo(f"error: {text}", err=True)
+            click.echo(f"error: {speak_options(str(text))}", err=True)
             ctx.exit(1)
 
 

@@ -16,6 +16,7 @@ from weigh.cli.options import (
     drop_option,
     json_option,
     model_argument,
+    read_parameter,
     weight_option,
 )
 from weigh.cli.words import hint, say, terminal_width
@@ -91,6 +92,13 @@ def evaluate(
     help="One to compare (repeatable); otherwise every classifier.",
 )
 @click.option(
+    "--set",
+    "own",
+    multiple=True,
+    metavar="LEARNER.NAME=VALUE",
+    help="A parameter of one learner's own (repeatable).",
+)
+@click.option(
     "--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds."
 )
 @weight_option
@@ -101,6 +109,7 @@ def compare(
     data: str,
     target: str,
     names: tuple[str, ...],
+    own: tuple[str, ...],
     folds: int,
     weight: str | None,
     drop: tuple[str, ...],
@@ -110,25 +119,51 @@ def compare(
     """Fit learners on the same folds, and say which one to take.
 
     Example: weigh compare people.csv --target Survived --learner evidence --learner adjusted
+
+    Example: weigh compare people.csv --target Survived --set adjusted.cv=10
     """
     import weigh
-    from weigh.comparison.learners import family
-    from weigh.store import learners
+    from weigh.comparison.learners import by_name, family
 
-    known = [short for short, name in learners().items() if name in family()]
+    known = by_name()
     for name in names:
         if name not in known:
             raise click.UsageError(f"--learner must be one of {', '.join(known)}, not {name!r}")
-    table = read_table(data, categorical, drop)
-    found = weigh.compare(table, target, names or None, cv=folds, sample_weight=weight)
+    compared = names or tuple(short for short, name in known.items() if name in family())
+    learners, table = _set(compared, own), read_table(data, categorical, drop)
+    found = weigh.compare(table, target, learners, cv=folds, sample_weight=weight)
     _print(found, as_json)
-    short = next((short for short, name in learners().items() if name == found.choice), None)
-    if short is not None:
+    short = next((short for short, name in known.items() if name == found.choice), None)
+    chosen = None if short is None else _options(short, own)
+    if chosen is not None:
         words = f"weigh fit {quote(data)} --target {quote(target)}"
         asked = [("--weight", (weight,)), ("--drop", drop), ("--categorical", categorical)]
         for option, columns in asked:
             words += "".join(f" {option} {quote(column)}" for column in columns if column)
-        hint(f"{words} --learner {short} -o model.json")
+        hint(f"{words} {chosen} -o model.json")
+
+
+def _set(names: tuple[str, ...], own: tuple[str, ...]) -> list[Any]:
+    """Learners with the parameters that --set gives them."""
+    from weigh.comparison.learners import by_name, make_learner
+
+    made = {name: make_learner(by_name()[name]) for name in dict.fromkeys(names)}
+    for text in own:
+        name, dot, rest = text.partition(".")
+        if not dot or name not in made:
+            raise click.UsageError(
+                f"--set {text!r} is not LEARNER.NAME=VALUE with a LEARNER of {', '.join(made)}"
+            )
+        made[name].set_params(**dict([read_parameter(rest, made[name])]))
+    return [*made.values()]
+
+
+def _options(short: str, own: tuple[str, ...]) -> str | None:
+    """What `weigh fit` is told to learn the same; None where it cannot be."""
+    given = [text.partition(".")[2] for text in own if text.startswith(f"{short}.")]
+    if short == "recalibrated":
+        return None if given else "--learner evidence --recalibrate spline"
+    return " ".join([f"--learner {short}", *(f"--set {quote(text)}" for text in given)])
 
 
 def _print(found: Any, as_json: bool) -> None:

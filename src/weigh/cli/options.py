@@ -53,7 +53,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 
 def read_parameters(texts: tuple[str, ...], model: Any) -> dict[str, Any]:
     """What --set gives; an option and --set for the same thing is a slip."""
-    chosen = dict(_read_parameter(text, model) for text in texts)
+    chosen = dict(read_parameter(text, model) for text in texts)
     for name in chosen:
         source = click.get_current_context().get_parameter_source(name)
         if source is click.core.ParameterSource.COMMANDLINE:
@@ -61,7 +61,7 @@ def read_parameters(texts: tuple[str, ...], model: Any) -> dict[str, Any]:
     return chosen
 
 
-def _read_parameter(text: str, model: Any) -> tuple[str, Any]:
+def read_parameter(text: str, model: Any) -> tuple[str, Any]:
     """NAME=VALUE, the value as JSON, or as Python has it, where it is that."""
     name, equals, value = text.partition("=")
     if not equals or name not in model.get_params():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import click
@@ -56,3 +57,36 @@ def terminal_width() -> int:
     import shutil
 
     return min(shutil.get_terminal_size((100, 24)).columns, 120)
+
+
+OPTIONS = (
+    (r"\bpos_label=", "--of "),
+    (r"\bpos_label\b", "--of"),
+    (
+        r"^sample_weight must be .*: column .* is numeric but holds text (\('.*'\));.*",
+        r"--weight must name a column of numbers, and this one holds text \1",
+    ),
+    (r"(?<!')\bsample_weight\b(?!')", "--weight"),
+    (r"(?<!['\w])(y_true|y)(?= names\b)", "--target"),
+    (r"(?<!['\w])(y_true|y)(?= (holds|has|is|must)\b)", "the target"),
+    (r"(?<!['\w])by(?= names\b)", "--by"),
+    (
+        r"^costs (must be .*) such as \(1, 5\); got \((.*), (.*)\)",
+        r"--cost \1 such as 1 5; got \2 \3",
+    ),
+    (r"\bcategorical_features\b", "--categorical"),
+    (r"\bcv(?= must\b)", "--folds"),
+    (r"\bcv=", "--folds "),
+)
+"""What errors call arguments, and the options that give them."""
+
+
+def speak_options(text: str) -> str:
+    """An error as it is said to somebody who typed options.
+
+    >>> speak_options("pos_label='Maybe' is not among the classes ['No', 'Yes']")
+    "--of 'Maybe' is not among the classes ['No', 'Yes']"
+    """
+    for pattern, option in OPTIONS:
+        text = re.sub(pattern, option, text)
+    return text

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weigh.comparison.ranking import Ranking
 from weigh.comparison.run import Task
+from weigh.evidence import BOUND
 from weigh.frames import Floats
-from weigh.metrics import Scored, auc_difference
-from weigh.metrics.auc import reach_of
-from weigh.metrics.scored import BOUND
-
-NAN = float("nan")
+from weigh.metrics.numbers import NAN, reach_of
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class Differences:
 class RowScores:
     """What each row contributes to the measures of a learner."""
 
-    scored: Scored | None
+    rankings: tuple[Ranking, ...]  # of the second of two classes, or of each of more
     loss: Floats
     wrong: Floats
     squares: Floats
@@ -61,9 +59,9 @@ class RowScores:
         own = p[np.arange(len(p)), codes]
         two = p.shape[1] == 2
         squares = (1 - own) ** 2 if two else (p**2).sum(axis=1) - 2 * own + 1
-        scored = task.score(p)
+        ranked = [1] if two else range(p.shape[1])
         return cls(
-            scored=scored if isinstance(scored, Scored) else None,
+            rankings=tuple(Ranking.of(task, task.codes == k, p[:, k]) for k in ranked),
             loss=task.by_row(-np.log2(np.clip(own, BOUND, 1 - BOUND))),
             wrong=task.by_row(((p[:, 1] > 0.5) if two else p.argmax(axis=1)) != codes),
             squares=task.by_row(squares),
@@ -80,7 +78,7 @@ def subtract(task: Task, one: RowScores, best: RowScores, coverage: float) -> Di
         difference(one.loss, best.loss),
         difference(one.wrong, best.wrong),
         difference(one.squares, best.squares),
-        _of_auc(one.scored, best.scored, coverage),
+        _of_auc(one.rankings, best.rankings, coverage),
     )
 
 
@@ -91,8 +89,8 @@ def _paired(gap: Floats, weight: Floats, coverage: float) -> Difference:
     return Difference.of(value, float(np.sqrt(variance)), coverage)
 
 
-def _of_auc(one: Scored | None, best: Scored | None, coverage: float) -> Difference:
-    if one is None or best is None:
+def _of_auc(mine: tuple[Ranking, ...], theirs: tuple[Ranking, ...], coverage: float) -> Difference:
+    if len(mine) > 1:
         return Difference(NAN, NAN, NAN, NAN)
-    found = auc_difference(one, best, coverage=coverage)
-    return Difference(found.value, found.error, found.low, found.high)
+    one, best = mine[0], theirs[0]
+    return Difference.of(one.value - best.value, one.error_of_difference(best), coverage)

@@ -14,12 +14,15 @@ from weigh.store import learners
 SIMPLEST_FIRST = (
     "EvidenceNB",  # one pass of counts
     "PerplexedNB",  # and one number
+    "RecalibratedClassifier",  # and one curve
     "AdjustedNB",  # and a number for each feature
     "WeightedNB",  # and those by a search
     "BoostedNB",  # and many passes
     "EducatedNB",  # all weights at once
     "C44Classifier",  # no table
 )
+
+RECALIBRATED = "RecalibratedClassifier"
 
 
 def family() -> list[str]:
@@ -33,11 +36,28 @@ def _stands_alone(kind: type) -> bool:
     return issubclass(kind, ClassifierMixin) and not needed
 
 
+def by_name() -> dict[str, str]:
+    """What can be compared, by short name; "recalibrated" is EvidenceNB with a curve."""
+    alone = {short: name for short, name in learners().items() if name in family()}
+    return alone | {"recalibrated": RECALIBRATED}
+
+
+def make_learner(name: str, random_state: Any = 0) -> Any:
+    """A learner by the name of its class, not fitted."""
+    kind = getattr(weigh, name)
+    made = kind(weigh.EvidenceNB()) if name == RECALIBRATED else kind()
+    if "random_state" in made.get_params():
+        made.set_params(random_state=random_state)
+    return made
+
+
 def rank(estimator: Any) -> int:
     """The place of a learner among the simpler ones; those of others come last."""
     name = type(estimator).__name__
-    ours = type(estimator).__module__.startswith("weigh.")
-    return SIMPLEST_FIRST.index(name) if ours and name in SIMPLEST_FIRST else len(SIMPLEST_FIRST)
+    if not type(estimator).__module__.startswith("weigh.") or name not in SIMPLEST_FIRST:
+        return len(SIMPLEST_FIRST)
+    own = SIMPLEST_FIRST.index(name)
+    return max(own, rank(estimator.model)) if name == RECALIBRATED else own
 
 
 def read_learners(given: Any, random_state: Any) -> dict[str, Any]:
@@ -50,7 +70,7 @@ def read_learners(given: Any, random_state: Any) -> dict[str, Any]:
         [*given.items()] if isinstance(given, Mapping) else [(_name(item), item) for item in given]
     )
     if not pairs:
-        raise ValueError(f"learners is empty; name some of {', '.join(learners())}")
+        raise ValueError(f"learners is empty; name some of {', '.join(by_name())}")
     found: dict[str, Any] = {}
     for name, item in pairs:
         if name in found:
@@ -64,20 +84,20 @@ def read_learners(given: Any, random_state: Any) -> dict[str, Any]:
 
 def _name(item: Any) -> str:
     if isinstance(item, str):
-        return learners().get(item, item)
+        return by_name().get(item, item)
     return item.__name__ if isinstance(item, type) else type(item).__name__
 
 
 def _make(item: Any, random_state: Any) -> Any:
     """A learner by its name, from its class, or as it is given."""
     if isinstance(item, str):
-        name = learners().get(item, item)
-        if name not in family():
-            known = ", ".join(short for short, name in learners().items() if name in family())
+        name = by_name().get(item, item)
+        if name not in by_name().values():
             raise ValueError(
-                f"no learner is called {item!r}; it is one of {known}, or an estimator"
+                f"no learner is called {item!r}; it is one of {', '.join(by_name())}, or an "
+                "estimator"
             )
-        item = getattr(weigh, name)
+        return make_learner(name, random_state)
     if not isinstance(item, type):
         _check(item)
         return item

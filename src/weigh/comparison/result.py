@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,15 @@ from sklearn.base import clone
 
 from weigh.comparison.choose import choose
 from weigh.comparison.differences import Differences, RowScores, subtract
+from weigh.comparison.draw import draw_comparison
 from weigh.comparison.run import Outcome, Task
 from weigh.comparison.show import page
 from weigh.evaluation.many import ManyMeasures, measure_many
 from weigh.evaluation.measures import Measures, Options, entropy, measure
-from weigh.evaluation.values import plain
-from weigh.frames import Value, canonical
+from weigh.evaluation.page import Page
+from weigh.evaluation.values import columns_of, flatten, plain
+from weigh.frames import Floats, Value, build, canonical
 from weigh.metrics import Scored
-from weigh.metrics.many import Many
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,8 @@ class Comparison:
         The one to take, and `reason` says why.
     base_loss : float
         Of saying to everybody how frequent each class is, in bits.
+    notes : tuple of str
+        Why some of the numbers are none.
     """
 
     entries: tuple[Entry, ...]
@@ -73,6 +76,7 @@ class Comparison:
     choice: str | None
     reason: str
     coverage: float
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, task: Task, outcomes: Sequence[Outcome], coverage: float) -> Comparison:
@@ -91,6 +95,7 @@ class Comparison:
             choice=chosen.name,
             reason=chosen.reason,
             coverage=coverage,
+            notes=(_NO_PAIRS,) if _lacks_pairs(task) else (),
         )
 
     def __getitem__(self, name: str) -> Entry:
@@ -109,18 +114,41 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; what is no number is None."""
         names = ("classes", "n_rows", "n_splits", "base_loss", "best", "choice", "reason")
-        shown = {name: plain(getattr(self, name)) for name in (*names, "coverage")}
+        shown = {name: plain(getattr(self, name)) for name in (*names, "coverage", "notes")}
         return shown | {"learners": [entry.to_dict() for entry in self.entries]}
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each learner, with the single numbers that are known of it."""
+        entries = [entry.to_dict() for entry in self.entries]
+        return [
+            {"learner": entry["name"], "chosen": entry["name"] == self.choice}
+            | flatten(entry["measures"] or {})
+            | flatten({"difference": entry["differences"] or {}})
+            | {name: entry[name] for name in ("fit_seconds", "predict_seconds", "error")}
+            for entry in entries
+        ]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The same as an Arrow table, or in another dataframe library, such as "pandas"."""
+        return build(columns_of(self.to_rows()), backend)
+
+    def plot(self) -> Any:
+        """Draw how much more each learner loses than the best on a new figure, and return it."""
+        return draw_comparison(self)
 
     def to_text(self, width: int = 100) -> str:
         """The tables as plain text, at most `width` characters wide."""
-        return page(self).to_text(width)
+        return self._page().to_text(width)
 
     def __repr__(self) -> str:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return page(self).to_html()
+        return self._page().to_html()
+
+    def _page(self) -> Page:
+        shown = page(self)
+        return replace(shown, words=(*shown.words, *self.notes))
 
 
 def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[Entry, ...]:
@@ -132,7 +160,7 @@ def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[
         Entry(
             o.name,
             o.estimator,
-            None if o.p is None else _measures(task.score(o.p), coverage),
+            None if o.p is None else _measures(task, o.p, rows[o.name], coverage),
             subtract(task, rows[o.name], rows[best], coverage) if best and o.name in rows else None,
             o.fit_seconds,
             o.predict_seconds,
@@ -144,7 +172,24 @@ def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[
     return tuple(sorted(entries, key=lambda entry: losses.get(entry.name, np.inf)))
 
 
-def _measures(rows: Scored | Many, coverage: float) -> Measures | ManyMeasures:
-    if isinstance(rows, Scored):
-        return measure(rows, Options(coverage=coverage))
-    return measure_many(rows, coverage)
+def _measures(task: Task, p: Floats, rows: RowScores, coverage: float) -> Measures | ManyMeasures:
+    """Of all predictions together, but for the AUC: that ranks within folds."""
+    areas = [ranking.auc(coverage) for ranking in rows.rankings]
+    scored = task.score(p)
+    if isinstance(scored, Scored):
+        return replace(measure(scored, Options(coverage=coverage)), auc=areas[0])
+    found = measure_many(scored, coverage)
+    by_class = zip(found.by_class, areas, strict=True)
+    return replace(found, by_class=tuple(replace(part, auc=area) for part, area in by_class))
+
+
+def _lacks_pairs(task: Task) -> bool:
+    """Whether every fold holds out rows of one class only."""
+    held_out = (np.unique(task.codes[rows]) for _, rows in task.splits)
+    return all(len(classes) == 1 for classes in held_out)
+
+
+_NO_PAIRS = (
+    "There is no AUC: it ranks rows of the same fold, and every fold holds out rows of one class "
+    "only. Ask for fewer folds."
+)

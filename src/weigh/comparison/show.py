@@ -8,11 +8,13 @@ from weigh.evaluation.many import ManyMeasures
 from weigh.evaluation.measures import Measures
 from weigh.evaluation.page import Page, Section
 from weigh.evaluation.show import number
+from weigh.text import percent
 
 if TYPE_CHECKING:
     from weigh.comparison.differences import Difference
     from weigh.comparison.result import Comparison, Entry
 
+WRONG = "Misclassified"
 LONGEST = 300
 """Characters of an error or a warning that are shown."""
 
@@ -31,7 +33,7 @@ def page(found: Comparison) -> Page:
         sections.append(_differences(found, fitted))
     failed = [(f"{entry.name}: {_short(entry.error)}",) for entry in found.entries if entry.error]
     if failed:
-        sections.append(Section("Could not be fitted", ("Learner and error",), tuple(failed)))
+        sections.append(Section("Could not be fitted", ("Learner, and why",), tuple(failed)))
     return Page(title, words, tuple(sections))
 
 
@@ -41,14 +43,13 @@ def _short(text: str) -> str:
 
 
 def _measures(found: Comparison, fitted: list[Entry]) -> Section:
-    head = ("Learner", "Loss", "Error", "AUC", "Brier", "Slope", "Intercept")
+    head = ("Learner", "Loss", WRONG, "AUC", "Brier", "Slope", "Intercept", "Fit s", "Predict s")
     rows = tuple(
         (
-            entry.name,
+            f"{entry.name} (chosen)" if entry.name == found.choice else entry.name,
             *_numbers(entry),
             f"{entry.fit_seconds:.2g}",
             f"{entry.predict_seconds:.2g}",
-            "chosen" if entry.name == found.choice else "",
         )
         for entry in fitted
     )
@@ -56,8 +57,7 @@ def _measures(found: Comparison, fitted: list[Entry]) -> Section:
         f"{entry.name} warned: {_short(text)}" for entry in fitted for text in entry.warnings[:2]
     ]
     title = "Rows held out: loss in bits a row, and seconds of a fold"
-    spare = ("Predict s", "Intercept", "Brier", "Fit s")
-    return Section(title, (*head, "Fit s", "Predict s", ""), rows, spare, tuple(notes))
+    return Section(title, head, rows, tuple(notes))
 
 
 def _numbers(entry: Entry) -> tuple[str, ...]:
@@ -79,12 +79,13 @@ def _differences(found: Comparison, fitted: list[Entry]) -> Section:
         if entry.name != found.best and apart is not None:
             shown = (apart.loss, apart.misclassification, apart.auc, apart.brier)
             rows.append((entry.name, *map(_difference, shown)))
-    title = f"Differences from {found.best}, with paired {found.coverage:.0%} intervals"
-    section = Section(title, ("Learner", "Loss", "Error", "AUC", "Brier"), tuple(rows), ("Brier",))
+    title = f"Differences from {found.best}, with paired {percent(found.coverage)} intervals"
+    section = Section(title, ("Learner", "Loss", WRONG, "AUC", "Brier"), tuple(rows))
     return section if len(found.classes) == 2 else section.without(("AUC",))
 
 
 def _difference(part: Difference) -> str:
     if part.value != part.value:
         return "-"
-    return f"{part.value:+.4f} ±{part.high - part.value:.4f}"
+    known = part.high == part.high
+    return f"{part.value:+.4f} ±{part.high - part.value:.4f}" if known else f"{part.value:+.4f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from weigh.distinct.numbers import CellCounts, DistinctNumbers
 from weigh.frames import Codes, Column, Floats, Numbers
 from weigh.tally import Rows
 
-HEAVY = 1 << 10
+HEAVY = 1 << 9
 """A cell of more than this part of the weight is looked at once more, number by number."""
 
 
@@ -62,9 +63,8 @@ class Survey:
         self.special = np.array(special, dtype=np.float64)
         self.codes: DistinctCodes | None = None
         self.numbers: DistinctNumbers | None = None
-        self.cells: CellCounts | None = None
+        self.cells = None if cuts is None else CellCounts(self._ends(cuts), n_classes)
         self.inside: DistinctNumbers | None = None  # of the heavy cells
-        self.given = None if cuts is None else np.array(cuts, dtype=np.float64)
 
     # ------------------------------------------------------------ passes
 
@@ -98,17 +98,16 @@ class Survey:
         if self.numbers is None or self.numbers.sample is None or self.inside is not None:
             return False
         if self.cells is None:
-            self.cells = CellCounts(self._ends(), self.n_classes)
+            self.cells = CellCounts(self._ends(self.numbers.sample), self.n_classes)
             return True
-        if self.given is None and self._heavy().any():
+        if self._heavy().any():
             self.inside = DistinctNumbers(self.n_classes)
             return True
         return False
 
-    def _ends(self) -> Floats:
-        assert self.numbers is not None
-        ends = self.numbers.sample if self.given is None else self.given
-        return np.unique([*ends, *self.special, *np.nextafter(self.special, -np.inf)])  # type: ignore[misc]
+    def _ends(self, ends: Any) -> Floats:
+        """Ends of cells, among which special codes have cells of their own."""
+        return np.unique([*ends, *self.special, *np.nextafter(self.special, -np.inf)])
 
     def _heavy(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         assert self.cells is not None
@@ -128,14 +127,15 @@ class Survey:
         if self.codes is not None:
             codes = self.codes.short()
             return _repeat(codes.codes, self.codes.counts, codes)
-        assert self.numbers is not None
-        if self.cells is None:
-            values, counts = self.numbers.values, self.numbers.counts
-            least = None
-        else:
+        if self.cells is not None:
             values, counts, least = self._cells()
-        if self.numbers.missing.any():
-            values, counts = np.append(values, np.nan), np.vstack([counts, self.numbers.missing])
+            missing = self.cells.missing
+        else:
+            assert self.numbers is not None
+            values, counts, least = self.numbers.values, self.numbers.counts, None
+            missing = self.numbers.missing
+        if missing.any():
+            values, counts = np.append(values, np.nan), np.vstack([counts, missing])
         return _repeat(values, counts, None, least)
 
     def _cells(self) -> tuple[Floats, Floats, Floats]:

@@ -63,11 +63,7 @@ class DistinctNumbers:
 
     def add(self, values: Floats, rows: Rows) -> None:
         """Count some more rows."""
-        lacking = np.isnan(values)
-        if lacking.any():
-            gone = rows.take(lacking)
-            self.missing += gone.count(np.zeros(len(gone.labels), dtype=np.uint8), 1)[0]
-            values, rows = values[~lacking], rows.take(~lacking)
+        values, rows = _count_missing(values, rows, self.missing)
         weight = np.ones(1) if rows.weight is None else rows.weight
         self._insert(values + 0.0, rows.labels, weight)  # which makes -0.0 the same as 0.0
 
@@ -131,18 +127,16 @@ class CellCounts:
     """The weight of each cell and class, and the least and largest number of each cell."""
 
     def __init__(self, ends: Floats, n_classes: int) -> None:
-        self.ends = ends
+        self.ends, self.missing = ends, np.zeros(n_classes)
         self.counts = np.zeros((len(ends) + 1, n_classes))
         self.least = np.full(len(ends) + 1, np.inf)
         self.most = np.full(len(ends) + 1, -np.inf)
 
     def add(self, values: Floats, rows: Rows) -> None:
-        """Count some more rows; missing ones are counted elsewhere."""
+        """Count some more rows."""
         from weigh.distinct import kernels
 
-        known = ~np.isnan(values)
-        if not known.all():
-            values, rows = values[known], rows.take(known)
+        values, rows = _count_missing(values, rows, self.missing)
         weight = np.ones(1) if rows.weight is None else rows.weight
         kernels.count_cells(
             values + 0.0, rows.labels, weight, self.ends, self.counts, self.least, self.most
@@ -150,6 +144,17 @@ class CellCounts:
 
     def merge(self, other: CellCounts) -> None:
         """Count another's rows."""
+        self.missing += other.missing
         self.counts += other.counts
         self.least = np.minimum(self.least, other.least)
         self.most = np.maximum(self.most, other.most)
+
+
+def _count_missing(values: Floats, rows: Rows, missing: Floats) -> tuple[Floats, Rows]:
+    """Count the rows without a number, and leave them out."""
+    lacking = np.isnan(values)
+    if not lacking.any():
+        return values, rows
+    gone = rows.take(lacking)
+    missing += gone.count(np.zeros(len(gone.labels), dtype=np.uint8), 1)[0]
+    return values[~lacking], rows.take(~lacking)

@@ -30,7 +30,7 @@ def find(found: Evaluation) -> tuple[str, ...]:
         lines += [_decision(found, measures)]
     else:
         lines.append(_confusion(found.validation, found.classes))
-    lines += _training(found)
+    lines += [*_training(found), *_leaks(found)]
     return tuple(filter(None, lines))
 
 
@@ -104,21 +104,34 @@ def _decision(found: Evaluation, measures: Measures) -> str:
     start = f"Decisions: with costs of {costs}, deciding above {chosen.rates.threshold:.3g}"
     start += f" costs {chosen.cost:.4f} a row"
     if best.cost >= chosen.cost:
-        return f"{start}, the least on these rows."
-    return (
-        f"{start}; the best threshold on these rows, {best.rates.threshold:.3g}, {best.cost:.4f}."
-    )
+        start += ", the least on these rows"
+    else:
+        at = f"{best.rates.threshold:.3g}"
+        start += f"; the best threshold on these rows, {at}, {best.cost:.4f}"
+    return f"{start}; flagging all {measures.cost_of_all:.4f}, none {measures.cost_of_none:.4f}."
 
 
 def _confusion(measures: ManyMeasures, classes: tuple[Value, ...]) -> str:
     wrong = measures.confusion * (1 - np.eye(len(classes)))
-    start = f"Errors: {measures.misclassification.value:.1%} of the rows"
+    start = f"Misclassification: {measures.misclassification.value:.1%} of the rows"
     if not wrong.any():
         return f"{start}."
     true, said = np.unravel_index(wrong.argmax(), wrong.shape)
     share = wrong[true, said] / measures.confusion[true].sum()
     names = label(classes[true]), label(classes[said])
     return f"{start}; most often {names[0]} is taken for {names[1]}, {share:.1%} of the time."
+
+
+def _leaks(found: Evaluation) -> list[str]:
+    if not found.leaks:
+        return []
+    names, more = ", ".join(found.leaks[:3]), len(found.leaks) - 3
+    told = f"{names} and {more} more" if more > 0 else names
+    alone = "alone tells" if len(found.leaks) == 1 else "each alone tell"
+    return [
+        f"Leak? {told} {alone} the classes apart without a mistake: is it what is to be predicted, "
+        "or known only after it?"
+    ]
 
 
 def _training(found: Evaluation) -> list[str]:

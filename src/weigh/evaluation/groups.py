@@ -8,20 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import label
+from weigh.bins import Feature, label, quantile_cuts, sort_values
 from weigh.evaluation.many import mean_of_rows
 from weigh.evaluation.measures import Options
-from weigh.evaluation.values import NAN, Bounded
-from weigh.frames import Value, key, order
+from weigh.evaluation.values import Bounded
+from weigh.evidence import BOUND
+from weigh.frames import Codes, Integers, Value, key
 from weigh.metrics import Scored, auc, calibration_line, error_rates
 from weigh.metrics.many import Many
+from weigh.metrics.numbers import NAN
 from weigh.metrics.predicted import Predicted
-from weigh.metrics.scored import BOUND, Flags, read_codes
+from weigh.metrics.scored import read_codes
 
 LEAST = 10
 """AUC and calibration have intervals for large samples: a group needs so many of each class."""
 
-MOST = 200
+MOST, FEW, PARTS = 60, 20, 5
+"""The most groups; numbers of more than FEW different values are cut into PARTS intervals."""
 
 
 @dataclass(frozen=True)
@@ -57,35 +60,54 @@ class ManyGroup:
 def measure_groups(
     by: Any, name: str, predicted: Predicted, question: Any, options: Options
 ) -> tuple[Group | ManyGroup, ...]:
-    """Every group of rows that share a value of `by`, in order."""
+    """Every group of rows that share a value of `by`, or an interval of its numbers, in order."""
     found: list[Group | ManyGroup] = []
-    for value, places in _split(by, name, predicted.kept):
+    for text, places in _split(by, name, predicted):
         rows = _take(predicted.rows, places)
         if isinstance(rows, Scored):
-            found.append(_measure(label(value), rows, question.pos_label, options))
+            found.append(_measure(text, rows, question.pos_label, options))
         else:
-            found.append(_measure_many(label(value), rows, options.coverage))
+            found.append(_measure_many(text, rows, options.coverage))
     return tuple(found)
 
 
-def _split(by: Any, name: str, kept: Flags) -> Iterator[tuple[Value, Any]]:
+def _split(by: Any, name: str, predicted: Predicted) -> Iterator[tuple[str, Integers]]:
+    """The name of each group and its rows, in the order of its values."""
+    kept = predicted.kept
     column = read_codes(by, name)
     if len(column.codes) != len(kept):
         raise ValueError(
             f"{name} has {len(column.codes)} values for {len(kept)} rows; give one for each"
         )
-    values = {key(value): value for value in column.values}
-    place = {name: k for k, name in enumerate(values)}
-    codes = np.array([place[key(value)] for value in column.values])[column.codes[kept]]
-    used = np.flatnonzero(np.bincount(codes, minlength=len(values)))
-    if len(used) > MOST:
+    rows = Codes(column.codes[kept], column.values)
+    used = {key(column.values[code]) for code in np.unique(rows.codes)}
+    feature = _feature(name, rows, sort_values({k for k in used if k[1] is not None}), predicted)
+    placed = feature.place(rows)
+    levels = placed.levels[placed.codes]
+    for level, text in enumerate(feature.labels):
+        places = np.flatnonzero(levels == level)
+        if len(places):
+            yield text, places
+
+
+def _feature(name: str, rows: Codes, values: tuple[Value, ...], predicted: Predicted) -> Feature:
+    """Groups as levels: values as they are, or intervals of about as many rows each."""
+    if len(values) > FEW and all(_is_number(value) for value in values):
+        numbers, weight = rows.numbers(name).values, predicted.rows.weight
+        known = ~np.isnan(numbers)
+        cuts = quantile_cuts(numbers[known], None if weight is None else weight[known], PARTS)
+        return Feature(name, cuts=cuts, has_missing=True)
+    if len(values) > MOST:
         raise ValueError(
-            f"{name} holds {len(used)} different values, and {MOST} groups are the most; group "
-            "them first, such as numbers into intervals"
+            f"{name} holds {len(values)} different values, and {MOST} groups are the most; join "
+            "some of them first, or give numbers, which are cut into intervals"
         )
-    found = [*values.values()]
-    for code in sorted(used, key=lambda code: order(found[code])):
-        yield found[code], np.flatnonzero(codes == code)
+    return Feature(name, values=values, has_missing=True)
+
+
+def _is_number(value: Value) -> bool:
+    """Whether a value is a number and no truth value."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _take(rows: Scored | Many, places: Any) -> Scored | Many:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weigh.evaluation.measures import entropy, mean_of_spread
-from weigh.evaluation.values import NAN, Bounded
+from weigh.evaluation.measures import entropy, mean_of_spread, rmse_of_rows
+from weigh.evaluation.values import Bounded
+from weigh.evidence import BOUND
 from weigh.frames import Floats, Value
 from weigh.metrics import AUC, CalibrationLine, Scored, auc, calibration_line, reliability_table
 from weigh.metrics.many import Many
-from weigh.metrics.scored import BOUND
+from weigh.metrics.numbers import NAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,7 @@ def _measure_class(rows: Many, c: int, confusion: Floats, coverage: float) -> Cl
         found=Bounded.share(float(confusion[c, c]), float(confusion[c].sum()), coverage),
         auc=auc(scored, coverage=coverage),
         line=calibration_line(scored),
-        reliability_rmse=table.rmse,
+        reliability_rmse=rmse_of_rows(table),
         expected_calibration_error=table.expected_calibration_error,
         coverage=coverage,
     )

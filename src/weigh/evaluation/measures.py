@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from weigh.evaluation.values import NAN, Bounded
+from weigh.evaluation.values import Bounded
+from weigh.evidence import BOUND
 from weigh.frames import Floats
 from weigh.metrics import (
     AUC,
@@ -26,8 +27,7 @@ from weigh.metrics import (
     net_benefit,
     reliability_table,
 )
-from weigh.metrics.auc import check_coverage
-from weigh.metrics.scored import BOUND
+from weigh.metrics.numbers import COVERAGE, LARGEST, NAN, check_coverage
 
 TENTHS = np.arange(1, 11) / 10
 ALIKE = 1e-9
@@ -40,7 +40,7 @@ class Options:
 
     costs: tuple[float, float] = (1.0, 1.0)
     thresholds: tuple[float, ...] = tuple(TENTHS[:-1].tolist())
-    coverage: float = 0.95
+    coverage: float = COVERAGE
 
     @classmethod
     def read(cls, costs: Any, thresholds: Any, coverage: float) -> Options:
@@ -54,10 +54,11 @@ class Options:
             raise ValueError(
                 f"costs and thresholds must be numbers, got {costs!r} and {thresholds!r}"
             ) from None
-        if pair.shape != (2,) or not (np.isfinite(pair).all() and (pair >= 0).all() and pair.any()):
+        within = (pair >= 0) & (pair <= LARGEST)
+        if pair.shape != (2,) or not (within.all() and pair.any()):
             raise ValueError(
-                "costs must be those of a false positive and of a false negative, 0 or more and "
-                f"not both 0, such as (1, 5); got {costs!r}"
+                "costs must be those of a false positive and of a false negative, from 0 to "
+                f"{LARGEST:g} and not both 0, such as (1, 5); got {costs!r}"
             )
         if not ((t >= 0) & (t <= 1)).all():
             raise ValueError(f"thresholds must be from 0 to 1, got {thresholds!r}")
@@ -93,7 +94,10 @@ class Measures:
     """How good probabilities of one class are, on one set of rows.
 
     Loss is in bits, beside that of saying the rows' own base rate to everybody. `decision` is at
-    the threshold that the costs ask for, `best` at the one of least cost on these rows.
+    the threshold that the costs ask for, `best` at the one of least cost on these rows;
+    `cost_of_all` and `cost_of_none` are those of flagging every row, and none. `ks` is Kolmogorov &
+    Smirnov's distance of the predictions of either class: the most, over thresholds, of sensitivity
+    less false positive rate or the other way round.
     """
 
     n_rows: int
@@ -106,11 +110,14 @@ class Measures:
     brier: Bounded
     brier_parts: BrierDecomposition
     auc: AUC
+    ks: float
     line: CalibrationLine
     reliability: ReliabilityTable
     gains: Gains
     decision: Decision
     best: Decision
+    cost_of_all: float
+    cost_of_none: float
     thresholds: tuple[Decision, ...]
     coverage: float
     equal_predictions: bool
@@ -135,6 +142,20 @@ class Measures:
         """What log odds lack on the whole; above 0 the probabilities are too low."""
         line = self.line
         return Bounded.normal(line.in_the_large, line.in_the_large_error, self.coverage)
+
+    @property
+    def gini(self) -> Bounded:
+        """2 AUC - 1, as scorecards are told by."""
+        area = self.auc
+        return Bounded(*(2 * end - 1 for end in (area.value, area.low, area.high)))
+
+    @property
+    def reliability_rmse(self) -> float:
+        """The root of the mean, over rows, of the squared gap of their bin's rate.
+
+        `reliability.rmse` counts bins alike (Carlos 2015), so that a bin of one row may rule it.
+        """
+        return rmse_of_rows(self.reliability)
 
     @property
     def top_tenth_lift(self) -> float:
@@ -169,14 +190,31 @@ def measure(rows: Scored, options: Options) -> Measures:
         brier=_mean(groups, (1 - groups.p) ** 2, groups.p**2, coverage),
         brier_parts=brier_decomposition(rows),
         auc=auc(rows, coverage=coverage),
+        ks=_ks(groups),
         line=calibration_line(rows),
         reliability=reliability_table(rows, coverage=coverage),
         gains=_gains(rows),
         decision=_decide(rows, options.threshold, options),
         best=_decide(rows, best.threshold, options),
+        cost_of_all=options.costs[0] * (1 - groups.base_rate),
+        cost_of_none=options.costs[1] * groups.base_rate,
         thresholds=tuple(_decide(rows, t, options) for t in options.thresholds),
         coverage=coverage,
         equal_predictions=len(groups.p) == 1,
+    )
+
+
+def _ks(groups: Groups) -> float:
+    if groups.one_class:
+        return NAN
+    positives = groups.positives_up_to / groups.n_positive
+    return float(np.abs(positives - groups.negatives_up_to / groups.n_negative).max())
+
+
+def rmse_of_rows(table: ReliabilityTable) -> float:
+    """How far the rates of bins are from what was said, each bin counting by its rows."""
+    return float(
+        np.sqrt(np.average((table.rate - table.mean_prediction) ** 2, weights=table.weight))
     )
 
 

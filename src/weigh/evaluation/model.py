@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from weigh.evaluation.leaks import find_leaks
 from weigh.evaluation.measures import Options
 from weigh.evaluation.result import Evaluation, Given, build, read_train
 from weigh.frames import read
+from weigh.metrics import COVERAGE
 from weigh.metrics.predicted import Question, column_of, predict_rows
 
 
@@ -20,7 +23,7 @@ def evaluate(
     by: Any = None,
     costs: Any = (1.0, 1.0),
     thresholds: Any = None,
-    coverage: float = 0.95,
+    coverage: float = COVERAGE,
     pos_label: Any = None,
 ) -> Evaluation:
     """Say how good a fitted classifier is, on rows that it has not seen.
@@ -29,7 +32,8 @@ def evaluate(
 
     and misclassification, AUC, Brier and its parts, reliability, the calibration line, lift, error
     rates, cost and net benefit by threshold, each as in `weigh.metrics`. A weight of two is a row
-    given twice, in intervals too: divide sampling weights by their mean first.
+    given twice, in intervals too: sampling weights go through `weigh.metrics.effective_weight`
+    first, or intervals are too narrow.
 
     Parameters
     ----------
@@ -45,7 +49,8 @@ def evaluate(
         The training rows, to see beside the others; a third item gives their weights.
     by : str or array, optional
         Measure each group too: the name of a column of X, which need not be one of the model's, or
-        the group of each row.
+        the group of each row. Numbers of more than 20 different values are cut into five intervals
+        of about as many rows each.
     costs : pair, default=(1, 1)
         Of a false positive and of a false negative. Error rates of groups are at the threshold
         cost_fp/(cost_fp + cost_fn); to decide at 0.3, give (0.3, 0.7).
@@ -72,6 +77,7 @@ def evaluate(
     """
     options = Options.read(costs, thresholds, coverage)
     question = Question.of_model(model, pos_label)
+    groups = column_of(read(X), by, "by") if isinstance(by, str) else by
     named = isinstance(sample_weight, str)
     predicted = [
         predict_rows(
@@ -84,7 +90,6 @@ def evaluate(
         )
         for part in (Given(X, y, sample_weight), *read_train(train))
     ]
-    named = isinstance(by, str)
-    groups = column_of(read(X), by, "by") if named else by
-    name = by if named else str(getattr(by, "name", None) or "group")
-    return build(question, options, predicted, groups, type(model).__name__, name)
+    name = by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
+    found = build(question, options, predicted, groups, type(model).__name__, name)
+    return replace(found, leaks=find_leaks(model, X, predicted[0]))

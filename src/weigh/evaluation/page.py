@@ -1,35 +1,44 @@
-"""A page of tables and sentences, as text for a terminal and as HTML."""
+"""A page of tables and sentences, as text for a terminal and as HTML.
+
+A table that is too wide has its headings folded, then its columns closer together, then stands in
+parts below each other. No column is left out.
+"""
 
 from __future__ import annotations
 
 import html
-import io
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from weigh.bins import printable
+from weigh.text import to_plain
 
 NAMES, NUMBERS = "text-align:left;white-space:pre-wrap", "text-align:right;white-space:nowrap"
-NAME, GAP = 12, 3
-"""Characters that a name must have before it is folded, and those between two columns."""
+NAME, HEAD = 14, 8
+"""Characters that a name, and a heading, must have before it is folded."""
+
+GAP, TIGHT = 3, 2
+"""Characters between two columns."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A table with a title; columns named in `spare` go first where the page is narrow."""
+    """A table with a title, and notes below."""
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    spare: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def take(self, places: list[int]) -> Section:
+        """The section with some of its columns."""
+        rows = tuple(tuple(row[j] for j in places) for row in self.rows)
+        return Section(self.title, tuple(self.head[j] for j in places), rows, self.notes)
 
     def without(self, names: tuple[str, ...]) -> Section:
         """The section less some columns."""
-        places = [j for j, name in enumerate(self.head) if name not in names]
-        rows = tuple(tuple(row[j] for j in places) for row in self.rows)
-        spare = tuple(name for name in self.spare if name not in names)
-        return Section(self.title, tuple(self.head[j] for j in places), rows, spare, self.notes)
+        return self.take([j for j, name in enumerate(self.head) if name not in names])
 
 
 @dataclass(frozen=True)
@@ -42,23 +51,22 @@ class Page:
 
     def to_text(self, width: int) -> str:
         """Plain text, at most `width` characters wide."""
-        from rich.console import Console
+        return to_plain(*self._parts(width), width=width)
+
+    def _parts(self, width: int) -> Iterator[Any]:
         from rich.text import Text
 
-        buffer = io.StringIO()
-        console = Console(file=buffer, width=width, color_system=None)
-        console.print(Text(printable(self.title)))
+        yield Text(printable(self.title))
         if self.words:
-            console.print()
+            yield Text("")
         for line in self.words:
-            console.print(Text(printable(line)))
+            yield Text(printable(line))
         for section in self.sections:
-            console.print()
-            console.print(Text(printable(section.title)))
-            console.print(_grid(_fit(section, width), width))
+            yield from (Text(""), Text(printable(section.title)))
+            for k, grid in enumerate(_grids(section, width)):
+                yield from (Text(""), grid) if k else (grid,)
             for note in section.notes:
-                console.print(Text(printable(note)))
-        return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+                yield Text(printable(note))
 
     def to_html(self) -> str:
         """The same as HTML; every name is escaped."""
@@ -67,37 +75,80 @@ class Page:
         return f"<div><h3>{html.escape(self.title)}</h3>{words}{tables}</div>"
 
 
-def _fit(section: Section, width: int) -> Section:
-    """The section with as many columns as have room beside folded names."""
-    for n in range(len(section.spare) + 1):
-        shown = section.without(section.spare[:n])
-        if _width(shown) <= width:
-            break
-    return shown
+def _grids(section: Section, width: int) -> Iterator[Any]:
+    """The table in one, or in as many parts as it takes; each begins with the names."""
+    for folded, gap in ((False, GAP), (True, GAP), (True, TIGHT)):
+        widths = _widths(section, folded)
+        if sum(widths) + gap * (len(widths) - 1) <= width:
+            yield _grid(section, widths, gap, width)
+            return
+    parts = _parts(widths, width)
+    if len(parts) == 1:
+        yield _grid(section, widths, TIGHT, width)
+        return
+    for places in parts:
+        yield from _grids(section.take(places), width)
 
 
-def _width(section: Section) -> int:
-    """How wide the table is where long names in its first column are folded."""
+def _widths(section: Section, folded: bool) -> list[int]:
+    """The least width of each column, where names are folded and headings may be."""
     from rich.cells import cell_len
 
-    lengths = [max(map(cell_len, cells)) for cells in zip(section.head, *section.rows, strict=True)]
-    return min(lengths[0], NAME) + sum(lengths[1:]) + GAP * (len(lengths) - 1)
+    names = [section.head[0], *(row[0] for row in section.rows)]
+    found = [max(_folded(name, NAME) for name in names)]
+    for j in range(1, len(section.head)):
+        cells = max((cell_len(printable(row[j])) for row in section.rows), default=0)
+        head = printable(section.head[j])
+        found.append(max(cells, _folded(head, HEAD) if folded else cell_len(head)))
+    return found
 
 
-def _grid(section: Section, width: int) -> Any:
+def _folded(text: str, least: int) -> int:
+    """How wide a text is where it is folded between words, but not to less than so much."""
+    from rich.cells import cell_len
+
+    text = printable(text)
+    words = max(map(cell_len, text.split()), default=0)
+    return min(cell_len(text), max(words, least))
+
+
+def _parts(widths: list[int], width: int) -> list[list[int]]:
+    """Which columns stand side by side: as few parts as can be, about as wide as each other."""
+    parts = _split(widths, width)
+    for narrower in range(width - 1, widths[0], -1):
+        again = _split(widths, narrower)
+        if len(again) > len(parts):
+            break
+        parts = again
+    return parts
+
+
+def _split(widths: list[int], width: int) -> list[list[int]]:
+    """As many columns as have room beside the names, then those that are left."""
+    parts, room = [[0]], width - widths[0]
+    for j in range(1, len(widths)):
+        if widths[j] + TIGHT > room and len(parts[-1]) > 1:
+            parts.append([0])
+            room = width - widths[0]
+        parts[-1].append(j)
+        room -= widths[j] + TIGHT
+    return parts
+
+
+def _grid(section: Section, widths: list[int], gap: int, width: int) -> Any:
     from rich import box
     from rich.table import Table as Grid
     from rich.text import Text
 
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    fits = _width(section) <= width
+    left = 1 if gap == GAP else 0
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, left))
+    spare = width - sum(widths) - gap * (len(widths) - 1)
+    whole = max(_folded(cells[0], width) for cells in (section.head, *section.rows))
+    widths = [min(whole, widths[0] + spare), *widths[1:]]  # names take what is left
     for j, name in enumerate(section.head):
-        grid.add_column(
-            Text(printable(name)),
-            justify="right" if j else "left",
-            overflow="fold",
-            no_wrap=fits and j > 0,
-        )
+        justify: Any = "right" if j else "left"
+        own = widths[j] if spare >= 0 else None  # a page too narrow for any of this
+        grid.add_column(Text(printable(name)), justify=justify, overflow="fold", width=own)
     for row in section.rows:
         grid.add_row(*(Text(printable(cell)) for cell in row))
     return grid

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from weigh.evaluation.draw import draw_evaluation
 from weigh.evaluation.findings import find
 from weigh.evaluation.groups import Group, ManyGroup, measure_groups
 from weigh.evaluation.many import ManyMeasures, measure_many
 from weigh.evaluation.measures import Measures, Options, measure
 from weigh.evaluation.show import page
 from weigh.evaluation.stability import compare_predictions
-from weigh.evaluation.values import plain
+from weigh.evaluation.values import columns_of, flatten, plain
 from weigh.frames import Value
-from weigh.metrics import Scored, Stability
+from weigh.frames import build as build_frame
+from weigh.metrics import COVERAGE, Scored, Stability
 from weigh.metrics.predicted import Predicted, Question
 from weigh.metrics.scored import Labels, shape_of
 
@@ -41,6 +43,8 @@ class Evaluation:
         How far predictions moved from training to validation.
     groups : tuple of Group or ManyGroup
         By the values of `by`.
+    leaks : tuple of str
+        The model's features that alone tell the classes of these rows apart without a mistake.
     """
 
     model: str
@@ -53,6 +57,7 @@ class Evaluation:
     stability: Stability | None = None
     by: str = ""
     groups: tuple[Group | ManyGroup, ...] = ()
+    leaks: tuple[str, ...] = ()
 
     @classmethod
     def from_predictions(
@@ -65,7 +70,7 @@ class Evaluation:
         by: Any = None,
         costs: Any = (1.0, 1.0),
         thresholds: Any = None,
-        coverage: float = 0.95,
+        coverage: float = COVERAGE,
         labels: Any = None,
         pos_label: Any = None,
         name: str = "Predictions",
@@ -79,7 +84,8 @@ class Evaluation:
         y_prob : array of shape (n,), (n, 2) or (n, k)
             The probability of the positive class, or of every class in the order of `labels`.
         sample_weight : array, optional
-            Row weights; a weight of two is a row given twice.
+            Row weights; a weight of two is a row given twice, in intervals too (see
+            `weigh.metrics.effective_weight`).
         train : pair or triple, optional
             Labels and probabilities of the training rows, and their weights.
         by : array, optional
@@ -117,6 +123,21 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; what is no number is None."""
         return plain(self)  # type: ignore[no-any-return]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A row for each sample and group, with the single numbers that are known of it."""
+        samples = [("training", self.training), ("validation", self.validation)]
+        known = [(name, part) for name, part in samples if part is not None]
+        parts = [*known, *((f"{self.by} = {group.name}", group) for group in self.groups)]
+        return [{"rows_of": name} | flatten(plain(part)) for name, part in parts]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The same as an Arrow table, or in another dataframe library, such as "pandas"."""
+        return build_frame(columns_of(self.to_rows()), backend)
+
+    def plot(self) -> Any:
+        """Draw reliability, gains and net benefit on a new figure, and return it."""
+        return draw_evaluation(self)
 
     def to_text(self, width: int = 100) -> str:
         """The page as plain text, at most `width` characters wide."""

@@ -10,6 +10,7 @@ from weigh.evaluation.many import ManyMeasures
 from weigh.evaluation.measures import Decision, Measures
 from weigh.evaluation.page import Page, Section
 from weigh.evaluation.values import Bounded
+from weigh.text import percent
 
 if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation
@@ -84,7 +85,7 @@ def _beside(found: Evaluation, columns: list[dict[str, str]]) -> Section:
     if found.stability is not None:
         moved = f"{found.stability.value:.4f} ({found.stability.shift})"
         rows.append(("Population stability index", "", moved))
-    return Section(f"Measures, with {found.coverage:.0%} intervals", head, tuple(rows))
+    return Section(f"Measures, with {percent(found.coverage)} intervals", head, tuple(rows))
 
 
 def _column(m: Measures) -> dict[str, str]:
@@ -99,6 +100,8 @@ def _column(m: Measures) -> dict[str, str]:
         "  share of it saved": number(m.explained, 3),
         "Misclassification": bounded(m.misclassification),
         "AUC": bounded(area, 4, 3, why),
+        "  Gini, 2 AUC - 1": bounded(m.gini, 4, 3, why),
+        "  Kolmogorov-Smirnov": number(m.ks),
         "Brier score": bounded(m.brier, 4, 3),
         "  reliability": number(parts.reliability),
         "  less resolution": number(parts.generalised_resolution),
@@ -106,10 +109,13 @@ def _column(m: Measures) -> dict[str, str]:
         "Calibration slope": bounded(m.slope, why=why),
         "  intercept": bounded(m.intercept, why=why),
         "  in the large": bounded(m.in_the_large, why=why),
-        "Reliability RMSE": number(m.reliability.rmse),
+        "Reliability RMSE, over rows": number(m.reliability_rmse),
         "Expected calibration error": number(m.reliability.expected_calibration_error),
         "Lift of the top tenth": number(m.top_tenth_lift, 2),
         f"Cost a row at {m.decision.rates.threshold:.3g}": number(m.decision.cost),
+        "  at its best threshold": number(m.best.cost),
+        "  of flagging all": number(m.cost_of_all),
+        "  of flagging none": number(m.cost_of_none),
     }
 
 
@@ -125,7 +131,8 @@ def _reliability(m: Measures) -> Section:
         )
         for i in range(len(table))
     )
-    head = ("Predicted", "Rows", "Mean prediction", "Came true", f"{table.coverage:.0%} interval")
+    interval = f"{percent(table.coverage)} interval"
+    head = ("Predicted", "Rows", "Mean prediction", "Came true", interval)
     return Section("Reliability: what was said, and what came true", head, rows)
 
 
@@ -134,29 +141,19 @@ def _gains(m: Measures, of: str) -> Section:
     found = ("found", *(number(gain, 2) for gain in m.gains.gain))
     lift = ("lift", *(number(lift, 2) for lift in m.gains.lift))
     title = f"Gains: the share of all {of} that the most probable rows hold"
-    return Section(title, head, (found, lift), spare=head[4:10:2] + head[3:10:2])
+    return Section(title, head, (found, lift))
 
 
 def _thresholds(m: Measures) -> Section:
-    marks = {m.best.rates.threshold: "least here", m.decision.rates.threshold: "by costs"}
+    marks = {m.best.rates.threshold: "best", m.decision.rates.threshold: "costs"}
     if len(marks) == 1:
-        marks = dict.fromkeys(marks, "by costs, least")
+        marks = dict.fromkeys(marks, "costs, best")
     every = {part.rates.threshold: part for part in (*m.thresholds, m.decision, m.best)}
     rows = tuple(_threshold(every[t], marks.get(t, "")) for t in sorted(every))
-    head = (
-        "Threshold",
-        "Flagged",
-        "Sens.",
-        "Spec.",
-        "PPV",
-        "NPV",
-        "Cost",
-        "Net benefit",
-        "if all",
-        "",
-    )
+    head = ("Threshold", "Flagged", "Sens.", "Spec.", "PPV", "NPV", "Cost", "Net benefit", "if all")
     title = "Thresholds: a row is flagged where its probability is above"
-    return Section(title, head, rows, ("if all", "NPV", "PPV", "Net benefit"))
+    note = "costs: where the costs say; best: where these rows cost least."
+    return Section(title, head, rows, (note,))
 
 
 def _threshold(part: Decision, mark: str) -> tuple[str, ...]:
@@ -164,10 +161,9 @@ def _threshold(part: Decision, mark: str) -> tuple[str, ...]:
     shares = (r.flagged, r.sensitivity, r.specificity, r.ppv, r.npv)
     worth = (part.cost, part.net_benefit, part.treat_all)
     return (
-        f"{r.threshold:.3g}",
+        f"{r.threshold:.3g}{f' ({mark})' if mark else ''}",
         *(number(x, 2) for x in shares),
         *(number(x, 3) for x in worth),
-        mark,
     )
 
 
@@ -192,7 +188,7 @@ def _calibration_by(by: str, groups: list[Group]) -> Section:
         for group in groups
     )
     head = (by, "Rows", "Base rate", "Predicted", "Slope", "In the large")
-    return Section(f"Calibration by {by}", head, rows, ("In the large", "Rows"))
+    return Section(f"Calibration by {by}", head, rows)
 
 
 def _errors_by(by: str, groups: list[Group], at: float) -> Section:
@@ -208,8 +204,8 @@ def _errors_by(by: str, groups: list[Group], at: float) -> Section:
     )
     head = (by, "AUC", "False positive rate", "False negative rate", "Flagged")
     notes = tuple(f"{group.name}: {group.note}." for group in groups if group.note)
-    title = f"Ranking and errors by {by}, deciding at {at:.3g}"
-    return Section(title, head, rows, ("Flagged",), notes)
+    title = f"Ranking and decisions by {by}, deciding at {at:.3g}"
+    return Section(title, head, rows, notes)
 
 
 # ------------------------------------------------------------ more than two classes
@@ -246,8 +242,7 @@ def _by_class(m: ManyMeasures) -> Section:
         for part in m.by_class
     )
     head = ("Class", "Base rate", "Predicted", "Found", "AUC", "Slope", "ECE")
-    spare = ("ECE", "Found", "Predicted", "Slope")
-    return Section("Each class against the rest", head, rows, spare)
+    return Section("Each class against the rest", head, rows)
 
 
 def _confusion(m: ManyMeasures, names: list[str]) -> tuple[Section, ...]:
@@ -278,4 +273,4 @@ def _many_groups(found: Evaluation) -> tuple[Section, ...]:
     head = (found.by, "Rows", "Loss, bits", "Misclassification")
     notes = [f"{group.name}: {group.note}." for group in groups if group.note]
     more = "Base rates, AUC and calibration of groups are of one class: name it with pos_label."
-    return (Section(f"Loss and errors by {found.by}", head, rows, (), (*notes, more)),)
+    return (Section(f"Loss and misclassification by {found.by}", head, rows, (*notes, more)),)

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from weigh.metrics import clopper_pearson
-from weigh.metrics.auc import reach_of
-
-NAN = float("nan")
+from weigh.metrics.numbers import NAN, reach_of
 
 
 @dataclass(frozen=True)
@@ -63,3 +61,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value
+
+
+def flatten(value: Any, name: str = "") -> dict[str, Any]:
+    """The single numbers and texts of plain data by name: `auc` and `auc_low` of an interval."""
+    if not isinstance(value, dict):
+        return {} if isinstance(value, list) else {name: value}
+    found: dict[str, Any] = {}
+    for key, part in value.items():
+        own = name if key == "value" else f"{name}_{key}" if name else key
+        found |= flatten(part, own)
+    return found
+
+
+def columns_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Rows as columns; what a row lacks is None."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}

@@ -17,7 +17,7 @@ from weigh.evidence.estimate import (
     weigh_counts,
     weigh_tally,
 )
-from weigh.evidence.recalibration import Method, Recalibration
+from weigh.evidence.recalibration import BOUND, Method, Recalibration
 from weigh.evidence.show import hundredths, rule
 from weigh.evidence.tables import (
     Evidence,
@@ -29,6 +29,7 @@ from weigh.evidence.tables import (
 )
 
 __all__ = [
+    "BOUND",
     "Attenuation",
     "Evidence",
     "FeatureTable",

@@ -12,6 +12,8 @@ from weigh.frames import Floats, Integers
 
 Method: TypeAlias = Literal["spline", "sigmoid", "temperature", "isotonic"]
 BOUND = 1e-10
+"""Probabilities are kept this far from 0 and 1, so that no weight and no loss is infinite."""
+
 HALVINGS = 60
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from weigh.bins import label, printable
 from weigh.frames import Floats, build
+from weigh.text import natural_width, to_plain
 
 if TYPE_CHECKING:
     from weigh.evidence.tables import Evidence, FeatureTable
@@ -102,22 +103,15 @@ def worth(evidence: Evidence) -> str:
 
 def to_text(evidence: Evidence, width: int = 100) -> str:
     """The table of weights as plain text; where it is too wide, bars and errors go first."""
-    import io
-
-    from rich.console import Console
     from rich.text import Text
 
-    buffer = io.StringIO()
-    console = Console(file=buffer, width=width, color_system=None)
     no_errors = () if any(np.isfinite(_errors(t)).any() for t in evidence) else ("Error",)
     for left_out in ((), (BARS,), (BARS, "Error", "IV")):
         grid = _grid(evidence, (*left_out, *no_errors))
-        if console.measure(grid, options=console.options.update_width(10_000)).maximum <= width:
+        if natural_width(grid) <= width:
             break
-    console.print(Text(printable(title(evidence))), grid)
-    for text in filter(None, (rule(evidence), worth(evidence))):
-        console.print(Text(text))
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+    foot = map(Text, filter(None, (rule(evidence), worth(evidence))))
+    return to_plain(Text(printable(title(evidence))), grid, *foot, width=width)
 
 
 def _grid(evidence: Evidence, left_out: tuple[str, ...]) -> Any:

@@ -119,7 +119,12 @@ def check_name(table: Table, name: str, role: str) -> str:
     """The name of a column that the table has, or an error that says which there are."""
     if table.named and name in table.names:
         return name
-    held = ", ".join(map(repr, table.names)) if table.named else "columns without names"
+    if not table.named:
+        raise ValueError(
+            f"{role} names the column {name!r}, but the table holds columns without names; give "
+            f"{role} as an array, or a table with names"
+        )
+    held = ", ".join(map(repr, table.names))
     near = get_close_matches(name.lower(), [n.lower() for n in table.names], 1)
     hint = next((f"; did you mean {n!r}?" for n in table.names if [n.lower()] == near), "")
     raise ValueError(f"{role} names the column {name!r}, but the table holds {held}{hint}")

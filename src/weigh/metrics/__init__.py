@@ -3,8 +3,10 @@
 Functions take `(y_true, y_prob, *, sample_weight=None, pos_label=None)` as in scikit-learn, or a
 `Scored` in place of the first two, which is sorted once for all of them. The probability is that of
 the positive class: the greater of two labels unless `pos_label` names it. A weight of two is a row
-given twice. A row is decided positive where its probability is above the threshold.
+given twice, in intervals too; `effective_weight` makes sampling weights such weights. A row is
+decided positive where its probability is above the threshold.
 
+    numbers       thresholds, costs and coverages, checked
     scored        labels and probabilities, read and sorted
     many          probabilities of more than two classes
     predicted     what a classifier says of a table
@@ -16,13 +18,15 @@ given twice. A row is decided positive where its probability is above the thresh
     reliability   reliability table, parts of the Brier score
     line          calibration slope and intercept
     logistic      what the line is fitted by
+    sampling      sampling weights as weights that intervals may believe
     stability     population stability index
 """
 
-from weigh.metrics.auc import AUC, COVERAGE, AUCDifference, auc, auc_difference
+from weigh.metrics.auc import AUC, AUCDifference, auc, auc_difference
 from weigh.metrics.costs import expected_cost
 from weigh.metrics.curves import GainsCurve, LiftCurve, gains_curve, lift_curve
 from weigh.metrics.line import CalibrationLine, calibration_line
+from weigh.metrics.numbers import COVERAGE
 from weigh.metrics.reliability import (
     BrierDecomposition,
     ReliabilityTable,
@@ -30,6 +34,7 @@ from weigh.metrics.reliability import (
     clopper_pearson,
     reliability_table,
 )
+from weigh.metrics.sampling import effective_weight
 from weigh.metrics.scored import Groups, Scored
 from weigh.metrics.scores import brier, loss_bits, misclassification_rate
 from weigh.metrics.stability import Stability, population_stability_index
@@ -64,6 +69,7 @@ __all__ = [
     "brier_decomposition",
     "calibration_line",
     "clopper_pearson",
+    "effective_weight",
     "error_rates",
     "expected_cost",
     "gains_curve",

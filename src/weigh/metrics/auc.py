@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, logit, ndtr
 
 from weigh.frames import Floats
+from weigh.metrics.numbers import COVERAGE, check_coverage, reach_of
 from weigh.metrics.scored import Groups, Scored
-
-COVERAGE = 0.95
-"""Of intervals, unless another is asked for."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,8 @@ def auc(
     coverage : float, default=0.95
         Of the interval.
     sample_weight : array, optional
-        Row weights; a weight of two is a row given twice.
+        Row weights; a weight of two is a row given twice, in errors and intervals too (see
+        `effective_weight`).
     pos_label : label, optional
         The positive class; by default the greater of two.
 
@@ -81,11 +80,15 @@ def auc(
     groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
     if groups.one_class:
         return AUC(np.nan, np.nan, np.nan, np.nan, coverage)
-    ranks = _Ranks.of(groups)
+    ranks = Ranks.of(groups)
     value = ranks.value
     variance = _covariance(groups.positives, ranks.positive, ranks.positive, value, value)
     variance += _covariance(groups.negatives, ranks.negative, ranks.negative, value, value)
-    error = float(np.sqrt(variance))
+    return with_interval(value, float(np.sqrt(variance)), coverage)
+
+
+def with_interval(value: float, error: float, coverage: float) -> AUC:
+    """An AUC with an interval that is symmetric on the scale of ln AUC/(1 - AUC)."""
     if not 0 < value < 1:
         return AUC(value, error, np.nan, np.nan, coverage)
     reach = reach_of(coverage) * error / (value * (1 - value))
@@ -136,7 +139,7 @@ def auc_difference(
     _check_same_rows(a, b)
     if a.groups.one_class:
         return AUCDifference(np.nan, np.nan, np.nan, np.nan, np.nan, coverage)
-    one, other = _Ranks.of(a.groups), _Ranks.of(b.groups)
+    one, other = Ranks.of(a.groups), Ranks.of(b.groups)
     value, variance = one.value - other.value, 0.0
     weight = np.ones(len(a)) if a.weight is None else a.weight
     for rows, mine, theirs in (
@@ -158,7 +161,7 @@ def _check_same_rows(a: Scored, b: Scored) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Ranks:
+class Ranks:
     """The share of the other class that a row of each group beats; ties count half."""
 
     positive: Floats
@@ -166,7 +169,8 @@ class _Ranks:
     value: float
 
     @classmethod
-    def of(cls, groups: Groups) -> _Ranks:
+    def of(cls, groups: Groups) -> Ranks:
+        """Of rows of both classes."""
         below = groups.negatives_up_to[:-1] + groups.negatives / 2
         above = groups.n_positive - groups.positives_up_to[1:] + groups.positives / 2
         positive, negative = below / groups.n_negative, above / groups.n_positive
@@ -188,14 +192,3 @@ def _covariance(weight: Floats, a: Floats, b: Floats, mean_a: float, mean_b: flo
     if n <= 1:
         return float("nan")
     return float(weight @ ((a - mean_a) * (b - mean_b))) / (n - 1) / n
-
-
-def reach_of(coverage: float) -> float:
-    """How many standard errors an interval reaches to either side."""
-    return float(ndtri((1 + coverage) / 2))
-
-
-def check_coverage(coverage: float) -> None:
-    """A probability between 0 and 1."""
-    if not 0 < coverage < 1:
-        raise ValueError(f"coverage must be between 0 and 1, such as 0.95, got {coverage!r}")

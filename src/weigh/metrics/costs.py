@@ -8,6 +8,7 @@ import numpy as np
 
 from weigh.frames import Floats
 from weigh.metrics.many import Many, find, read_classes
+from weigh.metrics.numbers import LARGEST, read_threshold
 from weigh.metrics.scored import Labels, Scored, read_codes, read_matrix, shape_of
 
 
@@ -41,7 +42,8 @@ def expected_cost(
     labels : array, optional
         The classes; by default those of y_true and of the decisions, sorted.
     sample_weight, pos_label
-        As in `loss_bits`. `pos_label` is the class that a false positive is taken for.
+        As in `loss_bits`. `pos_label` is the class that a false positive is taken for; a table of
+        costs by decisions has no need of it.
 
     Examples
     --------
@@ -52,11 +54,18 @@ def expected_cost(
     0.5
     """
     if threshold is not None or isinstance(y_true, Scored):
+        if labels is not None:
+            raise ValueError(
+                f"labels={labels!r:.60} are of decisions or of columns, and a threshold decides by "
+                "one probability; leave labels out, and name the positive class with pos_label"
+            )
         rows = Scored.read(y_true, y_pred, sample_weight, pos_label)
         matrix = _read_costs(costs, 2)
-        said = rows.p > (0.5 if threshold is None else threshold)
+        said = rows.p > (0.5 if threshold is None else read_threshold(threshold))
         paid = matrix[rows.positive.astype(np.intp), said.astype(np.intp)]
         return float(np.average(paid, weights=rows.weight))
+    if y_pred is None:
+        raise ValueError("y_pred is missing; give decisions, or probabilities")
     if len(shape_of(y_pred, "y_pred")) == 2:
         many = Many.read(y_true, y_pred, labels, sample_weight)
         matrix = _order_costs(costs, many.classes, pos_label)
@@ -83,11 +92,11 @@ def _read_costs(costs: Any, n_classes: int) -> Floats:
     matrix = read_matrix(costs, "costs")
     if matrix.shape == (2,) and n_classes <= 2:  # with one class there is no error to make
         matrix = np.array([[0.0, matrix[0]], [matrix[1], 0.0]])[:n_classes, :n_classes]
-    if matrix.shape != (n_classes, n_classes) or not np.isfinite(matrix).all():
+    if matrix.shape != (n_classes, n_classes) or not (np.abs(matrix) <= LARGEST).all():
         pair = "(false positive, false negative) or " if n_classes == 2 else ""
         raise ValueError(
-            f"costs must be {pair}a finite {n_classes} x {n_classes} table, by true class and "
-            f"decision, got {costs!r}"
+            f"costs must be {pair}a {n_classes} x {n_classes} table, by true class and decision, "
+            f"of numbers no larger than {LARGEST:g}; got {costs!r}"
         )
     return matrix
 
@@ -95,8 +104,13 @@ def _read_costs(costs: Any, n_classes: int) -> Floats:
 def _order_costs(costs: Any, known: list[Any], pos_label: Any) -> Floats:
     """Two kinds of error are those of the positive class, wherever it stands."""
     matrix = _read_costs(costs, len(known))
-    if np.ndim(costs) == 2 or pos_label is None:
+    if pos_label is None:
         return matrix
+    if np.ndim(costs) == 2:
+        raise ValueError(
+            f"pos_label={pos_label!r:.60} says which error is the false positive, but costs has a "
+            "cell for every class and decision; leave pos_label out, or give costs as a pair"
+        )
     if pos_label not in known:
         raise ValueError(f"pos_label={pos_label!r} is not among the classes {known}")
     return matrix[::-1, ::-1] if known.index(pos_label) == 0 else matrix

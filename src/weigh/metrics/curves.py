@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weigh.frames import Floats
-from weigh.metrics.scored import Scored
+from weigh.metrics.scored import Scored, read_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def lift_curve(
 
 
 def _check_depth(depth: Any) -> Floats:
-    at = np.asarray(depth, dtype=np.float64)
+    at = read_matrix(depth, "depth")
     if not ((at >= 0) & (at <= 1)).all():
         raise ValueError(f"depth must be a share of rows from 0 to 1, got {depth!r}")
     return at

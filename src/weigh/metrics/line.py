@@ -11,7 +11,11 @@ from scipy.special import expit, logit
 
 from weigh.frames import Floats
 from weigh.metrics.logistic import fit_logistic
+from weigh.metrics.numbers import NAN
 from weigh.metrics.scored import Groups, Scored
+
+FURTHEST = 1e12
+"""How many times the smallest weight at a probability the largest may be."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ def calibration_line(
     y_prob : array of shape (n,) or (n, 2)
         The probability of the positive class; of two columns, the second.
     sample_weight : array, optional
-        Row weights; a weight of two is a row given twice.
+        Row weights; a weight of two is a row given twice, in errors and intervals too (see
+        `effective_weight`).
     pos_label : label, optional
         The positive class; by default the greater of two.
 
@@ -63,9 +68,10 @@ def calibration_line(
     (0.31, 0.43)
     """
     groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
-    nan = float("nan")
+    nan = NAN
     if groups.one_class:
         return CalibrationLine(nan, nan, nan, nan, nan, nan)
+    _check_spread(groups.weight)
     shift = _in_the_large(groups)
     error = float(1 / np.sqrt(groups.weight @ _spread(groups.log_odds + shift)))
     slope = _parted(groups)
@@ -89,6 +95,15 @@ def calibration_line(
     )
 
 
+def _check_spread(weight: Floats) -> None:
+    """Beside a weight that is larger by far, others are lost in rounding."""
+    if weight.max() > FURTHEST * weight.min():
+        raise ValueError(
+            f"sample_weight goes from {weight.min():g} to {weight.max():g}, and no line can heed "
+            f"both; leave out rows of less than 1/{FURTHEST:g} of the largest weight"
+        )
+
+
 def _in_the_large(groups: Groups) -> float:
     """What has to be added to all log odds for their mean probability to be the base rate."""
     x, aim = groups.log_odds, float(logit(groups.base_rate))
@@ -110,7 +125,7 @@ def _parted(groups: Groups) -> float | None:
     x = groups.log_odds
     ones, zeros = x[groups.positives > 0], x[groups.negatives > 0]
     if x[0] == x[-1]:
-        return float("nan")
+        return NAN
     if ones[0] >= zeros[-1]:
         return float("inf")
     return float("-inf") if zeros[0] >= ones[-1] else None

@@ -23,6 +23,16 @@ def is_wide(y_prob: Any) -> bool:
     return len(shape) == 2 and shape[1] > 2
 
 
+def refuse(given: bool, name: str, value: Any) -> None:
+    """What is said of one class where a column stands for each."""
+    if given:
+        raise ValueError(
+            f"{name}={value!r:.60} is about one class against the rest, but the columns of y_prob "
+            f"stand for every class; leave {name} out, or give the probability of one class in one "
+            "dimension, named by pos_label, and no labels"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Many:
     """Rows of probabilities of every class, and the place of the true one."""

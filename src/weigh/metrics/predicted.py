@@ -132,6 +132,8 @@ def predict_rows(
     if not any(isinstance(name, str) for name in (y, sample_weight, beside)):
         return question.read(y, model.predict_proba(X), sample_weight)
     table = read(X)
+    if not table.named and not isinstance(y, str) and not isinstance(sample_weight, str):
+        return question.read(y, model.predict_proba(X), sample_weight)
     labels = column_of(table, y, "y")
     weight = column_of(table, sample_weight, "sample_weight")
     used = {name for name in (y, sample_weight) if isinstance(name, str)}

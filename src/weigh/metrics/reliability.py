@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 from weigh.frames import Floats, Integers, build
-from weigh.metrics.auc import COVERAGE, check_coverage
-from weigh.metrics.scored import Groups, Scored
+from weigh.metrics.numbers import COVERAGE, check_coverage
+from weigh.metrics.scored import Groups, Scored, read_matrix, shape_of
 
 STRATEGIES = ("width", "count")
 
@@ -107,7 +107,8 @@ def reliability_table(
     coverage : float, default=0.95
         Of the intervals.
     sample_weight : array, optional
-        Row weights; a weight of two is a row given twice.
+        Row weights; a weight of two is a row given twice, in errors and intervals too (see
+        `effective_weight`).
     pos_label : label, optional
         The positive class; by default the greater of two.
 
@@ -208,7 +209,8 @@ def clopper_pearson(
     (0.067, 0.652)
     """
     check_coverage(coverage)
-    k, n = np.broadcast_arrays(np.asarray(successes, float), np.asarray(total, float))
+    counts = read_matrix(successes, "successes"), read_matrix(total, "total")
+    k, n = np.broadcast_arrays(*counts)
     if not ((k >= 0) & (k <= n)).all():
         raise ValueError("successes must be from 0 to total; exchange them if they are swapped")
     tail = (1 - coverage) / 2
@@ -219,10 +221,10 @@ def clopper_pearson(
 
 
 def _edges(groups: Groups, bins: Any, strategy: str) -> Floats:
-    if strategy not in STRATEGIES:
+    if not isinstance(strategy, str) or strategy not in STRATEGIES:
         raise ValueError(f"strategy must be one of {STRATEGIES}, got {strategy!r}")
-    if np.ndim(bins) == 1:
-        return _check_edges(np.asarray(bins, dtype=np.float64))
+    if len(shape_of(bins, "bins")) == 1:
+        return _check_edges(read_matrix(bins, "bins"))
     whole = isinstance(bins, int | np.integer) and not isinstance(bins, bool)
     if not whole or bins < 1:
         raise ValueError(f"bins must be a number of at least 1 or ascending edges, got {bins!r}")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weigh.evidence import BOUND
 from weigh.frames import Codes, Floats, Integers, Numbers, Value, order, vector
+from weigh.metrics.numbers import check_size
 
 Flags = NDArray[np.bool_]
-BOUND = 1e-10
-"""Probabilities are kept this far from 0 and 1 where their logarithm is taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +176,8 @@ class Labels:
     def choose(self, pos_label: Any) -> Value:
         """The positive label: the one named, 1 among 0, 1 and -1, or the greater of two."""
         if pos_label is not None:
+            if np.ndim(pos_label):
+                raise ValueError(f"pos_label must be one label, got {pos_label!r:.60}")
             if len(self.values) > 1 and pos_label not in self.values:
                 raise ValueError(f"pos_label={pos_label!r} is no label of y_true: {self.values}")
             return pos_label  # type: ignore[no-any-return]
@@ -231,6 +233,7 @@ def read_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") ->
         raise ValueError(f"{name} must not be negative, but holds {weight.min():g}")
     if not weight.any():
         raise ValueError(f"{name} is zero for every row; at least one must count")
+    check_size(weight, name)
     return weight
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from weigh.metrics.many import Many, is_wide
-from weigh.metrics.scored import BOUND, Scored
+from weigh.evidence import BOUND
+from weigh.metrics.many import Many, is_wide, refuse
+from weigh.metrics.numbers import read_threshold
+from weigh.metrics.scored import Scored
 
 
 def loss_bits(
@@ -36,7 +38,8 @@ def loss_bits(
     sample_weight : array, optional
         Row weights.
     pos_label : label, optional
-        The positive class of two; by default the greater.
+        The positive class of two; by default the greater. Where columns stand for classes there is
+        none.
 
     Examples
     --------
@@ -49,6 +52,7 @@ def loss_bits(
         p = np.clip(groups.p, BOUND, 1 - BOUND)
         nats = groups.positives @ np.log(p) + groups.negatives @ np.log1p(-p)
         return float(-nats / (groups.n * np.log(2)))
+    refuse(pos_label is not None, "pos_label", pos_label)
     many = Many.read(y_true, y_prob, labels, sample_weight)
     own = np.clip(many.p[np.arange(len(many.p)), many.codes], BOUND, 1 - BOUND)
     return float(np.average(-np.log2(own), weights=many.weight))
@@ -73,7 +77,7 @@ def misclassification_rate(
     y_true, y_prob, labels, sample_weight, pos_label
         As in `loss_bits`.
     threshold : float, default=0.5
-        Of two classes.
+        Of two classes, without `labels`.
 
     Examples
     --------
@@ -83,8 +87,10 @@ def misclassification_rate(
     """
     if labels is None and not is_wide(y_prob):
         rows = Scored.read(y_true, y_prob, sample_weight, pos_label)
-        wrong = (rows.p > threshold) != rows.positive
+        wrong = (rows.p > read_threshold(threshold)) != rows.positive
         return float(np.average(wrong, weights=rows.weight))
+    refuse(pos_label is not None, "pos_label", pos_label)
+    refuse(read_threshold(threshold) != 0.5, "threshold", threshold)
     many = Many.read(y_true, y_prob, labels, sample_weight)
     return float(np.average(many.p.argmax(axis=1) != many.codes, weights=many.weight))
 

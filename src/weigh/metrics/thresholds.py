@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from weigh.frames import Floats
-from weigh.metrics.scored import Groups, Scored
+from weigh.metrics.numbers import NAN, read_cost, read_threshold
+from weigh.metrics.scored import Groups, Scored, read_matrix
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class ErrorRates:
 
 
 def _share(part: float, rest: float) -> float:
-    return part / (part + rest) if part + rest else float("nan")
+    return part / (part + rest) if part + rest else NAN
 
 
 @dataclass(frozen=True)
@@ -131,11 +132,10 @@ def error_rates(
     (0.5, 0.5)
     """
     groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
-    if not threshold == threshold:
-        raise ValueError("threshold is NaN; give a probability from 0 to 1")
-    found, alarms = (float(part[0]) for part in _above(groups, np.array([threshold])))
+    at = read_threshold(threshold)
+    found, alarms = (float(part[0]) for part in _above(groups, np.array([at])))
     rest = groups.n_negative - alarms, groups.n_positive - found
-    return ErrorRates(float(threshold), found, alarms, *rest)
+    return ErrorRates(at, found, alarms, *rest)
 
 
 def _above(groups: Groups, thresholds: Floats) -> tuple[Floats, Floats]:
@@ -180,11 +180,9 @@ def best_threshold(
     >>> best.threshold, best.theoretical, best.cost
     (0.25, 0.2, 0.25)
     """
-    sound = all(np.isfinite(cost) and cost >= 0 for cost in (cost_fp, cost_fn))
-    if not sound or cost_fp + cost_fn == 0:
-        raise ValueError(
-            f"cost_fp={cost_fp!r} and cost_fn={cost_fn!r} must be 0 or more, and not both 0"
-        )
+    cost_fp, cost_fn = read_cost(cost_fp, "cost_fp"), read_cost(cost_fn, "cost_fn")
+    if cost_fp + cost_fn == 0:
+        raise ValueError("cost_fp and cost_fn are both 0; one of the errors must cost something")
     groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
     theory = cost_fp / (cost_fp + cost_fn)
     tried = _between(groups.p)
@@ -239,7 +237,7 @@ def net_benefit(
     """
     groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
     given = np.arange(1, 100) / 100 if thresholds is None else thresholds
-    t = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    t = np.atleast_1d(read_matrix(given, "thresholds"))
     if t.ndim != 1 or not ((t >= 0) & (t < 1)).all():
         raise ValueError(f"thresholds must be from 0 up to and without 1, got {thresholds!r}")
     found, alarms = _above(groups, t)

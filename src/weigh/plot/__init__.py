@@ -14,6 +14,7 @@ reach      how far an axis of weights goes
 question   which classes a figure is about
 choose     which features it draws
 labels     names in few letters
+names      names of bars, in the room that they have
 axes       what they share
 """
 

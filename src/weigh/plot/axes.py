@@ -41,11 +41,19 @@ class Display:
 
 def new_axes(width: float, height: float) -> Any:
     """A new figure with one axes."""
+    return new_figure(width, height)[1][0]
+
+
+def new_figure(width: float, height: float, n_columns: int = 1) -> tuple[Any, list[Any]]:
+    """A new figure and its axes, side by side."""
     try:
         from matplotlib import pyplot
     except ImportError:
         raise ImportError("plots need matplotlib: pip install 'weigh[plot]'") from None
-    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    figure, axes = pyplot.subplots(
+        1, n_columns, figsize=(width, height), layout="constrained", squeeze=False
+    )
+    return figure, [*axes[0]]
 
 
 def inches(ax: Any, settled: bool = True) -> tuple[float, float]:

@@ -151,7 +151,8 @@ class NetBenefitDisplay(ScoredDisplay):
     scored : Scored
         Labels and probabilities.
     thresholds : array, optional
-        From 0 up to and without 1; by default 0.01, 0.02, ... 0.99.
+        From 0 up to and without 1; by default 99 steps up to ten times the base rate, and to 0.99
+        at most: above, decisions about what is rare flag nobody.
     name : str, optional
         The model's, for the legend.
     of : label, optional
@@ -175,6 +176,9 @@ class NetBenefitDisplay(ScoredDisplay):
         self, scored: Scored, *, thresholds: Any = None, name: str | None = None, of: Any = None
     ) -> None:
         super().__init__(scored, name=name, of=of)
+        if thresholds is None:
+            rate = self.scored.groups.base_rate
+            thresholds = np.arange(1, 100) / 99 * min(0.99, 10 * rate if rate else 0.99)
         self.curve = net_benefit(self.scored, thresholds=thresholds)
 
     def _draw(self, ax: Any) -> None:
@@ -185,7 +189,7 @@ class NetBenefitDisplay(ScoredDisplay):
             ax.plot(curve.threshold, curve.treat_none, linestyle=":", label="treat none", **thin)
         look = {"color": next_colour(ax), "gid": LINE}
         ax.plot(curve.threshold, curve.model, label=self._legend_name(ax), **look)
-        top = 1.1 * max(float(np.max(curve.model)), float(np.max(curve.treat_all)), 0.01)
+        top = 1.1 * max(float(np.max(curve.model)), float(np.max(curve.treat_all)), 1e-6)
         if not first:
             top = max(top, ax.get_ylim()[1])
         ax.set_ylim(-0.15 * top, top)

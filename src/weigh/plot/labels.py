@@ -99,7 +99,12 @@ def width_of(text: str, size: float) -> float:
 
 def fit_all(texts: Sequence[str], size: float, width: float) -> list[str]:
     """Names cut to a width in inches."""
-    most = max(map(len, texts))
-    while most > 5 and max(width_of(text, size) for text in shorten_all(texts, most)) > width:
-        most -= 1
-    return shorten_all(texts, most)
+    texts = [printable(text) for text in texts]
+    if max(width_of(text, size) for text in texts) <= width:
+        return texts
+    low, high = 5, max(map(len, texts))  # letters that are allowed in any case, and too many
+    while high - low > 1:
+        most = (low + high) // 2
+        fits = max(width_of(text, size) for text in shorten_all(texts, most)) <= width
+        low, high = (most, high) if fits else (low, most)
+    return shorten_all(texts, low)

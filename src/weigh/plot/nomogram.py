@@ -9,14 +9,19 @@ import numpy as np
 
 from weigh.evidence import Evidence
 from weigh.frames import Floats
+from weigh.parameters import is_count
 from weigh.plot.axes import Display, inches
 from weigh.plot.choose import after, choose, evidence_of
+from weigh.plot.labels import width_of
 from weigh.plot.question import ask
-from weigh.plot.rows import Rows, rows_that_fit
+from weigh.plot.rows import GAP, LARGE, LONGEST, Rows, Taken, find_slot, rows_that_fit
 from weigh.plot.scales import Points, Scale, make_points
 
-ROW, MOST_LABELS = 0.48, 60
-"""Inches of a feature's scale on a new figure, and how many labels it may try."""
+ROW, TALL, MOST_LABELS = 0.48, 0.66, 60
+"""Inches of a feature's scale on a new figure, or where labels crowd, and how many it may try."""
+
+WIDE = 6.0
+"""Inches of the longest scale on a new figure, about."""
 
 EXTREME = 0.001
 """Totals are drawn as far as this probability, and one minus it."""
@@ -32,15 +37,17 @@ class NomogramDisplay(Display):
 
     The lowest level of a feature has 0 points, and the widest feature reaches 100. Read each
     level's points off the uppermost scale, add them up, and read the probability off below the
-    total. A rare level far off the others is an arrow at the edge with its points in brackets.
-    Labels that would overlap are left out; their ticks stay.
+    total. A ring stands for an answer that lacks or that training did not have: it weighs nothing,
+    which is seldom 0 points. So the points of any row lead to what `predict_proba` says. A rare
+    level far off the others is an arrow at the edge with its points in brackets. Labels that would
+    overlap are left out; their ticks stay, and `points_` holds them all.
 
     Parameters
     ----------
     evidence : Evidence
         `evidence_` of a model.
     features : str or list of str, optional
-        The features to draw, in this order.
+        The features to draw, in this order; on axes too small for them as many as fit.
     sort : "spread", "information_value" or None, default="spread"
         Which features come first, as in `EvidenceDisplay`.
     max_features : int, default=15
@@ -48,6 +55,9 @@ class NomogramDisplay(Display):
         the training rows, and how much they could add is stated.
     of, against : label, optional
         The class whose probability it is; of more than two classes, it and its rival.
+    answers : int, optional
+        For models whose exponent depends on the row (`PerplexedNB`): how many features have an
+        answer in the rows that the nomogram is for; by default all.
 
     Attributes
     ----------
@@ -61,7 +71,7 @@ class NomogramDisplay(Display):
     >>> model = EvidenceNB().fit(titanic(), "Survived")
     >>> sex, cabin, age = NomogramDisplay(model.evidence_).points.scales
     >>> sex.labels, sex.points.round()
-    (('Female', 'Male'), array([100.,   0.]))
+    (('Female', 'Male', 'not known'), array([100.,   0.,  25.]))
     """
 
     points_: Points
@@ -75,12 +85,15 @@ class NomogramDisplay(Display):
         max_features: int = 15,
         of: Any = None,
         against: Any = None,
+        answers: int | None = None,
     ) -> None:
         self.evidence = evidence_of(evidence)
         _check(self.evidence, of, against)
+        _check_answers(self.evidence, answers)
+        self.answers = answers
         self.question = ask(self.evidence, of, against)
         self.choice = choose(self.evidence, self.question, features, sort, max_features)
-        self.points = make_points(self.evidence, self.question, self.choice)
+        self.points = make_points(self.evidence, self.question, self.choice, answers)
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **choice: Any) -> Self:
@@ -94,7 +107,8 @@ class NomogramDisplay(Display):
         return cls(evidence, **choice).plot(ax=ax)
 
     def _size(self) -> tuple[float, float]:
-        return 9.0, ROW * (len(self.points.scales) + 4) + 0.3
+        row = TALL if any(map(_is_crowded, self.points.scales)) else ROW
+        return 9.0, row * (len(self.points.scales) + 3) + ROW + 0.3
 
     def _draw(self, ax: Any) -> None:
         ax.set_axis_off()
@@ -111,13 +125,11 @@ class NomogramDisplay(Display):
         self._draw_total(rows, len(names) + 1)
 
     def _that_fit(self, size: tuple[float, float]) -> Points:
-        """The points with as many features as axes have room for; those named in any case."""
+        """The points with as many features as axes have room for."""
         points, n = self.points, len(self.points.scales)
-        while n > 1 and not self.choice.by_name:
-            if rows_that_fit(size, self._words(points)) >= n + 3:
-                break
+        while n > 1 and rows_that_fit(size, self._words(points)) < n + 3:
             n -= 1
-            points = make_points(self.evidence, self.question, self.choice.first(n))
+            points = make_points(self.evidence, self.question, self.choice.first(n), self.answers)
         return points
 
     def _totals(self, points: Points) -> tuple[float, float]:
@@ -139,10 +151,12 @@ class NomogramDisplay(Display):
         rows.draw_line(place + 1, 0.0, 100.0)
         rows.draw_ticks(place + 1, at)
         for i, x in zip(kept, at, strict=True):
-            rows.name_tick(place + 1, x, f"{CHANCES[i]:g}", sides=(1,))
+            rows.name_tick(place + 1, x, f"{CHANCES[i]:g}", slots=(1,))
 
     def _words(self, points: Points) -> str:
         told = ["Add up the points of a row's levels, and read the probability below the total."]
+        if any(scale.no_level is not None for scale in points.scales):
+            told.append("○ is for an answer that is not known, or new.")
         if points.rest:
             least = -sum(scale.mean for scale in points.rest)
             most = sum(scale.length for scale in points.rest) + least
@@ -153,12 +167,27 @@ class NomogramDisplay(Display):
         low, high = self._totals(points)
         if low > 0 or high < points.highest:
             told.append(f"Totals beyond the scale are within {EXTREME:g} of certain.")
+        if points.answers is not None:
+            told.append(f"The probability is of a row with an answer to {points.answers} features.")
         return " ".join(filter(None, [*told, after(self.evidence)]))
 
 
 def _across(totals: Floats, low: float, high: float) -> Floats:
     """Where totals lie on a scale as wide as that of the points."""
     return np.asarray(100 * (totals - low) / (high - low))
+
+
+def _is_crowded(scale: Scale) -> bool:
+    """Whether labels need more than a line above and one below a scale that tells something."""
+    taken: Taken = {}
+    for i in np.flatnonzero(scale.within)[:MOST_LABELS] if scale.length >= 10 else ():
+        if i == scale.no_level:
+            continue
+        half = min(width_of(scale.labels[i], LARGE), LONGEST * WIDE) / 2
+        middle = max(WIDE * scale.points[i] / 100, half)
+        if not find_slot(taken, (1, -1), middle, half + GAP / 2):
+            return True
+    return False
 
 
 def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
@@ -169,13 +198,29 @@ def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
     """
     points, near = scale.points, scale.within
     rows.draw_line(place, 0.0, scale.length)
-    rows.draw_ticks(place, points[near])
+    known = np.arange(len(points)) != scale.no_level
+    rows.draw_ticks(place, points[near & known])
+    rows.draw_rings(place, points[near & ~known])
     ends = np.isin(points, [0.0, scale.length]) & near
-    for i in np.lexsort([-scale.share, ~ends, near])[:MOST_LABELS]:
-        if near[i]:
-            rows.name_tick(place, points[i], scale.labels[i])
-        else:
-            rows.point_beyond(place, points[i], scale.labels[i])
+    tried = np.lexsort([-scale.share, ~ends, near])[:MOST_LABELS]
+    for i, text in zip(tried, rows.cut([scale.labels[i] for i in tried]), strict=True):
+        if not near[i]:
+            rows.point_beyond(place, points[i], text)
+        else:  # a ring is told by its shape
+            rows.name_tick(place, points[i], text, rows.slots if known[i] else rows.slots[:2])
+
+
+def _check_answers(evidence: Evidence, answers: int | None) -> None:
+    """How many answers a row has matters to some models, and to others not."""
+    if answers is None:
+        return
+    if evidence.attenuation is None:
+        raise ValueError("answers is for models whose exponent depends on it; leave it out here")
+    if not (is_count(answers) and 0 <= answers <= len(evidence)):
+        raise ValueError(
+            f"answers must be a whole number from 0 to {len(evidence)}, the number of features; "
+            f"got {answers!r}"
+        )
 
 
 def _check(evidence: Evidence, of: Any, against: Any) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from weigh.bins import printable
 from weigh.frames import Floats
 from weigh.plot.axes import FAINT, FOR, TOTAL
-from weigh.plot.labels import fit_all, shorten, width_of, wrap
+from weigh.plot.labels import fit_all, width_of, wrap
 
 LARGE, SMALL = 8.0, 6.5
 """Points of text where rows are high, and where they are not."""
@@ -21,11 +21,38 @@ NAMES, RIGHT = 0.33, 0.06
 LEAST, LINE, GAP = 0.24, 0.15, 0.05
 """Inches: the least height of a row, a line of the foot's, and room between labels."""
 
+BOTH_SIDES, TWO_TIERS = 0.4, 0.64
+"""Inches of a row from which on labels stand below the line too, and in two tiers."""
+
+LONGEST = 0.2
+"""The part of a scale that a label may take."""
+
 
 def rows_that_fit(size: tuple[float, float], foot: str) -> int:
     """How many rows a width and height have room for, above a foot."""
     width, height = size
     return max(int((height - LINE * len(wrap(foot, width).splitlines())) / LEAST), 1)
+
+
+def _slots(row: float) -> tuple[int, ...]:
+    """Where labels may stand in a row so high: above (1, then 2) and below (-1, -2) its line."""
+    if row >= TWO_TIERS:
+        return 1, -1, 2, -2
+    return (1, -1) if row >= BOTH_SIDES else (1,)
+
+
+Taken: TypeAlias = dict[int, list[tuple[float, float]]]
+"""The stretches of each slot of a row that labels stand on."""
+
+
+def find_slot(taken: Taken, slots: Sequence[int], middle: float, room: float) -> int:
+    """Take the first slot that is free so far to either side; 0 where none is."""
+    for slot in slots:
+        others = taken.setdefault(slot, [])
+        if all(middle + room <= a or b <= middle - room for a, b in others):
+            others.append((middle - room, middle + room))
+            return slot
+    return 0
 
 
 class Rows:
@@ -37,13 +64,13 @@ class Rows:
         lines = wrap(foot, width).splitlines()
         row = max(height - LINE * len(lines), LEAST) / len(names)
         self.size = LARGE if row >= 0.3 else SMALL
-        self.sides = (1, -1) if row >= 0.4 else (1,)  # labels above, and below where there is room
+        self.slots = _slots(row)
         names = fit_all([printable(name) for name in names], self.size, NAMES * width)
         left = max(width_of(name, self.size) for name in names) + 0.15
         self.inch = 100 / (width - left - RIGHT * width)  # of the scale
         ax.set_xlim(-left * self.inch, 100 + RIGHT * width * self.inch)
         ax.set_ylim(len(names) - 0.5 + LINE * len(lines) / row, -0.5)
-        self._taken: dict[tuple[int, int], list[tuple[float, float]]] = {}
+        self._taken: dict[int, Taken] = {}
         look = {"fontsize": self.size, "parse_math": False}
         for i, name in enumerate(names):
             ax.text(-0.12 * self.inch, i, name, ha="right", va="center", **look)
@@ -59,7 +86,7 @@ class Rows:
         self.draw_line(place, 0.0, 100.0)
         self.draw_ticks(place, ticks)
         for i in sorted(range(len(ticks)), key=lambda i: (i % 4 > 0, i % 2 > 0, i)):
-            self.name_tick(place, ticks[i], texts[i], sides=(1,))
+            self.name_tick(place, ticks[i], texts[i], slots=(1,))
 
     def draw_line(self, place: int, start: float, end: float) -> None:
         """The line that ticks stand on."""
@@ -70,30 +97,36 @@ class Rows:
         at = np.full(len(ticks), place)
         self.ax.scatter(ticks, at, marker="|", s=28, color=FOR, linewidth=1.2, zorder=2)
 
+    def draw_rings(self, place: int, ticks: Floats) -> None:
+        """Marks of another kind on the line."""
+        at = np.full(len(ticks), place)
+        self.ax.scatter(ticks, at, s=20, facecolor="white", edgecolor=FOR, linewidth=1.2, zorder=3)
+
+    def cut(self, labels: Sequence[str]) -> list[str]:
+        """Labels of one scale, none too wide; those that differ still do where letters allow."""
+        return fit_all(labels, self.size, max(LONGEST * 100 / self.inch, 0.75)) if labels else []
+
     def name_tick(
-        self, place: int, tick: float, text: str, sides: Sequence[int] | None = None
+        self, place: int, tick: float, text: str, slots: Sequence[int] | None = None
     ) -> bool:
         """A label at a tick, above or below the line, if there is room for it."""
-        text = shorten(text, 30)
         half = width_of(text, self.size) * self.inch / 2
         middle = min(max(tick, half - 0.05 * self.inch), self.ax.get_xlim()[1] - half)
-        for side in self.sides if sides is None else sides:
-            taken = self._taken.setdefault((place, side), [])
-            room = half + GAP * self.inch / 2
-            if all(middle + room <= a or b <= middle - room for a, b in taken):
-                taken.append((middle - room, middle + room))
-                self._write(place, middle, text, side)
-                return True
-        return False
+        slots, taken = self.slots if slots is None else slots, self._taken.setdefault(place, {})
+        slot = find_slot(taken, slots, middle, half + GAP * self.inch / 2)
+        if slot:
+            self._write(place, middle, text, slot)
+        return bool(slot)
 
-    def _write(self, place: int, middle: float, text: str, side: int) -> None:
+    def _write(self, place: int, middle: float, text: str, slot: int) -> None:
+        away = 3.5 + (abs(slot) - 1) * (self.size + 1.5)
         self.ax.annotate(
             text,
             (middle, place),
-            xytext=(0, 3.5 * side),
+            xytext=(0, away if slot > 0 else -away),
             textcoords="offset points",
             ha="center",
-            va="bottom" if side > 0 else "top",
+            va="bottom" if slot > 0 else "top",
             fontsize=self.size,
             parse_math=False,
         )
@@ -102,4 +135,4 @@ class Rows:
         """A level too far off: an arrow at the edge, and its points if there is room for them."""
         edge, arrow = (100.0, "▶") if points > 0 else (0.0, "◀")
         self.ax.scatter([edge], [place], marker=">" if points > 0 else "<", s=22, color=FOR)
-        self.name_tick(place, edge, f"{arrow} {shorten(text, 20)} ({points:.0f})")
+        self.name_tick(place, edge, f"{arrow} {text} ({points:.0f})")

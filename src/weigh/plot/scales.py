@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 
+from weigh.bins import Cross, Feature
 from weigh.evidence import Evidence, FeatureTable, Recalibration
-from weigh.frames import Floats
+from weigh.frames import Floats, Integers
 from weigh.plot.choose import Choice
 from weigh.plot.labels import brief_labels
 from weigh.plot.question import Question, share_of
@@ -18,18 +20,31 @@ from weigh.plot.reach import ALLOWED, usual_weights
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """The levels of a feature that occur, in points; `within` are those near the others."""
+    """The levels of a feature, in points; `within` are those near the others.
+
+    `levels` holds their places among the feature's own. What is no level and weighs nothing, an
+    answer that lacks or that training did not have, has the number of levels for its place, and
+    stands at `no_level` here (None where every answer has a level).
+    """
 
     name: str
+    levels: tuple[int, ...]
     labels: tuple[str, ...]
     points: Floats
     share: Floats
     within: np.ndarray[Any, np.dtype[np.bool_]]
+    no_level: int | None
 
     @property
     def length(self) -> float:
         """The points of the highest level within; the lowest has 0."""
         return float(self.points[self.within].max(initial=0))
+
+    def points_at(self, level: int) -> float:
+        """The points of a level by its place; of one that weighs nothing, those of no level."""
+        place = self.levels.index(level) if level in self.levels else self.no_level
+        assert place is not None
+        return float(self.points[place])
 
     @property
     def mean(self) -> float:
@@ -43,6 +58,9 @@ class Points:
 
     log odds = start + per_point (the points of the row's levels)
 
+    Where the model's exponent depends on how many answers a row has, both are those of a row with
+    `answers` of them.
+
     The features of `rest` are not drawn; `start` holds their mean. Where the model recalibrates,
     `curve` turns these log odds (those of the second class: times `sign`) into what they are worth.
     """
@@ -53,6 +71,7 @@ class Points:
     per_point: float
     sign: float = 1.0
     curve: Recalibration | None = None
+    answers: int | None = None
 
     def probability(self, total: Floats) -> Floats:
         """What a total means."""
@@ -82,51 +101,86 @@ def _invert(curve: Recalibration, log_odds: Floats) -> Floats:
     return np.interp(rate, curve.levels, curve.points, left=-np.inf, right=np.inf)
 
 
-def make_points(evidence: Evidence, question: Question, choice: Choice) -> Points:
+def make_points(
+    evidence: Evidence, question: Question, choice: Choice, answers: int | None = None
+) -> Points:
     """Points from 0 to 100: the lowest level of each feature has 0, the widest feature has 100."""
     drawn, rest = ([t for t in part if t.counts.any()] for part in (choice.drawn, choice.left_out))
-    tables = [*drawn, *rest]
-    parts = [_occurring(table, question) for table in tables]
-    usual = [usual_weights(*part) for part in parts]
-    more = max(*(0.5 * float(np.ptp(part)) for part in usual), ALLOWED)
+    parts = [_levels(table, question) for table in (*drawn, *rest)]
+    usual = [usual_weights(part.weights, part.share) for part in parts]
+    more = max(*(0.5 * float(np.ptp(weights)) for weights in usual), ALLOWED)
     near = [
-        (weights >= part.min() - more) & (weights <= part.max() + more)
-        for (weights, _), part in zip(parts, usual, strict=True)
+        (part.weights >= weights.min() - more) & (part.weights <= weights.max() + more)
+        for part, weights in zip(parts, usual, strict=True)
     ]
-    inside = [weights[mask] for (weights, _), mask in zip(parts, near, strict=True)]
+    inside = [part.weights[mask] for part, mask in zip(parts, near, strict=True)]
     unit = float(max(map(np.ptp, inside))) / 100 or 0.01  # of a model that tells nothing, any
     scales = [
-        Scale(table.name, _labels(table), (weights - part.min()) / unit, share, mask)
-        for table, (weights, share), part, mask in zip(tables, parts, inside, near, strict=True)
+        part.scale(mask, float(weights.min()), unit)
+        for part, weights, mask in zip(parts, inside, near, strict=True)
     ]
-    n, lowest = len(drawn), float(sum(part.min() for part in inside))
+    n, lowest = len(drawn), float(sum(weights.min() for weights in inside))
     lowest += unit * sum(scale.mean for scale in scales[n:])
     sign, curve = float(question.signs[0, -1]), evidence.recalibration
     points = Points(tuple(scales[:n]), tuple(scales[n:]), lowest, unit, sign, curve)
-    return _from_prior(evidence, question, points)
+    return _from_prior(evidence, question, points, answers)
 
 
-def _occurring(table: FeatureTable, question: Question) -> tuple[Floats, Floats]:
-    """The weights of the levels that rows have, and their shares."""
-    share = share_of(table)
-    return question.weights(table)[share > 0, 0], share[share > 0]
+@dataclass(frozen=True, eq=False)
+class _Levels:
+    """What a row may have of a feature, and what it weighs."""
+
+    table: FeatureTable
+    places: Integers
+    weights: Floats
+    share: Floats
+
+    def scale(self, within: Any, lowest: float, unit: float) -> Scale:
+        n, points = len(self.table.levels), (self.weights - lowest) / unit
+        labels = [*brief_labels(self.table.feature)]
+        places = tuple(self.places.tolist())
+        labels.append(_no_level(self.table.feature, labels, places))
+        no_level = places.index(n) if n in places else None
+        shown = tuple(labels[i] for i in places)
+        return Scale(self.table.name, places, shown, points, self.share, within, no_level)
 
 
-def _labels(table: FeatureTable) -> tuple[str, ...]:
-    labels, rows = brief_labels(table.feature), table.counts.sum(axis=1)
-    return tuple(label for label, n in zip(labels, rows, strict=True) if n > 0)
+def _levels(table: FeatureTable, question: Question) -> _Levels:
+    """The levels that rows have, others that weigh something, and what is no level."""
+    share, weights = np.append(share_of(table), 0.0), np.append(question.weights(table)[:, 0], 0.0)
+    shown = (share > 0) | (weights != 0)
+    shown[-1] = not (_has_every(table.feature) and shown[:-1].all())
+    return _Levels(table, np.flatnonzero(shown), weights[shown], share[shown])
 
 
-def _from_prior(evidence: Evidence, question: Question, points: Points) -> Points:
+def _has_every(feature: Feature | Cross) -> bool:
+    """Whether every answer has a level: numbers do, and missing may."""
+    return isinstance(feature, Feature) and feature.is_numeric and feature.has_missing
+
+
+def _no_level(feature: Feature | Cross, taken: Sequence[str], shown: Sequence[int]) -> str:
+    """What to call an answer that is no level; no level is called the same."""
+    if isinstance(feature, Cross):
+        name = "any other pair"
+    else:
+        has_missing = feature.has_missing and len(feature.levels) - 1 in shown
+        name = "unseen" if has_missing else "not known"
+    return f"({name})" if name in taken else name
+
+
+def _from_prior(
+    evidence: Evidence, question: Question, points: Points, answers: int | None
+) -> Points:
     """Points whose start is a sum of weights, after the prior and what a rule does to both.
 
-    A rule's exponent is that of a row with an answer to every feature.
+    A rule's exponent is that of a row with so many answers, by default to every feature.
     """
     sign, rule = question.signs[0], evidence.attenuation
     prior = float(sign @ evidence.prior_row)
     if rule is None:
         return replace(points, start=prior + points.start)
-    e = float(rule.exponent(np.array([float(len(evidence))]))[0])
+    answers = len(evidence) if answers is None else answers
+    e = float(rule.exponent(np.array([float(answers)]))[0])
     own = e if rule.form == "root" else 1.0
     start = e * points.start + own * prior + float(sign @ rule.shift)
-    return replace(points, start=start, per_point=e * points.per_point)
+    return replace(points, start=start, per_point=e * points.per_point, answers=answers)

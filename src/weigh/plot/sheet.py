@@ -10,7 +10,8 @@ from weigh.bins import printable
 from weigh.evidence import hundredths
 from weigh.parameters import is_count
 from weigh.plot.axes import AGAINST, FOR, TOTAL, Display, inches
-from weigh.plot.labels import shorten_middle, wrap
+from weigh.plot.labels import wrap
+from weigh.plot.names import PART, Name, set_names
 from weigh.sheet import BalanceSheet, probability
 
 NARROW, LEAST = 4.0, 0.17
@@ -25,8 +26,8 @@ class BalanceSheetDisplay(Display):
     sheet : BalanceSheet
         The case to draw.
     max_items : int, optional
-        How many items have a bar of their own, the heaviest first; the rest share one. By default
-        all, or on axes too small for them as many as fit.
+        How many items at most have a bar of their own, the heaviest first; the rest share one. On
+        axes too small for them it is as many as fit.
     """
 
     def __init__(self, sheet: BalanceSheet, *, max_items: int | None = None) -> None:
@@ -57,21 +58,21 @@ class BalanceSheetDisplay(Display):
         self._label(ax, names, starts + weights, weights)
 
     def _most(self, ax: Any) -> int:
-        """How many items may have a bar: what was asked for, or what fits."""
-        if self.max_items is not None:
-            return self.max_items
+        """How many items may have a bar: what was asked for, if it fits."""
         others = len(self._bars(0)[0]) + 1  # prior, rest, total, and what acts on the sum
-        return max(int((inches(ax)[1] - 0.9) / LEAST) - others, 1)
+        fit = max(int((inches(ax)[1] - 0.9) / LEAST) - others, 1)
+        return fit if self.max_items is None else min(fit, self.max_items)
 
-    def _bars(self, most: int | None) -> tuple[list[str], np.ndarray[Any, Any]]:
+    def _bars(self, most: int | None) -> tuple[list[Name], np.ndarray[Any, Any]]:
         items = sorted(self.sheet.items, key=lambda item: -abs(item.weight))
         items = [item for item in items if item.weight]
         own, rest = items[:most], [] if most is None else items[most:]
-        bars = [("Prior", self.sheet.prior)]
-        bars += [(str(item), item.weight) for item in own]
+        bars = [(Name("Prior"), self.sheet.prior)]
+        bars += [(Name.of(item), item.weight) for item in own]
         if rest:
-            bars.append((f"{len(rest)} more", sum(item.weight for item in rest)))
-        bars += [*self._attenuation(), *self._recalibration()]
+            bars.append((Name(f"{len(rest)} more"), sum(item.weight for item in rest)))
+        acts = [*self._attenuation(), *self._recalibration()]
+        bars += [(Name(text), weight) for text, weight in acts]
         return [name for name, _ in bars], 100 * np.array([weight for _, weight in bars])
 
     def _attenuation(self) -> list[tuple[str, float]]:
@@ -92,7 +93,7 @@ class BalanceSheetDisplay(Display):
         bars = [(f"Recalibration ({worth.method})", worth.after - worth.before)]
         return [*bars, ("Change of the base rate", worth.shift)] if worth.shift else bars
 
-    def _label(self, ax: Any, names: list[str], ends: Any, weights: Any) -> None:
+    def _label(self, ax: Any, names: list[Name], ends: Any, weights: Any) -> None:
         total = 100 * self.sheet.total
         for place, (end, weight) in enumerate(zip([*ends, total], [*weights, total], strict=True)):
             side = "left" if weight >= 0 else "right"
@@ -105,14 +106,14 @@ class BalanceSheetDisplay(Display):
                 va="center",
                 fontsize="small",
             )
-        width = inches(ax)[0]
-        shown = [shorten_middle(name, max(int(6.5 * width), 14)) for name in [*names, "Total"]]
-        size = "medium" if width > NARROW else "small"
-        ax.set_yticks(range(len(shown)), shown, parse_math=False, fontsize=size)
+        self._say(ax, (1 - PART) * inches(ax)[0])  # names then see how high bars are
+        set_names(ax, [*names, Name("Total")])
         ax.invert_yaxis()
         ax.axvline(0, color="black", linewidth=0.8)
         ax.use_sticky_edges = False  # room for the numbers beyond the last bar
+        width = inches(ax)[0]
         ax.margins(x=max(0.12, 0.6 / width), y=0.02)
+        ax.tick_params(axis="x", labelsize="medium" if width > NARROW else "small")
         self._say(ax, width)
 
     def _say(self, ax: Any, width: float) -> None:
@@ -120,8 +121,8 @@ class BalanceSheetDisplay(Display):
         of, chance = printable(self.sheet.question), probability(self.sheet.probability)
         if self.sheet.interval is not None:
             chance += " ({} to {})".format(*map(probability, self.sheet.interval))
-        wide, room = width > NARROW, 0.6 * width  # the names take the rest
-        about = wrap(f"Weight of evidence for {of}, times 100", room, 12)
-        title = wrap(f"Probability of {of}: {chance}", room, 10)
+        wide = width > NARROW
+        about = wrap(f"Weight of evidence for {of}, times 100", width, 12 if wide else 14)
+        title = wrap(f"Probability of {of}: {chance}", width, 10 if wide else 14)
         ax.set_xlabel(about, fontsize="medium" if wide else "small", parse_math=False)
         ax.set_title(title, fontsize="large" if wide else "small", parse_math=False)
