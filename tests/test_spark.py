@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from pyarrow import parquet
 
 import weigh
 from weigh import engine
+from weigh.adjusted.moments import count_groups
 from weigh.engine import away
 from weigh.frames import label_sample, read
 
@@ -132,21 +134,45 @@ def test_what_comes_back_is_one_row_of_each_partition_and_pass(spark, monkeypatc
 def test_a_pass_over_levels_sums_as_it_does_in_memory(spark):
     table = make(n_classes=3)
     frame, learner = send(spark, table), weigh.EvidenceNB()
-    here, there = (label_sample(read(X), "y", "w") for X in (table, frame))
-    features = [t.feature for t in learner.fit(table, "y", "w").evidence_]
+    here, there = (label_sample(read(X), "y") for X in (table, frame))
+    features = [t.feature for t in learner.fit(table, "y").evidence_]
     near, far = (engine.code_rows(sample, features) for sample in (here, there))
     count = away.count_rows
+    folds = partial(count_groups, n_groups=5, n_classes=3)
     assert near.n_rows == far.n_rows
     assert far.sum(count).arrays[0] == near.sum(count).arrays[0]
     dealt = far.deal(5, random_state=0)
     assert dealt.roles.tolist() == (np.eye(5) + 1).astype(int).tolist()
-    first, again = (dealt.rows.sum(away.count_folds).arrays[0][:5] for _ in range(2))
+    first, again = (dealt.rows.sum(folds).arrays[0].sum(axis=1) for _ in range(2))
     assert first.tolist() == again.tolist()
     assert first.sum() == near.n_rows
     assert abs(first - near.n_rows / 5).max() < 5 * np.sqrt(near.n_rows * 0.16)
     assert (far.n_passes, dealt.rows.far) == (3, True)
     with pytest.raises(ValueError, match="number of folds"):
         far.deal([([0], [1])], None)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_exponents_on_a_cluster_are_those_in_memory(spark, n_classes):
+    table = make(n_classes=n_classes).drop(columns=["w", "many"])
+    here = weigh.AdjustedNB(norm=None).fit(table, "y")
+    there = weigh.AdjustedNB(norm=None).fit(send(spark, table), "y")
+    assert here.evidence_.features == there.evidence_.features
+    assert there.exponents_ == pytest.approx(here.exponents_, abs=1e-7)
+    assert there.loss_ == pytest.approx(here.loss_, rel=1e-9)
+
+
+def test_a_norm_is_chosen_on_a_cluster_in_at_most_40_passes(spark):
+    table = make().drop(columns=["w", "many"])
+    frame = send(spark, table)
+    one, two = (weigh.AdjustedNB(random_state=0).fit(frame, "y") for _ in range(2))
+    assert one.n_passes_ <= 40
+    assert one.exponents_.tolist() == two.exponents_.tolist()
+    free = weigh.AdjustedNB(norm=None).fit(table, "y")
+    assert one.norm_ <= free.norm_ * (1 + 1e-6)
+    assert one.loss_ == pytest.approx(free.loss_, rel=0.02)
+    with pytest.raises(ValueError, match="number of folds"):
+        weigh.AdjustedNB(cv=[([0, 1], [2, 3])]).fit(frame, "y")
 
 
 # ------------------------------------------------------------ what cannot be

@@ -133,12 +133,6 @@ def count_rows(block: Block) -> Sums:
     return Sums((np.array(float(len(block))),))
 
 
-def count_folds(block: Block) -> Sums:
-    """How many rows each group has, of up to 255."""
-    groups = np.zeros(len(block), np.uint8) if block.groups is None else block.groups
-    return Sums((np.bincount(groups, minlength=MOST_FOLDS).astype(np.float64),))
-
-
 # ------------------------------------------------------------ on the executors
 
 
