@@ -5,7 +5,7 @@
 # make quality   compare the probabilities with other libraries' (hours; needs WEIGH_DATA)
 PYTHON ?= python3
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest -n auto -q -rs
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup -q -rs
 PROGRAMS := chromium=chromium chromedriver=chromium-driver npm=npm java=openjdk-17-jre-headless psql=postgresql \
   soffice=libreoffice-calc-nogui
 

@@ -53,6 +53,17 @@ def program():
 
 
 @pytest.fixture(scope="session")
+def require():
+    """Skip, or fail, where something lacks, which is said; None where nothing does."""
+
+    def check(what: str | None) -> None:
+        if what is not None:
+            lacking(what)
+
+    return check
+
+
+@pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server of our own, on a socket that nobody else can open."""
     programs = _find_postgres()

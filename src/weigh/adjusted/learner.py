@@ -166,8 +166,7 @@ class AdjustedNB(EvidenceClassifier):
         tally = self._tally(sample)
         rate = self._class_rate(tally.classes)
         self.norm_path_ = None
-        placed = engine.place(sample.table, [table.feature for table in tally.tables])
-        coded = engine.CodedRows.of(placed, sample.labels, sample.weight, sample.kept)
+        coded = engine.code_rows(sample, [table.feature for table in tally.tables])
         rows = Training.of(coded, tally.class_counts, self)
         if len(tally.classes) == 2:
             evidence = self._learn_two(tally, rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from weigh.frames import Codes, Floats, Value, key
@@ -19,6 +21,10 @@ class DistinctCodes:
         self._places: dict[tuple[type, Value], int] = {}
         self._counts = np.zeros((16, n_classes))
         self._typed = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is known, without the room for more."""
+        return self.__dict__ | {"_counts": self.counts}
 
     @property
     def counts(self) -> Floats:

@@ -7,6 +7,8 @@ into cells, and another pass counts each cell exactly.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from weigh.frames import Floats, Integers
@@ -37,6 +39,17 @@ class DistinctNumbers:
         self._keys, self._used = np.zeros(size), np.zeros(size, dtype=np.bool_)
         self._table, self._n = np.zeros((size, len(self.missing))), 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is known, without the room for more."""
+        known = {"missing": self.missing, "sample": self.sample, "bound": self._bound}
+        return known | {"values": self.values, "counts": self.counts}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.missing, self.sample, self._bound = state["missing"], state["sample"], state["bound"]
+        self._make_room(1 << 10)
+        if self.sample is None:
+            self._insert_counts(state["values"], state["counts"])
+
     @property
     def values(self) -> Floats:
         """The distinct numbers, in order."""
@@ -60,9 +73,11 @@ class DistinctNumbers:
         if other.sample is not None:
             self._sample(other.sample)
         else:
-            n, k = other.counts.shape
-            labels = np.tile(np.arange(k), n)
-            self._insert(np.repeat(other.values, k), labels, other.counts.ravel())
+            self._insert_counts(other.values, other.counts)
+
+    def _insert_counts(self, values: Floats, counts: Floats) -> None:
+        n, k = counts.shape
+        self._insert(np.repeat(values, k), np.tile(np.arange(k), n), counts.ravel())
 
     def _insert(self, values: Floats, labels: Integers, weight: Floats) -> None:
         from weigh.distinct import kernels
@@ -86,8 +101,7 @@ class DistinctNumbers:
     def _grow(self) -> None:
         keys, table = self._keys[self._used], self._table[self._used]
         self._make_room(4 * len(self._keys))
-        labels = np.tile(np.arange(table.shape[1]), len(keys))
-        self._insert(np.repeat(keys, table.shape[1]), labels, table.ravel())
+        self._insert_counts(keys, table)
 
     def _sample(self, values: Floats) -> None:
         """Keep those of the numbers, and of the ones before, whose mixed bits are least."""

@@ -9,8 +9,11 @@ whatever the number of threads.
     counts    tables to tallies
     totals    rows to levels, totals and probabilities
     passes    rows of levels to any statistic that adds
+    remote    the passes of surveys and counts over a table on a cluster
+    away      rows of levels that lie on a cluster
 """
 
+from weigh.engine.away import SparkRows, code_rows
 from weigh.engine.counts import TOKEN, tally, tally_counts, tally_levels
 from weigh.engine.passes import (
     HELD_OUT,
@@ -58,9 +61,11 @@ __all__ = [
     "Dealt",
     "Piecewise",
     "Setting",
+    "SparkRows",
     "Statistic",
     "Sums",
     "batches",
+    "code_rows",
     "count_answers",
     "count_tokens",
     "expand",

@@ -11,7 +11,7 @@ from weigh.bins import Cross, Feature, check_cuts, fine_cuts, mdl_cuts, quantile
 from weigh.distinct import Short
 from weigh.engine.surveys import Setting, batches, survey
 from weigh.engine.threads import Item, spread
-from weigh.frames import Codes, Floats, Sample, Scan, count_matrix
+from weigh.frames import Cluster, Codes, Floats, Sample, Scan, count_matrix
 from weigh.tally import Counts, Rows, Tally, add, count_categories, count_levels, count_pairs
 
 TOKEN = "token"
@@ -23,6 +23,8 @@ def tally(
 ) -> Tally:
     """Find the levels of every column and count them by class; crossed columns as one."""
     groups = _groups(sample.table.names, crosses)
+    if isinstance(sample.table, Cluster):
+        return _tally_cluster(sample, groups, settings)
     if isinstance(sample.table, Scan):
         shorts = survey(sample, settings)
         return _tally(sample, groups, lambda name, _: _count_short(shorts[name], name, settings))
@@ -32,6 +34,23 @@ def tally(
         return _count_short(Short(read(name, settings[name].categorical), rows), name, settings)
 
     return _tally(sample, groups, count)
+
+
+def _tally_cluster(
+    sample: Sample, groups: Sequence[tuple[str, ...]], settings: Mapping[str, Setting]
+) -> Tally:
+    """The same on a cluster: one pass for all columns, one more for all crosses."""
+    from weigh.engine.remote import count_cluster_pairs
+
+    shorts = survey(sample, settings)
+    counts = {name: _count_short(shorts[name], name, settings) for name in sample.table.names}
+    pairs = [group for group in groups if len(group) > 1]
+    if pairs:
+        parts = [tuple(counts[name].feature.parts[0] for name in pair) for pair in pairs]
+        joined = count_cluster_pairs(sample, parts)  # type: ignore[arg-type]
+        counts |= dict(zip((pair[0] for pair in pairs), joined.tables, strict=True))
+    tables = tuple(counts[group[0]] for group in groups)
+    return Tally(sample.classes, sample.class_counts, tables)
 
 
 def _groups(names: Sequence[str], crosses: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from weigh.distinct import Short, Survey
 from weigh.engine.threads import report, spread
-from weigh.frames import Sample, Scan, Table, Value
+from weigh.frames import Cluster, Sample, Scan, Table, Value
 from weigh.tally import Rows
 
 
@@ -57,6 +57,11 @@ def _look(
     settings: Mapping[str, Setting],
 ) -> None:
     """One pass over some columns."""
+    if isinstance(sample.table, Cluster):
+        from weigh.engine.remote import look_at_cluster
+
+        look_at_cluster(sample, names, found, settings)
+        return
     done, part = 0, replace(sample, table=sample.table.select(names))
     for table, rows in batches(part):
 

@@ -10,10 +10,25 @@ The only package that knows of dataframe libraries.
     scans     tables that are read batch by batch
     spool     rows that come once, kept to be read again
     sources   where a scan may come from: `weigh.scan`
+    clusters  tables that lie on a Spark cluster
+    roles     the labels and weights of such a table
     folders   files that make one table together
     targets   a table with class labels and row weights: a `Sample`
 """
 
+from weigh.frames.clusters import (
+    Away,
+    Cluster,
+    PartSum,
+    Roles,
+    Step,
+    gather,
+    join_batches,
+    part_number,
+    stay,
+    sum_parts,
+    sum_row,
+)
 from weigh.frames.columns import (
     Codes,
     Column,
@@ -28,19 +43,35 @@ from weigh.frames.columns import (
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
 from weigh.frames.native import collect, count_rows, pick_columns, take_rows
+from weigh.frames.roles import label_batch
 from weigh.frames.scans import Scan, open_scan
 from weigh.frames.sources import scan
-from weigh.frames.tables import Table, as_rows, build, match, read, set_names, vector, warn_caller
+from weigh.frames.tables import (
+    Table,
+    as_rows,
+    build,
+    is_spark,
+    match,
+    read,
+    set_names,
+    vector,
+    warn_caller,
+)
 from weigh.frames.targets import Sample, check_name, label_sample, number_sample, sort_classes
 
 __all__ = [
+    "Away",
+    "Cluster",
     "Codes",
     "Column",
     "Floats",
     "Integers",
     "Numbers",
+    "PartSum",
+    "Roles",
     "Sample",
     "Scan",
+    "Step",
     "Table",
     "Value",
     "as_rows",
@@ -50,12 +81,17 @@ __all__ = [
     "collect",
     "count_matrix",
     "count_rows",
+    "gather",
+    "is_spark",
+    "join_batches",
     "key",
+    "label_batch",
     "label_sample",
     "match",
     "number_sample",
     "open_scan",
     "order",
+    "part_number",
     "pick_columns",
     "read",
     "read_csv",
@@ -63,6 +99,9 @@ __all__ = [
     "scan",
     "set_names",
     "sort_classes",
+    "stay",
+    "sum_parts",
+    "sum_row",
     "take_rows",
     "vector",
     "warn_caller",

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from weigh.frames.clusters import stay
 from weigh.frames.columns import Integers
-from weigh.frames.tables import Table, wrap
+from weigh.frames.tables import Table, is_spark, wrap
 
 
 def take_rows(X: Any, places: Integers) -> Any:
@@ -62,10 +63,17 @@ def pick_columns(X: Any, names: Sequence[str]) -> Any:
 
 def collect(X: Any) -> Any:
     """A lazy table read once and for all, and anything else as it is."""
-    return X.collect() if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame) else X
+    frame = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.LazyFrame):
+        return X
+    if is_spark(frame):
+        stay("this needs all rows at once")
+    return X.collect()
 
 
 def _eager(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    if is_spark(frame):
+        stay("this takes rows by their number")
     eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     native = eager.to_native()
     if isinstance(native, pa.Table):

@@ -170,10 +170,19 @@ def wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
 
 
+def is_spark(frame: Any) -> bool:
+    """Whether the rows lie on a cluster: a PySpark DataFrame, classic or of Spark Connect."""
+    kind = getattr(frame, "implementation", None)
+    return kind is not None and (kind.is_pyspark() or kind.is_pyspark_connect())
+
+
 def _read_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], X: Any) -> Table:
     if isinstance(frame, nw.LazyFrame):
+        from weigh.frames.clusters import open_cluster
         from weigh.frames.sources import scan_lazy
 
+        if is_spark(frame):
+            return open_cluster(frame.to_native())
         return scan_lazy(frame)
     names, backend = tuple(frame.columns), frame.implementation.value
     if not all(isinstance(name, str) for name in names):

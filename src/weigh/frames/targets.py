@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
+from weigh.frames.clusters import Cluster
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers, Value, key, order
 from weigh.frames.tables import Table, refuse_empty, vector, warn_caller
 
@@ -42,6 +43,10 @@ def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any =
     """Join a table with its labels and weights, given as arrays or as names of its columns."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    if isinstance(table, Cluster):
+        from weigh.frames.roles import label_cluster
+
+        return label_cluster(table, y, sample_weight, classes)
     column, weight = _read_labels(table, y), _read_weight(table, sample_weight)
     target = y if isinstance(y, str) else "y"
     for name, rows in (("y", column.codes), ("sample_weight", weight)):
@@ -51,8 +56,8 @@ def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any =
             )
     counts = _count(column.codes, weight, len(column.values))
     values = [column.values[code] for code in np.flatnonzero(counts)]
-    known = sort_classes(values, target) if classes is None else _read_classes(classes)
-    places = _places(column, values, known)
+    known = sort_classes(values, target) if classes is None else read_classes(classes)
+    places = place_labels(column, values, known)
     class_counts = np.bincount(places, counts, len(known)).astype(np.float64)
     used = {name for name in (y, sample_weight) if isinstance(name, str)}
     if used:
@@ -89,7 +94,8 @@ def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Samp
     return sample, column.values[sample.kept]
 
 
-def _read_classes(classes: Any) -> np.ndarray[Any, Any]:
+def read_classes(classes: Any) -> np.ndarray[Any, Any]:
+    """Class labels that were given, in order."""
     column = vector(classes, "classes", categorical=True)
     assert isinstance(column, Codes)
     return sort_classes([column.values[code] for code in np.unique(column.codes)], "classes")
@@ -145,13 +151,18 @@ def _read_weight(table: Table, sample_weight: Any) -> Floats | None:
     assert isinstance(column, Numbers)
     weight = column.values
     name = f"sample_weight {sample_weight!r}" if isinstance(sample_weight, str) else "sample_weight"
+    check_weight(weight, name)
+    if not weight.any():
+        raise ValueError(f"{name} is zero for every row; at least one must count")
+    return weight
+
+
+def check_weight(weight: Floats, name: str) -> None:
+    """Refuse weights that are no weights."""
     if not np.isfinite(weight).all():
         raise ValueError(f"{name} holds NaN or infinity; give each row a finite weight")
     if (weight < 0).any():
         raise ValueError(f"{name} must not be negative, but holds {weight.min():g}")
-    if not weight.any():
-        raise ValueError(f"{name} is zero for every row; at least one must count")
-    return weight
 
 
 def sort_classes(values: list[Value], name: str) -> np.ndarray[Any, Any]:
@@ -171,7 +182,7 @@ def sort_classes(values: list[Value], name: str) -> np.ndarray[Any, Any]:
     return classes if classes.tolist() == labels else np.array(labels, dtype=object)
 
 
-def _places(column: Codes, values: list[Value], classes: np.ndarray[Any, Any]) -> Integers:
+def place_labels(column: Codes, values: list[Value], classes: np.ndarray[Any, Any]) -> Integers:
     """The position in classes of each label. A label of no weight may stand anywhere."""
     places = {key(label): k for k, label in enumerate(classes.tolist())}
     for value in values:

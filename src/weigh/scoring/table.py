@@ -10,7 +10,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from weigh.engine import report
-from weigh.frames import Scan, Table, read
+from weigh.frames import Scan, Table, is_spark, read
 from weigh.scoring.columns import score_columns
 from weigh.scoring.files import write_scores
 from weigh.sheet import find_reasons
@@ -57,6 +57,8 @@ def score_table(
     >>> weigh.score_table(model, people, keep=["Sex"]).column_names
     ['Sex', 'prediction', 'log_odds', 'probability_No', 'probability_Yes']
     """
+    if is_spark(nw.from_native(X, pass_through=True)):
+        return _score_spark(model, X, path, keep, reasons)
     table = read(X)
     if path is None:
         if isinstance(table, Scan):
@@ -76,6 +78,15 @@ def _with_reasons(n: int) -> Columns:
         return score_columns(model, table) | found.columns()
 
     return columns
+
+
+def _score_spark(model: Any, X: Any, path: Any, keep: Sequence[str] | None, reasons: int) -> Any:
+    """Columns that Spark computes when it is asked for rows; nothing is read here."""
+    from weigh.scoring.spark import score_spark
+
+    if path is not None:
+        raise ValueError("Spark writes its own files: score_table(model, df).write.parquet(path)")
+    return score_spark(model, X, reasons, keep)
 
 
 def _check(table: Table, keep: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,95 @@
+"""Spark MLlib's naive Bayes: StringIndexer, OneHotEncoder, VectorAssembler, NaiveBayes.
+
+Both fit the same Parquet files on the same cluster, two executors of one core each, in turn: the
+first round does not count, the best of the others does. MLlib reads the rows once for the indexers
+of all columns and of the label, and once more for the counts; it takes no missing values and no
+numbers that are not cut, so the rows are text without gaps. Only the fit is timed.
+
+    python -m benchmarks.rivals.spark [rows]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from benchmarks.cluster import lacking, start_cluster
+
+ROWS, COLUMNS, FILES, ROUNDS = 5_000_000, 12, 10, 2
+LEVELS = (2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 400)
+
+
+def write_rows(folder: Path, n_rows: int) -> None:
+    """Text in Parquet files; the classes differ in every column."""
+    rng, size = np.random.default_rng(0), n_rows // FILES
+    for i in range(FILES):
+        y = rng.integers(0, 2, size)
+        columns = {}
+        for j, n in enumerate(LEVELS[:COLUMNS]):
+            codes = (rng.integers(0, n, size) + y * rng.integers(0, 2, size)) % n
+            names = pa.array([f"level_{code:03}" for code in range(n)])
+            columns[f"feature_{j}"] = names.take(pa.array(codes))
+        columns["y"] = pa.array(["no", "yes"]).take(pa.array(y))
+        parquet.write_table(pa.table(columns), folder / f"part-{i:02}.parquet")
+
+
+def fit_mllib(frame: Any, y: str) -> Any:
+    from pyspark.ml import Pipeline
+    from pyspark.ml.classification import NaiveBayes
+    from pyspark.ml.feature import OneHotEncoder, StringIndexer, VectorAssembler
+
+    names = [name for name in frame.columns if name != y]
+    codes, hot = [f"{name}_code" for name in names], [f"{name}_hot" for name in names]
+    stages = [
+        StringIndexer(inputCols=[*names, y], outputCols=[*codes, "label"]),
+        OneHotEncoder(inputCols=codes, outputCols=hot, dropLast=False),
+        VectorAssembler(inputCols=hot, outputCol="features"),
+        NaiveBayes(),
+    ]
+    return Pipeline(stages=stages).fit(frame)
+
+
+def fit_weigh(frame: Any, y: str) -> Any:
+    from weigh import EvidenceNB
+
+    return EvidenceNB().fit(frame, y)
+
+
+def main() -> None:
+    n_rows = int(float(sys.argv[1])) if len(sys.argv) > 1 else ROWS
+    lack = lacking()
+    if lack:
+        raise SystemExit(lack)
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "rows").mkdir()
+        write_rows(folder / "rows", n_rows)
+        spark = start_cluster(folder)
+        frame = spark.read.parquet(str(folder / "rows"))
+        seconds: dict[str, list[float]] = {"MLlib": [], "weigh": []}
+        for i in range(ROUNDS + 1):
+            for who, fit in (("MLlib", fit_mllib), ("weigh", fit_weigh)):
+                rows = frame.limit(1000) if i == 0 else frame
+                start = time.perf_counter()
+                fit(rows, "y")
+                if i:
+                    seconds[who].append(time.perf_counter() - start)
+        best = {who: min(times) for who, times in seconds.items()}
+        print(f"{n_rows:,} rows by {COLUMNS} columns of text, two executors of one core each")
+        for who, value in best.items():
+            print(f"{who:<8}{value:>8.1f} s")
+        print(f"ratio   {best['MLlib'] / best['weigh']:>8.1f}")
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

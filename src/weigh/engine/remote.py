@@ -1,0 +1,90 @@
+"""Passes over a table on a Spark cluster: the same statistics, summed where the rows lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from weigh.bins import Feature
+from weigh.distinct import Survey
+from weigh.engine.surveys import Setting
+from weigh.frames import Cluster, Roles, Sample, Table, label_batch, sum_parts
+from weigh.tally import Rows, Tally, count_pairs
+
+Surveys: TypeAlias = dict[str, Survey]
+
+
+@dataclass(frozen=True)
+class SurveyStep:
+    """Add rows to what is known of some columns."""
+
+    roles: Roles
+    found: Surveys
+    settings: Mapping[str, Setting]
+
+    def begin(self) -> Surveys:
+        """What was known before this pass; it came in a pickle, so it is nobody else's."""
+        return self.found
+
+    def add(self, found: Surveys, table: Table) -> Surveys:
+        """Look at some more rows."""
+        sample = label_batch(table, self.roles)
+        rows = Rows(sample.labels, sample.weight, len(sample.classes))
+        for name, survey in found.items():
+            survey.add(sample.table.column(name, self.settings[name].categorical), rows)
+        return found
+
+    def merge(self, one: Surveys, other: Surveys) -> Surveys:
+        """What two sets of rows have shown."""
+        for name, survey in one.items():
+            survey.merge(other[name])
+        return one
+
+
+def look_at_cluster(
+    sample: Sample, names: tuple[str, ...], found: Mapping[str, Survey], settings: Any
+) -> None:
+    """One pass over some columns."""
+    table, chosen = sample.table, {name: found[name] for name in names}
+    assert isinstance(table, Cluster)
+    assert table.roles is not None
+    step = SurveyStep(table.roles, chosen, {name: settings[name] for name in names})
+    sum_parts(table, (*names, *table.roles.names), step)  # which adds to `found`
+
+
+@dataclass(frozen=True)
+class PairsStep:
+    """Count the pairs of levels of some columns, two by two."""
+
+    roles: Roles
+    parts: Sequence[tuple[Feature, Feature]]
+
+    def begin(self) -> Tally | None:
+        """Nothing yet."""
+        return None
+
+    def add(self, found: Tally | None, table: Table) -> Tally | None:
+        """Count some more rows."""
+        sample = label_batch(table, self.roles)
+        rows = Rows(sample.labels, sample.weight, len(sample.classes))
+        counts = [count_pairs(pair, sample.table, rows) for pair in self.parts]
+        nothing = np.zeros(len(sample.classes))
+        return self.merge(found, Tally(sample.classes, nothing, tuple(counts)))
+
+    def merge(self, one: Tally | None, other: Tally | None) -> Tally | None:
+        """The pairs of both."""
+        return other if one is None else one if other is None else one + other
+
+
+def count_cluster_pairs(sample: Sample, parts: Sequence[tuple[Feature, Feature]]) -> Tally:
+    """The pairs of all crosses, in one pass."""
+    table = sample.table
+    assert isinstance(table, Cluster)
+    assert table.roles is not None
+    names = tuple(part.name for pair in parts for part in pair)
+    found = sum_parts(table, (*names, *table.roles.names), PairsStep(table.roles, parts))
+    assert found is not None
+    return found

@@ -1,0 +1,200 @@
+"""The place of each row among the levels of each feature, as native Spark columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property, reduce
+from operator import add, and_
+from typing import Any
+
+from weigh.bins import Cross, Feature
+from weigh.frames import Value
+
+MOST = 256
+"""More levels than this are looked up in a small table that is sent to every executor."""
+
+WHOLE = ("tinyint", "smallint", "int", "bigint")
+FRACTIONS = ("float", "double")
+
+
+def spark_functions() -> Any:
+    """Spark's own functions of columns; pyspark is loaded where it is used."""
+    from pyspark.sql import functions
+
+    return functions
+
+
+@dataclass(frozen=True)
+class Places:
+    """A DataFrame with the columns that there were, and p0, p1, ...: a place for each feature.
+
+    The place after a feature's last level stands for none. `answers` counts the features that a row
+    has an answer in.
+    """
+
+    frame: Any
+    answers: Any
+
+
+def find_places(frame: Any, features: Sequence[Feature | Cross], columns: dict[str, int]) -> Places:
+    """Find the level of every row in every feature; c0, c1, ... are the frame's columns."""
+    F = spark_functions()
+    kinds, wide = [kind for _, kind in frame.dtypes], frame
+    every, singles, answers = [F.col(f"c{j}") for j in range(len(kinds))], [], []
+    for j, feature in enumerate(features):
+        parts = []
+        for i, part in enumerate(feature.parts):
+            at = columns[part.name]
+            column = _Column(every[at], kinds[at], part)
+            wide, place = column.find(wide, f"{j}_{i}")
+            singles.append(place.alias(f"q{j}_{i}"))
+            parts.append(column.answered)
+        answers.append(reduce(and_, parts).cast("int"))
+    wide, joint = wide.select(*every, *singles), []
+    for j, feature in enumerate(features):
+        wide, place = _join(wide, feature, j)
+        joint.append(place.alias(f"p{j}"))
+    return Places(wide.select(*every, *joint), reduce(add, answers))
+
+
+def _join(frame: Any, feature: Feature | Cross, j: int) -> tuple[Any, Any]:
+    """The place of a feature from those of its parts."""
+    F = spark_functions()
+    if isinstance(feature, Feature):
+        return frame, F.col(f"q{j}_0")
+    width = len(feature.parts[1].levels) + 1
+    cell = F.col(f"q{j}_0").cast("bigint") * width + F.col(f"q{j}_1")
+    cells = [left * width + right for left, right in feature.pairs]
+    return _search(frame, cell, cells, [*range(len(cells))], len(cells), f"{j}")
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of the DataFrame, its type, and the feature that reads it."""
+
+    column: Any
+    kind: str
+    feature: Feature
+
+    @property
+    def nothing(self) -> int:
+        return len(self.feature.levels)
+
+    @cached_property
+    def missing(self) -> Any:
+        F = spark_functions()
+        null = self.column.isNull()
+        return null | F.isnan(self.column) if self.kind in FRACTIONS else null
+
+    @property
+    def answered(self) -> Any:
+        """Whether the row has an answer, or the lack of one is a level."""
+        F = spark_functions()
+        return ~self.missing if self.feature.skip_missing else F.lit(True)
+
+    def find(self, frame: Any, name: str) -> tuple[Any, Any]:
+        """The place of each row, and the frame, which has a level's place beside it if need be."""
+        F = spark_functions()
+        lacking = self.nothing - 1 if self.feature.has_missing else self.nothing
+        if self.feature.is_numeric:
+            place = self._interval()
+        else:
+            frame, place = self._category(frame, name)
+        return frame, F.when(self.missing, F.lit(lacking)).otherwise(place)
+
+    def _interval(self) -> Any:
+        F = spark_functions()
+        if not (_of_kind(self.kind, 0) or _of_kind(self.kind, True)):
+            raise ValueError(
+                f"column {self.feature.name!r} is numeric but holds {self.kind}; convert it to "
+                "numbers (missing as null)"
+            )
+        value, cuts = self.column.cast("double"), self.feature.cuts or ()
+        place = count_below(value, cuts)
+        for i, special in enumerate(self.feature.values, len(cuts) + 1):
+            place = F.when(value == float(special), i).otherwise(place)  # type: ignore[arg-type]
+        return place
+
+    def _category(self, frame: Any, name: str) -> tuple[Any, Any]:
+        values = self.feature.values
+        if values and not any(_of_kind(self.kind, value) for value in values):
+            raise ValueError(
+                f"column {self.feature.name!r} held values such as {values[0]!r} in training and "
+                f"holds {self.kind} here; convert it to the type it had in training"
+            )
+        pairs = [(key, i) for i, value in enumerate(values) for key in self._keys(value)]
+        pairs.sort(key=lambda pair: pair[0].encode() if isinstance(pair[0], str) else pair[0])
+        keys, places = [key for key, _ in pairs], [place for _, place in pairs]
+        column = self.column.cast("double") if self.kind in FRACTIONS else self.column
+        return _search(frame, column, keys, places, self.nothing, name)
+
+    def _keys(self, value: Value) -> list[Any]:
+        """A level as a value that the column can hold; nothing where it cannot."""
+        if not _of_kind(self.kind, value):
+            return []
+        if self.kind in WHOLE:
+            return [value] if isinstance(value, int) and abs(value) < 2**63 else []
+        if self.kind in FRACTIONS:
+            return [float(value)] if float(value) == value else []  # type: ignore[arg-type]
+        return [Decimal(repr(value))] if self.kind.startswith("decimal") else [value]
+
+
+def _of_kind(kind: str, value: Value) -> bool:
+    """Whether a column of this type can hold such a value."""
+    if isinstance(value, str):
+        return kind.startswith("string")
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return kind in WHOLE + FRACTIONS or kind.startswith("decimal")
+
+
+def count_below(column: Any, cuts: Sequence[float]) -> Any:
+    """How many of the cuts, in ascending order, are below the number: an interval holds its end."""
+    F = spark_functions()
+
+    def within(low: int, high: int) -> Any:
+        if low == high:
+            return F.lit(low)
+        middle = (low + high) // 2
+        inside = column <= F.lit(float(cuts[middle]))
+        return F.when(inside, within(low, middle)).otherwise(within(middle + 1, high))
+
+    return within(0, len(cuts))
+
+
+def _search(
+    frame: Any, column: Any, keys: list[Any], places: list[int], nothing: int, name: str
+) -> tuple[Any, Any]:
+    """The place that belongs to a row's value among the keys, which are in ascending order."""
+    F = spark_functions()
+    if len(keys) > MOST and not isinstance(keys[0], Decimal):
+        return _look_up(frame, column, keys, places, nothing, name)
+
+    def among(low: int, high: int) -> Any:
+        if high == low:
+            return F.lit(nothing)
+        if high - low == 1:
+            return F.when(column == F.lit(keys[low]), places[low]).otherwise(nothing)
+        middle = (low + high) // 2
+        return F.when(column < F.lit(keys[middle]), among(low, middle)).otherwise(
+            among(middle, high)
+        )
+
+    return frame, among(0, len(keys))
+
+
+def _look_up(
+    frame: Any, column: Any, keys: list[Any], places: list[int], nothing: int, name: str
+) -> tuple[Any, Any]:
+    """The same by a join with a table of the keys, which every executor gets."""
+    F = spark_functions()
+    kind = {str: "string", int: "bigint", float: "double"}[type(keys[0])]
+    text = json.dumps([{"k": key, "p": place} for key, place in zip(keys, places, strict=True)])
+    rows = F.from_json(F.lit(text), f"array<struct<k:{kind},p:int>>")
+    one = frame.sparkSession.range(1).select(F.explode(rows).alias("e"))
+    levels = one.select(F.col("e.k").alias(f"k{name}"), F.col("e.p").alias(f"m{name}"))
+    joined = frame.join(F.broadcast(levels), column == F.col(f"k{name}"), "left")
+    return joined, F.coalesce(F.col(f"m{name}"), F.lit(nothing))

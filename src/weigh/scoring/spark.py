@@ -1,0 +1,195 @@
+"""Scores as native columns of a Spark DataFrame: no Python runs where the rows lie.
+
+A row's place among a feature's levels is found by comparisons, its weights by that place in a list;
+totals, probabilities and reasons are arithmetic of these.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+from weigh.bins import label
+from weigh.evidence import Evidence
+from weigh.frames import Table
+from weigh.scoring.places import Places, find_places, spark_functions
+from weigh.scoring.worth import attenuated, listed, recalibrate
+
+
+def score_spark(model: Any, frame: Any, reasons: int = 0, keep: Sequence[str] | None = None) -> Any:
+    """The DataFrame with the predicted class, the totals and the probabilities of every row.
+
+    Parameters
+    ----------
+    model : fitted estimator of this package
+        One that ends as a table of weights.
+    frame : Spark DataFrame
+        Its columns stay; the new ones follow.
+    reasons : int, default=0
+        How many of the heaviest features of each row to name, with their weights, as
+        `weigh.reasons` does.
+    keep : list of str, optional
+        The columns to have beside the scores; all, unless it is given.
+    """
+    evidence = _table_of(model)
+    scorer = _Scorer(evidence, reasons)
+    names = tuple(frame.columns)
+    kept = _kept(names, keep, scorer.names)
+    plain = frame.toDF(*[f"c{j}" for j in range(len(names))])
+    places = find_places(plain, evidence.features, _columns_of(model, names))
+    return scorer.score(places, kept).toDF(*[names[j] for j in kept], *scorer.names)
+
+
+def _kept(names: tuple[str, ...], keep: Sequence[str] | None, new: list[str]) -> list[int]:
+    """Where the columns stand that are to be kept."""
+    for name in names if keep is None else keep:
+        if name not in names:
+            raise ValueError(f"the table has no column {name!r}; it holds {', '.join(names)}")
+        if name in new:
+            raise ValueError(f"column {name!r}: the scores have one of that name; rename yours")
+    return [*range(len(names))] if keep is None else [names.index(name) for name in keep]
+
+
+def _table_of(model: Any) -> Evidence:
+    learnt = getattr(model, "_learnt", None)
+    if isinstance(learnt, Evidence) and learnt.event_model == "levels":
+        return learnt
+    why = getattr(learnt, "no_table", "Spark scores models that are tables of weights by level")
+    raise ValueError(f"{why}; {type(model).__name__} can score batches of rows in memory")
+
+
+def _columns_of(model: Any, names: tuple[str, ...]) -> dict[str, int]:
+    """Where each column that the model reads stands in the DataFrame."""
+    table = model._match(Table(names, 1, lambda j: j, list))
+    return {name: table.source(j) for j, name in enumerate(table.names)}
+
+
+@dataclass(frozen=True)
+class _Scorer:
+    evidence: Evidence
+    reasons: int
+
+    @property
+    def labels(self) -> list[str]:
+        return [label(value) for value in self.evidence.classes.tolist()]
+
+    @property
+    def heads(self) -> list[str]:
+        return ["log_odds"] if len(self.labels) == 2 else [f"total_{name}" for name in self.labels]
+
+    @property
+    def names(self) -> list[str]:
+        """The new columns."""
+        chances = [f"probability_{name}" for name in self.labels]
+        told = [f"{what}_{i + 1}" for i in range(self.reasons) for what in ("reason", "weight")]
+        return ["prediction", *self.heads, *chances, *told]
+
+    def score(self, places: Places, columns: list[int]) -> Any:
+        """The columns that are kept, as c0, c1, and so on, and the new ones."""
+        F = spark_functions()
+        kept = [F.col(f"c{j}") for j in columns]
+        totals = self._totals(places)
+        passed = [F.col(f"p{j}") for j in range(len(self.evidence)) if self.reasons]
+        frame = places.frame.select(*kept, *passed, *_named("t", totals))
+        if self.evidence.recalibration is not None:
+            frame = recalibrate(frame, self.evidence.recalibration)
+        columns = [F.col(f"t{k}") for k in range(len(totals))]
+        frame = frame.select("*", self._winner(columns).alias("winner"))
+        classes = _pick(self.evidence.classes.tolist(), F.col("winner"))
+        told = self._told() if self.reasons else []
+        return frame.select(*kept, classes, *columns, *self._chances(columns), *told)
+
+    def _totals(self, places: Places) -> list[Any]:
+        """One total for two classes, else one per class; features are added in order."""
+        F = spark_functions()
+        evidence, sums = self.evidence, []
+        rule = evidence.attenuation
+        for k, prior in enumerate(evidence.prior_row.tolist()):
+            start = F.lit(prior if rule is None else 0.0)
+            total = reduce(add, self._weights(k), start)
+            if rule is not None:
+                total = attenuated(total, prior, rule, places.answers, k)
+            sums.append(total)
+        return sums
+
+    def _weights(self, k: int) -> list[Any]:
+        """The weight of each feature at the row's level."""
+        F = spark_functions()
+        tables = [table.padded[:, k] for table in self.evidence]
+        return [listed(weights)[F.col(f"p{j}")] for j, weights in enumerate(tables)]
+
+    def _winner(self, totals: list[Any]) -> Any:
+        """The place of the most probable class; the first of equals."""
+        F = spark_functions()
+        if len(totals) == 1:
+            return F.when(totals[0] > 0, 1).otherwise(0)
+        top, found = F.greatest(*totals), F.lit(len(totals) - 1)
+        for k in reversed(range(len(totals) - 1)):
+            found = F.when(totals[k] == top, k).otherwise(found)
+        return found
+
+    def _chances(self, totals: list[Any]) -> list[Any]:
+        """The probability of each class."""
+        F = spark_functions()
+        if len(totals) == 1:
+            small = F.exp(-F.abs(totals[0]))
+            more, less = 1.0 / (1.0 + small), small / (1.0 + small)
+            second = totals[0] >= 0
+            return [F.when(second, less).otherwise(more), F.when(second, more).otherwise(less)]
+        top = F.greatest(*totals)
+        if self.evidence.link == "ovr":
+            top = F.least(top, F.lit(0.0))
+            rises = [F.when(t >= 0, F.exp(-top)).otherwise(F.exp(t - top)) for t in totals]
+            raised = [r / (1.0 + F.exp(-F.abs(t))) for r, t in zip(rises, totals, strict=True)]
+        else:
+            raised = [F.exp(total - top) for total in totals]
+        norm = reduce(add, raised)
+        return [part / norm for part in raised]
+
+    def _told(self) -> list[Any]:
+        """What weighs most, the heaviest first, features in order where they tie."""
+        F = spark_functions()
+        items = []
+        for j, table in enumerate(self.evidence):
+            place = F.col(f"p{j}")
+            by_class = [listed(weights)[place] for weights in table.padded.T]
+            weight = _choose(by_class, F.col("winner")) if len(by_class) > 1 else by_class[0]
+            words = [table.feature.phrase(i) for i in range(len(table.levels))]
+            phrase = _texts([*words, ""])[place]
+            fields = (-F.abs(weight), F.lit(j), phrase, weight)
+            named = zip(("order", "j", "phrase", "weight"), fields, strict=True)
+            items.append(F.struct(*[field.alias(name) for name, field in named]))
+        heavy = F.array_sort(F.filter(F.array(*items), lambda item: item["order"] < 0))
+        told = []
+        for i in range(self.reasons):
+            item = F.get(heavy, F.lit(i))
+            told += [item["phrase"], F.coalesce(item["weight"], F.lit(0.0))]
+        return told
+
+
+def _named(head: str, columns: list[Any]) -> list[Any]:
+    return [column.alias(f"{head}{k}") for k, column in enumerate(columns)]
+
+
+def _choose(options: list[Any], place: Any) -> Any:
+    """One of some columns, by its place among them."""
+    F = spark_functions()
+    found = options[-1]
+    for k in reversed(range(len(options) - 1)):
+        found = F.when(place == k, options[k]).otherwise(found)
+    return found
+
+
+def _pick(values: list[Any], place: Any) -> Any:
+    """One of some values, by its place among them."""
+    F = spark_functions()
+    return _choose([F.lit(value) for value in values], place)
+
+
+def _texts(values: list[str]) -> Any:
+    F = spark_functions()
+    return F.from_json(F.lit(json.dumps(values)), "array<string>")

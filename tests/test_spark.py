@@ -1,0 +1,326 @@
+"""A Spark DataFrame gives the model that the same rows give in memory, and is scored in SQL."""
+
+import os
+import signal
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from benchmarks import cluster
+from pyarrow import parquet
+
+import weigh
+from weigh import engine
+from weigh.adjusted.moments import count_groups
+from weigh.engine import away
+from weigh.frames import label_sample, read
+
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of py4j
+]
+
+PYTHON = ("EvalPython", "MapInArrow", "MapInPandas", "PythonUDF")
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory, require):
+    """Two executors that are processes of their own."""
+    require(cluster.lacking())
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("SPARK_HOME", "SPARK_LOCAL_IP", "SPARK_LOCAL_DIRS", "PYSPARK_PYTHON"):
+            patch.delenv(name, raising=False)  # which is put back at the end
+        session = cluster.start_cluster(tmp_path_factory.mktemp("spark"))
+        yield session
+        session.stop()
+
+
+def make(n_rows=4000, n_classes=2, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n_rows)
+    text = np.array(["a", "b", "ü'\"\\", None], dtype=object)
+    many = np.array([f"v{i}" for i in range(600)], dtype=object)
+    table = pd.DataFrame(
+        {
+            "text": text[np.minimum(rng.integers(0, 4, n_rows) + (y == 1), 3)],
+            "a.b": rng.integers(0, 50, n_rows) + 2.0 * y,
+            "A": np.where(rng.random(n_rows) < 0.05, np.nan, rng.normal(size=n_rows) + y),
+            "a": rng.integers(0, 5, n_rows),
+            "flag": rng.random(n_rows) < 0.3 + 0.1 * y,
+            "many": many[rng.integers(0, 300, n_rows) + 300 * (rng.random(n_rows) < 0.2 * y)],
+            "y": np.array(["no", "yes", "maybe"])[y],
+        }
+    )
+    return table.assign(w=rng.integers(0, 4, n_rows))
+
+
+def send(spark, table, n_parts=None):
+    """The rows on the cluster, in as many partitions as there are executors, or in so many."""
+    frame = spark.createDataFrame(pa.Table.from_pandas(table, preserve_index=False))
+    return frame if n_parts is None else frame.repartition(n_parts)
+
+
+def assert_same(one, two):
+    """The same model, bit for bit."""
+    assert one.classes.tolist() == two.classes.tolist()
+    assert one.class_counts.tolist() == two.class_counts.tolist()
+    assert one.features == two.features
+    for a, b in zip(one, two, strict=True):
+        assert np.array_equal(a.counts, b.counts)
+        assert np.array_equal(a.by_class, b.by_class)
+
+
+SETTINGS = [
+    ({}, 2, None),
+    ({"crosses": [("text", "flag")], "special_values": {"a": [3]}, "missing": "skip"}, 3, "w"),
+    ({"bins": {"A": [0.0, 1.0], "a.b": 10}, "categorical_features": ["text", "flag", "a"]}, 2, "w"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "n_classes", "weight"), SETTINGS)
+def test_a_spark_dataframe_gives_the_model_that_pandas_gives(spark, parameters, n_classes, weight):
+    table = make(n_classes=n_classes)
+    if "categorical_features" in parameters:
+        table = table.drop(columns="many")
+    table = table if weight else table.drop(columns="w")
+    here = weigh.EvidenceNB(**parameters).fit(table, "y", weight)
+    there = weigh.EvidenceNB(**parameters).fit(send(spark, table), "y", weight)
+    assert_same(here.evidence_, there.evidence_)
+    assert there.feature_names_in_.tolist() == here.feature_names_in_.tolist()
+
+
+def test_more_numbers_than_are_kept_give_the_model_that_a_scan_gives(spark, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=90_000)
+    table = pa.table({"x": x, "y": (x + rng.normal(size=len(x)) > 0).astype(int)})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    scanned = weigh.EvidenceNB().fit(weigh.scan(tmp_path / "rows.parquet"), "y")
+    there = weigh.EvidenceNB().fit(spark.read.parquet(str(tmp_path / "rows.parquet")), "y")
+    assert_same(scanned.evidence_, there.evidence_)
+
+
+def test_neither_the_number_of_partitions_nor_empty_ones_change_the_model(spark):
+    table = make(300).drop(columns="w")
+    here = weigh.EvidenceNB().fit(table, "y").evidence_
+    for n_parts in (1, 20):  # of 20, the sums are merged on the cluster
+        assert_same(here, weigh.EvidenceNB().fit(send(spark, table, n_parts), "y").evidence_)
+    few = send(spark, table.head(4), 8)
+    few_here = weigh.EvidenceNB().fit(table.head(4), "y").evidence_
+    assert_same(few_here, weigh.EvidenceNB().fit(few, "y").evidence_)
+
+
+def test_what_comes_back_is_one_row_of_each_partition_and_pass(spark, monkeypatch):
+    frame, collected = send(spark, make().drop(columns="w"), 5), []
+    kind = type(frame)
+    collect = kind.collect
+
+    def counting(self):
+        rows = collect(self)
+        collected.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(kind, "collect", counting)
+    weigh.EvidenceNB().fit(frame, "y")
+    assert max(collected) <= 5
+    assert len(collected) <= 3
+
+
+def test_a_pass_over_levels_sums_as_it_does_in_memory(spark):
+    table = make(n_classes=3)
+    frame, learner = send(spark, table), weigh.EvidenceNB()
+    here, there = (label_sample(read(X), "y") for X in (table, frame))
+    features = [t.feature for t in learner.fit(table, "y").evidence_]
+    near, far = (engine.code_rows(sample, features) for sample in (here, there))
+    count = away.count_rows
+    folds = partial(count_groups, n_groups=5, n_classes=3)
+    assert near.n_rows == far.n_rows
+    assert far.sum(count).arrays[0] == near.sum(count).arrays[0]
+    dealt = far.deal(5, random_state=0)
+    assert dealt.roles.tolist() == (np.eye(5) + 1).astype(int).tolist()
+    first, again = (dealt.rows.sum(folds).arrays[0].sum(axis=1) for _ in range(2))
+    assert first.tolist() == again.tolist()
+    assert first.sum() == near.n_rows
+    assert abs(first - near.n_rows / 5).max() < 5 * np.sqrt(near.n_rows * 0.16)
+    assert (far.n_passes, dealt.rows.far) == (3, True)
+    with pytest.raises(ValueError, match="number of folds"):
+        far.deal([([0], [1])], None)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_exponents_on_a_cluster_are_those_in_memory(spark, n_classes):
+    table = make(n_classes=n_classes).drop(columns=["w", "many"])
+    here = weigh.AdjustedNB(norm=None).fit(table, "y")
+    there = weigh.AdjustedNB(norm=None).fit(send(spark, table), "y")
+    assert here.evidence_.features == there.evidence_.features
+    assert there.exponents_ == pytest.approx(here.exponents_, abs=1e-7)
+    assert there.loss_ == pytest.approx(here.loss_, rel=1e-9)
+
+
+def test_a_norm_is_chosen_on_a_cluster_in_at_most_40_passes(spark):
+    table = make().drop(columns=["w", "many"])
+    frame = send(spark, table)
+    one, two = (weigh.AdjustedNB(random_state=0).fit(frame, "y") for _ in range(2))
+    assert one.n_passes_ <= 40
+    assert one.exponents_.tolist() == two.exponents_.tolist()
+    free = weigh.AdjustedNB(norm=None).fit(table, "y")
+    assert one.norm_ <= free.norm_ * (1 + 1e-6)
+    assert one.loss_ == pytest.approx(free.loss_, rel=0.02)
+    with pytest.raises(ValueError, match="number of folds"):
+        weigh.AdjustedNB(cv=[([0, 1], [2, 3])]).fit(frame, "y")
+
+
+# ------------------------------------------------------------ what cannot be
+
+
+@pytest.mark.parametrize("learner", [weigh.C44Classifier(), weigh.EvidenceNB(event_model="counts")])
+def test_a_learner_that_needs_all_rows_says_what_to_do(spark, learner):
+    with pytest.raises(ValueError, match=r"stay on the cluster; to fit, write .* weigh\.scan"):
+        learner.fit(send(spark, make(50).drop(columns="w")), "y")
+
+
+def test_what_is_wrong_with_the_rows_is_said_as_in_memory(spark):
+    table = make(60).drop(columns="A")
+    frame = send(spark, table)
+    fit = weigh.EvidenceNB().fit
+    with pytest.raises(ValueError, match="add it as a column"):
+        fit(frame, table["y"])
+    with pytest.raises(ValueError, match="did you mean 'y'"):
+        fit(frame, "Y")
+    with pytest.raises(ValueError, match="must not be negative, but holds -1"):
+        fit(frame.withColumn("w", frame.w - 1), "y", "w")
+    with pytest.raises(ValueError, match="'w' is zero for every row"):
+        fit(frame.withColumn("w", frame.w * 0), "y", "w")
+    with pytest.raises(ValueError, match="missing labels"):
+        fit(frame.selectExpr("a", "nullif(y, 'yes') as y"), "y")
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        fit(frame.selectExpr("a", "a / 3 as third"), "third")
+    with pytest.raises(ValueError, match="'day' holds date values, which have no levels"):
+        fit(frame.selectExpr("current_date() as day", "y"), "y")
+    with pytest.raises(ValueError, match="the table is empty"):
+        fit(frame.limit(0), "y")
+    with pytest.raises(ValueError, match=r"to predict, use weigh\.score_table"):
+        fit(table, "y").predict(frame)
+
+
+def test_rows_that_differ_from_pass_to_pass_are_refused(spark):
+    start = time.time_ns() // 1_000_000
+    growing = spark.range(10_000_000).where(f"id < unix_millis(now()) - {start}")
+    frame = growing.selectExpr("id % 2 as y", "id % 5 as x")
+    with pytest.raises(ValueError, match="changed while it was read"):
+        weigh.EvidenceNB().fit(frame, "y")
+
+
+# ------------------------------------------------------------ scores
+
+
+def visit(model, table):
+    """Rows at every level and cut point, and at values that are none."""
+    rows = table.head(200).copy()
+    for part in (part for t in model.evidence_ for part in t.feature.parts):
+        values = [*part.values, *(part.cuts or ())]
+        if part.name in ("A", "a.b"):
+            values += [np.nan, np.inf, -np.inf]
+        rows.loc[: len(values[:150]) - 1, part.name] = values[:150]
+    odd = rows.head(9).assign(text="not seen", many=None, a=99, A=np.nan)
+    return pd.concat([rows, odd], ignore_index=True)
+
+
+MODELS = [
+    (weigh.EvidenceNB(), 2),
+    (weigh.EvidenceNB(crosses=[("text", "flag")], special_values={"a": [3]}, missing="skip"), 3),
+    (weigh.EvidenceNB(categorical_features=["a", "text", "flag", "many"]), 3),
+    (weigh.AdjustedNB(norm=None), 3),
+    (weigh.PerplexedNB(attenuation=2.0, missing="skip"), 2),
+    (weigh.PerplexedNB(attenuation=2.0, missing="skip", form="geometric"), 3),
+    (weigh.RecalibratedClassifier(weigh.EvidenceNB(), method="spline"), 2),
+    (weigh.RecalibratedClassifier(weigh.EvidenceNB(), method="isotonic"), 2),
+]
+
+
+@pytest.mark.parametrize(("model", "n_classes"), MODELS)
+def test_scores_in_sql_are_those_in_python(spark, model, n_classes):
+    table = make(n_classes=n_classes).drop(columns="w")
+    rows = visit(model.fit(table, "y"), table.drop(columns="y"))
+    scored = weigh.score_table(model, send(spark, rows))
+    plan = scored._jdf.queryExecution().toString()
+    assert not any(word in plan for word in PYTHON)
+    got = scored.toArrow().to_pandas()
+    names = [f"probability_{name}" for name in model.classes_]
+    assert abs(got[names].to_numpy() - model.predict_proba(rows)).max() < 1e-12
+    assert got["prediction"].tolist() == model.predict(rows).tolist()
+    heads = ["log_odds"] if n_classes == 2 else [f"total_{name}" for name in model.classes_]
+    totals = model.decision_function(rows).reshape(len(rows), -1)
+    assert abs(got[heads].to_numpy() - totals).max() < 1e-12
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_reasons_are_those_that_python_gives(spark, n_classes):
+    table = make(n_classes=n_classes).drop(columns="w")
+    model = weigh.EvidenceNB().fit(table, "y")
+    rows = table.drop(columns="y").head(12)
+    got = weigh.score_table(model, send(spark, rows), keep=["a"], reasons=2).toArrow()
+    want = weigh.score_table(model, pa.Table.from_pandas(rows), keep=["a"], reasons=2)
+    assert got.column_names == want.column_names
+    for k in (1, 2):
+        assert got[f"reason_{k}"].to_pylist() == want[f"reason_{k}"].to_pylist()
+        assert got[f"weight_{k}"].to_pylist() == want[f"weight_{k}"].to_pylist()
+
+
+def test_scoring_says_what_it_cannot_do(spark):
+    table = make(100).drop(columns="w")
+    frame, model = send(spark, table), weigh.EvidenceNB().fit(table, "y")
+    with pytest.raises(ValueError, match="lacks the column 'flag'"):
+        weigh.score_table(model, frame.drop("flag"))
+    with pytest.raises(ValueError, match="'flag' held values such as False in training and holds"):
+        weigh.score_table(model, frame.withColumn("flag", frame.text))
+    with pytest.raises(ValueError, match="'A' is numeric but holds string"):
+        weigh.score_table(model, send(spark, table.assign(A="high")))
+    with pytest.raises(ValueError, match="rename yours"):
+        weigh.score_table(model, frame.withColumnRenamed("y", "prediction"))
+    with pytest.raises(ValueError, match="Spark writes its own files"):
+        weigh.score_table(model, frame, "scores.parquet")
+    vote = weigh.BoostedNB(combine="vote").fit(table, "y")
+    with pytest.raises(ValueError, match="combine='evidence'"):
+        weigh.score_table(vote, frame)
+
+
+# ------------------------------------------------------------ an executor dies
+
+
+def test_a_fit_survives_an_executor_that_is_killed(spark):
+    table = make(3000).drop(columns="w")
+    slow = send(spark, table, 12).where("java_method('java.lang.Thread', 'sleep', 2L) is null")
+    fitted = []
+    thread = threading.Thread(target=lambda: fitted.append(weigh.EvidenceNB().fit(slow, "y")))
+    before = cluster.find_executors()
+    assert len(before) == 2
+    thread.start()
+    tracker = spark.sparkContext.statusTracker()
+    wait_for(
+        lambda: any(tracker.getStageInfo(s).numActiveTasks for s in tracker.getActiveStageIds())
+    )
+    time.sleep(1.0)
+    assert tracker.getActiveJobsIds()
+    os.kill(before[0], signal.SIGKILL)
+    thread.join()
+    assert before[0] not in cluster.find_executors()
+    assert_same(weigh.EvidenceNB().fit(table, "y").evidence_, fitted[0].evidence_)
+
+
+def _running(tracker):
+    """Tasks that run now."""
+    stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+    return sum(stage.numActiveTasks for stage in stages if stage is not None)
+
+
+def wait_for(happened, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "nothing happened"
+        time.sleep(0.05)
