@@ -107,7 +107,7 @@ def translate(text: str, formula: Formula, written: str, wanted: str) -> str:
 def _plain_type(cast: Any, exp: Any) -> None:
     """A type without what only its own database knows: (MAX), character sets, FLOAT for doubles."""
     kind = cast.args["to"]
-    if isinstance(kind, exp.CharacterSet) or kind.find(exp.CharacterSet):
+    if kind.this == exp.DataType.Type.CHARACTER_SET:
         cast.set("to", exp.DataType.build("text"))
     elif kind.is_type("float"):
         cast.set("to", exp.DataType.build("double"))
