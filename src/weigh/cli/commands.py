@@ -17,6 +17,7 @@ from weigh.cli.data import (
     read_table,
     score_columns,
 )
+from weigh.cli.kept import keep_passes
 from weigh.cli.options import (
     BINS,
     SMOOTHING,
@@ -122,6 +123,11 @@ def demo(save: str | None) -> None:
 @click.option(
     "--set", "own", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner's own."
 )
+@click.option(
+    "--checkpoint",
+    metavar="DIR",
+    help="Keep what each pass finds here, so that the same command goes on where it ended.",
+)
 def fit(
     data: str,
     target: str,
@@ -132,6 +138,7 @@ def fit(
     categorical: tuple[str, ...],
     recalibrate: str | None,
     own: tuple[str, ...],
+    checkpoint: str | None,
     **parameters: Any,
 ) -> None:
     """Learn a model from a table: weights of evidence, or (c44) a tree.
@@ -158,13 +165,16 @@ def fit(
     model.set_params(**read_parameters(own, model))
     if recalibrate is not None:
         model = weigh.RecalibratedClassifier(model, method=recalibrate, random_state=0)
-    with show_progress("fitting"):
+    about = [target, weight, drop, categorical]
+    with show_progress("fitting"), keep_passes(checkpoint, data, model, about) as kept:
         model.fit(table, target, sample_weight=weight)
     if output == "-":
         click.echo(to_json(model), nl=False)
+        kept.clear()
         return
     advise(model, table, weight)
     weigh.save(model, output)
+    kept.clear()
     rows, columns = f"{table.num_rows:,}", model.n_features_in_
     done = "" if recalibrate is None else ", recalibrated,"
     say(f"{learners()[learner]}{done} from {rows} rows and {columns} columns: {output}")

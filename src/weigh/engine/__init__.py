@@ -9,9 +9,11 @@ whatever the number of threads.
     counts    tables to tallies
     totals    rows to levels, totals and probabilities
     passes    rows of levels to any statistic that adds
+    kept      what passes found, for a fit that is interrupted
 """
 
 from weigh.engine.counts import TOKEN, tally, tally_counts, tally_levels
+from weigh.engine.kept import Spelling, checkpoint
 from weigh.engine.passes import (
     HELD_OUT,
     TRAIN,
@@ -58,9 +60,11 @@ __all__ = [
     "Dealt",
     "Piecewise",
     "Setting",
+    "Spelling",
     "Statistic",
     "Sums",
     "batches",
+    "checkpoint",
     "count_answers",
     "count_tokens",
     "expand",
