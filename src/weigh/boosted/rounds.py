@@ -152,7 +152,8 @@ class View:
         since = int(done[0])
         if since < len(before.alphas):
             missed = miss(before.totals(block, since), self.target(block))
-            powers -= 2 * (1 - missed) @ before.alphas[since:]
+            for t, alpha in enumerate(before.alphas[since:]):  # as if each had been a pass
+                powers -= 2 * alpha * (1 - missed[:, t])
             done[0] = len(before.alphas)
         shift = before.alphas.sum()  # which keeps it within range
         return np.asarray(weight * np.exp(powers + shift))

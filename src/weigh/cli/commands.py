@@ -18,6 +18,7 @@ from weigh.cli.data import (
     read_table,
     take_row,
 )
+from weigh.cli.kept import keep_passes
 from weigh.cli.options import (
     BINS,
     SMOOTHING,
@@ -125,6 +126,11 @@ def demo(save: str | None) -> None:
 @click.option(
     "--set", "own", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner's own."
 )
+@click.option(
+    "--checkpoint",
+    metavar="DIR",
+    help="Keep what each pass finds here, so that the same command goes on where it ended.",
+)
 def fit(
     data: str,
     target: str,
@@ -135,6 +141,7 @@ def fit(
     categorical: tuple[str, ...],
     recalibrate: str | None,
     own: tuple[str, ...],
+    checkpoint: str | None,
     **parameters: Any,
 ) -> None:
     """Learn a model from a table: weights of evidence, or (c44) a tree.
@@ -164,13 +171,16 @@ def fit(
     model.set_params(**read_parameters(own, model))
     if recalibrate is not None:
         model = weigh.RecalibratedClassifier(model, method=recalibrate, random_state=0)
-    with show_progress("fitting"):
+    about = [target, weight, drop, categorical]
+    with show_progress("fitting"), keep_passes(checkpoint, data, model, about) as kept:
         model.fit(table, target, sample_weight=weight)
     if output == "-":
         click.echo(to_json(model), nl=False)
+        kept.clear()
         return
     advise(model, table, weight)
     weigh.save(model, output)
+    kept.clear()
     rows, columns = f"{count_rows(table):,}", model.n_features_in_
     done = "" if recalibrate is None else ", recalibrated,"
     say(f"{learners()[learner]}{done} from {rows} rows and {columns} columns: {output}")

@@ -11,10 +11,12 @@ whatever the number of threads.
     passes    rows of levels to any statistic that adds
     remote    the passes of surveys and counts over a table on a cluster
     away      rows of levels that lie on a cluster
+    kept      what passes found, for a fit that is interrupted
 """
 
 from weigh.engine.away import SparkRows, code_rows
 from weigh.engine.counts import TOKEN, tally, tally_counts, tally_levels
+from weigh.engine.kept import Spelling, checkpoint
 from weigh.engine.passes import (
     HELD_OUT,
     TRAIN,
@@ -62,9 +64,11 @@ __all__ = [
     "Piecewise",
     "Setting",
     "SparkRows",
+    "Spelling",
     "Statistic",
     "Sums",
     "batches",
+    "checkpoint",
     "code_rows",
     "count_answers",
     "count_tokens",

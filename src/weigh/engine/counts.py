@@ -9,6 +9,7 @@ import numpy as np
 
 from weigh.bins import Cross, Feature, check_cuts, fine_cuts, mdl_cuts, quantile_cuts
 from weigh.distinct import Short
+from weigh.engine.kept import recall_counts
 from weigh.engine.surveys import Setting, batches, survey
 from weigh.engine.threads import Item, spread
 from weigh.frames import Cluster, Codes, Floats, Sample, Scan, count_matrix
@@ -22,18 +23,29 @@ def tally(
     sample: Sample, settings: Mapping[str, Setting], crosses: Sequence[tuple[str, str]] = ()
 ) -> Tally:
     """Find the levels of every column and count them by class; crossed columns as one."""
+    found = recall_counts(
+        lambda: repr((settings, crosses)).encode() + sample.labels.tobytes(),
+        lambda: [(part.feature, part.counts) for part in _find(sample, settings, crosses)],
+    )
+    return Tally(sample.classes, sample.class_counts, tuple(Counts(*part) for part in found))
+
+
+def _find(
+    sample: Sample, settings: Mapping[str, Setting], crosses: Sequence[tuple[str, str]]
+) -> tuple[Counts, ...]:
     groups = _groups(sample.table.names, crosses)
     if isinstance(sample.table, Cluster):
         return _tally_cluster(sample, groups, settings)
     if isinstance(sample.table, Scan):
         shorts = survey(sample, settings)
-        return _tally(sample, groups, lambda name, _: _count_short(shorts[name], name, settings))
+        count_short = lambda name, _: _count_short(shorts[name], name, settings)  # noqa: E731
+        return _tally(sample, groups, count_short).tables
     read = sample.table.column
 
     def count(name: str, rows: Rows) -> Counts:
         return _count_short(Short(read(name, settings[name].categorical), rows), name, settings)
 
-    return _tally(sample, groups, count)
+    return _tally(sample, groups, count).tables
 
 
 def _tally_cluster(

@@ -7,6 +7,8 @@ two blocks adds. Rows held out, fold by fold, are marked in the blocks: a fold i
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -16,6 +18,7 @@ from typing import Any, Protocol, Self, TypeAlias
 import numpy as np
 
 from weigh.bins import Placed
+from weigh.engine.kept import recall
 from weigh.engine.threads import BLOCK, spread, stream
 from weigh.folds import Mask, Split, read_splits
 from weigh.frames import Floats, Integers
@@ -181,9 +184,17 @@ class CodedRows:
 
     def sum(self, statistic: Statistic) -> Sums:
         """The statistic of all rows: those of the blocks, added from the first to the last."""
+        return Sums(recall(lambda: self._ask(statistic), lambda: self._sum(statistic)))
+
+    def _sum(self, statistic: Statistic) -> tuple[Floats, ...]:
         self.passes.n += 1
         starts = range(0, max(self.n_rows, 1), BLOCK)
-        return reduce(add, stream(lambda start: statistic(self._block(start)), starts))
+        return reduce(add, stream(lambda start: statistic(self._block(start)), starts)).arrays
+
+    def _ask(self, statistic: Statistic) -> bytes:
+        """What a pass depends on, beside the data: the statistic, and how folds were dealt."""
+        dealt = b"" if self.groups is None else self.groups.tobytes()
+        return hashlib.sha256(dealt).digest() + pickle.dumps(statistic)
 
     def _block(self, start: int) -> Block:
         rows, i = slice(start, start + BLOCK), start // BLOCK

@@ -1,0 +1,132 @@
+"""What passes found, kept in a folder: a fit that was interrupted goes on where it ended.
+
+A fit is a sequence of passes, each of which depends on what those before it found. A result is kept
+under a hash of the fit (parameters and data), of its place in the sequence, and of what was asked.
+Files are written whole or not at all, and hold arrays only: nothing in them is executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from weigh.bins import Cross, Feature
+from weigh.frames import Floats
+
+Arrays: TypeAlias = tuple[Floats, ...]
+Features: TypeAlias = Sequence[Feature | Cross]
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How features become plain data, and plain data features."""
+
+    write: Callable[[Features], Any]
+    read: Callable[[Any], Features]
+
+
+@dataclass
+class Checkpoint:
+    """The results of one fit, in a folder; `recalled` of its passes were found there."""
+
+    folder: Path
+    key: str
+    spelling: Spelling
+    asked: int = 0
+    recalled: int = 0
+
+    def recall(self, question: bytes, answer: Callable[[], Arrays]) -> Arrays:
+        """What was found before, or else what is found now."""
+        self.asked += 1
+        path = self._path(question)
+        known = _read(path)
+        if known is not None:
+            self.recalled += 1
+            return known
+        found = answer()
+        _write(path, found)
+        return found
+
+    def _path(self, question: bytes) -> Path:
+        name = hashlib.sha256(f"{self.key} {self.asked} ".encode() + question).hexdigest()
+        return self.folder / f"{self.key[:16]}-{name[:32]}.npz"
+
+    def clear(self) -> None:
+        """Remove what the fit has left: it has ended."""
+        for path in self.folder.glob(f"{self.key[:16]}-*"):
+            path.unlink(missing_ok=True)
+
+
+_kept: ContextVar[Checkpoint | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def checkpoint(folder: str | os.PathLike[str], about: Any, spelling: Spelling) -> Iterator[Any]:
+    """While in this context, a fit keeps what its passes find, and finds what was kept.
+
+    `about` is plain data that says which fit it is: its parameters and its data.
+    """
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    key = hashlib.sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()
+    kept = Checkpoint(place, key, spelling)
+    token = _kept.set(kept)
+    try:
+        yield kept
+    finally:
+        _kept.reset(token)
+
+
+def recall(question: Callable[[], bytes], answer: Callable[[], Arrays]) -> Arrays:
+    """The answer, from the folder where one is kept."""
+    kept = _kept.get()
+    return answer() if kept is None else kept.recall(question(), answer)
+
+
+def recall_counts(
+    question: Callable[[], bytes], answer: Callable[[], list[tuple[Feature | Cross, Floats]]]
+) -> list[tuple[Feature | Cross, Floats]]:
+    """The same for features that were found and counted."""
+    kept = _kept.get()
+    if kept is None:
+        return answer()
+    spelling = kept.spelling
+
+    def spell() -> Arrays:
+        found = answer()
+        text = json.dumps(spelling.write([feature for feature, _ in found])).encode()
+        return (np.frombuffer(text, dtype=np.uint8), *(counts for _, counts in found))
+
+    text, *counts = kept.recall(question(), spell)
+    return [*zip(spelling.read(json.loads(text.tobytes())), counts, strict=True)]
+
+
+def _read(path: Path) -> Arrays | None:
+    """None where there is nothing, or nothing whole."""
+    try:
+        with open(path, "rb") as file:
+            found = np.load(file, allow_pickle=False)
+            return tuple(found[f"arr_{i}"] for i in range(len(found.files)))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def _write(path: Path, arrays: Arrays) -> None:
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(part, "wb") as file:
+            np.savez(file, *arrays)
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
