@@ -1,20 +1,22 @@
 """Passes: sums over blocks of coded rows, folds without copies, and how few passes a fit takes."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import weigh
-from weigh import AdjustedNB, engine
+from weigh import AdjustedNB, BoostedNB, engine
 from weigh.adjusted.moments import Ask, Levels
 from weigh.adjusted.polytomous import Polytomous
 from weigh.adjusted.solve import Logistic
 from weigh.bins import Placed
-from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Sums
+from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Sums
 from weigh.engine.passes import group_splits
 from weigh.frames import Scan
 
@@ -247,3 +249,48 @@ def test_rows_in_a_file_are_far_and_others_are_not(tmp_path):
     labels = np.zeros(50)
     assert CodedRows.of(engine.place(scan, features), labels).far
     assert not CodedRows.of(engine.place(weigh.frames.read(frame), features), labels).far
+
+
+# ---------------------------------------------------------------- boosting
+
+
+@pytest.mark.parametrize("bins", ["mdl", 4])
+@pytest.mark.parametrize("combine", ["evidence", "vote"])
+def test_boosting_is_the_same_from_files_and_from_memory(tmp_path, bins, combine):
+    frame = draw_table(5, 600)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    learner = BoostedNB(bins=bins, combine=combine, n_rounds=4, random_state=0)
+    here = clone(learner).fit(frame, "y")
+    there = clone(learner).fit(weigh.scan(tmp_path / "rows.parquet"), "y")
+    for name in ("errors", "alphas", "losses", "held_out", "quality"):
+        mine, theirs = (getattr(model.rounds_, name) for model in (here, there))
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+    X = frame.drop(columns="y")
+    np.testing.assert_allclose(
+        here.decision_function(X), there.decision_function(X), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_a_round_takes_two_passes():
+    frame = draw_table(6, 400)
+    plain = partial(BoostedNB, bins=4, early_stopping=False, calibrate_scale=False)
+    few, many = (plain(n_rounds=n).fit(frame, "y") for n in (2, 6))
+    assert (len(few.rounds_), len(many.rounds_)) == (2, 6)
+    assert many.n_passes_ - few.n_passes_ == 2 * (6 - 2)
+
+
+def test_weights_are_the_same_whether_rows_carry_them_or_not(monkeypatch):
+    frame = draw_table(7, 300)
+    fit = partial(BoostedNB(bins=4, n_rounds=5, random_state=0).fit, frame, "y")
+    carried = fit().rounds_
+    monkeypatch.setattr(CodedRows, "carrying", lambda self: self)
+    found = fit().rounds_
+    np.testing.assert_allclose(found.errors, carried.errors, rtol=1e-12)
+    np.testing.assert_allclose(found.held_out, carried.held_out, rtol=1e-12)
+
+
+def test_a_statistic_taken_in_pieces_is_that_of_the_block():
+    rows = draw_rows(2)
+    whole, pieces = rows.sum(sum_weights), rows.sum(Piecewise(sum_weights, 7))
+    for mine, theirs in zip(whole.arrays, pieces.arrays, strict=True):
+        np.testing.assert_array_equal(mine, theirs)

@@ -128,7 +128,7 @@ class AdjustedNB(EvidenceClassifier):
     prior_exponent_: Any
     norm_: Any
     norm_path_: Any = None  # not saved
-    n_passes_: int | None = None
+    n_passes_: int | None = None  # not saved
 
     def __init__(
         self,

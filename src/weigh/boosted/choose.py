@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TypeAlias
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.special import expit
 
-from weigh.boosted.rounds import Rows01, boost
-from weigh.engine import parallel
-from weigh.folds import Split
+from weigh.boosted.rounds import Ensemble, Round, Rows01, View, add_columns
+from weigh.engine import Block, Piecewise, Sums
 from weigh.frames import Floats
 
 LOUDEST, QUIETEST = 10.0, 0.01
+
+STEPS, CLOSE = 60, 1e-9
+"""Newton steps of a scale at the most, and the part of it that a last one moves."""
+
+ROOM = 1 << 16
+"""Totals, of rows and rounds, that are looked at together."""
+
+Combine: TypeAlias = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -29,49 +40,79 @@ class Choice:
         return int(self.losses.argmin()) + 1
 
 
-def hold_out(
-    part: Callable[[Split], tuple[Rows01, Rows01]],
-    splits: list[Split],
-    most: int,
-    combine: Callable[[Floats, Floats], Floats],
-) -> Floats:
-    """The total of every row after each round of a model that was fitted without it.
+@dataclass(frozen=True)
+class HeldOut:
+    """Rounds, and rows that they did not see."""
 
-    `part` gives the rows of a split, to learn from and held out.
+    rows: Rows01
+    rounds: Sequence[Round]
+
+    def sum(self, combine: Combine, scales: Floats) -> Sums:
+        """What the rows lose after each round, and how that changes with the scale."""
+        ensemble = Ensemble.of(self.rounds, len(self.rows.tally.tables))
+        statistic = Losses(self.rows.view, ensemble, combine, scales)
+        return self.rows.rows.sum(Piecewise(statistic, ROOM // len(scales) + 1))
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The statistic of totals after each round: losses, two derivatives, squares, weight.
+
+    A model that ended early stays as it is.
     """
-    out = np.zeros((len(splits[0][0]), most))
 
-    def one(split: Split) -> None:
-        held_out = split[1]
-        train, test = part(split)
-        rounds = boost(train, most)
-        totals = np.column_stack([test.total(part.evidence) for part in rounds])
-        after = combine(totals, np.array([part.alpha for part in rounds]))
-        last = np.minimum(np.arange(most), len(rounds) - 1)  # a fold that ended stays as it is
-        out[held_out] = after[:, last]
+    view: View
+    ensemble: Ensemble
+    combine: Combine
+    scales: Floats
 
-    parallel(one, splits)
-    return out
-
-
-def choose(rows: Rows01, totals: Floats, scaled: bool) -> Choice:
-    """Measure totals after each round."""
-    scales = [_scale(column, rows) if scaled else 1.0 for column in totals.T]
-    losses = [bits(scale * column, rows) for scale, column in zip(scales, totals.T, strict=True)]
-    return Choice(np.array(losses), np.array(scales))
+    def __call__(self, block: Block) -> Sums:
+        """The sums of a block, in nats."""
+        block = self.view.cut(block)
+        weight = np.ones(len(block)) if block.weight is None else block.weight
+        after = self.combine(self.ensemble.totals(block), self.ensemble.alphas)
+        last = np.minimum(np.arange(len(self.scales)), after.shape[1] - 1)
+        totals = np.where(self.view.target(block) == 1, -1.0, 1.0)[:, None] * after[:, last]
+        p = expit(self.scales * totals)  # of the other class
+        losses, squares = np.logaddexp(0.0, self.scales * totals), totals**2
+        parts = losses, p * totals, p * (1 - p) * squares, squares
+        sums = np.stack([add_columns(weight, part) for part in parts])
+        return Sums((sums, np.asarray(weight.sum())))
 
 
-def bits(totals: Floats, rows: Rows01) -> float:
-    """Mean loss in bits (the APM paper's Eq. 15)."""
-    nats = np.logaddexp(0.0, np.where(rows.target == 1, -totals, totals))
-    return float(rows.weight @ nats / (rows.weight.sum() * np.log(2)))
+def choose(parts: Sequence[HeldOut], most: int, combine: Combine, scaled: bool) -> Choice:
+    """Measure totals after each round, each with the scale that is best for it."""
+    n_rows = sum(part.rows.count().sum() for part in parts)
+    scales, low, high = np.ones(most), np.full(most, QUIETEST), np.full(most, LOUDEST)
+    settled = np.full(most, not scaled)  # one that is found stays, whatever the others do
+    for _ in range(STEPS):
+        found = reduce(add, [part.sum(combine, scales) for part in parts]).arrays
+        losses, *moments = found[0] / found[1]
+        then = _step(scales, n_rows, moments, low, high)
+        settled |= np.abs(then - scales) <= CLOSE * scales
+        if settled.all():
+            break
+        scales = np.where(settled, scales, then)
+    return Choice(losses / np.log(2), scales)
 
 
-def _scale(totals: Floats, rows: Rows01) -> float:
-    return best_scale(
-        lambda scale: bits(scale * totals, rows) * len(totals) * np.log(2),
-        float(np.sqrt(rows.weight @ totals**2 / rows.weight.sum())),
-    )
+def _step(
+    scales: Floats, n_rows: float, moments: list[Floats], low: Floats, high: Floats
+) -> Floats:
+    """One Newton step of each scale towards the least of `best_scale`, kept between what is known.
+
+    `low` and `high` come closer.
+    """
+    first, second, squares = moments
+    typical = np.sqrt(squares)
+    bend = np.tanh(scales * typical / 2)
+    slope = n_rows * first + typical * bend / 2
+    curve = n_rows * second + typical**2 * (1 - bend**2) / 4
+    np.copyto(low, scales, where=slope < 0)
+    np.copyto(high, scales, where=slope >= 0)
+    then = scales - slope / np.where(curve > 0, curve, 1.0)
+    outside = (then < low) | (then > high) | (curve <= 0)
+    return np.where(outside, np.sqrt(low * high), then)
 
 
 def best_scale(loss: Callable[[float], float], typical: float) -> float:

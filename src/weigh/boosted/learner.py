@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +10,22 @@ from sklearn.utils import check_random_state
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
-from weigh.boosted.choose import Choice, bits, choose, hold_out
-from weigh.boosted.rounds import Round, Rows01, boost, cubic, linear, vote
+from weigh.boosted.choose import ROOM, Choice, Combine, HeldOut, choose
+from weigh.boosted.rounds import (
+    Ensemble,
+    Round,
+    Rows01,
+    View,
+    add_columns,
+    boost,
+    cubic,
+    linear,
+    miss,
+    vote,
+)
 from weigh.boosted.vote import Vote
+from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Dealt, Piecewise, Sums
 from weigh.evidence import Evidence, FeatureTable, squeeze, weigh_tally
-from weigh.folds import Split, deal
 from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import is_count, read_settings
 from weigh.tally import Tally
@@ -50,17 +59,12 @@ class _Fit:
     """One class boosted against the rest: every round tried, of which the first few are kept."""
 
     tried: list[Round]
-    tried_totals: Floats
     choice: Choice | None
     chosen: int
 
     @property
     def rounds(self) -> list[Round]:
         return self.tried[: self.chosen]
-
-    @property
-    def totals(self) -> Floats:
-        return self.tried_totals[:, : self.chosen]
 
     @property
     def alphas(self) -> Floats:
@@ -113,6 +117,9 @@ class BoostedNB(EvidenceClassifier):
     cubic_ : float
         How far they are apart otherwise: the mean size of the cubic term, the first that the
         linearisation leaves out, relative to that of the linearised total.
+    n_passes_ : int
+        How often the rows were passed over, after the passes that find and count levels: two for
+        each round, of the model and of each fold, and some to choose and to describe.
     evidence_ : Evidence
         The prior and the tables.
 
@@ -129,6 +136,7 @@ class BoostedNB(EvidenceClassifier):
     _extras = ("scale_", "agreement_", "cubic_")
     _bodies = ("evidence", "vote")
     rounds_: Any = None  # not saved
+    n_passes_: int | None = None  # not saved
     scale_: Any
 
     def __init__(
@@ -164,20 +172,15 @@ class BoostedNB(EvidenceClassifier):
         self._check()
         tally = self._tally(sample)
         rate = self._class_rate(tally.classes)
-        placed = engine.place(sample.table, [table.feature for table in tally.tables])
-        weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
+        coded = _code(sample, tally)
         two = len(tally.classes) == 2
         chosen = [1] if two else range(len(tally.classes))
-        parts = [
-            Rows01(tally, placed, (sample.labels == c).astype(np.uint8), weight, self.smoothing)
-            for c in chosen
-        ]
-        again = self._cuts_by_class(sample, tally)
-        fits = [
-            self._boost(rows, partial(self._part, sample, c) if again else rows.part)
-            for c, rows in zip(chosen, parts, strict=True)
-        ]
-        self._describe(parts, fits, two)
+        again = sample if self._cuts_by_class(sample, tally) else None
+        parts = [Rows01(tally, coded, c, self.smoothing) for c in chosen]
+        with engine.one_blas_thread():
+            fits = [self._boost(rows, again) for rows in parts]
+            self._describe(parts, fits, two)
+        self.n_passes_ = coded.n_passes
         evidence = _add_up(tally, fits, self.smoothing)
         learnt = evidence if self.combine == "evidence" else _let_vote(evidence, fits)
         return learnt if rate is None else learnt.with_prior(rate)
@@ -198,53 +201,66 @@ class BoostedNB(EvidenceClassifier):
         columns = [part for table in tally.tables for part in table.feature.parts]
         return any(part.is_numeric and settings[part.name].bins == "mdl" for part in columns)
 
-    def _part(self, sample: Sample, c: int, split: Split) -> tuple[Rows01, Rows01]:
+    def _boost(self, rows: Rows01, again: Sample | None) -> _Fit:
+        scaled = self.calibrate_scale and self.combine == "evidence"
+        tried = boost(rows, int(self.n_rounds))
+        if not ((scaled or self.early_stopping) and _can_hold_out(rows, len(tried))):
+            return _Fit(tried, None, len(tried))
+        dealt = rows.rows.deal(FOLDS, check_random_state(self.random_state), rows.of)
+        held_out = []
+        for k in range(dealt.roles.shape[1]):
+            train, test = (
+                rows.part(dealt, k) if again is None else self._part(again, rows, dealt, k)
+            )
+            held_out.append(HeldOut(test, boost(train, len(tried))))
+        choice = choose(held_out, len(tried), self._combination, scaled)
+        return _Fit(tried, choice, choice.n_rounds if self.early_stopping else len(tried))
+
+    @property
+    def _combination(self) -> Combine:
+        return linear if self.combine == "evidence" else vote
+
+    def _part(self, sample: Sample, rows: Rows01, dealt: Dealt, k: int) -> tuple[Rows01, Rows01]:
         """Rows to learn from, and rows held out, on levels that saw the first alone."""
-        parts = [sample.take(rows) for rows in split]
+        assert isinstance(dealt.rows, CodedRows)
+        assert dealt.rows.groups is not None
+        role = dealt.roles[dealt.rows.groups, k]
+        parts = [sample.take(role == wanted) for wanted in (TRAIN, HELD_OUT)]
         tally = self._count(parts[0])
-        features = [table.feature for table in tally.tables]
         train, held_out = (
             Rows01(
                 tally,
-                engine.place(part.table, features),
-                (part.labels == c).astype(np.uint8),
-                np.ones(len(part.labels)) if part.weight is None else part.weight,
-                self.smoothing,
+                replace(_code(part, tally), passes=dealt.rows.passes),
+                rows.of,
+                rows.smoothing,
             )
             for part in parts
         )
         return train, held_out
 
-    def _boost(self, rows: Rows01, part: Callable[[Split], tuple[Rows01, Rows01]]) -> _Fit:
-        scaled = self.calibrate_scale and self.combine == "evidence"
-        tried, choice = boost(rows, int(self.n_rounds)), None
-        totals = np.column_stack([rows.total(part.evidence) for part in tried])
-        if (scaled or self.early_stopping) and _can_hold_out(rows, len(tried)):
-            splits = deal(rows.target, FOLDS, check_random_state(self.random_state))
-            combine = linear if self.combine == "evidence" else vote
-            choice = choose(rows, hold_out(part, splits, len(tried), combine), scaled)
-            if self.early_stopping:
-                return _Fit(tried, totals, choice, choice.n_rounds)
-        return _Fit(tried, totals, choice, len(tried))
-
     def _describe(self, parts: list[Rows01], fits: list[_Fit], two: bool) -> None:
         """Keep what each round did, and how far the two combinations are apart."""
-        told = [_tell(rows, fit, self.combine) for rows, fit in zip(parts, fits, strict=True)]
+        told = [_tell(rows, fit, self._combination) for rows, fit in zip(parts, fits, strict=True)]
         scales = np.array([fit.scale for fit in fits])
         self.rounds_, self.scale_ = (told[0], float(scales[0])) if two else (told, scales)
-        weight = parts[0].weight
-        sums = scales * np.column_stack([linear(fit.totals, fit.alphas)[:, -1] for fit in fits])
-        votes = np.column_stack([vote(fit.totals, fit.alphas)[:, -1] for fit in fits])
-        left_out = scales * np.column_stack([cubic(fit.totals, fit.alphas) for fit in fits])
-        same = (sums > 0) == (votes > 0) if two else (sums.argmax(1) == votes.argmax(1))[:, None]
-        self.agreement_ = float(weight @ same[:, 0] / weight.sum())
-        size = float(weight @ np.abs(sums).sum(axis=1))
-        self.cubic_ = float(weight @ np.abs(left_out).sum(axis=1)) / size if size else 0.0
+        n_features = len(parts[0].tally.tables)
+        ensembles = tuple(Ensemble.of(fit.rounds, n_features) for fit in fits)
+        n_rounds = sum(fit.chosen for fit in fits)
+        apart = Piecewise(Apart(ensembles, scales), ROOM // n_rounds + 1)
+        same, size, left_out, weight = parts[0].rows.sum(apart).arrays
+        self.agreement_ = float(same / weight)
+        self.cubic_ = float(left_out / size) if size else 0.0
+
+
+def _code(sample: Sample, tally: Tally) -> CodedRows:
+    """The rows of a sample as levels."""
+    placed = engine.place(sample.table, [table.feature for table in tally.tables])
+    return CodedRows.of(placed, sample.labels, sample.weight, sample.kept)
 
 
 def _can_hold_out(rows: Rows01, n_rounds: int) -> bool:
     """Whether a fold can be without some rows of a class and still have one."""
-    enough = bool(np.bincount(rows.target, minlength=2).min() > 1)
+    enough = bool(rows.count().min() > 1)
     if not enough:
         warn_caller(_ONE_ROW.format(n_rounds), UserWarning)
     return enough
@@ -256,19 +272,55 @@ _ONE_ROW = (
 )
 
 
-def _tell(rows: Rows01, fit: _Fit, combine: str) -> Rounds:
-    alphas = np.array([part.alpha for part in fit.tried])
-    after = (linear if combine == "evidence" else vote)(fit.tried_totals, alphas)
-    missed = rows.missed(fit.tried_totals)
+def _tell(rows: Rows01, fit: _Fit, combine: Combine) -> Rounds:
+    ensemble = Ensemble.of(fit.tried, len(rows.tally.tables))
+    losses = HeldOut(rows, fit.tried).sum(combine, fit.scales).arrays
+    quality = Piecewise(Quality(rows.view, ensemble), ROOM // len(fit.tried) + 1)
+    missed, weight = rows.rows.sum(quality).arrays
     return Rounds(
         errors=np.array([part.error for part in fit.tried]),
         betas=np.array([part.beta for part in fit.tried]),
-        alphas=alphas,
-        losses=np.array([bits(column, rows) for column in (after * fit.scales).T]),
-        held_out=np.full(len(alphas), np.nan) if fit.choice is None else fit.choice.losses,
-        quality=np.asarray(rows.weight @ (1 - missed) / rows.weight.sum()),
+        alphas=ensemble.alphas,
+        losses=losses[0][0] / (losses[1] * np.log(2)),
+        held_out=np.full(len(fit.tried), np.nan) if fit.choice is None else fit.choice.losses,
+        quality=np.asarray(1 - missed / weight),
         chosen=fit.chosen,
     )
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The statistic of rounds on their own: what each misses, and the weight of the rows."""
+
+    view: View
+    ensemble: Ensemble
+
+    def __call__(self, block: Block) -> Sums:
+        """The sums of a block."""
+        weight = self.view.weigh(block)
+        missed = miss(self.ensemble.totals(block), self.view.target(block))
+        return Sums((add_columns(weight, missed), np.asarray(weight.sum())))
+
+
+@dataclass(frozen=True)
+class Apart:
+    """The statistic of two combinations: where they agree, their size, the cubic term, weight."""
+
+    ensembles: tuple[Ensemble, ...]
+    scales: Floats
+
+    def __call__(self, block: Block) -> Sums:
+        """The sums of a block."""
+        weight = np.ones(len(block)) if block.weight is None else block.weight
+        each = [(ensemble.totals(block), ensemble.alphas) for ensemble in self.ensembles]
+        sums = self.scales * np.column_stack([linear(t, a)[:, -1] for t, a in each])
+        votes = np.column_stack([vote(t, a)[:, -1] for t, a in each])
+        left_out = self.scales * np.column_stack([cubic(t, a) for t, a in each])
+        two = len(each) == 1
+        same = (sums > 0)[:, 0] == (votes > 0)[:, 0] if two else sums.argmax(1) == votes.argmax(1)
+        sizes = [np.abs(part).sum(axis=1) for part in (sums, left_out)]
+        numbers = [weight @ part for part in (same.astype(np.float64), *sizes)]
+        return Sums((*map(np.asarray, numbers), np.asarray(weight.sum())))
 
 
 def _add_up(tally: Tally, fits: list[_Fit], smoothing: Any) -> Evidence:

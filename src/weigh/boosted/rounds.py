@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
-from weigh import engine
-from weigh.bins import Placed
+from weigh.engine import HELD_OUT, TRAIN, Block, Coded, Dealt, Sums
 from weigh.evidence import Evidence, weigh_tally
-from weigh.frames import Floats
-from weigh.tally import Rows, Tally, count_placed
+from weigh.frames import Floats, Integers
+from weigh.tally import Counts, Tally
 
 PERFECT = 1e-10
 """Below this error there is nothing left to learn from."""
@@ -33,42 +34,179 @@ class Round:
 
 
 @dataclass(frozen=True)
+class Ensemble:
+    """Rounds as arrays, which travel to where the rows are: `tables[j][level, round]`."""
+
+    priors: Floats
+    alphas: Floats
+    tables: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, rounds: Sequence[Round], n_features: int) -> Ensemble:
+        """The rounds side by side; for what is no level a table says nothing."""
+        priors = np.array([part.evidence.prior_row[0] for part in rounds])
+        alphas = np.array([part.alpha for part in rounds])
+        if not rounds:
+            return cls(priors, alphas, ())
+        tables = [
+            np.column_stack([part.evidence.tables[j].padded[:, 0] for part in rounds])
+            for j in range(n_features)
+        ]
+        return cls(priors, alphas, tuple(tables))
+
+    def totals(self, block: Block, since: int = 0) -> Floats:
+        """The log odds of each row in each round, or in those since one."""
+        from weigh import kernels
+
+        totals = np.tile(self.priors[since:], (len(block), 1))
+        for codes, table in zip(block.codes, self.tables, strict=True):
+            kernels.add_many(totals, codes, table[:, since:])
+        return totals
+
+
+@dataclass(frozen=True)
 class Rows01:
-    """Rows of one class (1) against the rest (0), placed on the levels of a tally's features."""
+    """Rows of one class (`of`) against the rest, on the levels of a tally's features.
+
+    Where folds were dealt, the rows are those that have a `role` in one split.
+    """
 
     tally: Tally
-    placed: list[Placed]
-    target: np.ndarray[Any, np.dtype[np.uint8]]
-    weight: Floats
+    rows: Coded
+    of: int
     smoothing: Any
+    roles: Integers | None = None
+    role: int = TRAIN
 
-    def take(self, rows: Any) -> Self:
-        """Some of the rows."""
-        placed = [replace(part, codes=part.codes[rows]) for part in self.placed]
-        return replace(self, placed=placed, target=self.target[rows], weight=self.weight[rows])
+    def part(self, dealt: Dealt, split: int) -> tuple[Rows01, Rows01]:
+        """The rows that a split learns from, and those that it holds out."""
+        train = replace(self, rows=dealt.rows, roles=dealt.roles[:, split])
+        return train, replace(train, role=HELD_OUT)
 
-    def part(self, split: Any) -> tuple[Self, Self]:
-        """The rows of a split, on the same levels."""
-        train, held_out = split
-        return self.take(train), self.take(held_out)
+    @property
+    def view(self) -> View:
+        """How a statistic sees the rows."""
+        return View(self.of, self.roles, self.role)
 
-    def learn(self, weight: Floats) -> Evidence:
-        """Naive Bayes of the rows with other weights: one weighted tally."""
-        rows = Rows(self.target, weight, 2)
-        parts = zip(self.tally.tables, self.placed, strict=True)
-        counts = [count_placed(table.feature, placed, rows) for table, placed in parts]
-        class_counts = np.bincount(self.target, weight, 2).astype(np.float64)
-        return weigh_tally(Tally(np.arange(2), class_counts, tuple(counts)), self.smoothing)
+    def learn(self, before: Ensemble, total: float | None) -> tuple[Evidence, float]:
+        """Naive Bayes of the rows as the rounds before leave them, and the rows' weight.
 
-    def total(self, evidence: Evidence) -> Floats:
-        """The log odds of each row."""
-        padded = [table.padded for table in evidence]
-        return engine.total_placed(self.placed, padded, evidence.prior_row, len(self.target))[:, 0]
+        Weights are rescaled to their first sum, `total`.
+        """
+        sizes = tuple(len(table.feature.levels) + 1 for table in self.tally.tables)
+        counts = self.rows.sum(RoundCounts(self.view, before, sizes)).arrays
+        weight = float(counts[-1].sum())
+        scale = 1.0 if total is None else total / weight
+        tables = tuple(
+            Counts(table.feature, scale * counted[:-1])
+            for table, counted in zip(self.tally.tables, counts, strict=False)
+        )
+        tally = Tally(np.arange(2), scale * counts[-1], tables)
+        return weigh_tally(tally, self.smoothing), weight
 
-    def missed(self, totals: Floats) -> Floats:
-        """|y - h|, the probability of the other class: exact where h is as good as 0 or 1."""
-        sign = np.where(self.target == 1, -1.0, 1.0)
-        return np.asarray(expit(sign * totals.T).T)
+    def error(self, before: Ensemble, last: Ensemble) -> float:
+        """The weighted error of one more round."""
+        missed, weight = self.rows.sum(RoundError(self.view, before, last)).arrays
+        return float(missed / weight)
+
+    def count(self) -> Floats:
+        """How many rows there are of the rest and of the class, whatever they weigh."""
+        return np.asarray(self.rows.sum(partial(count_rows, view=self.view)).arrays[0])
+
+
+@dataclass(frozen=True)
+class View:
+    """Which rows count, and which class is 1."""
+
+    of: int
+    roles: Integers | None
+    role: int
+
+    def target(self, block: Block) -> Integers:
+        """1 for the class, 0 for the rest."""
+        return np.asarray((block.labels == self.of).view(np.uint8))
+
+    def weigh(self, block: Block) -> Floats:
+        """The weight of each row; 0 for those that do not count."""
+        weight = np.ones(len(block)) if block.weight is None else block.weight
+        if self.roles is None:
+            return weight
+        assert block.groups is not None
+        return np.asarray(weight * (self.roles[block.groups] == self.role))
+
+    def cut(self, block: Block) -> Block:
+        """The rows that count, alone."""
+        if self.roles is None:
+            return block
+        assert block.groups is not None
+        return block.part(np.flatnonzero(self.roles[block.groups] == self.role))
+
+    def reweigh(self, block: Block, before: Ensemble) -> Floats:
+        """Weights after some rounds: w product of beta_t^(1 - |y - h_t|), times one number."""
+        weight = self.weigh(block)
+        if not len(before.alphas):
+            return weight
+        powers, done = np.zeros(len(block)), np.zeros(1, np.intp)
+        if block.carry is not None:
+            powers, done = block.carry.values, block.carry.done
+        since = int(done[0])
+        if since < len(before.alphas):
+            missed = miss(before.totals(block, since), self.target(block))
+            powers -= 2 * (1 - missed) @ before.alphas[since:]
+            done[0] = len(before.alphas)
+        shift = before.alphas.sum()  # which keeps it within range
+        return np.asarray(weight * np.exp(powers + shift))
+
+
+def miss(totals: Floats, target: Integers) -> Floats:
+    """|y - h|, the probability of the other class: exact where h is as good as 0 or 1."""
+    sign = np.where(target == 1, -1.0, 1.0)
+    return np.asarray(expit(sign[:, None] * totals))
+
+
+def add_columns(weight: Floats, columns: Floats) -> Floats:
+    """The weighted sum of each column, to the same bits whatever columns stand beside it."""
+    return np.array([weight @ column for column in np.ascontiguousarray(columns.T)])
+
+
+def count_rows(block: Block, view: View) -> Sums:
+    """Rows of the rest and of the class."""
+    counts = np.bincount(view.target(view.cut(block)), minlength=2)
+    return Sums((counts.astype(np.float64),))
+
+
+@dataclass(frozen=True)
+class RoundCounts:
+    """The statistic that a round learns from: counts by level and class, and by class."""
+
+    view: View
+    before: Ensemble
+    sizes: tuple[int, ...]
+
+    def __call__(self, block: Block) -> Sums:
+        """Count a block."""
+        from weigh import kernels
+
+        weight, target = self.view.reweigh(block, self.before), self.view.target(block)
+        counts = [np.zeros((size, 2)) for size in self.sizes]
+        for codes, out in zip(block.codes, counts, strict=True):
+            kernels.count_weighted(codes, target, weight, out)
+        return Sums((*counts, np.bincount(target, weight, 2).astype(np.float64)))
+
+
+@dataclass(frozen=True)
+class RoundError:
+    """The statistic that judges a round: the weight that it misses, and all weight."""
+
+    view: View
+    before: Ensemble
+    last: Ensemble
+
+    def __call__(self, block: Block) -> Sums:
+        """Judge a block."""
+        weight = self.view.reweigh(block, self.before)
+        missed = miss(self.last.totals(block), self.view.target(block))[:, 0]
+        return Sums((np.asarray(weight @ missed), np.asarray(weight.sum())))
 
 
 def boost(rows: Rows01, most: int) -> list[Round]:
@@ -77,20 +215,21 @@ def boost(rows: Rows01, most: int) -> list[Round]:
     eps = sum w |y - h|,  beta = eps/(1 - eps),  w <- w beta^(1 - |y - h|),  alpha = 1/2 ln 1/beta
 
     Weights are rescaled to their first sum, so that smoothing means rows in every round. A first
-    round that ends it all is the model, with alpha 1.
+    round that ends it all is the model, with alpha 1. A round takes two passes: its error must be
+    known before rows can be weighed for the next.
     """
     found: list[Round] = []
-    weight, total = rows.weight, rows.weight.sum()
+    rows, n_features = replace(rows, rows=rows.rows.carrying()), len(rows.tally.tables)
+    total: float | None = None
     for _ in range(most):
-        evidence = rows.learn(weight)
-        missed = rows.missed(rows.total(evidence))
-        error = float(weight @ missed / total)
+        before = Ensemble.of(found, n_features)
+        evidence, weight = rows.learn(before, total)
+        total = weight if total is None else total
+        error = rows.error(before, Ensemble.of([Round(evidence, 0.0, 1.0)], n_features))
         if not PERFECT <= error < 0.5:
             return found or [Round(evidence, error, 1.0)]
         alpha = 0.5 * np.log((1 - error) / error)
         found.append(Round(evidence, error, float(alpha)))
-        weight = weight * np.exp(-2 * alpha * (1 - missed))
-        weight *= total / weight.sum()
     return found
 
 

@@ -25,6 +25,18 @@ TRAIN, HELD_OUT = 1, 2
 
 
 @dataclass(frozen=True)
+class Carry:
+    """A number of each row that is kept from pass to pass, and how far it has come: `done[0]`.
+
+    Both are views that a statistic may change. Where rows are kept elsewhere there is none, and
+    the statistic must find the numbers anew.
+    """
+
+    values: Floats
+    done: Integers
+
+
+@dataclass(frozen=True)
 class Block:
     """Some rows: their level in each feature, their class, weight (None: one each) and group.
 
@@ -36,12 +48,13 @@ class Block:
     labels: Integers
     weight: Floats | None = None
     groups: Integers | None = None
+    carry: Carry | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    def part(self, rows: slice) -> Block:
-        """Some of its rows."""
+    def part(self, rows: Any) -> Block:
+        """Some of its rows, which carry nothing."""
         codes = [column[rows] for column in self.codes]
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
@@ -65,6 +78,20 @@ class Sums:
 
 
 Statistic: TypeAlias = Callable[[Block], Sums]
+
+
+@dataclass(frozen=True)
+class Piecewise:
+    """A statistic taken of a few rows of a block at a time, because it needs room for each."""
+
+    statistic: Statistic
+    n_rows: int
+
+    def __call__(self, block: Block) -> Sums:
+        """The sum over the pieces, from the first to the last."""
+        starts = range(0, max(len(block), 1), self.n_rows)
+        pieces = (block.part(slice(start, start + self.n_rows)) for start in starts)
+        return reduce(add, map(self.statistic, pieces))
 
 
 @dataclass(frozen=True)
@@ -96,6 +123,9 @@ class Coded(Protocol):
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
         """Rows with folds, dealt by class, or by one class (`of`) against the rest."""
 
+    def carrying(self) -> Coded:
+        """The same rows, each with a number that is kept between passes, where rows are kept."""
+
 
 @dataclass
 class Passes:
@@ -121,6 +151,7 @@ class CodedRows:
     kept: Mask | None = None
     groups: Integers | None = None
     far: bool = False
+    carried: Carry | None = None
     passes: Passes = field(default_factory=Passes)
 
     @classmethod
@@ -133,6 +164,8 @@ class CodedRows:
     ) -> Self:
         """Rows whose levels were found; a byte or two for each value."""
         codes = spread(positions, placed, len(labels))
+        if weight is not None and (weight == 1).all():
+            weight = None  # the same rows, and the same bits
         on_disk = any(isinstance(part.codes, np.memmap) for part in placed)
         return cls(codes, labels, weight, kept, far=on_disk)
 
@@ -149,10 +182,21 @@ class CodedRows:
     def sum(self, statistic: Statistic) -> Sums:
         """The statistic of all rows: those of the blocks, added from the first to the last."""
         self.passes.n += 1
-        whole = Block(self.codes, self.labels, self.weight, self.groups)
         starts = range(0, max(self.n_rows, 1), BLOCK)
-        parts = stream(lambda start: statistic(whole.part(slice(start, start + BLOCK))), starts)
-        return reduce(add, parts)
+        return reduce(add, stream(lambda start: statistic(self._block(start)), starts))
+
+    def _block(self, start: int) -> Block:
+        rows, i = slice(start, start + BLOCK), start // BLOCK
+        whole = Block(self.codes, self.labels, self.weight, self.groups)
+        if self.carried is None:
+            return whole.part(rows)
+        carry = Carry(self.carried.values[rows], self.carried.done[i : i + 1])
+        return replace(whole.part(rows), carry=carry)
+
+    def carrying(self) -> CodedRows:
+        """The same rows, each with a number of its own: 0 until a statistic changes it."""
+        done = np.zeros(self.n_rows // BLOCK + 1, dtype=np.intp)
+        return replace(self, carried=Carry(np.zeros(self.n_rows), done))
 
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
         """Rows with folds, dealt by class, or by one class (`of`) against the rest."""
