@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from benchmarks import cluster
 from pyarrow import parquet
+from sklearn.base import clone
 
 import weigh
 from weigh import engine
@@ -173,6 +174,24 @@ def test_a_norm_is_chosen_on_a_cluster_in_at_most_40_passes(spark):
     assert one.loss_ == pytest.approx(free.loss_, rel=0.02)
     with pytest.raises(ValueError, match="number of folds"):
         weigh.AdjustedNB(cv=[([0, 1], [2, 3])]).fit(frame, "y")
+
+
+def test_rounds_on_a_cluster_are_those_in_memory(spark):
+    table = make(n_classes=3).drop(columns=["w", "many"])
+    plain = weigh.BoostedNB(n_rounds=3, early_stopping=False, calibrate_scale=False)
+    frame = send(spark, table)
+    here, there = (clone(plain).fit(X, "y").evidence_ for X in (table, frame))
+    for a, b in zip(here, there, strict=True):
+        assert b.by_class == pytest.approx(a.by_class, abs=1e-9)
+    chosen = weigh.BoostedNB(n_rounds=3, random_state=0).fit(frame, "y")
+    assert (chosen.scale_ > 0).all()
+
+
+def test_an_exponent_that_is_given_needs_no_rows(spark):
+    table = make().drop(columns="w")
+    model = weigh.PerplexedNB(attenuation=2.0)
+    here, there = (clone(model).fit(X, "y").evidence_ for X in (table, send(spark, table)))
+    assert_same(here, there)
 
 
 # ------------------------------------------------------------ what cannot be

@@ -172,10 +172,11 @@ class BoostedNB(EvidenceClassifier):
         self._check()
         tally = self._tally(sample)
         rate = self._class_rate(tally.classes)
-        coded = _code(sample, tally)
+        coded = engine.code_rows(sample, [table.feature for table in tally.tables])
         two = len(tally.classes) == 2
         chosen = [1] if two else range(len(tally.classes))
-        again = sample if self._cuts_by_class(sample, tally) else None
+        here = isinstance(coded, CodedRows)  # or on a cluster, where folds keep the cut points
+        again = sample if here and self._cuts_by_class(sample, tally) else None
         parts = [Rows01(tally, coded, c, self.smoothing) for c in chosen]
         with engine.one_blas_thread():
             fits = [self._boost(rows, again) for rows in parts]
