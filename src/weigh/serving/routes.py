@@ -86,7 +86,7 @@ def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> 
             await task
 
     app = FastAPI(docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=life)
-    app.openapi = lambda: shelf.current.contract  # type: ignore[method-assign]
+    app.openapi = lambda: shelf.current.contract
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse)
     routes = Routes(shelf, most_rows, most_bytes)

@@ -103,7 +103,7 @@ class Served:
             sheet = self.model.balance_sheet(case, *chosen)
         except ValueError as error:  # two classes that cannot be set against each other
             raise RefusalError(str(error), "of" if against is None else "against") from None
-        return dump(_known(sheet.to_dict()))
+        return dump(known(sheet.to_dict()))
 
 
 def dump(data: Any) -> bytes:
@@ -111,12 +111,12 @@ def dump(data: Any) -> bytes:
     return json.dumps(data, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def _known(data: Any) -> Any:
+def known(data: Any) -> Any:
     """The same with null for what is no number: an error that cannot be known."""
     if isinstance(data, dict):
-        return {key: _known(value) for key, value in data.items()}
+        return {key: known(value) for key, value in data.items()}
     if isinstance(data, list):
-        return [*map(_known, data)]
+        return [*map(known, data)]
     return None if isinstance(data, float) and not math.isfinite(data) else data
 
 

@@ -72,6 +72,8 @@ def run(app: Any, listener: socket.socket, log: Log) -> None:
     class Server(uvicorn.Server):
         """Told to stop, it answers what has reached it, and asks each client to part."""
 
+        should_exit: bool
+
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             """Stop; a second signal does not wait. The exit code stays 0."""
             self.force_exit = self.should_exit
