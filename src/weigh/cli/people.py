@@ -117,3 +117,43 @@ def report(
         title=title,
     )
     say(f"{type(fitted).__name__} on {table.num_rows:,} rows: {output}")
+
+
+@main.command()
+@model_argument
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Where to listen: this machine alone."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="The port; 0 is any that is free.",
+)
+@click.option(
+    "--most-rows",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Rows that a request may have.",
+)
+@click.option(
+    "--most-bytes",
+    type=click.IntRange(1),
+    default=1 << 20,
+    show_default=True,
+    help="Bytes that a request may have.",
+)
+@click.option("--quiet", is_flag=True, help="Leave requests out of the log.")
+def serve(model: str, host: str, port: int, most_rows: int, most_bytes: int, quiet: bool) -> None:
+    """Serve a model: the calculator, and a JSON API (/score, /explain, /model, /healthz, /docs).
+
+    Only this machine can reach it unless --host says otherwise. A model file that is replaced is
+    loaded while the old model serves. The log, one JSON object a line, goes to standard error.
+
+    Example: weigh serve model.json --port 8000
+    """
+    from weigh.serving import serve
+
+    serve(model, host, port, most_rows=most_rows, most_bytes=most_bytes, quiet=quiet)

@@ -1,0 +1,91 @@
+"""How fast is `weigh serve`: `python -m benchmarks.serve`.
+
+Single-row /score beside a bare FastAPI endpoint that returns a constant: the same uvicorn settings,
+one server process each, loaded in turn from this process, in blocks that alternate. Ours logs
+every request, to a file. What must hold: 60% of the rate, at most twice the 99th percentile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from statistics import median
+
+import numpy as np
+
+import weigh
+from benchmarks.load import Outcome, make_request, press, running
+
+BLOCKS, REQUESTS, CONNECTIONS, SECONDS = 5, 500, 8, 8.0
+ROW = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
+
+
+def serve_bare() -> None:
+    """A constant, on the server that we use."""
+    from fastapi import FastAPI
+
+    from weigh.serving.log import Log
+    from weigh.serving.server import bind, run
+
+    app = FastAPI()
+
+    @app.get("/")
+    async def constant() -> dict[str, str]:
+        return {"status": "ok"}
+
+    log = Log(sys.stderr, quiet=True)
+    with bind("127.0.0.1", 0) as listener:
+        log.tell("listening", url=f"http://127.0.0.1:{listener.getsockname()[1]}/")
+        run(app, listener, log)
+
+
+def measure(folder: str, model: weigh.EvidenceNB, row: dict[str, object]) -> tuple[float, float]:
+    """Our rate over the bare one, and our 99th percentile over the bare one."""
+    path = os.path.join(folder, "model.json")
+    weigh.save(model, path)
+    ours = ["-m", "weigh", "serve", path, "--port", "0"]
+    bare = ["-m", "benchmarks.serve", "bare"]
+    asked = (make_request("GET", "/"), make_request("POST", "/score", row))
+    with (
+        running(bare, os.path.join(folder, "bare.log")) as (_, first),
+        running(ours, os.path.join(folder, "ours.log")) as (_, second),
+    ):
+        found: tuple[list[Outcome], list[Outcome]] = ([], [])
+        for block in range(BLOCKS + 1):
+            for url, request, outcomes in zip((first, second), asked, found, strict=True):
+                done = asyncio.run(press(url, [request], REQUESTS, CONNECTIONS, SECONDS))
+                assert not done.lost, done.lost
+                assert done.statuses == {200: len(done.seconds)}, done.statuses
+                if block:  # the first is a warm-up
+                    outcomes.append(done)
+    rates = [median(done.rate for done in outcomes) for outcomes in found]
+    tails = [
+        float(np.percentile([s for done in outcomes for s in done.seconds], 99))
+        for outcomes in found
+    ]
+    print(f"  bare {rates[0]:8.0f} requests/s, p99 {1e3 * tails[0]:7.2f} ms")
+    print(f"  ours {rates[1]:8.0f} requests/s, p99 {1e3 * tails[1]:7.2f} ms")
+    return rates[1] / rates[0], tails[1] / tails[0]
+
+
+def main() -> None:
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    people = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    cases = {
+        "3 categories": (people, ROW),
+        "30 numbers": (weigh.EvidenceNB().fit(X, y), X.iloc[0].to_dict()),
+    }
+    for name, (model, row) in cases.items():
+        print(f"{name}: {BLOCKS} blocks of {REQUESTS:,} on {CONNECTIONS} connections")
+        with tempfile.TemporaryDirectory() as folder:
+            rate, tail = measure(folder, model, row)
+        verdict = "" if rate >= 0.6 and tail <= 2 else "   SHORT"
+        print(f"  {rate:.0%} of the rate, {tail:.2f} times the p99{verdict}")
+
+
+if __name__ == "__main__":
+    serve_bare() if sys.argv[1:] == ["bare"] else main()

@@ -1,0 +1,85 @@
+"""The application: routes, and around them a layer that sees every request."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any
+
+from weigh.serving.log import Log
+from weigh.serving.served import dump
+from weigh.serving.watch import EVERY, Shelf
+
+MOST_ROWS, MOST_BYTES = 1000, 1 << 20
+
+
+def make_app(
+    path: str | os.PathLike[str],
+    *,
+    most_rows: int = MOST_ROWS,
+    most_bytes: int = MOST_BYTES,
+    log: Log | None = None,
+    every: float = EVERY,
+) -> Observed:
+    """A model file as an ASGI application, for any server of that kind.
+
+    Parameters
+    ----------
+    path : path
+        The model file. When it is replaced, the new model is served from then on.
+    most_rows, most_bytes : int
+        The largest request that is answered.
+    log : Log, optional
+        Where to tell what happens; by default standard error, without requests.
+    every : float, default=0.5
+        Seconds between two looks at the file.
+    """
+    try:
+        from weigh.serving.routes import make_routes
+    except ImportError:
+        raise ImportError("serving needs fastapi and uvicorn: pip install 'weigh[serve]'") from None
+    log = log or Log(sys.stderr, quiet=True)
+    shelf = Shelf.open(path, most_rows, log)
+    return Observed(make_routes(shelf, most_rows, most_bytes, every), log)
+
+
+class Observed:
+    """The outermost layer: tells each request, hides what goes wrong, and says when to part."""
+
+    def __init__(self, app: Any, log: Log) -> None:
+        self.app, self.log, self.stopping = app, log, False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        start, status = time.perf_counter(), 0
+
+        async def pass_on(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if self.stopping:
+                    message = {**message, "headers": [*message["headers"], PART]}
+            await send(message)
+
+        try:
+            await self.app(scope, receive, pass_on)
+        except Exception as error:
+            self.log.failure(error)
+            if not status:
+                await _apologise(pass_on)
+        finally:
+            self.log.request(scope, status, time.perf_counter() - start)
+
+
+PART = (b"connection", b"close")
+
+
+async def _apologise(send: Any) -> None:
+    body = dump({"error": "the server failed; its log says where", "field": None})
+    headers = [(b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": 500, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,164 @@
+"""What the API takes and answers: OpenAPI for programs, and a page of it for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import weigh
+from weigh.bins import label
+from weigh.pages.document import asset, document, escape
+from weigh.serving.lookup import Field, Lookup
+
+NAMES = {str: "string", bool: "boolean", int: "number", float: "number"}
+MOST_EXAMPLES = 10
+LARGEST = sys.float_info.max
+
+
+def describe(lookup: Lookup, name: str, most_rows: int) -> dict[str, Any]:
+    """The API of a model as OpenAPI 3.1 has it."""
+    schemas = {
+        "Row": _row(lookup),
+        "Rows": _object({"rows": _list("Row") | {"maxItems": most_rows}}),
+        "Score": _score(lookup),
+        "Scores": _object({"rows": _list("Score")}),
+        "Sheet": {"type": "object"},
+        "Refusal": _refusal(),
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": f"weigh: {name}", "version": weigh.__version__},
+        "paths": _paths(lookup),
+        "components": {"schemas": schemas},
+    }
+
+
+def _paths(lookup: Lookup) -> dict[str, Any]:
+    one_or_many = {"anyOf": [_ref("Row"), _ref("Rows")]}
+    scores = {"anyOf": [_ref("Score"), _ref("Scores")]}
+    explained = _post("The balance sheet of a row", _ref("Row"), _ref("Sheet"))
+    page = _answers({"text/html": {"schema": {"type": "string"}}})
+    return {
+        "/score": {"post": _post("The class, log odds and probabilities", one_or_many, scores)},
+        "/explain": {"post": explained | {"parameters": _parameters(lookup)}},
+        "/model": {"get": {"summary": "The model file", "responses": _answers(_json({}))}},
+        "/healthz": {"get": {"summary": "Whether it serves", "responses": _answers(_json({}))}},
+        "/": {"get": {"summary": "The model as a form", "responses": page}},
+    }
+
+
+def _post(summary: str, body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    refused = {"content": _json(_ref("Refusal"))}
+    return {
+        "summary": summary,
+        "requestBody": {"required": True, "content": _json(body)},
+        "responses": _answers(_json(answer))
+        | {
+            "408": {"description": "The body did not arrive"} | refused,
+            "413": {"description": "The body is too long"} | refused,
+            "422": {"description": "The body cannot be read"} | refused,
+        },
+    }
+
+
+def _answers(content: dict[str, Any]) -> dict[str, Any]:
+    return {"200": {"description": "The answer", "content": content}}
+
+
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _list(name: str) -> dict[str, Any]:
+    return {"type": "array", "items": _ref(name)}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+def _row(lookup: Lookup) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": "A field that lacks, or is null, is not known.",
+        "properties": {field.name: _field(field) for field in lookup.fields},
+        "additionalProperties": False,
+    }
+
+
+def _field(field: Field) -> dict[str, Any]:
+    types = dict.fromkeys(name for kind, name in NAMES.items() if kind in field.types)
+    limits = {"minimum": -LARGEST, "maximum": LARGEST} if "number" in types else {}
+    known = {"examples": [*field.known[:MOST_EXAMPLES]]} if field.known else {}
+    return {"type": [*types, "null"], **limits, **known}
+
+
+def _score(lookup: Lookup) -> dict[str, Any]:
+    classes, number = lookup.evidence.classes.tolist(), {"type": "number"}
+    each = _object({label(c): number for c in classes})
+    total = {"log_odds": number} if len(classes) == 2 else {"totals": each}
+    return _object({"class": {"enum": classes}, **total, "probabilities": each})
+
+
+def _refusal() -> dict[str, Any]:
+    texts = {"error": {"type": "string"}, "field": {"type": ["string", "null"]}}
+    schema = _object(texts)
+    return schema | {"properties": texts | {"row": {"type": "integer"}}}
+
+
+def _parameters(lookup: Lookup) -> list[dict[str, Any]]:
+    """The class in question and its rival, where the model can set two against each other."""
+    classes = [label(c) for c in lookup.evidence.classes.tolist()]
+    roles = {"of": "The class that positive weights speak for."}
+    if lookup.evidence.link == "softmax":
+        roles["against"] = "Its rival; otherwise all the others together."
+    return [
+        {"name": name, "in": "query", "description": text, "schema": {"enum": classes}}
+        for name, text in roles.items()
+    ]
+
+
+def show(contract: dict[str, Any]) -> str:
+    """The contract as a page that loads nothing."""
+    title = contract["info"]["title"]
+    parts = [f"<header><h1>{escape(title)}</h1>", f"<p>{LINKS}</p></header><main>"]
+    for path, methods in contract["paths"].items():
+        for method, operation in methods.items():
+            parts.append(_operation(f"{method.upper()} {path}", operation))
+    for name, schema in contract["components"]["schemas"].items():
+        parts.append(f"<h2>{escape(name)}</h2>{_code(schema)}")
+    return document(title, "\n".join([*parts, "</main>"]), asset("page.css"))
+
+
+LINKS = 'The same for programs: <a href="openapi.json">openapi.json</a>. <a href="./">The form</a>.'
+
+
+def _operation(name: str, operation: dict[str, Any]) -> str:
+    text = f"<h2>{escape(name)}</h2><p>{escape(operation['summary'])}.</p>"
+    for parameter in operation.get("parameters", ()):
+        text += f"<p>?{escape(parameter['name'])}= {escape(parameter['description'])}</p>"
+    if "requestBody" in operation:
+        text += f"<p>Takes</p>{_schema_of(operation['requestBody'])}"
+    for status, answer in operation["responses"].items():
+        text += f"<p>{status}: {escape(answer['description'])}</p>{_schema_of(answer)}"
+    return text
+
+
+def _schema_of(part: dict[str, Any]) -> str:
+    schema = part["content"].get("application/json", {}).get("schema")
+    return _code(schema) if schema else ""
+
+
+def _code(schema: dict[str, Any]) -> str:
+    lines = json.dumps(schema, indent=1, ensure_ascii=False).splitlines()
+    return "<pre>" + "\n".join(map(escape, lines)) + "</pre>"

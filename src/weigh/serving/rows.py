@@ -1,0 +1,165 @@
+"""What comes in: JSON as rows that the model can read, or a refusal that names the field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from weigh.serving.lookup import Field, Lookup, Row
+
+MOST_SHOWN = 60
+"""Characters of a value or a name that an error repeats."""
+
+
+class RefusalError(Exception):
+    """A request that cannot be answered: what was seen, what was wanted, and where."""
+
+    def __init__(
+        self, error: str, field: str | None = None, *, row: int | None = None, status: int = 422
+    ) -> None:
+        super().__init__(error)
+        self.error, self.field, self.row, self.status = error, field, row, status
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        where = {} if self.row is None else {"row": self.row}
+        return {"error": self.error, "field": self.field, **where}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The rows of a request; whether it asked for one, which is then answered without a list."""
+
+    rows: Sequence[Row]
+    single: bool
+
+
+def parse(body: bytes) -> Any:
+    """Strict JSON: neither NaN nor Infinity, no number or nesting beyond what can be read."""
+    try:
+        return _DECODER.decode(body.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise RefusalError(f"the body is not UTF-8: {error.reason} at byte {error.start}") from None
+    except RecursionError:
+        raise RefusalError("the body is nested too deeply; a row is one flat object") from None
+    except ValueError as error:
+        raise RefusalError(f"the body is not JSON: {shorten(str(error))}") from None
+
+
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON; an answer that is not known is null")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
+def read_rows(data: Any, lookup: Lookup, most_rows: int) -> Asked:
+    """One row as an object, or {"rows": [...]}; each is checked against the model's columns."""
+    if not isinstance(data, dict):
+        raise RefusalError(
+            f'the body is {_say(data)}; send a row as an object, or {{"rows": [...]}}'
+        )
+    listed = data.get("rows")
+    if isinstance(listed, list):
+        return Asked(_read_many(data, listed, lookup, most_rows), single=False)
+    if "rows" in data and "rows" not in lookup.names:
+        raise RefusalError(f"rows must be a list of objects, not {_say(listed)}", "rows")
+    check_row(data, lookup)
+    return Asked((data,), single=True)
+
+
+def _read_many(data: Row, rows: list[Any], lookup: Lookup, most_rows: int) -> list[Row]:
+    beside = next((name for name in data if name != "rows"), None)
+    if beside is not None:
+        raise RefusalError(f"{_show(beside)} stands beside rows; put it into each row", beside)
+    if len(rows) > most_rows:
+        raise RefusalError(f"{len(rows):,} rows, and {most_rows:,} is the most; send fewer", "rows")
+    for i, row in enumerate(rows):
+        try:
+            if not isinstance(row, dict):
+                raise RefusalError(f"a row must be an object, not {_say(row)}", "rows")
+            check_row(row, lookup)
+        except RefusalError as refusal:
+            refusal.row = i
+            raise
+    return rows
+
+
+def check_row(row: Row, lookup: Lookup) -> None:
+    """Refuse columns that the model does not have, and values of other types."""
+    if not row.keys() <= lookup.names:
+        raise _unknown(row, lookup)
+    for name, types in lookup.types:
+        value = row.get(name)
+        if value is not None and type(value) not in types:
+            raise _wrong(next(f for f in lookup.fields if f.name == name), value)
+        if type(value) is int and value.bit_length() > 1000:
+            _check_size(name, value)
+
+
+def _unknown(row: Row, lookup: Lookup) -> RefusalError:
+    name = next(name for name in row if name not in lookup.names)
+    near = get_close_matches(name[:MOST_SHOWN], lookup.names, 1)
+    known = [field.name for field in lookup.fields]
+    more = f", ... ({len(known)} in all)" if len(known) > 5 else ""
+    meant = (
+        f"did you mean {_show(near[0])}?"
+        if near
+        else (f"there are {', '.join(map(_show, known[:5]))}{more}")
+    )
+    return RefusalError(f"the model has no field {_show(name)}; {meant}", shorten(name))
+
+
+def _wrong(field: Field, value: Any) -> RefusalError:
+    return RefusalError(
+        f"{_show(field.name)} must be {field.wanted}, or null where it is not known, not "
+        f"{_say(value)}",
+        field.name,
+    )
+
+
+def _check_size(name: str, value: int) -> None:
+    try:
+        float(value)
+    except OverflowError:
+        raise RefusalError(f"{_show(name)} is a number that no float can hold", name) from None
+
+
+def _say(value: Any) -> str:
+    """A value of JSON in words."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    if value is None:
+        return "null"
+    kind = "text" if isinstance(value, str) else "true or false" if value in (True, False) else ""
+    return f"{'the ' + kind + ' ' if kind == 'text' else ''}{_show(value)}"
+
+
+def _show(value: Any) -> str:
+    """As JSON has it, not too long."""
+    return shorten(json.dumps(value, ensure_ascii=False))
+
+
+def shorten(text: str) -> str:
+    """The beginning of a text that may be of any length."""
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+
+
+def fill_row(row: Row, lookup: Lookup) -> dict[str, Any]:
+    """Every column of the model; what the row does not say is missing."""
+    return {field.name: row.get(field.name) for field in lookup.fields}
+
+
+def find_class(name: str | None, classes: Mapping[str, Any], role: str) -> Any:
+    """A class by the name that it is shown by."""
+    if name is None:
+        return None
+    if name not in classes:
+        known = ", ".join(map(_show, [*classes][:10]))
+        raise RefusalError(
+            f"{role}={_show(name)} is no class of the model; these are {known}", role
+        )
+    return classes[name]

@@ -1,0 +1,124 @@
+"""A model with everything that is answered from it, made once and never changed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weigh import kernels
+from weigh.bins import label
+from weigh.frames import Floats
+from weigh.pages import calculator
+from weigh.pages.subject import read_subject
+from weigh.serving import contract
+from weigh.serving.lookup import Lookup, Row
+from weigh.serving.rows import Asked, RefusalError, fill_row, find_class
+from weigh.store import load, to_json
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    """A fitted model, ready for requests."""
+
+    model: Any
+    lookup: Lookup
+    classes: tuple[Any, ...]
+    names: tuple[str, ...]
+    page: bytes
+    file: bytes
+    contract: dict[str, Any]
+    docs: bytes
+    generation: int = 1
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], most_rows: int) -> Served:
+        """Read a model file; one that has no table of weights is refused by name."""
+        model = load(path)
+        evidence = read_subject(model).evidence
+        if evidence.event_model == "counts":
+            raise ValueError(
+                f"{path} is a model of documents (event_model='counts'), whose rows are tokens and "
+                "not fields; weigh score and weigh calculator take it"
+            )
+        lookup = Lookup.of(evidence)
+        described = contract.describe(lookup, type(model).__name__, most_rows)
+        classes = tuple(evidence.classes.tolist())
+        served = cls(
+            model,
+            lookup,
+            classes,
+            tuple(map(label, classes)),
+            _encode(calculator(model) or ""),
+            _encode(to_json(model)),
+            described,
+            _encode(contract.show(described)),
+        )
+        served.score(Asked(({}, {}), single=False))  # kernels are loaded before the first request
+        served.score(Asked(({},), single=True))
+        return served
+
+    def after(self, old: Served) -> Served:
+        """The same as the successor of another."""
+        return replace(self, generation=old.generation + 1)
+
+    def score(self, asked: Asked) -> bytes:
+        """The class, the total or totals, and the probabilities of every row, as JSON."""
+        totals = self.lookup.totals(asked.rows)
+        answers = [*map(self._answer, totals.tolist(), self._probabilities(totals).tolist())]
+        return dump(answers[0] if asked.single else {"rows": answers})
+
+    def _probabilities(self, totals: Floats) -> Floats:
+        """What `Evidence.probabilities` gives, which is slow to start."""
+        if len(totals) != 1 or totals.shape[1] != 1:
+            return self.lookup.evidence.probabilities(totals)
+        probabilities = np.empty((1, 2))
+        kernels.logistic(totals, probabilities)
+        return probabilities
+
+    def _answer(self, totals: list[float], probabilities: list[float]) -> dict[str, Any]:
+        if len(totals) == 1:
+            return {
+                "class": self.classes[totals[0] > 0],
+                "log_odds": totals[0],
+                "probabilities": dict(zip(self.names, probabilities, strict=True)),
+            }
+        return {
+            "class": self.classes[totals.index(max(totals))],
+            "totals": dict(zip(self.names, totals, strict=True)),
+            "probabilities": dict(zip(self.names, probabilities, strict=True)),
+        }
+
+    def explain(self, row: Row, of: str | None, against: str | None) -> bytes:
+        """The balance sheet of a row, as JSON."""
+        named = dict(zip(self.names, self.classes, strict=True))
+        chosen = find_class(of, named, "of"), find_class(against, named, "against")
+        filled = fill_row(row, self.lookup)
+        case = filled if hasattr(self.model, "feature_names_in_") else [*filled.values()]
+        try:
+            sheet = self.model.balance_sheet(case, *chosen)
+        except ValueError as error:  # two classes that cannot be set against each other
+            raise RefusalError(str(error), "of" if against is None else "against") from None
+        return dump(known(sheet.to_dict()))
+
+
+def dump(data: Any) -> bytes:
+    """JSON in ASCII, which any text survives."""
+    return json.dumps(data, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def known(data: Any) -> Any:
+    """The same with null for what is no number: an error that cannot be known."""
+    if isinstance(data, dict):
+        return {key: known(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [*map(known, data)]
+    return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", errors="backslashreplace")

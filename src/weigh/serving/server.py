@@ -1,0 +1,110 @@
+"""The server: uvicorn on a socket of ours, which parts from its clients before it closes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+import time
+from types import FrameType
+from typing import Any
+
+from weigh.serving.app import MOST_BYTES, MOST_ROWS, make_app
+from weigh.serving.log import Log, Relay
+
+GRACE = 1.0
+"""Seconds in which connections that are open at a stop are told to part, before idle ones close."""
+
+MOST_WAIT = 30
+"""Seconds after which a stop waits for no request any more."""
+
+
+def serve(
+    path: str | os.PathLike[str],
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    *,
+    most_rows: int = MOST_ROWS,
+    most_bytes: int = MOST_BYTES,
+    quiet: bool = False,
+) -> None:
+    """Serve a model file until SIGTERM or Ctrl-C: the form, and a JSON API.
+
+    Parameters
+    ----------
+    path : path
+        The model file. When it is replaced, the new model is served from then on.
+    host, port : str, int
+        Where to listen; by default only this machine can reach it. Port 0 is any that is free.
+    most_rows, most_bytes : int
+        The largest request that is answered.
+    quiet : bool, default=False
+        Leave requests out of the log on standard error.
+    """
+    log = Log(sys.stderr, quiet)
+    app = make_app(path, most_rows=most_rows, most_bytes=most_bytes, log=log)
+    with bind(host, port) as listener:
+        log.tell("listening", url=_url(listener), model=os.fspath(path))
+        run(app, listener, log)
+    log.tell("stopped")
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens, or an error that says where it could not."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise ValueError(f"cannot listen on {host} port {port}: {error}") from None
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def run(app: Any, listener: socket.socket, log: Log) -> None:
+    """Run an application on a socket until a signal."""
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        """Told to stop, it answers what has reached it, and asks each client to part."""
+
+        should_exit: bool
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            """Stop; a second signal does not wait. The exit code stays 0."""
+            self.force_exit = self.should_exit
+            self.should_exit = True
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            """Answer with `connection: close` for a while, then close what is idle."""
+            app.stopping = True
+            log.tell("stopping")
+            await asyncio.sleep(0)  # connections that wait are accepted
+            for server in self.servers:
+                server.close()
+            until = time.monotonic() + GRACE
+            while self.server_state.connections and time.monotonic() < until:
+                await asyncio.sleep(0.01)
+            await super().shutdown(sockets)
+
+    logger, relay = logging.getLogger("uvicorn.error"), Relay(log)
+    logger.addHandler(relay)
+    logger.propagate = False
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        ws="none",
+        lifespan="on",
+        server_header=False,
+        timeout_graceful_shutdown=MOST_WAIT,
+    )
+    try:
+        Server(config).run(sockets=[listener])
+    finally:
+        logger.removeHandler(relay)

@@ -1,0 +1,418 @@
+"""A model as an API: Python's numbers, refusals that name the field, and never a failure."""
+
+import asyncio
+import io
+import json
+import math
+import random
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from tests import exported, page_models
+from tests.serving import CASE, ask, call, save_people
+
+import weigh
+from weigh.exports import Formula, checks
+from weigh.serving import Log, make_app
+from weigh.serving.lookup import Lookup
+from weigh.serving.served import Served, known
+from weigh.serving.watch import Shelf
+
+
+def as_json(rows):
+    """Rows as JSON can say them: what is no number is not known."""
+    return [{k: None if v != v else v for k, v in row.items()} for row in rows]
+
+
+def make(tmp_path, model, **options):
+    weigh.save(model, tmp_path / "model.json")
+    return make_app(tmp_path / "model.json", **options)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("served")
+
+
+@pytest.fixture(scope="module")
+def people(folder):
+    return save_people(folder / "people.json")
+
+
+@pytest.fixture(scope="module")
+def app(folder, people):
+    return make_app(folder / "people.json", most_rows=5, most_bytes=4000)
+
+
+@pytest.fixture(scope="module")
+def mixed_app(folder):
+    model = page_models.LEARNERS["naive"].fit(page_models.mixed(), "y")
+    weigh.save(model, folder / "mixed.json")
+    return make_app(folder / "mixed.json", most_rows=50, most_bytes=20_000)
+
+
+# ---------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize("name", exported.LEARNERS)
+def test_a_lookup_gives_the_bits_of_python_at_every_level_and_boundary(name):
+    model = exported.fitted(name)
+    wanted = checks.wanted(model, checks.visit(Formula.of(model)))
+    assert np.array_equal(Lookup.of(wanted.evidence).totals(as_json(wanted.rows)), wanted.totals)
+
+
+@settings(max_examples=40, deadline=None)
+@given(exported.models())
+def test_a_lookup_gives_the_bits_of_python_for_any_model(model):
+    wanted = checks.wanted(model, checks.visit(Formula.of(model)))
+    assert np.array_equal(Lookup.of(wanted.evidence).totals(as_json(wanted.rows)), wanted.totals)
+
+
+def test_one_row_gets_the_class_log_odds_and_probabilities_of_python(app, people):
+    said = ask(app, "POST", "/score", CASE).json
+    assert said == {
+        "class": people.predict([CASE])[0],
+        "log_odds": people.decision_function([CASE])[0],
+        "probabilities": dict(zip(["No", "Yes"], people.predict_proba([CASE])[0], strict=True)),
+    }
+
+
+def test_many_rows_get_what_each_gets_alone(app):
+    rows = [CASE, {"Sex": "Male"}, {}, {"Class": "Steward", "Age": None}]
+    each = [ask(app, "POST", "/score", row).json for row in rows]
+    assert ask(app, "POST", "/score", {"rows": rows}).json == {"rows": each}
+    assert ask(app, "POST", "/score", {"rows": []}).json == {"rows": []}
+
+
+def test_a_field_that_lacks_is_missing(tmp_path):
+    model = page_models.LEARNERS["skipping"].fit(page_models.mixed(), "y")
+    app = make(tmp_path, model)
+    row = dict.fromkeys(model.feature_names_in_) | {"colour": "red"}
+    want = model.decision_function([row])[0]
+    assert ask(app, "POST", "/score", {"colour": "red"}).json["log_odds"] == want
+    assert ask(app, "POST", "/score", row).json["log_odds"] == want
+
+
+@pytest.mark.parametrize("name", page_models.MANY)
+def test_more_classes_have_a_total_each(tmp_path, name):
+    model = page_models.MANY[name].fit(page_models.mixed(n_classes=3), "y")
+    row = {"age": 50.5, "income": -999, "colour": "blue", "member": True}
+    said = ask(make(tmp_path, model), "POST", "/score", row).json
+    assert [*said["totals"].values()] == model.decision_function([row])[0].tolist()
+    assert [*said["probabilities"].values()] == model.predict_proba([row])[0].tolist()
+    assert said["class"] == model.predict([row])[0]
+
+
+def test_a_model_of_columns_without_names_answers_to_positions(tmp_path):
+    X, y = np.array([[0.0, 5.0], [1.0, 6.0]] * 20), np.array([0, 1] * 20)
+    model = weigh.EvidenceNB(bins=2).fit(X, y)
+    app = make(tmp_path, model)
+    row = {"x0": 1, "x1": 5.0}
+    assert ask(app, "POST", "/score", row).json["log_odds"] == model.decision_function([[1, 5]])[0]
+    sheet = ask(app, "POST", "/explain", row).json
+    assert sheet["total"] == pytest.approx(model.decision_function([[1, 5]])[0])
+
+
+def test_a_sheet_is_the_balance_sheet_of_python(app, people):
+    for query, of in (("", "Yes"), ("?of=No", "No"), ("?against=Yes", "No")):
+        said = ask(app, "POST", f"/explain{query}", CASE).json
+        assert said == people.balance_sheet(CASE, of).to_dict()
+
+
+def test_what_cannot_be_known_is_null(tmp_path):
+    model = weigh.EvidenceNB(smoothing=0).fit([{"a": "x"}, {"a": "y"}] * 3, ["no", "yes"] * 3)
+    assert ask(make(tmp_path, model), "POST", "/explain", {"a": "x"}).json["interval"] is None
+    assert known({"a": [math.nan, 1.5], "b": math.inf}) == {"a": [None, 1.5], "b": None}
+
+
+# ---------------------------------------------------------------- pages
+
+
+def test_the_page_is_the_calculator_and_the_model_its_file(app, people, folder):
+    page = ask(app, "GET", "/")
+    assert page.body.decode() == weigh.calculator(people)
+    assert page.headers["content-type"].startswith("text/html")
+    assert ask(app, "GET", "/model").body == (folder / "people.json").read_bytes()
+    assert ask(app, "GET", "/healthz").json["status"] == "ok"
+
+
+def test_the_docs_load_nothing_and_run_nothing(tmp_path):
+    app = make(tmp_path, page_models.weird_model())
+    page = ask(app, "GET", "/docs").body.decode()
+    assert "default-src 'none'" in page
+    for word in ("<script", "http://", "https://", "<img", "src="):
+        assert word not in page.replace("&lt;", "")
+    for path in ("/score", "/explain", "/model", "/healthz"):
+        assert path in page
+    assert ask(app, "GET", "/openapi.json").json["openapi"].startswith("3.1")
+
+
+# ---------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("data", "field", "words"),
+    [
+        ({"Clas": "3rd"}, "Clas", 'did you mean "Class"'),
+        ({"x": 1}, "x", "there are"),
+        ({"Class": 3}, "Class", "must be text"),
+        ({"Class": True}, "Class", "must be text"),
+        ({"Class": ["3rd"]}, "Class", "not a list"),
+        ({"Class": {"3rd": 1}}, "Class", "not an object"),
+        ({"rows": 3}, "rows", "list of objects"),
+        ({"rows": [{}], "Sex": "Male"}, "Sex", "beside rows"),
+        ({"rows": [{}] * 6}, "rows", "6 rows, and 5 is the most"),
+        ([CASE], None, "a list"),
+        ("3rd", None, "the text"),
+        (None, None, "not JSON"),
+        (b"{", None, "not JSON"),
+        (b"\xff\xfe", None, "not UTF-8"),
+        (b'{"Class": NaN}', None, "NaN is no JSON"),
+        (b'{"Class": -Infinity}', None, "-Infinity is no JSON"),
+        (b"[" * 3000, None, "nested too deeply"),
+        (b"1" * 3900, None, "a body that is no row"),
+    ],
+)
+def test_a_refusal_names_the_field_and_says_what_was_wanted(app, data, field, words):
+    answer = ask(app, "POST", "/score", data)
+    assert answer.status == 422
+    assert answer.json["field"] == field
+    assert words in answer.json["error"] or words == "a body that is no row"
+    assert len(answer.json["error"]) < 300
+
+
+def test_a_refusal_of_many_says_which_row(app):
+    said = ask(app, "POST", "/score", {"rows": [CASE, CASE | {"Age": 9}]}).json
+    assert (said["row"], said["field"]) == (1, "Age")
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [
+        ({"age": "40"}, "age"),
+        ({"age": True}, "age"),
+        ({"age": 10**400}, "age"),
+        ({"member": 1}, "member"),
+        ({"member": "true"}, "member"),
+        ({"colour": 7}, "colour"),
+    ],
+)
+def test_types_are_those_of_training(mixed_app, row, field):
+    answer = ask(mixed_app, "POST", "/score", row)
+    assert (answer.status, answer.json["field"]) == (422, field)
+
+
+def test_numbers_beyond_all_cuts_fall_in_the_outer_intervals(mixed_app):
+    for far, near in ((b"1e400", b"1e300"), (b"-1e400", b"-1e300")):
+        said = [ask(mixed_app, "POST", "/score", b'{"age": %s}' % x) for x in (far, near)]
+        assert said[0].status == 200
+        assert said[0].body == said[1].body
+
+
+def test_a_sheet_is_of_one_row_and_of_classes_that_there_are(app):
+    assert ask(app, "POST", "/explain", {"rows": [CASE]}).json["field"] == "rows"
+    said = ask(app, "POST", "/explain?of=Perhaps", CASE)
+    assert (said.status, said.json["field"]) == (422, "of")
+    assert ask(app, "POST", "/explain?of=Yes&against=Yes", CASE).status == 422
+
+
+def test_a_body_that_is_too_long_is_refused_before_it_is_read(app):
+    told = ask(app, "POST", "/score", b"", headers={"content-length": "4001"}, pieces=[])
+    assert told.status == 413  # an empty iterator: reading would have failed
+
+
+def test_a_body_that_does_not_say_its_length_is_counted_as_it_comes(app):
+    read = []
+
+    def pieces():
+        for _ in range(1000):
+            read.append(1)
+            yield b" " * 1000
+
+    class Pieces:
+        __iter__ = staticmethod(pieces)
+        __len__ = staticmethod(lambda: 1000)
+
+    assert ask(app, "POST", "/score", headers={}, pieces=Pieces()).status == 413
+    assert len(read) == 5
+
+
+def test_a_body_in_pieces_is_put_together(app):
+    body = json.dumps(CASE).encode()
+    parts = [body[:5], b"", body[5:]]
+    assert ask(app, "POST", "/score", headers={}, pieces=parts).body == (
+        ask(app, "POST", "/score", CASE).body
+    )
+
+
+def test_other_methods_and_paths_are_refused_in_the_same_form(app):
+    assert ask(app, "GET", "/score").status == 405
+    assert ask(app, "GET", "/score").headers["allow"] == "POST"
+    assert ask(app, "GET", "/nothing").json == {"error": "Not Found", "field": None}
+
+
+def test_a_failure_says_nothing_of_its_inside(folder, people, monkeypatch):
+    stream = io.StringIO()
+    app = make_app(folder / "people.json", log=Log(stream))
+    monkeypatch.setattr(Served, "score", lambda *_: 1 / 0)
+    answer = ask(app, "POST", "/score", CASE)
+    assert answer.status == 500
+    assert b"division" not in answer.body
+    failure, request = map(json.loads, stream.getvalue().splitlines())
+    assert "ZeroDivisionError" in failure["error"]
+    assert (request["event"], request["status"]) == ("request", 500)
+
+
+# ---------------------------------------------------------------- the log
+
+
+def test_each_request_is_one_line_of_json_and_quiet_leaves_it_out(folder, people):
+    for quiet, wanted in ((False, 1), (True, 0)):
+        stream = io.StringIO()
+        ask(make_app(folder / "people.json", log=Log(stream, quiet)), "POST", "/score", CASE)
+        lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+        assert len(lines) == wanted
+        for line in lines:
+            assert line["method"] == "POST"
+            assert (line["path"], line["status"]) == ("/score", 200)
+            assert line["ms"] > 0
+            assert "Female" not in json.dumps(line)
+
+
+# ---------------------------------------------------------------- malformed
+
+
+ODD = [
+    None, True, False, 0, -1, 1e308, 10**400, 1.5, "", "3rd", "\ud800", "\0", "x" * 3000, [], {},
+    [[]], {"rows": []}, [None], "NaN", "1e999", -0.0, 2**63, "<script>", "Größe", "🎈",
+]  # fmt: skip
+RAW = [
+    b"", b" ", b"{", b"}", b"[", b"nul", b"NaN", b"Infinity", b"\xff", b"\x00", b"\xef\xbb\xbf{}",
+    b"{}{}", b"{'a': 1}", b'{"a": 1,}', b'{"a"}', b"[" * 2000, b'{"a":' * 700, b"1" * 3999,
+    b'"\\ud800"', b'{"Class": "\\ud800"}', b'{"\\ud800": 1}', b"-", b"1e400", b"--1", b'"\x01"',
+    b'{"Class": 1, "Class": "3rd"}', b"\xed\xa0\x80", "{}".encode("utf-16"),
+]  # fmt: skip
+NAMES = ["Class", "Sex", "Age", "age", "colour", "member", "income", "rows", "", "class", "\0", "é"]
+
+
+def malformed(rng):
+    """A request that is odd in some way, or in several."""
+    kind = rng.random()
+    if kind < 0.3:
+        body = bytearray(rng.choice(RAW))
+        if body and rng.random() < 0.5:
+            body[rng.randrange(len(body))] = rng.randrange(256)
+        return bytes(body)
+    row = {rng.choice(NAMES): rng.choice(ODD) for _ in range(rng.randrange(4))}
+    rows = [rng.choice([row, {}, rng.choice(ODD)]) for _ in range(rng.randrange(8))]
+    data = row if kind < 0.6 else {"rows": rows} if kind < 0.8 else rng.choice([rows, *ODD])
+    body = json.dumps(data).encode()
+    return body if kind < 0.9 else body[: rng.randrange(len(body) + 1)]
+
+
+def test_ten_thousand_malformed_requests_meet_no_failure(app, mixed_app):
+    rng, seen = random.Random(0), {}
+
+    async def send_all():
+        for i in range(10_000):
+            path = rng.choice(["/score", "/score", "/score", "/explain?of=" + rng.choice(NAMES)])
+            chosen, body = rng.choice([app, mixed_app]), malformed(rng)
+            path = path.encode("ascii", "replace").decode().replace("\0", "%00")
+            answer = await call(chosen, "POST" if i % 50 else "PUT", path, body)
+            assert answer.status in (200, 405, 413, 422), (path, body, answer)
+            assert answer.json is not None
+            seen[answer.status] = seen.get(answer.status, 0) + 1
+
+    asyncio.run(send_all())
+    assert sum(seen.values()) == 10_000
+    assert seen[422] > 3000
+    assert seen[200] > 100
+
+
+def test_requests_made_from_its_own_contract_keep_to_it(mixed_app):
+    schemathesis = pytest.importorskip("schemathesis")
+    from hypothesis import HealthCheck, Phase
+
+    contract = ask(mixed_app, "GET", "/openapi.json").json
+    schema = schemathesis.openapi.from_dict(contract)
+    sent = []
+
+    def check(operation, mode):
+        @settings(
+            max_examples=60,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=[*HealthCheck],
+            derandomize=True,
+            database=None,
+        )
+        @given(operation.as_strategy(generation_mode=mode))
+        def run(case):
+            body = case.body
+            plain = isinstance(body, dict | list | str | int | float | bool | None)
+            text = json.dumps(body) if plain else "?"
+            query = "&".join(f"{k}={v}" for k, v in (case.query or {}).items() if str(v).isalnum())
+            path = f"{operation.path}?{query}"
+            answer = ask(mixed_app, operation.method.upper(), path, text.encode())
+            sent.append(answer.status)
+            assert (
+                str(answer.status)
+                in contract["paths"][operation.path][operation.method]["responses"]
+            )
+
+        run()
+
+    modes = schemathesis.GenerationMode
+    for result in schema.get_all_operations():
+        for mode in (modes.POSITIVE, modes.NEGATIVE):
+            check(result.ok(), mode)
+    assert {200, 422} <= {*sent}
+
+
+# ---------------------------------------------------------------- replacing the model
+
+
+def test_a_file_that_is_replaced_is_loaded_and_a_broken_one_refused(tmp_path):
+    path, stream = tmp_path / "model.json", io.StringIO()
+    save_people(path)
+    shelf = Shelf.open(path, 10, Log(stream))
+    first = shelf.current
+
+    def look():
+        asyncio.run(shelf.look())
+        lines = stream.getvalue().splitlines()
+        return json.loads(lines[-1]) if lines else None
+
+    assert look() is None
+    assert shelf.current is first
+    path.write_text("{")
+    assert look()["event"] == "refused"
+    assert shelf.current is first
+    path.unlink()
+    assert look()["event"] == "refused"
+    new = save_people(path, smoothing=50)
+    assert look()["event"] == "loaded"
+    assert shelf.current.generation == 2
+    assert shelf.current.lookup.totals([CASE])[0, 0] == new.decision_function([CASE])[0]
+    count = len(stream.getvalue().splitlines())
+    look()
+    assert len(stream.getvalue().splitlines()) == count
+
+
+def test_a_model_that_cannot_be_served_is_refused_by_name(tmp_path):
+    people = weigh.datasets.titanic()
+    tree = weigh.C44Classifier().fit(people, "Survived")
+    with pytest.raises(ValueError, match="C44Classifier has no table"):
+        make(tmp_path, tree)
+    words = weigh.EvidenceNB(event_model="counts").fit([[1, 0], [0, 2]], ["a", "b"])
+    with pytest.raises(ValueError, match="model of documents"):
+        make(tmp_path, words)
+
+
+def test_without_fastapi_the_error_names_the_extra(folder, people, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    monkeypatch.delitem(sys.modules, "weigh.serving.routes", raising=False)
+    with pytest.raises(ImportError, match=r"weigh\[serve\]"):
+        make_app(folder / "people.json")
