@@ -97,10 +97,6 @@ class SparkRows:
             )
         return total.found  # type: ignore[no-any-return]
 
-    def carrying(self) -> SparkRows:
-        """The same rows: nothing is kept between passes."""
-        return self
-
     def _gather(self, statistic: Statistic) -> PartSum:
         add = partial(_sum_blocks, pickle.dumps(statistic), self.folds, self.seed)
         return gather(self.frame, add, _Add(), self.n_parts)

@@ -35,7 +35,7 @@ def _find(
 ) -> tuple[Counts, ...]:
     groups = _groups(sample.table.names, crosses)
     if isinstance(sample.table, Cluster):
-        return _tally_cluster(sample, groups, settings)
+        return _tally_cluster(sample, groups, settings).tables
     if isinstance(sample.table, Scan):
         shorts = survey(sample, settings)
         count_short = lambda name, _: _count_short(shorts[name], name, settings)  # noqa: E731
