@@ -16,6 +16,7 @@ from scipy.special import expit
 from weigh.engine import report
 from weigh.frames import Floats, Integers
 from weigh.weighted.auc import Ranking, rank
+from weigh.weighted.far import FarTerms
 from weigh.weighted.terms import Terms
 
 RATES = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -66,7 +67,7 @@ class SearchPath:
 class Climber:
     """How one walk goes: where it starts, by what rule it moves, when a rise is too small."""
 
-    terms: Terms
+    terms: Terms | FarTerms
     start: Floats
     rule: str
     tol: float
@@ -140,7 +141,7 @@ def pull(auc: float) -> float:
     return float(o * (1 - o) ** 2)
 
 
-def stay(terms: Terms, start: Floats, features: tuple[str, ...]) -> SearchPath:
+def stay(terms: Terms | FarTerms, start: Floats, features: tuple[str, ...]) -> SearchPath:
     """No search: the start and its AUC."""
     return _path([Step(start, rank(terms, start).auc)], features)
 
@@ -167,7 +168,7 @@ def search(climber: Climber, steps: tuple[float, ...], features: tuple[str, ...]
     return _path(walks[best], features, steps[best], tried, interrupted)
 
 
-def _settled(terms: Terms, walk: list[Step]) -> list[Step]:
+def _settled(terms: Terms | FarTerms, walk: list[Step]) -> list[Step]:
     """The walk with the AUC of its end as the fitted model has it.
 
     Along the walk scores are moved again and again, and rounding may part or join rows that tie.

@@ -1,0 +1,104 @@
+"""WeightedNB on rows that are not in memory: histograms against exact ranks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weigh
+from weigh import EvidenceNB, WeightedNB, engine
+from weigh.engine import CodedRows
+from weigh.folds import deal_numbers
+from weigh.frames import read
+from weigh.tally import Rows
+from weigh.weighted.auc import rank
+from weigh.weighted.far import CELLS, auc_of, cell_of, far_held_out_terms, far_terms
+from weigh.weighted.terms import held_out_terms, terms_of
+
+NEAR = 2e-3
+
+
+def draw(seed, n_classes=2, n_rows=800):
+    random = np.random.default_rng(seed)
+    y = np.r_[np.arange(n_classes), random.integers(0, n_classes, n_rows - n_classes)]
+    frame = pd.DataFrame(
+        {
+            name: np.where(random.random(n_rows) < 0.15 * j, y, random.integers(0, 5, n_rows))
+            for j, name in enumerate("abcd", 1)
+        }
+    ).astype(str)
+    frame["x"] = random.normal(size=n_rows) + 0.7 * y
+    return frame, y, random.integers(1, 4, n_rows).astype(float)
+
+
+def both_terms(seed, n_classes, held_out):
+    """The same rows as exact terms and as far ones."""
+    frame, y, weight = draw(seed, n_classes)
+    evidence = EvidenceNB().fit(frame, y, weight).evidence_
+    placed = engine.place(read(frame), evidence.features)
+    rows, coded = Rows(y, weight, n_classes), CodedRows.of(placed, y, weight)
+    if not held_out:
+        return terms_of(evidence, placed, rows), far_terms(evidence, coded)
+    fold = deal_numbers(y, 5, np.random.RandomState(seed))
+    exact = held_out_terms(evidence.tally, placed, rows, fold, 1.0)
+    dealt = coded.deal(5, np.random.RandomState(seed))
+    return exact, far_held_out_terms(evidence.tally, dealt, 1.0)
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_histograms_give_the_auc_up_to_the_pairs_of_one_cell(seed, n_classes, held_out):
+    exact, far = both_terms(seed, n_classes, held_out)
+    random = np.random.default_rng(seed)
+    near, there = (rank(terms, np.ones(5)) for terms in (exact, far))
+    assert there.auc == pytest.approx(near.auc, abs=NEAR)
+    for j in range(5):
+        assert there.shift(j, 0.3) == pytest.approx(near.shift(j, 0.3), abs=NEAR)
+    weights = random.random(5)
+    assert there.jump(weights) == pytest.approx(near.jump(weights), abs=NEAR)
+    assert there.auc == pytest.approx(near.auc, abs=NEAR)  # nothing was kept
+    there.keep()
+    assert there.auc == pytest.approx(rank(exact, weights).auc, abs=NEAR)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    scores=st.lists(st.floats(-1e4, 1e4), min_size=2, max_size=30),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_the_auc_is_off_by_no_more_than_half_the_pairs_of_one_cell(scores, seed):
+    scores = np.array(scores)
+    labels = np.random.default_rng(seed).integers(0, 2, len(scores))
+    labels[:2] = 0, 1
+    cells = cell_of(scores)
+    counts = np.zeros((1, CELLS, 2))
+    np.add.at(counts[0], (cells, labels), 1.0)
+    pairs = [(a, b) for a in np.flatnonzero(labels == 1) for b in np.flatnonzero(labels == 0)]
+    exact = np.mean([(scores[a] > scores[b]) + (scores[a] == scores[b]) / 2 for a, b in pairs])
+    tied = np.mean([cells[a] == cells[b] for a, b in pairs])
+    assert abs(auc_of(counts) - exact) <= tied / 2 + 1e-12
+
+
+@settings(max_examples=50, deadline=None)
+@given(score=st.floats(-1e5, 1e5))
+def test_cells_are_as_narrow_as_is_said(score):
+    apart = 0.002 * max(1.0, abs(score))
+    first, second = cell_of(np.array([score, score + 1.001 * apart]))
+    assert second > first
+
+
+@pytest.mark.parametrize("choose_on", ["cv", "training"])
+def test_a_search_over_files_ends_with_as_good_a_ranking(tmp_path, monkeypatch, choose_on):
+    frame, y, _ = draw(3, n_rows=1500)
+    frame["y"] = y
+    frame.to_parquet(tmp_path / "rows.parquet")
+    scan = weigh.scan(tmp_path / "rows.parquet")
+    fit = WeightedNB(choose_on=choose_on, random_state=0).fit
+    few = fit(scan, "y").weights_
+    exact = fit(frame, "y")
+    np.testing.assert_array_equal(few, exact.weights_)  # few rows are ranked exactly
+    auc = exact.auc_
+    monkeypatch.setattr("weigh.weighted.far.MANY_IN_FILES", 1000)
+    assert fit(scan, "y").auc_ == pytest.approx(auc, abs=NEAR)
