@@ -5,11 +5,13 @@ import io
 import json
 import math
 import random
+import re
 import sys
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from tests import exported, page_models
 from tests.serving import CASE, ask, call, save_people
 
@@ -142,8 +144,8 @@ def test_the_docs_load_nothing_and_run_nothing(tmp_path):
     app = make(tmp_path, page_models.weird_model())
     page = ask(app, "GET", "/docs").body.decode()
     assert "default-src 'none'" in page
-    for word in ("<script", "http://", "https://", "<img", "src="):
-        assert word not in page.replace("&lt;", "")
+    assert not re.search(r"<(script|img|link|iframe|object)|https?://", page)
+    assert "&lt;script&gt;" in page
     for path in ("/score", "/explain", "/model", "/healthz"):
         assert path in page
     assert ask(app, "GET", "/openapi.json").json["openapi"].startswith("3.1")
@@ -331,44 +333,32 @@ def test_ten_thousand_malformed_requests_meet_no_failure(app, mixed_app):
     assert seen[200] > 100
 
 
-def test_requests_made_from_its_own_contract_keep_to_it(mixed_app):
+@pytest.mark.parametrize("mode", ["POSITIVE", "NEGATIVE"])
+@pytest.mark.parametrize("path", ["/score", "/explain"])
+def test_requests_made_from_its_own_contract_keep_to_it(mixed_app, path, mode):
     schemathesis = pytest.importorskip("schemathesis")
-    from hypothesis import HealthCheck, Phase
-
     contract = ask(mixed_app, "GET", "/openapi.json").json
-    schema = schemathesis.openapi.from_dict(contract)
-    sent = []
+    operation = schemathesis.openapi.from_dict(contract)[path]["post"]
+    promised = contract["paths"][path]["post"]["responses"]
 
-    def check(operation, mode):
-        @settings(
-            max_examples=60,
-            deadline=None,
-            phases=[Phase.generate],
-            suppress_health_check=[*HealthCheck],
-            derandomize=True,
-            database=None,
-        )
-        @given(operation.as_strategy(generation_mode=mode))
-        def run(case):
-            body = case.body
-            plain = isinstance(body, dict | list | str | int | float | bool | None)
-            text = json.dumps(body) if plain else "?"
-            query = "&".join(f"{k}={v}" for k, v in (case.query or {}).items() if str(v).isalnum())
-            path = f"{operation.path}?{query}"
-            answer = ask(mixed_app, operation.method.upper(), path, text.encode())
-            sent.append(answer.status)
-            assert (
-                str(answer.status)
-                in contract["paths"][operation.path][operation.method]["responses"]
-            )
+    @settings(
+        max_examples=30,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=[*HealthCheck],
+        derandomize=True,
+        database=None,
+    )
+    @given(operation.as_strategy(generation_mode=schemathesis.GenerationMode[mode]))
+    def check(case):
+        query = case.query or {}
+        body = case.body if isinstance(case.body, bytes) else json.dumps(case.body).encode()
+        answer = ask(mixed_app, "POST", f"{path}?{urlencode(query)}", body)
+        assert str(answer.status) in promised
+        if mode == "POSITIVE" and len({*query.values()}) == len(query):  # two classes, or fewer
+            assert answer.status == 200, answer.json
 
-        run()
-
-    modes = schemathesis.GenerationMode
-    for result in schema.get_all_operations():
-        for mode in (modes.POSITIVE, modes.NEGATIVE):
-            check(result.ok(), mode)
-    assert {200, 422} <= {*sent}
+    check()
 
 
 # ---------------------------------------------------------------- replacing the model

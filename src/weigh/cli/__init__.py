@@ -2,7 +2,7 @@
 
 commands   fit, show, score, explain, merge, demo
 judge      evaluate, compare
-people     report, calculator
+people     report, calculator, serve
 share      export, check
 options    what the options mean
 data       tables on their way between files and models
