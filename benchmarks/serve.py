@@ -18,7 +18,7 @@ import numpy as np
 import weigh
 from benchmarks.load import Outcome, make_request, press, running
 
-BLOCKS, REQUESTS, CONNECTIONS, SECONDS = 5, 500, 8, 8.0
+BLOCKS, REQUESTS, CONNECTIONS, SECONDS = 7, 1000, 8, 8.0
 ROW = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
 
 

@@ -54,10 +54,16 @@ def serve(
 def bind(host: str, port: int) -> socket.socket:
     """A socket that listens, or an error that says where it could not."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends at once only where the protocol is named: else answers wait 40 ms for an ACK
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(2048)
     except (OSError, OverflowError) as error:
+        listener.close()
         raise ValueError(f"cannot listen on {host} port {port}: {error}") from None
+    return listener
 
 
 def _url(listener: socket.socket) -> str:
