@@ -1,13 +1,17 @@
 # make demo      set up and see what a model looks like
 # make test      set up, lint, and run every test
 # make test-fast the same without tests that need system programs
-# make bench     run the benchmarks
+# make bench     speed, memory, growth and accuracy beside rivals
+# make bench-rivals an environment for each rival (make bench says which are missing)
+# make bench-scale files larger than memory, beside DuckDB (50 million rows; ROWS=2e6 for a try)
 # make quality   compare the probabilities with other libraries' (hours; needs WEIGH_DATA)
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto -q -rs
 
-.PHONY: demo test test-fast lint bench quality clean
+.PHONY: demo test test-fast lint bench bench-rivals bench-scale quality clean
+
+ROWS ?= 5e7
 
 demo: .venv/ready
 	@$(BIN)/weigh demo
@@ -27,6 +31,9 @@ lint: .venv/test
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks.speed
+
+bench-scale: .venv/bench
+	$(BIN)/python -m benchmarks.scale --rows $(ROWS)
 
 quality: .venv/bench
 	$(BIN)/python -m benchmarks.quality
