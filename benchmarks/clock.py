@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 MIB = 1 << 20
+STATUS = Path("/proc/self/status")
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,24 @@ def best(function: Callable[[], Any], runs: int) -> float:
 
 
 def peak_memory() -> int:
-    """The most bytes that this process has held.
+    """The most bytes that this process has held, or has since `forget_peak`.
 
     Where the system tells it, of this program alone: `ru_maxrss` also knows the size of the
     process that started it.
     """
-    status = Path("/proc/self/status")
-    if status.exists():
-        lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
-        return int(lines["VmHWM"].split()[0]) * 1024
+    if STATUS.exists():
+        return _status("VmHWM")
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def forget_peak() -> int:
+    """Let the peak be what is held now, and say how much; the old one stays without /proc."""
+    if not STATUS.exists():
+        return peak_memory()
+    Path("/proc/self/clear_refs").write_text("5")
+    return _status("VmRSS")
+
+
+def _status(field: str) -> int:
+    lines = dict(line.split(":", 1) for line in STATUS.read_text().splitlines())
+    return int(lines[field].split()[0]) * 1024

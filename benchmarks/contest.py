@@ -1,0 +1,139 @@
+"""Rivals side by side: the tables of ratios, growth and accuracy of `make bench`.
+
+    python -m benchmarks.contest --most-seconds 60 --rivals weigh duckdb
+
+Each rival runs in the environment that `make bench-rivals` made for it, in a process of its own
+for each table. Seconds are those of all processors together, so that neither threads nor other
+work on the machine count. A rival whose fit took longer than --most-seconds grows no further.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks import contest_data, contest_page
+from benchmarks.rivals import environments
+
+ROOT = Path(__file__).parents[1]
+MODULES = ("weigh", *environments.NAMES)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A rival by the name of its file and its own."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rival's process told, folder by folder, and why it told no more."""
+
+    entry: Entry
+    found: dict[str, dict[str, Any]]
+    note: str = ""
+
+
+def entries(modules: Sequence[str]) -> list[Entry]:
+    """The names in `RIVALS` of each file, which is read and not run: its library is elsewhere."""
+    return [Entry(module, name) for module in modules for name in _names(module)]
+
+
+def _names(module: str) -> list[str]:
+    if module == environments.OURS:
+        from benchmarks.rivals import weigh
+
+        return [*weigh.RIVALS]
+    source = (ROOT / "benchmarks" / "rivals" / f"{module}.py").read_text(encoding="utf-8")
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "RIVALS":
+            return [key.value for key in node.value.keys]  # type: ignore[attr-defined]
+    raise ValueError(f"benchmarks/rivals/{module}.py has no RIVALS = {{name: fit}}; add it")
+
+
+def run(entry: Entry, folders: Sequence[Path], most_seconds: float) -> Outcome:
+    """All folders, or those before the rival failed or was out of time."""
+    python = environments.python_of(entry.module)
+    if python is None:
+        return Outcome(entry, {}, environments.reason(entry.module))
+    command = [str(python), "-m", "benchmarks.rivals.one", entry.module, entry.name]
+    command += [str(most_seconds), *map(str, folders)]
+    paths = os.pathsep.join(
+        [str(ROOT), str(ROOT / "src")] if entry.module == "weigh" else [str(ROOT)]
+    )
+    limit = 60 + 20 * most_seconds * len(folders)  # by the clock, which other work slows down
+    try:
+        answer = subprocess.run(
+            command,
+            capture_output=True,
+            timeout=limit,
+            check=False,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": paths},
+        )
+    except subprocess.TimeoutExpired as stopped:
+        return Outcome(entry, _read(stopped.stdout), f"stopped after {limit:.0f} s by the clock")
+    found, failed = _read(answer.stdout), answer.returncode != 0
+    words = answer.stderr.decode(errors="replace").strip().splitlines()
+    note = f"failed: {words[-1] if words else answer.returncode}" if failed else ""
+    if not failed and len(found) < len(folders):
+        note = f"stops growing: above {most_seconds:g} s"
+    return Outcome(entry, found, note)
+
+
+def _read(printed: bytes | None) -> dict[str, dict[str, Any]]:
+    lines = [json.loads(line) for line in (printed or b"").splitlines() if line.endswith(b"}")]
+    return {Path(line.pop("folder")).name: line for line in lines}
+
+
+def run_all(rivals: list[Entry], folders: list[Path], most_seconds: float) -> list[Outcome]:
+    outcomes = []
+    for entry in rivals:
+        outcomes.append(run(entry, folders, most_seconds))
+        told = f"{len(outcomes[-1].found)} of {len(folders)}  {outcomes[-1].note}"
+        print(f"  {entry.name:<24}{folders[0].parent.name:<12}{told}", file=sys.stderr, flush=True)
+    return outcomes
+
+
+def read_arguments() -> argparse.Namespace:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    words.add_argument(
+        "--most-seconds", type=float, default=60, help="of a fit, then no larger one"
+    )
+    words.add_argument("--rivals", nargs="+", choices=MODULES, default=[*MODULES])
+    words.add_argument("--only", nargs="+", choices=[*contest_data.STAGES], help="tables to make")
+    words.add_argument("--most-rows", type=float, default=1e7, help="growth in rows ends here")
+    words.add_argument("--keep", type=Path, help="a folder for the figures as JSON")
+    return words.parse_args()
+
+
+def main() -> None:
+    asked = read_arguments()
+    rivals = entries(asked.rivals)
+    for stage in asked.only or contest_data.STAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            folders = contest_data.make(stage, Path(folder) / stage, int(asked.most_rows))
+            if not folders:
+                print(f"\n{stage}: no data; set WEIGH_DATA to the folder of data sets")
+                continue
+            outcomes = run_all(rivals, folders, asked.most_seconds)
+        if asked.keep:
+            asked.keep.mkdir(parents=True, exist_ok=True)
+            told = [[o.entry.name, o.found, o.note] for o in outcomes]
+            (asked.keep / f"{stage}.json").write_text(json.dumps(told, indent=1))
+        contest_page.show(stage, outcomes)
+
+
+if __name__ == "__main__":
+    main()
