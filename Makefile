@@ -8,6 +8,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto -q -rs
+PROGRAMS := chromium=chromium chromedriver=chromium-driver npm=npm java=openjdk-17-jre-headless psql=postgresql \
+  soffice=libreoffice-calc-nogui
 
 .PHONY: demo test test-fast lint bench bench-rivals bench-scale quality clean
 
@@ -17,7 +19,7 @@ demo: .venv/ready
 	@$(BIN)/weigh demo
 	@echo "to use it here: . .venv/bin/activate"
 
-test: lint
+test: lint .venv/system
 	$(PYTEST)
 
 test-fast: lint
@@ -45,6 +47,17 @@ quality: .venv/bench
 
 .venv/test: .venv/ready
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+# Programs that tests need, each with the Debian package that it comes from, installed where we may.
+# Without them the tests marked `system` are skipped, and say why.
+.venv/system: .venv/test
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  for pair in $(PROGRAMS); do command -v $${pair%%=*} >/dev/null || lacking="$$lacking $${pair#*=}"; done; \
+	  if [ -n "$$lacking" ]; then \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends $$lacking; fi; fi
+	@if command -v npm >/dev/null; then \
+	  npm install --silent --no-fund --no-audit --no-save --prefix .venv axe-core@4; fi
 	@touch $@
 
 .venv/bench: .venv/ready

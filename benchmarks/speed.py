@@ -19,6 +19,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
+from benchmarks import speed_educated
 from benchmarks.rivals import optbinning, scikit_learn
 
 ROWS, COLUMNS, LEVELS, RUNS = 1_000_000, 20, 8, 5
@@ -144,10 +145,10 @@ def bench_adjusted() -> None:
     report("APMR on splice, ridge path on the same q", rival, ours, 3)
 
 
-def make_mixed(n_classes: int) -> tuple[Any, Any]:
-    """100,000 rows of ten numbers and ten categories, from hardly to strongly telling."""
+def make_mixed(n_classes: int, n_rows: int = 100_000) -> tuple[Any, Any]:
+    """Rows of ten numbers and ten categories, from hardly to strongly telling."""
     rng = np.random.default_rng(0)
-    y = rng.integers(0, n_classes, 100_000)
+    y = rng.integers(0, n_classes, n_rows)
     columns: dict[str, Any] = {}
     for j in range(10):
         columns[f"number_{j}"] = rng.normal(size=y.size) + (0.1 + 0.05 * j) * y
@@ -322,6 +323,7 @@ def main() -> None:
     bench_documents()
     bench_regressor()
     bench_evaluation()
+    speed_educated.bench()
     bench_memory(codes, y)
     bench_import()
 

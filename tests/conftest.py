@@ -1,10 +1,15 @@
 """What tests need from outside: the papers' data, and programs. Skips say why they skip."""
 
+import csv
+import io
 import os
 import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
+from tests.browser import AXE, Browser
 
 REQUIRE_ALL = os.environ.get("WEIGH_REQUIRE_ALL") == "1"
 
@@ -45,3 +50,96 @@ def program():
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server of our own, on a socket that nobody else can open."""
+    programs = _find_postgres()
+    if programs is None:
+        lacking("PostgreSQL's server (initdb, pg_ctl) is not installed")
+    # not in pytest's own folder, which only its owner may enter: as root the server is another's
+    with tempfile.TemporaryDirectory(prefix="weigh-pg-") as folder:
+        server = Postgres(programs, Path(folder))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+def _find_postgres() -> Path | None:
+    found = [Path(p).parent for p in [shutil.which("pg_ctl")] if p]
+    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((p for p in found if (p / "initdb").exists()), None)
+
+
+class Postgres:
+    """A private cluster; `ask` runs statements and returns the rows of the last as dicts."""
+
+    def __init__(self, programs: Path, folder: Path) -> None:
+        self.programs, self.folder = programs, folder
+        self.user = "nobody" if os.getuid() == 0 else None  # initdb refuses to run as root
+        if self.user:
+            shutil.chown(folder, self.user)
+
+    def run(self, program: str, *words: str) -> str:
+        own = self.programs / program
+        done = subprocess.run(
+            [own if own.exists() else program, *words],
+            user=self.user,
+            cwd=self.folder,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+
+    def start(self) -> None:
+        data, log = str(self.folder / "data"), str(self.folder / "log")
+        self.run("initdb", "-D", data, "-U", "weigh", "-A", "trust", "-E", "UTF8", "-N")
+        options = f"-k {self.folder} -c listen_addresses='' -c fsync=off"
+        subprocess.run(  # whose server keeps what it inherits open: no pipes
+            [self.programs / "pg_ctl", "-D", data, "-l", log, "-o", options, "-w", "start"],
+            user=self.user,
+            cwd=self.folder,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=120,
+        )
+
+    def stop(self) -> None:
+        self.run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "-w", "stop")
+
+    def ask(self, script: Path, query: str) -> list[dict[str, str]]:
+        options = ("-h", str(self.folder), "-U", "weigh", "-d", "postgres")
+        text = self.run(
+            "psql", "-X", "-q", "--csv", "-v", "ON_ERROR_STOP=1", *options,
+            "-f", str(script), "-c", query,
+        )  # fmt: skip
+        return [*csv.DictReader(io.StringIO(text, newline=""))]
+
+
+@pytest.fixture(scope="session")
+def _browser(tmp_path_factory):
+    for name in ("chromium", "chromedriver"):
+        if shutil.which(name) is None:
+            lacking(f"the program {name} is not installed")
+    if not AXE.exists():
+        lacking(f"axe-core is not in {AXE.parent}")
+    found = Browser(tmp_path_factory.mktemp("browser"))
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def browser(_browser):
+    """A browser, on a light desktop."""
+    _browser.width(1280)
+    _browser.media()
+    _browser.scripts(True)
+    return _browser

@@ -12,7 +12,7 @@ from weigh.educated import loo
 from weigh.educated.design import Design, Rows
 from weigh.educated.loo import HeldOut, leave_one_out, loosen
 from weigh.educated.prior import Prior, prior_of
-from weigh.educated.solve import PRECISE, Problem, settle, state_at
+from weigh.educated.solve import PRECISE, Problem, find_weights, state_at
 
 LIGHT = settings(max_examples=10, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
@@ -54,7 +54,7 @@ def make_problem(codes, labels, weight=None):
 def fit(problem, scales=SCALES):
     weights = np.zeros((problem.design.n_weights, problem.rows.n_totals))
     weights[0] = problem.rows.prior()
-    return settle(state_at(problem, weights, scales), PRECISE)
+    return find_weights(state_at(problem, weights, scales), PRECISE)
 
 
 def losses_of(state, problem):

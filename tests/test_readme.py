@@ -45,7 +45,9 @@ def tidy(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_block_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch):
+def test_every_block_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch, request):
+    if "datasets.load(" in page.read_text(encoding="utf-8"):
+        request.getfixturevalue("papers_data")
     monkeypatch.chdir(tmp_path)
     names: dict = {"__name__": "readme"}
     printed = ""

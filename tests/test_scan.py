@@ -238,6 +238,15 @@ def test_a_number_of_many_rows_has_a_level_of_its_own_among_very_many_others(
     assert np.unique(held).tolist() == [0.0]
 
 
+def test_cut_points_that_are_given_stay_as_they_are(tmp_path: Path) -> None:
+    values = np.random.default_rng(4).normal(size=3000)
+    table = pa.table({"x": values, "y": (values > 0).astype(int)})
+    scan = weigh.scan(write_parts(table, tmp_path / "many", 3))
+    learner = weigh.EvidenceNB(bins={"x": [-0.5, 0.25]})
+    assert learner.fit(scan, "y").evidence_["x"].feature.cuts == (-0.5, 0.25)
+    assert_same_model(clone(learner).fit(table, "y"), learner)
+
+
 def test_special_codes_stay_apart_among_very_many_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -444,3 +453,24 @@ def test_importing_weigh_needs_no_engine() -> None:
 def test_a_batch_is_as_large_as_stated() -> None:
     assert scans.ROWS == 200  # as these tests set it: the smallest that shows seams
     assert titanic().num_rows > scans.ROWS
+
+
+@pytest.mark.system
+def test_a_table_of_a_database_gives_the_same_model(postgres: object, tmp_path: Path) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    address = f"postgresql://weigh@/postgres?host={postgres.folder}"
+    with dbapi.connect(address) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest('the "people"', PEOPLE, mode="create")
+        connection.commit()
+    whole = weigh.EvidenceNB().fit(PEOPLE, "y")
+    by_query = weigh.scan(address, query='SELECT * FROM "the ""people""" WHERE true')
+    assert_same_model(whole, weigh.EvidenceNB().fit(by_query, "y"))
+    assert_same_model(
+        weigh.AdjustedNB(random_state=0).fit(PEOPLE, "y"),
+        weigh.AdjustedNB(random_state=0).fit(by_query, "y"),
+    )
+    numbers = weigh.scan(address, query="SELECT a, 'u' y FROM (VALUES (1.5), (NULL), (2)) t(a)")
+    assert_array_equal(numbers.column("a").values, [1.5, np.nan, 2.0])
+    with pytest.raises(ValueError, match=r"'nowhere' cannot be read from the database"):
+        weigh.scan(address, query="nowhere")

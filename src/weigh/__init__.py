@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from weigh.educated import EducatedNB
     from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
+    from weigh.exports import export
     from weigh.frames import Scan, scan
     from weigh.naive import EvidenceNB
+    from weigh.pages import calculator, report
     from weigh.perplexed import PerplexedNB
     from weigh.plot import (
         AttenuationPathDisplay,
@@ -36,8 +38,9 @@ if TYPE_CHECKING:
         SearchPathDisplay,
     )
     from weigh.recalibrated import RecalibratedClassifier
+    from weigh.scorecard import Scorecard
     from weigh.scoring import score_table
-    from weigh.sheet import BalanceSheet, conversion_table
+    from weigh.sheet import BalanceSheet, conversion_table, reasons
     from weigh.store import load, save
     from weigh.weighted import WeightedNB
 
@@ -68,15 +71,20 @@ __all__ = [
     "ReliabilityDisplay",
     "RoundsDisplay",
     "Scan",
+    "Scorecard",
     "SearchPathDisplay",
     "SplineCalibrator",
     "WeightedNB",
+    "calculator",
     "compare",
     "conversion_table",
     "datasets",
     "evaluate",
+    "export",
     "load",
     "metrics",
+    "reasons",
+    "report",
     "save",
     "scan",
     "score_table",
@@ -107,13 +115,18 @@ _HOMES = {
     "ReliabilityDisplay": "plot",
     "RoundsDisplay": "plot",
     "Scan": "frames",
+    "Scorecard": "scorecard",
     "SearchPathDisplay": "plot",
     "SplineCalibrator": "calibrate",
     "WeightedNB": "weighted",
+    "calculator": "pages",
     "compare": "comparison",
     "conversion_table": "sheet",
     "evaluate": "evaluation",
+    "export": "exports",
     "load": "store",
+    "reasons": "sheet",
+    "report": "pages",
     "save": "store",
     "scan": "frames",
     "score_table": "scoring",

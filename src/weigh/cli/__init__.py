@@ -2,12 +2,13 @@
 
 commands   fit, show, score, explain, merge, demo
 judge      evaluate, compare
+people     report, calculator
 options    what the options mean
 data       tables on their way between files and models
 words      what is said to people
 """
 
-from weigh.cli import judge
+from weigh.cli import judge, people
 from weigh.cli.commands import main
 
-__all__ = ["judge", "main"]
+__all__ = ["judge", "main", "people"]

@@ -87,4 +87,5 @@ def _differences(found: Comparison, fitted: list[Entry]) -> Section:
 def _difference(part: Difference) -> str:
     if part.value != part.value:
         return "-"
-    return f"{part.value:+.4f} ±{part.high - part.value:.4f}"
+    known = part.high == part.high
+    return f"{part.value:+.4f} ±{part.high - part.value:.4f}" if known else f"{part.value:+.4f}"

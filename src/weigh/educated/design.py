@@ -168,6 +168,19 @@ class Design:
         np.fill_diagonal(whole, self.sums(values[:, None])[:, 0])
         return whole
 
+    def cells(self, column: int, folds: Integers, values: Floats, n_folds: int) -> Floats:
+        """Sums of each value over the rows of a fold, at a feature's places and those before.
+
+        Value by fold by place in the feature by place in all features before it.
+        """
+        from weigh.educated.kernels import sum_cells
+
+        span = self.spans[column]
+        shape = (n_folds, span.stop - span.start + 1, span.start + 1, values.shape[1])
+        out = np.zeros(shape)
+        sum_cells(self.places, column + 1, folds, values, out)
+        return np.moveaxis(out[:, :-1, 1:-1], -1, 0)
+
     def squares(self, matrix: Floats) -> Floats:
         """Each row's x' M x: the variance of its total, of the inverse Hessian."""
         from weigh.educated.kernels import sum_squares

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.linalg.lapack import dpotri
+from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
 from weigh.educated.prior import Block, Prior
 from weigh.frames import Floats, Integers
@@ -19,14 +18,14 @@ penalty: the steps are then a little short, and end at the same weights."""
 
 @dataclass(frozen=True)
 class Dense:
-    """A piece of the Hessian as a matrix."""
+    """A piece of the Hessian as a matrix: its lower root, with zeros above."""
 
     places: Integers
     factor: Floats
 
     def solve(self, right: Floats) -> Floats:
         """The inverse times a right side."""
-        return np.asarray(cho_solve((self.factor, True), right))
+        return np.asarray(dpotrs(self.factor, right, lower=True)[0])
 
     @property
     def log_det(self) -> float:
@@ -34,10 +33,16 @@ class Dense:
         return float(2 * np.log(self.factor.diagonal()).sum())
 
     @cached_property
+    def _root(self) -> Floats:
+        """The inverse of the lower root: the covariance is its transpose times itself."""
+        return np.asarray(dtrtri(self.factor, lower=True)[0])
+
+    @cached_property
     def inverse(self) -> Floats:
         """The covariance of the weights."""
-        lower = np.tril(dpotri(self.factor, lower=True)[0])
-        whole: Floats = lower + np.tril(lower, -1).T
+        lower = dlauum(self._root, lower=True)[0]
+        whole: Floats = lower + lower.T
+        np.fill_diagonal(whole, lower.diagonal())
         return whole
 
     @property
@@ -46,11 +51,12 @@ class Dense:
         return self.inverse.diagonal()
 
     def spread(self, block: Block) -> float:
-        """The trace of the covariance times S."""
+        """The trace of the covariance times S, without the rest of the covariance."""
         at = np.searchsorted(self.places, block.places)
+        own = self._root[at[0] :, at[0] : at[-1] + 1]
         if block.matrix is None:
-            return float(self.inverse[at, at].sum())
-        return float((self.inverse[np.ix_(at, at)] * block.matrix).sum())
+            return float((own * own).sum())
+        return float(((own.T @ own) * block.matrix).sum())
 
 
 @dataclass(frozen=True)
@@ -114,13 +120,12 @@ class Factor:
 def make_dense(hessian: Floats, prior: Prior, scales: Floats, places: Integers) -> Dense:
     """Add the penalty to a piece of the Hessian, and factor it."""
     for ridge in RIDGES:
-        whole = hessian.copy()
+        whole = hessian.T.copy("F")  # symmetric: as LAPACK likes it, without a turn
         prior.add_to(whole, scales, places)
-        whole.flat[:: len(whole) + 1] *= 1 + ridge
-        try:
-            return Dense(places, cho_factor(whole, lower=True, overwrite_a=True)[0])
-        except LinAlgError:
-            continue
+        whole[np.diag_indices_from(whole)] *= 1 + ridge
+        root, failed = dpotrf(whole, lower=True, clean=True, overwrite_a=True)
+        if not failed:
+            return Dense(places, root)
     raise ValueError("sample_weight leaves no digits for the penalty; divide it by its mean")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,14 +17,14 @@ from weigh.educated.monotone import Order, hold_orders
 from weigh.educated.pairs import FOLDS, coarsen, is_coarse, rank_pairs
 from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
 from weigh.educated.scales import FIRST, Search, find_scales
-from weigh.educated.solve import Problem, State, state_at
+from weigh.educated.solve import Passes, Problem, State, state_at
 from weigh.folds import deal_numbers
 from weigh.frames import Floats, Table
 from weigh.tally import Counts, count_pairs
 from weigh.tally import Rows as Counted
 
-MANY = 1024
-"""Fewer weights are too small a matrix for threads of BLAS, which would wait for each other."""
+ENOUGH = 1e-8
+"""The relative gradient of a fit that has converged."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +54,35 @@ class Fit:
     scales: Floats  # of each feature
     held_out: HeldOut
     n_passes: int
-    marginal: tuple[float, ...]  # the log marginal likelihood on the way
+    search: Search
+    gradient: float  # relative: what is left of it
+
+    def complaint(self) -> str:
+        """What a fit that has not converged says; nothing of others."""
+        if self.gradient > ENOUGH:
+            return (
+                f"the weights were left at a relative gradient of {self.gradient:.1e}, and "
+                f"{ENOUGH:g} was wanted; divide sample_weight by its mean, or ask for fewer levels "
+                "(bins=16)"
+            )
+        if not self.search.ended:
+            return (
+                f"the scales still changed after {len(self.search.marginal) - 1} updates; the "
+                "weights are the best for the last ones. Leave out columns that repeat others, or "
+                "ask for fewer levels (bins=16)"
+            )
+        return ""
 
 
 def fit_task(task: Task) -> Fit:
     """Find scales and weights; then pairs, if any are asked for and help; then hold orders."""
-    few = sum(len(c.counts) for c in task.counts) < MANY
-    with engine.one_blas_thread() if few else nullcontext():
-        return _fit(task)
-
-
-def _fit(task: Task) -> Fit:
-    search = _additive(task)
+    passes = Passes()
+    search = find_scales(_problem(task, passes))
     state, held_out = loosen(search.state)
     if task.n_pairs:
         wider = _with_pairs(task, search.state)
         if wider.counts != task.counts:
-            other = _additive(wider, state)
+            other = _widen(_problem(wider, passes), state)
             looser, judged = loosen(other.state)
             if judged.is_better_than(held_out):
                 task, search, state, held_out = wider, other, looser, judged
@@ -90,23 +101,20 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
         inverse = state.factor.by_class[0][0].inverse  # type: ignore[union-attr]
         covariance = inverse if not orders else inverse[np.ix_(ties, ties)]
     scales = _by_feature(task, search.state.problem.prior, state.scales)
-    n_passes = state.n_passes
-    return Fit(task.counts, weights, covariance, scales, held_out, n_passes, search.marginal)
+    n_passes, left = state.problem.passes.n, state.relative_gradient
+    return Fit(task.counts, weights, covariance, scales, held_out, n_passes, search, left)
 
 
-def _additive(task: Task, start: State | None = None) -> Search:
-    """Scales and weights of the task's features, from a fit of the first of them if there is."""
-    problem = _problem(task)
-    if start is None:
-        return find_scales(problem)
-    weights = np.zeros((problem.design.n_weights, task.rows.n_totals))
+def _widen(problem: Problem, start: State) -> Search:
+    """Scales and weights of more features, from a fit of the first of them."""
+    weights = np.zeros((problem.design.n_weights, problem.rows.n_totals))
     weights[: len(start.weights)] = start.weights
     scales = np.full(len(problem.prior.blocks), FIRST)
     scales[: len(start.scales)] = start.scales
     return find_scales(problem, state_at(problem, weights, scales))
 
 
-def _problem(task: Task) -> Problem:
+def _problem(task: Task, passes: Passes) -> Problem:
     """The rows as places, and the prior of each feature's weights."""
     sizes = [len(c.counts) for c in task.counts]
     placed = [
@@ -122,7 +130,7 @@ def _problem(task: Task) -> Problem:
         own, held = prior_of(counts.feature, counts.counts, span.start)
         blocks += own
         centres += held
-    return Problem(design, task.rows, Prior(tuple(blocks), tuple(centres)))
+    return Problem(design, task.rows, Prior(tuple(blocks), tuple(centres)), passes)
 
 
 def _with_pairs(task: Task, state: State) -> Task:
@@ -136,6 +144,7 @@ def _with_pairs(task: Task, state: State) -> Task:
     parts = [part for part in parts if is_coarse(part)]
     folds = deal_numbers(task.rows.labels, FOLDS, check_random_state(task.random_state))
     found = rank_pairs(parts, task.table, state.moments, folds)[: task.n_pairs]
+    state.problem.passes.n += 2  # to rank them, and to count the best
     rows = Counted(task.rows.labels, task.rows.weight, task.rows.n_classes)
     counted = engine.spread(
         lambda pair: count_pairs(pair, task.table, rows), found, task.table.n_rows

@@ -36,6 +36,20 @@ def sum_pairs(places: Any, column: int, values: Any, out: Any) -> None:
 
 
 @compiled
+def sum_cells(places: Any, column: int, folds: Any, values: Any, out: Any) -> None:
+    """Add each row's values to its fold and the pair of places in one column and any before it.
+
+    The places of the column begin where those before it end.
+    """
+    none, first = out.shape[1] - 1, out.shape[2] - 1
+    for j in range(1, column):
+        for i in range(places.shape[1]):
+            a, b = min(places[column, i] - first, none), min(places[j, i], first)
+            for k in range(values.shape[1]):
+                out[folds[i], a, b, k] += values[i, k]
+
+
+@compiled
 def sum_squares(places: Any, matrix: Any, start: int, stop: int, out: Any) -> None:
     """Each row's x' M x, where x is one at the row's places and zero elsewhere."""
     for i in range(start, stop):

@@ -7,14 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from weigh import engine
 from weigh.base import EvidenceClassifier
 from weigh.educated.design import Rows
-from weigh.educated.fit import Task, fit_task
+from weigh.educated.fit import Fit, Task, fit_task
 from weigh.educated.tables import evidence_of
 from weigh.evidence import Evidence, weigh_tally
-from weigh.frames import Sample
-from weigh.parameters import is_count, read_orders
+from weigh.frames import Sample, warn_caller
+from weigh.parameters import is_count, read_orders, read_settings
 from weigh.tally import Tally
 
 
@@ -37,8 +39,8 @@ class EducatedNB(EvidenceClassifier):
         As in `EvidenceNB`. `smoothing` changes no weight, only the information value.
     bins : "fine", "mdl", int or dict, default="fine"
         How numbers become intervals. "fine" gives up to 128 levels, fewer where there are more
-        than 16 columns; intervals that turn out to agree are merged after the fit, which moves no
-        weight by more than 0.05.
+        than 16 columns; of these, intervals that turn out to agree are merged after the fit, which
+        moves no total by more than 0.1. Intervals that are asked for otherwise stay as they are.
     pairs : int, default=0
         Up to so many pairs of features get a table of their own beside those of the features: the
         pairs that would tell held-out rows best, and all of them only if they do.
@@ -57,9 +59,20 @@ class EducatedNB(EvidenceClassifier):
     held_out_loss_ : float or ndarray
         The leave-one-out loss of the training rows, in bits (one per class for "ovr").
     n_passes_ : int or ndarray
-        How often the rows were passed over.
+        How often all rows were read after they were counted: for the weights, for the scales, to
+        judge by leave-one-out and to find pairs. What rows give at the same weights (loss,
+        gradient, Hessian) is one pass.
     evidence_ : Evidence
         The prior and the tables.
+
+    Notes
+    -----
+    Up to 3,072 weights share one Hessian. Of wider tables the largest features are blocks of their
+    own: conjugate gradients make the weights exact, while scales and `held_out_loss_` come from the
+    blocks alone and there are no errors. So it is with the classes of `multiclass="softmax"`, whose
+    scales are approximate. The intervals of a column are a dense matrix among themselves, so
+    thousands of cut points are slow. Errors take the scales as known. A fit that has not converged
+    raises a `ConvergenceWarning`.
 
     Examples
     --------
@@ -112,7 +125,8 @@ class EducatedNB(EvidenceClassifier):
         rows = Rows(sample.labels, weight, len(tally.classes))
         task = Task(sample.table, tally.tables, rows, orders, self.pairs, self.random_state)
         each = len(tally.classes) > 2 and self.multiclass == "ovr"
-        evidence = self._learn_each(task, tally) if each else self._learn_jointly(task, tally)
+        with engine.one_blas_thread():  # whose sums would depend on how many there are
+            evidence = self._learn_each(task, tally) if each else self._learn_jointly(task, tally)
         return evidence if rate is None else evidence.with_prior(rate)
 
     def _check(self, n_classes: int) -> None:
@@ -134,21 +148,34 @@ class EducatedNB(EvidenceClassifier):
 
     def _learn_jointly(self, task: Task, tally: Tally) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
-        fit = fit_task(task)
+        fit = _fit_and_warn(task)
         self.scales_, self.held_out_loss_ = fit.scales, fit.held_out.bits
         self.n_passes_ = fit.n_passes
-        return evidence_of(naive, fit.counts, [fit])
+        return evidence_of(naive, fit.counts, [fit], self._fine(task))
 
     def _learn_each(self, task: Task, tally: Tally) -> Evidence:
         fits = []
         for c in range(len(tally.classes)):
             own = tuple(table.against_rest(c) for table in tally.tables)
             rows = Rows((task.rows.labels == c).astype(np.uint8), task.rows.weight, 2)
-            fits.append(fit_task(replace(task, counts=own, rows=rows)))
+            fits.append(_fit_and_warn(replace(task, counts=own, rows=rows)))
         self.scales_ = np.array([fit.scales for fit in fits])
         self.held_out_loss_ = np.array([fit.held_out.bits for fit in fits])
         self.n_passes_ = np.array([fit.n_passes for fit in fits])
-        return evidence_of(weigh_tally(tally, self.smoothing), tally.tables, fits)
+        naive = weigh_tally(tally, self.smoothing)
+        return evidence_of(naive, tally.tables, fits, self._fine(task))
+
+    def _fine(self, task: Task) -> set[str]:
+        """The columns that were cut finely, and not as the user laid them out."""
+        settings = read_settings(self, task.table)
+        return {name for name, setting in settings.items() if setting.bins == "fine"}
+
+
+def _fit_and_warn(task: Task) -> Fit:
+    fit = fit_task(task)
+    if fit.complaint():
+        warn_caller(f"EducatedNB has not converged: {fit.complaint()}", ConvergenceWarning)
+    return fit
 
 
 def _signs(given: Any) -> list[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from weigh.educated.design import Design, Rows
 from weigh.educated.factor import Dense
-from weigh.educated.solve import PRECISE, State, settle
+from weigh.educated.solve import PRECISE, State, find_weights
 from weigh.frames import Floats
 
 ROWS = 50_000
@@ -59,6 +59,7 @@ class HeldOut:
 def leave_one_out(state: State) -> HeldOut:
     """Judge a fit by the rows it was made from."""
     problem = state.problem
+    problem.passes.n += 1
     some = problem.design.some(ROWS)
     design, labels = problem.design.take(some), problem.rows.labels[some]
     weight = problem.rows.weight[some]
@@ -103,7 +104,7 @@ def loosen(state: State) -> tuple[State, HeldOut]:
     """
     judged = leave_one_out(state)
     while judged.total > ENOUGH and state.scales.min(initial=1.0) > LEAST_SCALE:
-        other = settle(state.rescale(state.scales / 4), PRECISE)
+        other = find_weights(state.rescale(state.scales / 4), PRECISE)
         found = leave_one_out(other)
         if not found.is_better_than(judged):
             break

@@ -6,7 +6,7 @@ curvatures (a score test). Told from all rows but a fold's, they lower the fold'
 
     sum over cells  w G - 1/2 w^2 V
 
-with the G and V of the fold. Few passes over coarse levels give this for all pairs.
+with the G and V of the fold. One pass over coarse levels gives this for all pairs.
 """
 
 from __future__ import annotations
@@ -39,26 +39,36 @@ class Cells:
     slope: Floats
     curvature: Floats
 
-    def __sub__(self, other: Cells) -> Cells:
-        return Cells(self.slope - other.slope, self.curvature - other.curvature)
+    def without_fold(self) -> Cells:
+        """Of each fold, the first axis: the sums of all others."""
+        return Cells(*(part.sum(axis=0) - part for part in (self.slope, self.curvature)))
 
-    def __getitem__(self, at: tuple[slice, slice]) -> Cells:
-        return Cells(self.slope[at], self.curvature[at])
+    def weights(self, starts: Integers) -> Floats:
+        """The weights that these rows tell, their variance that of most marginal likelihood.
 
-    def weights(self) -> Floats:
-        """The weights that these rows tell, their variance that of most marginal likelihood."""
-        gains = [self._marginal(t) for t in VARIANCES]
-        t = VARIANCES[int(np.argmax(gains))]
-        told: Floats = -self.slope / (self.curvature + 1 / t)
+        The pairs of one part stand side by side along the last axis, and begin at `starts`.
+        """
+        gains = np.stack([_by_pair(self._marginal(t), starts) for t in VARIANCES])
+        best = np.array(VARIANCES)[gains.argmax(axis=0)]
+        widths = np.diff([*starts, self.slope.shape[-1]])
+        told: Floats = -self.slope / (
+            self.curvature + 1 / np.repeat(best, widths, axis=-1)[..., None, :]
+        )
         return told
 
-    def _marginal(self, t: float) -> float:
-        gain = self.slope**2 / (self.curvature + 1 / t) - np.log1p(t * self.curvature)
-        return 0.5 * float(gain.sum())
+    def _marginal(self, t: float) -> Floats:
+        gain: Floats = self.slope**2 / (self.curvature + 1 / t) - np.log1p(t * self.curvature)
+        return gain
 
-    def gain(self, weights: Floats) -> float:
-        """By how much weights lower the loss of these rows, to second order."""
-        return float((-weights * self.slope - 0.5 * weights**2 * self.curvature).sum())
+    def gain(self, weights: Floats) -> Floats:
+        """By how much weights lower the loss of each cell's rows, to second order."""
+        saved: Floats = -weights * self.slope - 0.5 * weights**2 * self.curvature
+        return saved
+
+
+def _by_pair(values: Floats, starts: Integers) -> Floats:
+    """The sums over the cells of each pair."""
+    return np.asarray(np.add.reduceat(values.sum(axis=-2), starts, axis=-1))
 
 
 def rank_pairs(
@@ -67,21 +77,25 @@ def rank_pairs(
     """All pairs, that first which would tell held-out rows best."""
     sizes = [len(part.levels) for part in parts]
     design = Design.of(engine.place(table, parts), sizes, table.n_rows)
-    gains = np.zeros(len(parts) * (len(parts) - 1) // 2)
-    for slope, curvature in zip(moments.slope.T, moments.curvature.T, strict=True):
-        by_fold = [_sum_cells(design, slope, curvature, folds == k) for k in range(FOLDS)]
-        whole = Cells(sum(c.slope for c in by_fold), sum(c.curvature for c in by_fold))  # type: ignore[arg-type]
-        for held_out in by_fold:
-            rest = whole - held_out
-            for place, at in enumerate(combinations(design.spans, 2)):
-                gains[place] += held_out[at].gain(rest[at].weights())
+    busiest_first = range(len(parts) - 1, 0, -1)
+    judged = engine.spread(lambda j: _judge(design, j, moments, folds), busiest_first, table.n_rows)
+    gains = np.zeros((len(parts), len(parts)))
+    for j, gain in zip(busiest_first, judged, strict=True):
+        gains[:j, j] = gain
+    at = np.triu_indices(len(parts), 1)  # in the order of combinations
     pairs = [*combinations(parts, 2)]
-    return [pairs[place] for place in np.argsort(-gains, kind="stable")]
+    return [pairs[place] for place in np.argsort(-gains[at], kind="stable")]
 
 
-def _sum_cells(design: Design, slope: Floats, curvature: Floats, rows: Integers) -> Cells:
-    some = design.take(np.flatnonzero(rows))
-    return Cells(some.pairs(slope[rows]), some.pairs(curvature[rows]))
+def _judge(design: Design, column: int, moments: Moments, folds: Integers) -> Floats:
+    """What the pairs of one part with each before it would tell: one part's cells at a time."""
+    starts = np.array([span.start - 1 for span in design.spans[:column]])
+    gains: Floats = np.zeros(column)
+    for slope, curvature in zip(moments.slope.T, moments.curvature.T, strict=True):
+        held_out = Cells(*design.cells(column, folds, np.column_stack([slope, curvature]), FOLDS))
+        saved = held_out.gain(held_out.without_fold().weights(starts))
+        gains += _by_pair(saved, starts).sum(axis=0)
+    return gains
 
 
 def coarsen(feature: Feature, counts: Floats) -> Feature:

@@ -13,15 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weigh.educated.solve import PRECISE, Problem, State, settle, state_at
+from weigh.educated.solve import PRECISE, Problem, State, find_weights, state_at
 from weigh.frames import Floats
 
 HYPER = 1.0
 """h: the prior of a scale is worth twice as many weights, of the block's own variance (s)."""
 
-FIRST, LEAST, MOST = 10.0, 1e-6, 1e6
+FIRST, LEAST_SCALE, MOST_SCALE = 10.0, 1e-6, 1e6
 GAIN = 0.05
 """Updates end where they add less to the log marginal likelihood, in nats."""
+
+UPDATES = 30
+"""No more updates are made; ten are enough for most tables."""
 
 ROUGHLY = 0.02
 """Scales may be looked at where a Newton step promises less nats."""
@@ -33,6 +36,7 @@ class Search:
 
     state: State
     marginal: tuple[float, ...]
+    ended: bool = True  # whether further updates would add little
 
 
 def log_marginal(state: State) -> float:
@@ -56,22 +60,20 @@ def fellner_schall(state: State) -> Floats:
         free = share * (block.rank * rows.n_totals - tied)
         above = max(free, 0.0) + 2 * HYPER
         scales[b] = above / (block.norm(state.weights) + 2 * HYPER * block.variance)
-    return np.clip(scales, LEAST, MOST)
+    return np.clip(scales, LEAST_SCALE, MOST_SCALE)
 
 
-def find_scales(problem: Problem, start: State | None = None, most: int = 30) -> Search:
+def find_scales(problem: Problem, start: State | None = None) -> Search:
     """Newton steps and updates of the scales in turn, then the weights to full precision."""
-    state = settle(start or _begin(problem), PRECISE, ROUGHLY)
-    path = [log_marginal(state)]
-    for _ in range(most):
+    state = find_weights(start or _begin(problem), PRECISE, ROUGHLY)
+    path, ended = [log_marginal(state)], False
+    while not ended and len(path) <= UPDATES:
         after = _update(state, path[-1])
-        if after is None:
-            break
-        state = after
-        path.append(log_marginal(state))
-        if path[-1] - path[-2] < GAIN:
-            break
-    return Search(settle(state, PRECISE), tuple(path))
+        if after is not None:
+            state = after
+            path.append(log_marginal(state))
+        ended = after is None or path[-1] - path[-2] < GAIN
+    return Search(find_weights(state, PRECISE), tuple(path), ended)
 
 
 def _begin(problem: Problem) -> State:
@@ -85,7 +87,7 @@ def _update(state: State, before: float) -> State | None:
     step = np.log(fellner_schall(state)) - np.log(state.scales)
     for halving in range(6):
         scales = state.scales * np.exp(step / 2**halving)
-        after = settle(state.rescale(scales), PRECISE, ROUGHLY)
+        after = find_weights(state.rescale(scales), PRECISE, ROUGHLY)
         if log_marginal(after) > before:
             return after
     return None

@@ -7,7 +7,7 @@ blocks leave out. So do they for more than two classes, whose blocks are the cla
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,8 +20,18 @@ from weigh.frames import Floats, Integers
 FULL = 3072
 """Up to so many weights share one matrix: 75 MB, and a third of a second to factor."""
 
+FEW = 12
+"""So many products with a matrix cost about as much as to factor it."""
+
 PRECISE = 1e-9
 """The relative gradient at which weights are found."""
+
+
+@dataclass
+class Passes:
+    """How often all rows have been read; what they give at the same weights is read at once."""
+
+    n: int = 0
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,7 @@ class Problem:
     design: Design
     rows: Rows
     prior: Prior
+    passes: Passes = field(default_factory=Passes, compare=False)
 
     @cached_property
     def joint(self) -> Integers:
@@ -87,7 +98,7 @@ class State:
     weights: Floats
     scales: Floats
     moments: Moments
-    n_passes: int = 0
+    near: Factor | None = None  # of the Hessian at weights and scales not far away
 
     @cached_property
     def _pull(self) -> Floats:
@@ -127,7 +138,7 @@ class State:
         by_class = []
         for k, joint in enumerate(self.curvature.joint):
             pieces: list[Dense | Diagonal] = [
-                make_dense(_settle(joint), prior, self.scales, problem.joint)
+                make_dense(_off_zero(joint), prior, self.scales, problem.joint)
             ]
             for places in problem.apart:
                 entries = self.curvature.diagonal[places, k]
@@ -140,7 +151,7 @@ class State:
 
     def rescale(self, scales: Floats) -> State:
         """The same weights under other scales; what the rows gave is kept."""
-        other = replace(self, scales=scales)
+        other = replace(self, scales=scales, near=self._nearest)
         for name in ("slopes", "curvature"):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
@@ -148,10 +159,15 @@ class State:
 
     def moved(self, step: Floats) -> State:
         """Other weights under the same scales."""
-        return state_at(self.problem, self.weights - step, self.scales, self.n_passes + 1)
+        after = state_at(self.problem, self.weights - step, self.scales)
+        return replace(after, near=self._nearest)
+
+    @property
+    def _nearest(self) -> Factor | None:
+        return self.__dict__.get("factor", self.near)
 
 
-def _settle(joint: Floats) -> Floats:
+def _off_zero(joint: Floats) -> Floats:
     """Keep the intercept's entry off zero where every row is certain."""
     if joint[0, 0] < 1e-8:
         joint = joint.copy()
@@ -159,13 +175,14 @@ def _settle(joint: Floats) -> Floats:
     return joint
 
 
-def state_at(problem: Problem, weights: Floats, scales: Floats, n_passes: int = 0) -> State:
-    """Look at weights: one pass for the totals."""
+def state_at(problem: Problem, weights: Floats, scales: Floats) -> State:
+    """Look at weights: one pass."""
+    problem.passes.n += 1
     moments = problem.rows.moments(problem.design.totals(weights))
-    return State(problem, weights, scales, moments, n_passes)
+    return State(problem, weights, scales, moments)
 
 
-def settle(state: State, tolerance: float, nats: float = 0.0, most: int = 50) -> State:
+def find_weights(state: State, tolerance: float, nats: float = 0.0, most: int = 50) -> State:
     """Newton steps until the relative gradient is within the tolerance.
 
     Or until a step promises less than so many nats, which sees rare levels as it sees others.
@@ -197,28 +214,41 @@ def _go(state: State, step: Floats) -> State | None:
 
 
 def newton_step(state: State) -> Floats:
-    """Hessian^-1 gradient: at once, or by conjugate gradients on the pieces' inverse."""
-    if state.problem.exact:
-        return state.factor.solve(state.gradient)
+    """Hessian^-1 gradient: at once, or by conjugate gradients on an inverse that is nearly its."""
+    if not state.problem.exact:
+        return _approach(state, state.factor, 100)[0]
+    if "factor" not in state.__dict__ and state.near is not None:
+        step, done = _approach(state, state.near, FEW)
+        if done:
+            return step
+    return state.factor.solve(state.gradient)
+
+
+def _approach(state: State, nearly: Factor, most: int) -> tuple[Floats, bool]:
+    """Conjugate gradients towards the Newton step, and whether they came near it."""
     residual = state.gradient
     goal = min(0.1, np.sqrt(state.relative_gradient)) * float(np.abs(residual).max())
-    step, ahead = np.zeros_like(residual), state.factor.solve(residual)
+    step, ahead = np.zeros_like(residual), nearly.solve(residual)
     direction, energy = ahead, float((residual * ahead).sum())
-    for _ in range(100):
+    for _ in range(most):
         bent = _bend(state, direction)
         length = energy / float((direction * bent).sum())
         step = step + length * direction
         residual = residual - length * bent
         if np.abs(residual).max() <= goal:
-            break
-        ahead = state.factor.solve(residual)
+            return step, True
+        ahead = nearly.solve(residual)
         energy, before = float((residual * ahead).sum()), energy
         direction = ahead + energy / before * direction
-    return step
+    return step, False
 
 
 def _bend(state: State, direction: Floats) -> Floats:
-    """The penalised Hessian times a direction: two passes over the rows."""
+    """The penalised Hessian times a direction: by its matrix, or in a pass over the rows."""
     problem = state.problem
+    pulled = problem.prior.apply(direction, state.scales)
+    if problem.exact:
+        return np.asarray(state.curvature.joint[0] @ direction) + pulled
+    problem.passes.n += 1
     bent = state.moments.bend(problem.design.totals(direction), problem.rows.weight)
-    return problem.design.sums(bent) + problem.prior.apply(direction, state.scales)
+    return problem.design.sums(bent) + pulled

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from weigh.educated.centre import centre
 from weigh.educated.fit import Fit
-from weigh.educated.merge import add_up, average, count_groups, group_levels, merge_feature
+from weigh.educated.merge import add_up, average, count_groups, group_tables, merge_feature
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts
 
-MOST = 1024
+MOST_WEIGHTS = 1024
 """The covariance of more weights is not kept: a model is to fit into a letter."""
 
 DIGITS = 6
 
 
-def evidence_of(naive: Evidence, counts: Sequence[Counts], fits: Sequence[Fit]) -> Evidence:
-    """The tables of a fit in place of naive Bayes's, or of one fit per class."""
+def evidence_of(
+    naive: Evidence, counts: Sequence[Counts], fits: Sequence[Fit], fine: Collection[str]
+) -> Evidence:
+    """The tables of a fit in place of naive Bayes's, or of one fit per class.
+
+    `fine` are the columns that were cut finely: their intervals may be merged.
+    """
     whole = float(naive.class_counts.sum())
     weights = np.hstack([centre(counts, fit.weights, whole) for fit in fits])
     if weights.shape[1] > len(fits):
         weights = contrast(weights)  # of classes fitted jointly
     columns = _split(weights[1:], [len(c.counts) for c in counts])
-    groups = [group_levels(c.feature, w) for c, w in zip(counts, columns, strict=True)]
+    groups = group_tables(counts, columns, fine)
     merged = _split(_merge(weights, counts, groups)[1:], [*map(count_groups, groups)])
     covariances = [_merge_both(fit.covariance, counts, groups, whole) for fit in fits]
     tables = [
@@ -69,11 +74,17 @@ def _merge(weights: Floats, counts: Sequence[Counts], groups: Sequence[Integers]
 def _merge_both(
     covariance: Floats | None, counts: Sequence[Counts], groups: Sequence[Integers], whole: float
 ) -> Floats | None:
-    """The covariance of what `centre` and `_merge` make of the weights."""
+    """The covariance of what `centre` and `_merge` make of the weights.
+
+    A merged weight stands for levels that were told apart: its variance is the mean of theirs, and
+    not the smaller one of their mean.
+    """
     if covariance is None:
         return None
-    half = _merge(centre(counts, covariance, whole), counts, groups)
-    return _merge(centre(counts, half.T, whole), counts, groups)
+    centred = centre(counts, centre(counts, covariance, whole).T, whole)
+    merged = _merge(_merge(centred, counts, groups).T, counts, groups)
+    np.fill_diagonal(merged, _merge(centred.diagonal()[:, None], counts, groups))
+    return merged
 
 
 def _errors(
@@ -90,7 +101,7 @@ def _errors(
 def _kept(covariances: Sequence[Floats | None]) -> Floats | None:
     """The only covariance, to six digits, so that it is the same after a file."""
     numbers = covariances[0]
-    if len(covariances) > 1 or numbers is None or len(numbers) > MOST:
+    if len(covariances) > 1 or numbers is None or len(numbers) > MOST_WEIGHTS:
         return None
     known = np.where(numbers == 0, 1.0, np.abs(numbers))
     unit = 10.0 ** np.clip(DIGITS - 1 - np.floor(np.log10(known)), 0, 22)

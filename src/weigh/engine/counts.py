@@ -102,7 +102,9 @@ def _count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Co
     column, rows, setting = short.column, short.rows, settings[name]
     if isinstance(column, Codes):
         return count_categories(name, column, rows, setting.skip_missing)
-    cuts = short.settle(_find_cuts(column.values, name, setting, rows))
+    cuts = _find_cuts(column.values, name, setting, rows)
+    if isinstance(setting.bins, str | int):
+        cuts = short.settle(cuts)
     feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
     return count_levels(_with_missing(feature), column, rows)
 

@@ -65,7 +65,7 @@ class FeatureTable:
     def errors(self) -> Floats | None:
         """Posterior standard errors of the weights; NaN where they cannot be known."""
         if self.known_errors is not None:
-            return self.known_errors
+            return self.known_errors[:, 0] if self.known_errors.shape[1] == 1 else self.known_errors
         if self.variances is None:
             return None
         n_classes = self.variances.shape[1]
@@ -190,6 +190,12 @@ class Evidence:
         if self.event_model == "counts":
             return engine.total_counts(table, self.tables[0].by_class, start)
         return engine.total(table, self.features, [t.padded for t in self.tables], start)
+
+    def contributions(self, table: Table) -> Floats:
+        """The weight of each row's level: by row, feature, and total; before any exponent."""
+        parts = engine.place(table, self.features)
+        columns = [t.padded[p.levels][p.codes] for t, p in zip(self.tables, parts, strict=True)]
+        return np.stack(columns, axis=1)
 
     def observed(self, table: Table) -> Floats:
         """How many features each row has an answer in; the number of tokens of a document."""

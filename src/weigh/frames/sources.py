@@ -124,9 +124,20 @@ def _scan_database(address: str, query: str | None) -> Scan:
         with dbapi.connect(address) as connection, connection.cursor() as cursor:
             cursor.execute(_select(query))
             reader = cursor.fetch_record_batch()
-            return spool(reader.schema, reader, "pyarrow", about)
+            return _spool_all(map(_as_numbers, reader), "pyarrow", about)
     except dbapi.Error as error:
         raise ValueError(f"{query!r} cannot be read from the database: {error}") from None
+
+
+def _as_numbers(batch: Any) -> Any:
+    """PostgreSQL's `numeric`, which comes as text, as numbers."""
+    columns = [
+        column.storage.cast(pa.float64())
+        if getattr(column.type, "type_name", "") == "numeric"
+        else column
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _select(query: str) -> str:

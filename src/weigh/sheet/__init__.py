@@ -7,6 +7,7 @@ Ridgeway (2025): two columns, weights times 100, the totals, and what they mean 
     attenuated   what an exponent did to the sum
     recalibrated what a recalibration did to the total
     explain      from evidence and a row to a sheet
+    rows         what weighs most in each of many rows
     show         the sheet as text and HTML
 """
 
@@ -14,7 +15,8 @@ from weigh.sheet.attenuated import Attenuated
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
 from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of
 from weigh.sheet.recalibrated import Recalibrated
-from weigh.sheet.show import probability
+from weigh.sheet.rows import Reasons, find_reasons, reasons
+from weigh.sheet.show import foot_of, notes_of, probability, sides_of
 
 __all__ = [
     "COVERAGE",
@@ -22,11 +24,17 @@ __all__ = [
     "Attenuated",
     "BalanceSheet",
     "Item",
+    "Reasons",
     "Recalibrated",
     "conversion_table",
     "difference",
     "explain",
     "find_class",
+    "find_reasons",
+    "foot_of",
     "items_of",
+    "notes_of",
     "probability",
+    "reasons",
+    "sides_of",
 ]

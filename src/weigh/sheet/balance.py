@@ -53,7 +53,7 @@ class BalanceSheet:
     two_classes: bool = True
     link: str = "logistic"
     caveat: str = ""
-    assumes: str = "independent features"
+    assumes: str = ""  # by the interval, where there is one
     coverage: float = COVERAGE
     attenuation: Attenuated | None = None
     recalibration: Recalibrated | None = None

@@ -63,6 +63,7 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
     error = _standard_error(evidence.link, _scale(evidence, parts, rule), row, a, b)
     if evidence.covariance is not None:
         error = _joint_error(evidence, table)
+    interval = _interval(evidence, sign, log_odds if worth is None else worth.before, error)
     return BalanceSheet(
         of=classes[a],
         against=None if b < 0 else classes[b],
@@ -70,15 +71,20 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
         items=items,
         total=float(sign @ row),
         probability=float(expit(log_odds) if pair else evidence.probabilities(totals)[0, a]),
-        interval=_interval(evidence, sign, log_odds if worth is None else worth.before, error),
+        interval=interval,
         totals=dict(zip(classes, row.tolist(), strict=True)) if b < 0 else None,
         two_classes=two,
         link=evidence.link,
         caveat=evidence.caveat,
         attenuation=rule,
         recalibration=worth,
-        assumes=SCALES if evidence.covariance is not None else "independent features",
+        assumes="" if interval is None else _assumption(evidence),
     )
+
+
+def _assumption(evidence: Evidence) -> str:
+    """What an interval takes for granted."""
+    return "independent features" if evidence.covariance is None else SCALES
 
 
 def _choose(classes: list[Any], of: Any, against: Any, row: Floats) -> tuple[int, int]:

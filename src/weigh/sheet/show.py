@@ -24,7 +24,8 @@ class Side:
     total: tuple[str, str]
 
 
-def _sides(sheet: BalanceSheet) -> tuple[Side, Side]:
+def sides_of(sheet: BalanceSheet) -> tuple[Side, Side]:
+    """What speaks for and what speaks against."""
     of = label(sheet.of)
     prior_for = sheet.prior >= 0
     return (
@@ -49,7 +50,8 @@ def _side(title: str, sign: str, items: tuple[Item, ...], prior: float | None) -
     return Side(title, shown, (f"Total {sign} weight", hundredths(total)))
 
 
-def _foot(sheet: BalanceSheet) -> list[tuple[str, str]]:
+def foot_of(sheet: BalanceSheet) -> list[tuple[str, str]]:
+    """From what the weights add up to, to the probability: names and numbers."""
     rows = [*_attenuation(sheet), *_recalibration(sheet)]
     rows.append(("Total weight of evidence", hundredths(sheet.total)))
     for other, total in (sheet.totals or {}).items():
@@ -105,7 +107,8 @@ def probability(p: float) -> str:
     return f"{p:.1g}" if p < 0.5 else f"{p:.{-floor(log10(1 - p))}f}"
 
 
-def _notes(sheet: BalanceSheet) -> list[str]:
+def notes_of(sheet: BalanceSheet) -> list[str]:
+    """What a reader should know, sentence by sentence."""
     notes = []
     if sheet.silent:
         notes.append(f"No weight: {'; '.join(map(str, sheet.silent))}.")
@@ -139,7 +142,7 @@ def to_text(sheet: BalanceSheet, width: int) -> str:
     def cell(text: str) -> RichText:
         return RichText(printable(text), overflow="fold")
 
-    sides = _sides(sheet)
+    sides = sides_of(sheet)
     grid = Grid(box=box.SIMPLE, show_edge=False, pad_edge=False, show_footer=True)
     for side in sides:
         grid.add_column(cell(side.title), cell(side.total[0]), overflow="fold")
@@ -148,9 +151,9 @@ def to_text(sheet: BalanceSheet, width: int) -> str:
         grid.add_row(*(cell(text) for pair in pairs for text in pair))
     foot = Grid.grid(padding=(0, 2))
     foot.add_column(overflow="fold")
-    for text, number in _foot(sheet):
+    for text, number in foot_of(sheet):
         foot.add_row(cell(text), cell(number))
-    return to_plain(grid, cell(""), foot, cell(""), *map(cell, _notes(sheet)), width=width)
+    return to_plain(grid, cell(""), foot, cell(""), *map(cell, notes_of(sheet)), width=width)
 
 
 def _paired(sides: tuple[Side, Side]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
@@ -169,9 +172,9 @@ def to_html(sheet: BalanceSheet) -> str:
     def row(cells: tuple[str, ...], tag: str = "td") -> str:
         return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
 
-    left, right = sides = _sides(sheet)
+    left, right = sides = sides_of(sheet)
     head = row((left.title, "", right.title, ""), "th")
     body = "".join(row((*a, *b)) for a, b in _paired(sides))
-    foot = row((*left.total, *right.total)) + "".join(row(("", "", *p)) for p in _foot(sheet))
-    notes = "<br>".join(map(html.escape, _notes(sheet)))
+    foot = row((*left.total, *right.total)) + "".join(row(("", "", *p)) for p in foot_of(sheet))
+    notes = "<br>".join(map(html.escape, notes_of(sheet)))
     return f"<table><thead>{head}</thead>{body}<tfoot>{foot}</tfoot></table><p>{notes}</p>"

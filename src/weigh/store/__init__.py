@@ -11,7 +11,16 @@ model      a learner, its parameters, and one of these
 file       saving and loading
 """
 
-from weigh.store.file import load, save, to_json, write_text
+from weigh.store.file import load, save, to_json, write_bytes, write_text
 from weigh.store.model import from_dict, learners, to_dict
 
-__all__ = ["from_dict", "learners", "load", "save", "to_dict", "to_json", "write_text"]
+__all__ = [
+    "from_dict",
+    "learners",
+    "load",
+    "save",
+    "to_dict",
+    "to_json",
+    "write_bytes",
+    "write_text",
+]

@@ -83,6 +83,11 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a text file whole or not at all; a link is followed."""
+    write_bytes(text.encode("utf-8", errors="backslashreplace"), path)  # JSON's own escapes
+
+
+def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
     """Write a file whole or not at all; a link is followed."""
     target = Path(path).resolve()
     if not target.parent.is_dir():
@@ -91,7 +96,7 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
     try:
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8", errors="backslashreplace"))  # JSON's own escapes
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         if target.exists():

@@ -1,0 +1,175 @@
+"""Rows that visit everything a formula knows, and what Python says of them.
+
+Every level, every cut point and the numbers next to it, special codes, missing and unseen values,
+infinities, and every pair of levels of a cross. What an export says of these rows must be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.evidence import Evidence
+from weigh.exports.formula import Column, Formula, Input, evidence_of
+from weigh.frames import Floats, Value, key, match, read
+from weigh.sheet import Reasons, find_reasons
+
+TOLERANCE = 1e-9
+UNSEEN = "a level that nobody has seen"
+EXTREME = 12.0
+"""Log odds of a probability that is within 1e-5 of 0 or 1."""
+
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What Python says of some rows: one column per total, class, or feature and total."""
+
+    totals: Floats
+    probabilities: Floats
+    contributions: Floats
+    evidence: Evidence
+    rows: list[dict[str, Value]]
+
+    def reasons(self, n: int) -> Reasons:
+        """What weighs most in every row."""
+        return find_reasons(self.evidence, read(self.rows), n)
+
+
+def wanted(model: Any, rows: list[dict[str, Value]]) -> Wanted:
+    """What a model says of rows, given as dicts."""
+    evidence = evidence_of(model)
+    table = match(read(rows), evidence.column_names, True, "the model")
+    totals = evidence.total(table)
+    parts = evidence.contributions(table)
+    return Wanted(totals, evidence.probabilities(totals), parts, evidence, rows)
+
+
+def visit(formula: Formula, step: float = 0.0, finite: bool = False) -> list[dict[str, Value]]:
+    """Rows that visit every level, boundary, missing and unseen value, and pair of a cross.
+
+    Parameters
+    ----------
+    formula : Formula
+        Of the model.
+    step : float, default=0.0
+        How far from a cut point its neighbours are, as a share of it: 0 is the very next numbers.
+    finite : bool, default=False
+        Leave infinities out, for targets that have none.
+    """
+    cells = {column.name: _cells(column, step, finite) for column in formula.inputs}
+    n = max(map(len, cells.values()))
+    rows = [_row(cells, i) for i in range(2 * n)]
+    for term in formula.terms:
+        if len(term.columns) > 1:
+            rows += _pairs(term.columns, term.places, cells)
+    return rows
+
+
+def _row(cells: dict[str, list[Value]], i: int) -> dict[str, Value]:
+    """Columns walk through their values at one pace; the second time each starts further on."""
+    n = max(map(len, cells.values()))
+    return {
+        name: values[(i + (i // n) * j) % len(values)]
+        for j, (name, values) in enumerate(cells.items())
+    }
+
+
+def _pairs(
+    columns: Sequence[Column], places: Sequence[tuple[int, ...]], cells: dict[str, list[Value]]
+) -> list[dict[str, Value]]:
+    rows = []
+    for i, place in enumerate(places):
+        own = {c.name: _example(c, p) for c, p in zip(columns, place, strict=True)}
+        rows.append(_row(cells, i) | own)
+    return rows
+
+
+def _example(column: Column, place: int) -> Value:
+    """A value of the level at a place."""
+    if column.kind == "number" and place <= len(column.cuts):
+        return _inside(column, place)
+    found = [test.value for test in column.tests if test.place == place]
+    return found[0]
+
+
+def _inside(column: Column, place: int) -> float:
+    """A number of an interval that is no special code, if one is near its upper end."""
+    ends = (-LARGEST, *column.cuts, LARGEST)
+    low, high = ends[place], ends[place + 1]
+    for value in (high, np.nextafter(high, low), low / 2 + high / 2):
+        if value not in column.values and low < value <= high:
+            return float(value)
+    return float(high)
+
+
+def _cells(column: Input, step: float, finite: bool) -> list[Value]:
+    """Everything worth trying in one column, without anything twice."""
+    cells: list[Value] = [None, *column.values]
+    if column.kind == "number":
+        cells += _numbers(column.cuts, step)
+    elif column.kind in ("text", "mixed"):
+        cells += [UNSEEN]
+    elif column.kind == "code":
+        cells += [max((float(v) for v in column.values), default=0.0) / 2 + 0.25]  # type: ignore[arg-type]
+    if column.kind in ("number", "code") and not finite:
+        cells += [np.inf, -np.inf]
+    kept = {key(cell): cell for cell in cells if not (finite and _is_infinite(cell))}
+    return [*kept.values()]
+
+
+def _numbers(cuts: tuple[float, ...], step: float) -> list[Value]:
+    near: list[Value] = [0.0, 1.0, -1.0]
+    for cut in cuts:
+        below, above = cut - step * abs(cut), cut + step * abs(cut)
+        if not step:
+            below, above = float(np.nextafter(cut, -np.inf)), float(np.nextafter(cut, np.inf))
+        near += [below, cut, above]
+    return near
+
+
+def _is_infinite(cell: Value) -> bool:
+    return isinstance(cell, float) and bool(np.isinf(cell))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far an export is from Python at the most, over rows, and where."""
+
+    total: float
+    probability: float
+    n_rows: int
+    row: dict[str, Value]
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is as near as promised."""
+        return max(self.total, self.probability) <= TOLERANCE
+
+
+def compare_rows(python: Wanted, totals: Any, probabilities: Any) -> Difference:
+    """How far totals (as a share of their size) and probabilities are from Python's."""
+    gaps = gap_of_totals(python, np.asarray(totals, dtype=np.float64).reshape(python.totals.shape))
+    given = np.asarray(probabilities, dtype=np.float64).reshape(python.probabilities.shape)
+    apart = np.abs(given - python.probabilities)
+    apart = np.where(np.isnan(apart), np.inf, apart)
+    worst = int(np.maximum(gaps.max(axis=1), apart.max(axis=1)).argmax())
+    return Difference(float(gaps.max()), float(apart.max()), len(gaps), python.rows[worst])
+
+
+def gap_of_totals(python: Wanted, totals: Floats) -> Floats:
+    """As shares of totals beyond 1; NaN is infinitely far.
+
+    An isotonic curve of nearly 0 or 1 has log odds that one bit moves: there only the probability
+    is compared.
+    """
+    gaps = np.abs(totals - python.totals) / np.maximum(np.abs(python.totals), 1.0)
+    gaps = np.where(np.isnan(gaps), np.inf, gaps)
+    curve = python.evidence.recalibration
+    if curve is not None and curve.method == "isotonic":
+        gaps = np.where(np.abs(python.totals - curve.shift) < EXTREME, gaps, 0.0)
+    return gaps

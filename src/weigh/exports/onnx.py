@@ -1,0 +1,311 @@
+"""A model as an ONNX graph: text and doubles in; totals, probabilities and contributions out.
+
+Doubles throughout, because single precision would move rows that stand on a cut point.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from weigh.exports.curve import BOUND, Curve
+from weigh.exports.formula import Column, Formula, Term, is_no_unicode
+from weigh.frames import Floats
+
+OPSET, ML_OPSET, IR = 17, 3, 8
+OWN = "weigh:"
+"""How names inside the graph begin."""
+
+MISSING = "missing"
+"""The key of the metadata that says which text stands for an answer that is not known."""
+
+
+def import_onnx() -> Any:
+    """The library that writes the file."""
+    try:
+        import onnx
+    except ImportError:
+        raise ImportError("ONNX exports need onnx: pip install 'weigh[onnx]'") from None
+    return onnx
+
+
+def missing_text(formula: Formula) -> str:
+    """What stands for missing text, which ONNX has no word for: empty, unless that is a level."""
+    levels = {value for column in formula.inputs for value in column.values}
+    texts = ["", *(f"<missing {n}>" for n in range(1, len(levels) + 2))]
+    return next(text for text in texts if text not in levels)
+
+
+def write(formula: Formula) -> bytes:
+    """The bytes of the file.
+
+    Inputs are columns of shape [rows, 1], by name: text as strings, everything else as doubles, in
+    which NaN is missing and booleans are 0 and 1.
+    """
+    formula.refuse_mixed("ONNX")
+    formula.refuse_inexact("ONNX")
+    formula.refuse_text("ONNX", is_no_unicode)
+    onnx, graph = import_onnx(), _Graph(missing_text(formula), input_names(formula))
+    parts = [graph.weigh(term, len(formula.prior)) for term in formula.terms]
+    graph.add("Concat", parts, "contributions", axis=1)  # [rows, terms, totals]
+    totals = _totals(graph, formula)
+    graph.add("Identity", [totals], "totals")
+    _link(graph, formula)
+    helper = onnx.helper
+    model = helper.make_model(
+        helper.make_graph(
+            graph.nodes, "weigh", _inputs(formula), _outputs(formula), initializer=graph.constants
+        ),
+        producer_name="weigh",
+        ir_version=IR,
+        opset_imports=[
+            helper.make_opsetid("", OPSET),
+            helper.make_opsetid("ai.onnx.ml", ML_OPSET),
+        ],
+    )
+    helper.set_model_props(model, _metadata(formula, graph))
+    onnx.checker.check_model(model)
+    return bytes(model.SerializeToString())
+
+
+def input_names(formula: Formula) -> dict[str, str]:
+    """What each column is called in the graph: its name, unless the graph has that already."""
+    taken = {"", "totals", "probabilities", "contributions"}
+    return {
+        c.name: f"column:{j}:{c.name}" if c.name in taken or c.name.startswith(OWN) else c.name
+        for j, c in enumerate(formula.inputs)
+    }
+
+
+def _metadata(formula: Formula, graph: _Graph) -> dict[str, str]:
+    return {
+        "model": formula.model_name,
+        "classes": json.dumps(formula.class_names, ensure_ascii=False),
+        "features": json.dumps([term.name for term in formula.terms], ensure_ascii=False),
+        "inputs": json.dumps(graph.names, ensure_ascii=False),
+        MISSING: graph.missing,
+    }
+
+
+def _inputs(formula: Formula) -> list[Any]:
+    onnx, names = import_onnx(), input_names(formula)
+    kinds = {"text": onnx.TensorProto.STRING}
+    return [
+        onnx.helper.make_tensor_value_info(
+            names[column.name], kinds.get(column.kind, onnx.TensorProto.DOUBLE), ["rows", 1]
+        )
+        for column in formula.inputs
+    ]
+
+
+def _outputs(formula: Formula) -> list[Any]:
+    onnx, n = import_onnx(), len(formula.prior)
+    shapes = {
+        "totals": ["rows", n],
+        "probabilities": ["rows", len(formula.classes)],
+        "contributions": ["rows", len(formula.terms), n],
+    }
+    make = onnx.helper.make_tensor_value_info
+    return [make(name, onnx.TensorProto.DOUBLE, shape) for name, shape in shapes.items()]
+
+
+class _Graph:
+    """Nodes and constants."""
+
+    def __init__(self, missing: str, names: dict[str, str]) -> None:
+        self.onnx = import_onnx()
+        self.missing, self.names = missing, names
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def add(
+        self, op: str, inputs: list[str], output: str = "", domain: str = "", **more: Any
+    ) -> str:
+        """Add a node and return the name of what it gives."""
+        name = output or f"{OWN}{len(self.nodes)}"
+        node = self.onnx.helper.make_node(op, inputs, [name], domain=domain, **more)
+        self.nodes.append(node)
+        return name
+
+    def constant(self, values: Any, kind: Any = np.float64) -> str:
+        """Add a constant and return its name."""
+        name = f"{OWN}constant:{len(self.constants)}"
+        array = np.asarray(values, dtype=kind)
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def weigh(self, term: Term, n_totals: int) -> str:
+        """The weights of a term, of shape [rows, 1, totals]."""
+        places = [self.place(column) for column in term.columns]
+        cells = places[0]
+        if len(places) > 1:
+            width = self.constant(term.columns[1].none + 1, np.int64)
+            cells = self.add("Add", [self.add("Mul", [places[0], width]), places[1]])
+        return self.add("Gather", [self.constant(_dense(term, n_totals)), cells], axis=0)
+
+    def place(self, column: Column) -> str:
+        """The place of every row's level, of shape [rows, 1]."""
+        if column.kind == "text":
+            return self._place_text(column)
+        x = self.names[column.name]
+        lacks = self.add("IsNaN", [x])
+        place = self._pick_equal(column, x, self._count_cuts(column, x, lacks))
+        return self.add("Where", [lacks, self.constant(column.tests[0].place, np.int64), place])
+
+    def _count_cuts(self, column: Column, x: str, lacks: str) -> str:
+        """How many cut points lie below a number; what is no code is no level."""
+        if column.kind == "number" and column.cuts:
+            return self.count(self.add("Greater", [x, self.constant([column.cuts])]))
+        base = self.constant(0 if column.kind == "number" else column.none, np.int64)
+        return self.add("Where", [lacks, base, base])
+
+    def _pick_equal(self, column: Column, x: str, otherwise: str) -> str:
+        """The place of the code that a number is, if it is one."""
+        tests = [test for test in column.tests if test.answer == "equal"]
+        if not tests:
+            return otherwise
+        same = self.add("Equal", [x, self.constant([[float(t.value) for t in tests]])])  # type: ignore[arg-type]
+        places = self.constant([[t.place for t in tests]], np.int64)
+        place = self.add("Mul", [self._whole(same), places])
+        found = self.add("ReduceSum", [place, self.constant([1], np.int64)], keepdims=1)
+        known = self.add("Greater", [self.count(same), self.constant(0, np.int64)])
+        return self.add("Where", [known, found, otherwise])
+
+    def count(self, flags: str) -> str:
+        """How many of a row's flags hold, of shape [rows, 1]."""
+        axis = self.constant([1], np.int64)
+        return self.add("ReduceSum", [self._whole(flags), axis], keepdims=1)
+
+    def _whole(self, name: str) -> str:
+        return self.add("Cast", [name], to=self.onnx.TensorProto.INT64)
+
+    def _place_text(self, column: Column) -> str:
+        known = {test.value: test.place for test in column.tests if test.answer == "equal"}
+        known[self.missing] = column.tests[0].place
+        return self.add(
+            "LabelEncoder",
+            [self.names[column.name]],
+            domain="ai.onnx.ml",
+            keys_strings=[*known],
+            values_int64s=[*known.values()],
+            default_int64=column.none,
+        )
+
+    def answers(self, column: Column) -> str:
+        """1 where a row has an answer, of shape [rows, 1]."""
+        if column.kind == "text":
+            lacks = self.add(
+                "LabelEncoder",
+                [self.names[column.name]],
+                domain="ai.onnx.ml",
+                keys_strings=[self.missing],
+                values_int64s=[0],
+                default_int64=1,
+            )
+            return self.add("Cast", [lacks], to=self.onnx.TensorProto.DOUBLE)
+        known = self.add("Not", [self.add("IsNaN", [self.names[column.name]])])
+        return self.add("Cast", [known], to=self.onnx.TensorProto.DOUBLE)
+
+
+def _dense(term: Term, n_totals: int) -> Floats:
+    """Weights at every place, or pair of places; zero where there is no level."""
+    shape = [column.none + 1 for column in term.columns]
+    table = np.zeros((*shape, n_totals))
+    for place, weights in zip(term.places, term.weights, strict=True):
+        table[place] = weights
+    return table.reshape(-1, table.shape[-1])
+
+
+def _totals(graph: _Graph, formula: Formula) -> str:
+    prior, axis = graph.constant([formula.prior]), graph.constant([1], np.int64)
+    sums = graph.add("ReduceSum", ["contributions", axis], keepdims=0)
+    rule = formula.attenuation
+    if rule is None:
+        totals = graph.add("Add", [sums, prior])
+        return totals if formula.curve is None else _apply(graph, formula.curve, totals)
+    exponent, shift = _exponent(graph, formula), graph.constant([rule.shift.tolist()])
+    if rule.form == "root":
+        sums = graph.add("Mul", [graph.add("Add", [sums, prior]), exponent])
+    else:
+        sums = graph.add("Add", [graph.add("Mul", [sums, exponent]), prior])
+    totals = graph.add("Add", [sums, shift])
+    return totals if formula.curve is None else _apply(graph, formula.curve, totals)
+
+
+def _exponent(graph: _Graph, formula: Formula) -> str:
+    rule = formula.attenuation
+    assert rule is not None
+    always = float(sum(not term.skips for term in formula.terms))
+    n = graph.constant([[always + (rule.form == "root")]])
+    for term in formula.terms:
+        asked = [graph.answers(column) for column in term.columns if column.skips]
+        if asked:
+            both = asked[0] if len(asked) == 1 else graph.add("Mul", asked)
+            n = graph.add("Add", [n, both])
+    k = graph.constant([[rule.k]])
+    return graph.add("Div", [k, graph.add("Max", [n, k])])
+
+
+def _apply(graph: _Graph, curve: Curve, totals: str) -> str:
+    """The piece of each total, and its polynomial there."""
+    uppers = graph.constant([[piece.upper for piece in curve.pieces[:-1]]])
+    place = graph.count(graph.add("Greater", [totals, uppers]))
+
+    def pick(values: list[float]) -> str:
+        return graph.add("Gather", [graph.constant(values), place], axis=0)
+
+    d = graph.add("Sub", [totals, pick([piece.start for piece in curve.pieces])])
+    value = pick([piece.cubic[3] for piece in curve.pieces])
+    for power in (2, 1, 0):
+        lower = pick([piece.cubic[power] for piece in curve.pieces])
+        value = graph.add("Add", [graph.add("Mul", [value, d]), lower])
+    if curve.steps:
+        low, high = graph.constant(BOUND), graph.constant(1 - BOUND)
+        p = graph.add("Max", [graph.add("Min", [value, high]), low])
+        rest = graph.add("Sub", [graph.constant(1.0), p])
+        value = graph.add("Log", [graph.add("Div", [p, rest])])
+    return graph.add("Add", [value, graph.constant(curve.shift)])
+
+
+def _link(graph: _Graph, formula: Formula) -> None:
+    if formula.link == "softmax":
+        graph.add("Softmax", ["totals"], "probabilities", axis=1)
+        return
+    one, zero = graph.constant(1.0), graph.constant(0.0)
+    small = graph.add("Exp", [graph.add("Neg", [graph.add("Abs", ["totals"])])])
+    whole = graph.add("Add", [one, small])
+    if formula.link == "logistic":
+        against = graph.add("Less", ["totals", zero])
+        first = graph.add("Div", [graph.add("Where", [against, one, small]), whole])
+        second = graph.add("Div", [graph.add("Where", [against, small, one]), whole])
+        graph.add("Concat", [first, second], "probabilities", axis=1)
+        return
+    low = graph.add("Min", ["totals", zero])
+    top = graph.add("ReduceMax", [low], axes=[1], keepdims=1)
+    parts = graph.add("Div", [graph.add("Exp", [graph.add("Sub", [low, top])]), whole])
+    norm = graph.add("ReduceSum", [parts, graph.constant([1], np.int64)], keepdims=1)
+    graph.add("Div", [parts, norm], "probabilities")
+
+
+def run(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> dict[str, Floats]:
+    """What the file says of rows, computed by onnxruntime."""
+    try:
+        import onnxruntime
+    except ImportError:
+        raise ImportError("running the file needs onnxruntime: pip install onnxruntime") from None
+    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    missing = session.get_modelmeta().custom_metadata_map.get(MISSING, "")
+    inputs = input_names(formula)
+    feed = {inputs[c.name]: _cells(c.name, c.kind == "text", rows, missing) for c in formula.inputs}
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, feed), strict=True))
+
+
+def _cells(name: str, text: bool, rows: list[dict[str, Any]], missing: str) -> Any:
+    values = [row[name] for row in rows]
+    if text:
+        filled = [missing if value is None else value for value in values]
+        return np.array(filled, dtype=object).reshape(-1, 1)
+    return np.array([[np.nan if v is None else float(v)] for v in values], dtype=np.float64)

@@ -1,0 +1,21 @@
+"""A model as PMML 4.4: a Scorecard with reason codes for two classes, a RegressionModel for more.
+
+document     what both share: the columns, numbers and names
+scorecard    two classes: characteristics with attributes, then what the score means
+regression   more classes: weights and totals as derived fields
+run          a file scored by an evaluator that knows nothing of this package
+"""
+
+from weigh.exports.formula import Formula
+from weigh.exports.pmml.document import check, to_text
+from weigh.exports.pmml.regression import write_regression
+from weigh.exports.pmml.scorecard import write_scorecard
+
+__all__ = ["write"]
+
+
+def write(formula: Formula) -> str:
+    """The text of the file."""
+    check(formula)
+    model = write_scorecard(formula) if len(formula.prior) == 1 else write_regression(formula)
+    return to_text(formula, model)

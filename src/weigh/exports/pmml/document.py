@@ -1,0 +1,126 @@
+"""What all PMML documents share: the columns, numbers, names, and expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from weigh.exports.formula import Formula, Input
+
+NAMESPACE = "http://www.dmg.org/PMML-4_4"
+TYPES = {"number": "double", "code": "double", "text": "string", "boolean": "string"}
+"""Booleans are the texts true and false: evaluators take a missing boolean for false."""
+
+
+def check(formula: Formula) -> None:
+    """Refuse what PMML cannot say."""
+    if formula.attenuation is not None:
+        raise ValueError(
+            f"{formula.model_name} attenuates each row by how many answers it has, and PMML is not "
+            "written for that; export to sql, onnx, python or xlsx, or fit AdjustedNB or EducatedNB"
+        )
+    formula.refuse_mixed("PMML")
+    formula.refuse_inexact("PMML")
+    formula.refuse_text("XML", _is_no_xml)
+
+
+def _is_no_xml(text: str) -> bool:
+    return any(
+        (c < " " and c not in "\t\n\r") or "\ud800" <= c <= "\udfff" or c in "\ufffe\uffff"
+        for c in text
+    )
+
+
+def node(tag: str, *children: Element, **attributes: str) -> Element:
+    """An element."""
+    made = Element(tag, attributes)
+    made.extend(children)
+    return made
+
+
+def to_text(formula: Formula, model: Element) -> str:
+    """The whole document."""
+    header = node("Header", node("Application", name="weigh"), description=formula.model_name)
+    columns = [_data_field(column) for column in formula.inputs]
+    if len(formula.prior) > 1:
+        name = target_name(formula)
+        target = node("DataField", name=name, optype="categorical", dataType="string")
+        target.extend(node("Value", value=name) for name in formula.class_names)
+        columns.append(target)
+    dictionary = node("DataDictionary", *columns, numberOfFields=str(len(columns)))
+    root = node("PMML", header, dictionary, model, xmlns=NAMESPACE, version="4.4")
+    ElementTree.indent(root, "  ")
+    body = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'
+
+
+def _data_field(column: Input) -> Element:
+    """Codes are continuous too: some evaluators take the values of categories for places."""
+    optype = "continuous" if column.kind in ("number", "code") else "categorical"
+    return node("DataField", name=column.name, optype=optype, dataType=TYPES[column.kind])
+
+
+def mining_schema(formula: Formula, target: str = "") -> Element:
+    """Every column; a missing value stays missing, and one that nobody has seen stays as it is."""
+    schema = node("MiningSchema")
+    for column in formula.inputs:
+        schema.append(
+            node("MiningField", name=column.name, usageType="active", invalidValueTreatment="asIs")
+        )
+    if target:
+        schema.append(node("MiningField", name=target, usageType="target"))
+    return schema
+
+
+def target_name(formula: Formula) -> str:
+    """What is predicted, by a name that no column has."""
+    return own_name(formula, "class")
+
+
+def own_name(formula: Formula, name: str) -> str:
+    """A name that no column has."""
+    while name in formula.column_names:
+        name = f"{name}_"
+    return name
+
+
+def spell(value: Any) -> str:
+    """A value as PMML writes it; numbers so that they are read back as the same double."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value if isinstance(value, str) else repr(float(value))
+
+
+# ------------------------------------------------------------ expressions
+
+
+def apply(function: str, *parts: Element) -> Element:
+    """A function of expressions."""
+    return node("Apply", *parts, function=function)
+
+
+def field(name: str) -> Element:
+    """A field."""
+    return node("FieldRef", field=name)
+
+
+def number(value: float) -> Element:
+    """A constant."""
+    made = node("Constant", dataType="double")
+    made.text = repr(float(value))
+    return made
+
+
+def output(name: str, expression: Element) -> Element:
+    """An output that is computed."""
+    return node(
+        "OutputField",
+        expression,
+        name=name,
+        optype="continuous",
+        dataType="double",
+        feature="transformedValue",
+    )

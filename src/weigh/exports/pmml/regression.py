@@ -1,0 +1,169 @@
+"""More than two classes: levels, weights and totals as derived fields, and their proportions."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element
+
+from weigh.exports.formula import Column, Formula, Term
+from weigh.exports.pmml.document import (
+    apply,
+    field,
+    mining_schema,
+    node,
+    number,
+    output,
+    own_name,
+    spell,
+    target_name,
+)
+
+
+def write_regression(formula: Formula) -> Element:
+    """Each class's share of the powers of all totals."""
+    steps = node("LocalTransformations", *_levels(formula), *_totals(formula), *_powers(formula))
+    model = node(
+        "RegressionModel",
+        mining_schema(formula, target_name(formula)),
+        _outputs(formula),
+        steps,
+        modelName=formula.model_name,
+        functionName="classification",
+        normalizationMethod="simplemax",
+    )
+    for k, name in enumerate(formula.class_names):
+        power = node("NumericPredictor", name=_own(formula, f"power {k}"), coefficient="1.0")
+        model.append(node("RegressionTable", power, intercept="0.0", targetCategory=name))
+    return model
+
+
+def _own(formula: Formula, name: str) -> str:
+    return own_name(formula, f"weigh {name}")
+
+
+def _derived(name: str, expression: Element, kind: str = "double") -> Element:
+    optype = "continuous" if kind == "double" else "categorical"
+    return node("DerivedField", expression, name=name, optype=optype, dataType=kind)
+
+
+def _levels(formula: Formula) -> list[Element]:
+    """The place of every column's level, by term."""
+    return [
+        _derived(_level(formula, j, i), _place(column), "integer")
+        for j, term in enumerate(formula.terms)
+        for i, column in enumerate(term.columns)
+    ]
+
+
+def _level(formula: Formula, j: int, i: int) -> str:
+    return _own(formula, f"level {j} {i}")
+
+
+def _whole(place: int) -> Element:
+    made = node("Constant", dataType="integer")
+    made.text = str(place)
+    return made
+
+
+def _place(column: Column) -> Element:
+    """Text by its value, numbers by the code that they are or the interval that they fall in."""
+    if column.kind in ("number", "code"):
+        tree = _interval(column) if column.kind == "number" else _whole(column.none)
+        for test in reversed([test for test in column.tests if test.answer == "equal"]):
+            same = apply("equal", field(column.name), number(float(test.value)))  # type: ignore[arg-type]
+            tree = apply("if", same, _whole(test.place), tree)
+    else:
+        tree = _category(column)
+    missing = apply("isMissing", field(column.name))
+    return apply("if", missing, _whole(column.tests[0].place), tree)
+
+
+def _category(column: Column) -> Element:
+    """One sum, because thousands of levels nested in one another are more than parsers take.
+
+    Text stands in attributes, where no evaluator trims it.
+    """
+    parts = [number(float(column.none))]
+    for test in column.tests[1:]:
+        same = node("NormDiscrete", field=column.name, value=spell(test.value))
+        parts.append(apply("*", number(float(test.place - column.none)), same))
+    return apply("round", apply("sum", *parts))
+
+
+def _interval(column: Column) -> Element:
+    tree = _whole(len(column.cuts))
+    for place, cut in reversed([*enumerate(column.cuts)]):
+        inside = apply("lessOrEqual", field(column.name), number(cut))
+        tree = apply("if", inside, _whole(place), tree)
+    return tree
+
+
+def _totals(formula: Formula) -> list[Element]:
+    found = []
+    for k, prior in enumerate(formula.prior):
+        weights = []
+        for j, term in enumerate(formula.terms):
+            name = _own(formula, f"weight {j} {k}")
+            found.append(_derived(name, _weight(formula, term, j, k)))
+            weights.append(field(name))
+        total = apply("sum", number(prior), *weights)
+        found.append(_derived(_own(formula, f"total {k}"), total))
+    return found
+
+
+def _weight(formula: Formula, term: Term, j: int, k: int) -> Element:
+    """A table from levels to weights; what is not in it weighs nothing."""
+    rows = node("InlineTable")
+    columns = [f"level{i}" for i in range(len(term.columns))]
+    for places, weights in zip(term.places, term.weights, strict=True):
+        row = node("row")
+        for name, value in zip(
+            [*columns, "weight"], [*map(str, places), spell(weights[k])], strict=True
+        ):
+            cell = node(name)
+            cell.text = value
+            row.append(cell)
+        rows.append(row)
+    if not term.places:
+        return number(0.0)
+    pairs = [
+        node("FieldColumnPair", field=_level(formula, j, i), column=name)
+        for i, name in enumerate(columns)
+    ]
+    return node(
+        "MapValues", *pairs, rows, outputColumn="weight", defaultValue="0.0", dataType="double"
+    )
+
+
+def _powers(formula: Formula) -> list[Element]:
+    """Powers whose proportions are the probabilities; the largest is 1, so none overflows."""
+    totals = [_own(formula, f"total {k}") for k in range(len(formula.prior))]
+    top, zero = apply("max", *map(field, totals)), number(0.0)
+    if formula.link == "ovr":
+        top = apply("min", top, zero)
+    found = [_derived(_own(formula, "top"), top)]
+    for k, name in enumerate(totals):
+        low = field(name) if formula.link == "softmax" else apply("min", field(name), zero)
+        power = apply("exp", apply("-", low, field(_own(formula, "top"))))
+        if formula.link == "ovr":
+            small = apply("exp", apply("*", number(-1.0), apply("abs", field(name))))
+            power = apply("/", power, apply("+", number(1.0), small))
+        found.append(_derived(_own(formula, f"power {k}"), power))
+    return found
+
+
+def _outputs(formula: Formula) -> Element:
+    made = node("Output")
+    for k, name in enumerate(formula.total_names):
+        made.append(output(own_name(formula, name), field(_own(formula, f"total {k}"))))
+    for label, name in zip(formula.class_names, formula.probability_names, strict=True):
+        made.append(
+            node(
+                "OutputField",
+                name=own_name(formula, name),
+                optype="continuous",
+                dataType="double",
+                feature="probability",
+                value=label,
+            )
+        )
+    return made

@@ -1,0 +1,154 @@
+"""Two classes as a Scorecard: characteristics with attributes, then what the score means."""
+
+from __future__ import annotations
+
+from math import isinf
+from xml.etree.ElementTree import Element
+
+from weigh.exports.curve import BOUND, Curve, Piece
+from weigh.exports.formula import Column, Formula, Term, Test
+from weigh.exports.pmml.document import (
+    apply,
+    field,
+    mining_schema,
+    node,
+    number,
+    output,
+    own_name,
+    spell,
+)
+
+
+def write_scorecard(formula: Formula) -> Element:
+    """The prior as initial score, and a partial score for every level."""
+    costs = formula.costs
+    characteristics = node("Characteristics", *(_characteristic(formula, t) for t in formula.terms))
+    return node(
+        "Scorecard",
+        mining_schema(formula),
+        _outputs(formula),
+        characteristics,
+        modelName=formula.model_name,
+        functionName="regression",
+        algorithmName="weights of evidence",
+        initialScore=spell(formula.prior[0]),
+        useReasonCodes="true",
+        reasonCodeAlgorithm="pointsAbove" if costs is None else "pointsBelow",
+        baselineScore="0",
+    )
+
+
+def _characteristic(formula: Formula, term: Term) -> Element:
+    """Reasons are what speaks for the second class; of a scorecard, what costs most points."""
+    place, costs = formula.terms.index(term), formula.costs
+    made = node(
+        "Characteristic",
+        name=own_name(formula, f"characteristic {place + 1}: {term.name}"),
+        reasonCode=term.name if costs is None else costs.texts[place],
+        baselineScore=spell(0.0 if costs is None else costs.baselines[place]),
+    )
+    made.extend(_attributes(term))
+    return made
+
+
+def _attributes(term: Term) -> list[Element]:
+    """The first predicate that holds decides; the last always does."""
+    if len(term.columns) == 1:
+        (column,) = term.columns
+        pairs = [(_only(test.place), _test(column, test)) for test in column.tests]
+    else:
+        pairs = [(place, _both(term.columns, place)) for place in term.places]
+    found = []
+    for place, predicate in pairs:
+        level = term.lookup.get(place)
+        weight = 0.0 if level is None else term.weights[level][0]
+        found.append(node("Attribute", predicate, partialScore=spell(weight)))
+    if not (pairs and pairs[-1][1].tag == "True"):
+        found.append(node("Attribute", node("True"), partialScore="0.0"))
+    return found
+
+
+def _only(place: int) -> tuple[int, ...]:
+    return (place,)
+
+
+def _test(column: Column, test: Test) -> Element:
+    if test.answer == "missing":
+        return node("SimplePredicate", field=column.name, operator="isMissing")
+    if test.answer == "any":
+        return node("True")
+    operator = "equal" if test.answer == "equal" else "lessOrEqual"
+    return node("SimplePredicate", field=column.name, operator=operator, value=spell(test.value))
+
+
+def _both(columns: tuple[Column, ...], places: tuple[int, ...]) -> Element:
+    parts = [part for c, place in zip(columns, places, strict=True) for part in _is_level(c, place)]
+    return parts[0] if len(parts) == 1 else node("CompoundPredicate", *parts, booleanOperator="and")
+
+
+def _is_level(column: Column, place: int) -> list[Element]:
+    """What must hold for a column to be of a level, whatever comes before or after."""
+    own = [test for test in column.tests if test.place == place]
+    if column.kind != "number" or place > len(column.cuts):
+        return [_test(column, own[0])]
+
+    def compare(operator: str, value: float) -> Element:
+        return node("SimplePredicate", field=column.name, operator=operator, value=spell(value))
+
+    parts = [node("SimplePredicate", field=column.name, operator="isNotMissing")]
+    if place > 0:
+        parts.append(compare("greaterThan", column.cuts[place - 1]))
+    if place < len(column.cuts):
+        parts.append(compare("lessOrEqual", column.cuts[place]))
+    return parts + [compare("notEqual", float(v)) for v in column.values]  # type: ignore[arg-type]
+
+
+def _outputs(formula: Formula) -> Element:
+    score = own_name(formula, formula.score_name or "score")
+    made = node("Output", _predicted(score))
+    total = field(score) if formula.curve is None else _worth(formula.curve, score)
+    odds = own_name(formula, formula.total_names[0])
+    made.append(output(odds, total))
+    for name, sign in zip(formula.probability_names, (1.0, -1.0), strict=True):
+        power = apply("exp", apply("*", number(sign), field(odds)))
+        share = apply("/", number(1.0), apply("+", number(1.0), power))
+        made.append(output(own_name(formula, name), share))
+    for rank in range(1, min(3, len(formula.terms)) + 1):
+        made.append(
+            node(
+                "OutputField",
+                name=own_name(formula, f"reason_{rank}"),
+                optype="categorical",
+                dataType="string",
+                feature="reasonCode",
+                rank=str(rank),
+            )
+        )
+    return made
+
+
+def _predicted(name: str) -> Element:
+    return node(
+        "OutputField", name=name, optype="continuous", dataType="double", feature="predictedValue"
+    )
+
+
+def _worth(curve: Curve, score: str) -> Element:
+    """The curve, piece by piece from the last to the first."""
+    tree = _polynomial(curve.pieces[-1], score)
+    for piece in reversed(curve.pieces[:-1]):
+        assert not isinf(piece.upper)
+        inside = apply("lessOrEqual", field(score), number(piece.upper))
+        tree = apply("if", inside, _polynomial(piece, score), tree)
+    if curve.steps:
+        p = apply("max", apply("min", tree, number(1 - BOUND)), number(BOUND))
+        tree = apply("ln", apply("/", p, apply("-", number(1.0), p)))
+    return apply("+", tree, number(curve.shift))
+
+
+def _polynomial(piece: Piece, score: str) -> Element:
+    d = apply("-", field(score), number(piece.start))
+    tree = number(piece.cubic[-1])
+    for coefficient in piece.cubic[-2::-1]:
+        tree = apply("+", number(coefficient), apply("*", d, tree))
+    return tree

@@ -1,0 +1,142 @@
+"""A model as a Python module of its own: one function, and nothing to install."""
+
+from __future__ import annotations
+
+from math import isinf
+from typing import Any
+
+from weigh.exports.formula import Column, Formula, Term
+
+HEAD = '''"""{name}, written down by weigh: score(row) says what a dict of answers adds up to.
+
+None, NaN or a key that lacks is an answer that is not known; a value that training did not see
+weighs nothing. Needs Python 3.8 or newer and nothing else.
+"""
+
+import math
+
+INF = math.inf
+CLASSES = {classes}
+PRIOR = {prior}
+# of each feature: its name, how its columns are read, and weights by level
+#   how a column is read: name, cut points or None, levels by type and value, the level of missing
+#   answers, whether they are no evidence, and how many levels there are
+TERMS = [
+{terms}]
+ATTENUATION = {attenuation}  # k, whether the prior is attenuated, what is added in the end
+CURVE = {curve}  # pieces (upper end, start, cubic), what is added, whether it gives probabilities
+LINK = {link}
+'''
+
+BODY = '''
+
+def score(row):
+    """Totals, probabilities (as CLASSES) and contributions (by feature) of one row."""
+
+    def kind(value):
+        return "b" if value is True or value is False else "t" if isinstance(value, str) else "n"
+
+    def place(column):
+        name, cuts, levels, missing, skips, none = column
+        value = row.get(name)
+        if value is None or value != value:
+            return missing, not skips
+        if cuts is None:
+            return levels.get((kind(value), value), none), True
+        value = float(value)
+        if ("n", value) in levels:
+            return levels["n", value], True
+        return sum(cut < value for cut in cuts), True
+
+    def worth(total):
+        pieces, shift, steps = CURVE
+        _, start, (a, b, c, e) = next(piece for piece in pieces if total <= piece[0])
+        d = total - start
+        y = a + d * (b + d * (c + d * e))
+        if steps:
+            y = min(max(y, 1e-10), 1 - 1e-10)
+            y = math.log(y / (1 - y))
+        return y + shift
+
+    n, sums, contributions = 0, [0.0] * len(PRIOR), {}
+    totals = list(PRIOR)
+    for name, columns, weights in TERMS:
+        read = [place(column) for column in columns]
+        n += all(answered for _, answered in read)
+        found = weights.get(tuple(p for p, _ in read), [0.0] * len(PRIOR))
+        contributions[name] = found[0] if len(found) == 1 else list(found)
+        sums = [s + w for s, w in zip(sums, found)]
+        totals = [t + w for t, w in zip(totals, found)]
+    if ATTENUATION is not None:
+        k, root, shift = ATTENUATION
+        e = k / max(n + 1 if root else n, k)
+        both = zip(PRIOR, sums, shift)
+        totals = [(p + s) * e + c if root else p + s * e + c for p, s, c in both]
+    if CURVE is not None:
+        totals = [worth(totals[0])]
+    small = [math.exp(-abs(t)) for t in totals]
+    if LINK == "logistic":
+        p = (1.0 if totals[0] >= 0 else small[0]) / (1.0 + small[0])
+        q = (1.0 if totals[0] < 0 else small[0]) / (1.0 + small[0])
+        return {"totals": totals, "probabilities": [q, p], "contributions": contributions}
+    top = max(totals)
+    if LINK == "softmax":
+        parts = [math.exp(t - top) for t in totals]
+    else:  # each class against the rest, then all in proportion
+        top = min(top, 0.0)
+        parts = [math.exp(min(t, 0.0) - top) / (1.0 + s) for t, s in zip(totals, small)]
+    norm = sum(parts)
+    probabilities = [part / norm for part in parts]
+    return {"totals": totals, "probabilities": probabilities, "contributions": contributions}
+'''
+
+
+def write(formula: Formula) -> str:
+    """The text of the module."""
+    rule, curve = formula.attenuation, formula.curve
+    head = HEAD.format(
+        name=formula.model_name,
+        classes=_literal(list(formula.classes)),
+        prior=_literal(list(formula.prior)),
+        terms="".join(f"    {_term(term)},\n" for term in formula.terms),
+        attenuation=_literal(rule and (rule.k, rule.form == "root", rule.shift.tolist())),
+        curve=_literal(
+            curve
+            and (
+                [(piece.upper, piece.start, piece.cubic) for piece in curve.pieces],
+                curve.shift,
+                curve.steps,
+            )
+        ),
+        link=repr(formula.link),
+    )
+    return head + BODY
+
+
+def _term(term: Term) -> str:
+    columns = [_column(column) for column in term.columns]
+    weights = dict(zip(term.places, map(list, term.weights), strict=True))
+    return _literal((term.name, columns, weights))
+
+
+def _column(column: Column) -> tuple[Any, ...]:
+    levels = {(_letter(t.value), t.value): t.place for t in column.tests if t.answer == "equal"}
+    cuts = list(column.cuts) if column.kind == "number" else None
+    return column.name, cuts, levels, column.tests[0].place, column.skips, column.none
+
+
+def _letter(value: Any) -> str:
+    return "t" if isinstance(value, str) else "b" if isinstance(value, bool) else "n"
+
+
+def _literal(value: Any) -> str:
+    """What Python reads back as the value: infinities by name, text in ASCII."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_literal(k)}: {_literal(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    if isinstance(value, tuple):
+        return "(" + "".join(f"{_literal(item)}, " for item in value) + ")"
+    if isinstance(value, float) and isinf(value):
+        return "INF" if value > 0 else "-INF"
+    return ascii(value)

@@ -1,0 +1,13 @@
+"""A model as one SQL query, in the dialect of a database.
+
+dialects   how each database reads a column, and writes numbers, text and names
+terms      a term as a CASE
+steps      from columns to weights, totals and probabilities, step by step
+query      the whole query
+run        a query run on rows, where a database is at hand
+"""
+
+from weigh.exports.sql.dialects import DIALECTS
+from weigh.exports.sql.query import Query, plan, write
+
+__all__ = ["DIALECTS", "Query", "plan", "write"]

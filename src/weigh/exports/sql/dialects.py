@@ -1,0 +1,164 @@
+"""How each database reads a column, and writes numbers, text and names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isinf
+from typing import Any
+
+from weigh.exports.formula import Input, is_no_unicode
+from weigh.frames import Value
+
+DIALECTS = ("duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql")
+
+NAN = "NULLIF(CAST(c AS DOUBLE), CAST('NaN' AS DOUBLE))"
+READ = {  # so that NaN is NULL, and text is compared byte by byte
+    "number": {
+        "": NAN,
+        "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, CAST(c AS FLOAT64))",
+        "sqlite": "CAST(c AS REAL)",
+        "tsql": "CAST(c AS FLOAT)",
+        "mysql": "CAST(c AS DOUBLE)",
+    },
+    "code": {  # not as doubles, which cannot tell large whole numbers apart
+        "": "CASE WHEN CAST(c AS DOUBLE) = CAST('NaN' AS DOUBLE) THEN NULL ELSE c END",
+        "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, c)",
+        "sqlite": "c",
+        "tsql": "c",
+        "mysql": "c",
+    },
+    "text": {
+        "": "CAST(c AS TEXT)",
+        "spark": "CAST(c AS STRING)",
+        "bigquery": "CAST(c AS STRING)",
+        "sqlite": "CAST(c AS TEXT) COLLATE BINARY",
+        "tsql": "CAST(CAST(c AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
+        "mysql": "CAST(CONVERT(c USING utf8mb4) AS BINARY)",
+    },
+    "boolean": {"": "c"},
+}
+LONGEST_NAME = 60  # bytes; PostgreSQL cuts names at 63
+
+
+def import_sqlglot() -> Any:
+    """The library that writes dialects."""
+    try:
+        import sqlglot
+    except ImportError:
+        raise ImportError("SQL exports need sqlglot: pip install 'weigh[sql]'") from None
+    return sqlglot
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One database's way to say things, as expressions of sqlglot."""
+
+    name: str
+
+    @classmethod
+    def named(cls, name: str) -> Dialect:
+        """A dialect that is known."""
+        if name not in DIALECTS:
+            raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}, got {name!r}")
+        return cls(name)
+
+    def read(self, column: Input) -> Any:
+        """A column of the table, as the weights compare it."""
+        sqlglot = import_sqlglot()
+        templates = READ[column.kind]
+        template = templates.get(self.name, templates[""])
+        tree = sqlglot.parse_one(template, dialect=self.name)
+        own = name_column(column.name)
+        return own if template == "c" else tree.transform(lambda node: _swap(node, own))
+
+    def is_equal(self, x: Any, value: Value) -> Any:
+        """Whether a column that was read holds a value."""
+        exp = import_sqlglot().exp
+        if isinstance(value, bool):
+            return exp.EQ(this=x, expression=exp.Boolean(this=value))
+        if isinstance(value, str):
+            return exp.EQ(this=x, expression=self.text(value))
+        if isinstance(value, float) and isinf(value):
+            far = self.number(1.7976931348623157e308, exact=True)
+            return (
+                exp.GT(this=x, expression=far)
+                if value > 0
+                else exp.LT(this=x, expression=minus(far))
+            )
+        number = self.number(value, exact=True)
+        return exp.EQ(this=x, expression=number)
+
+    def text(self, value: str) -> Any:
+        """Text, quoted as the dialect does, and in the bytes that a column is read as."""
+        exp = import_sqlglot().exp
+        if self.name == "tsql":
+            return exp.cast(exp.National(this=value), "VARBINARY(MAX)", dialect="tsql")
+        return exp.Literal.string(value)
+
+    def label(self, value: str) -> Any:
+        """Text to show."""
+        exp = import_sqlglot().exp
+        return exp.National(this=value) if self.name == "tsql" else exp.Literal.string(value)
+
+    def number(self, value: Any, exact: bool = False) -> Any:
+        """A number that is read back as the same double (with an exponent, so that it is one).
+
+        SQLite rounds what is written with few digits a bit off at times; 17 are always enough.
+        """
+        exp = import_sqlglot().exp
+        if isinstance(value, int):
+            text = str(abs(value))
+        else:
+            text = (
+                format(abs(value), ".17g") if exact and self.name == "sqlite" else repr(abs(value))
+            )
+            text = text if "e" in text else f"{text}e0"
+        literal = exp.Literal(this=text, is_string=False)
+        return minus(literal) if value < 0 else literal
+
+    def double(self, tree: Any) -> Any:
+        """What is a double whatever PostgreSQL takes its literals for."""
+        return import_sqlglot().exp.cast(tree, "DOUBLE")
+
+    def largest(self, trees: list[Any]) -> Any:
+        """The largest of some numbers."""
+        exp = import_sqlglot().exp
+        name = "MAX" if self.name == "sqlite" else "GREATEST"
+        return trees[0] if len(trees) == 1 else exp.Anonymous(this=name, expressions=trees)
+
+
+def is_no_sql(text: str) -> bool:
+    """Whether text holds what no query can: a NUL, or half a character."""
+    return "\0" in text or is_no_unicode(text)
+
+
+def _swap(node: Any, own: Any) -> Any:
+    return own if type(node).__name__ == "Column" else node
+
+
+def minus(tree: Any) -> Any:
+    """The negative of a number."""
+    return import_sqlglot().exp.Neg(this=tree)
+
+
+def name_column(name: str) -> Any:
+    """A column by name, quoted whatever the name."""
+    exp = import_sqlglot().exp
+    return exp.Column(this=exp.to_identifier(name, quoted=True))
+
+
+def unique_names(names: list[str]) -> list[str]:
+    """Names that no database takes for one another: short, and apart without regard to case."""
+    found: list[str] = []
+    for name in names:
+        short, n = cut_name(name), 1
+        while short.casefold() in {other.casefold() for other in found}:
+            n += 1
+            short = f"{cut_name(name, LONGEST_NAME - 6)}_{n}"
+        found.append(short)
+    return found
+
+
+def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
+    """The beginning of a name that is too long."""
+    return name.encode("utf-8")[:longest].decode("utf-8", errors="ignore")

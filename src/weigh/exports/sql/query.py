@@ -1,0 +1,240 @@
+"""The whole query, and what its columns are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weigh.bins import printable
+from weigh.exports.formula import Formula
+from weigh.exports.sql import reasons as why
+from weigh.exports.sql import steps
+from weigh.exports.sql.dialects import (
+    Dialect,
+    import_sqlglot,
+    is_no_sql,
+    name_column,
+    unique_names,
+)
+from weigh.exports.sql.steps import Named
+
+SHORT = 4
+"""Inputs, weights, a total and its power: the steps of a plain model of two classes."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """The text of a query, and the names of the columns that it gives."""
+
+    text: str
+    totals: tuple[str, ...]
+    probabilities: tuple[str, ...]
+    contributions: tuple[str, ...] = ()  # by feature, then by total
+    reasons: tuple[str, ...] = ()
+    score: str = ""
+
+
+def write(
+    formula: Formula,
+    dialect: str = "duckdb",
+    table: str = "rows",
+    keep: Sequence[str] = (),
+    contributions: bool = False,
+    reasons: int = 0,
+) -> str:
+    """The text of the query alone."""
+    return plan(formula, dialect, table, keep, contributions, reasons).text
+
+
+def plan(
+    formula: Formula,
+    dialect: str = "duckdb",
+    table: str = "rows",
+    keep: Sequence[str] = (),
+    contributions: bool = False,
+    reasons: int = 0,
+) -> Query:
+    """A query that scores every row of a table.
+
+    Parameters
+    ----------
+    formula : Formula
+        Of the model.
+    dialect : str, default="duckdb"
+        The database's.
+    table : str, default="rows"
+        The table to read; dots separate a schema from its name.
+    keep : list of str
+        Columns of the table to copy.
+    contributions : bool, default=False
+        Give every feature's weight as a column too.
+    reasons : int, default=0
+        How many of the heaviest features to name (two classes only).
+    """
+    if isinstance(keep, str):
+        raise ValueError(f"keep is a list of columns, got the text {keep!r}")
+    formula.refuse_mixed("a database")
+    formula.refuse_text("SQL", is_no_sql)
+    say = Dialect.named(dialect)
+    _check_names(formula, dialect)
+    _check_reasons(formula, reasons)
+    reasons = min(reasons, len(formula.terms))
+    chain = _Chain(say, {f"k{i}": name_column(name) for i, name in enumerate(keep)}, table)
+    _add_steps(chain, formula, reasons)
+    names = _names(formula, contributions, reasons, tuple(keep))
+    text = chain.end(dict(zip(names.every, _columns(formula, say, names), strict=True)))
+    head = (
+        f"-- {formula.model_name}, written down by weigh for {dialect}, table {printable(table)}\n"
+    )
+    return Query(
+        head + text + "\n",
+        names.totals,
+        names.probabilities,
+        names.contributions,
+        names.reasons,
+        names.score[0] if names.score else "",
+    )
+
+
+def _check_names(formula: Formula, dialect: str) -> None:
+    for name in formula.column_names:
+        if not name:
+            raise ValueError("a column without a name cannot be queried; name it before fitting")
+        if dialect == "bigquery" and "." in name:  # which BigQuery reads as a path, even quoted
+            raise ValueError(f"column {name!r}: BigQuery has no names with dots; rename it")
+
+
+def _check_reasons(formula: Formula, reasons: int) -> None:
+    if not isinstance(reasons, int) or reasons < 0:
+        raise ValueError(f"reasons must be a whole number of at least 0, got {reasons!r}")
+    if reasons and len(formula.prior) > 1:
+        raise ValueError(
+            f"reasons in SQL need a model of two classes, and this one has {len(formula.classes)}; "
+            "contributions=True gives the weights of every class"
+        )
+
+
+class _Chain:
+    """Steps, each a query over the one before, that carry on the columns that later ones need."""
+
+    def __init__(self, dialect: Dialect, kept: Named, table: str) -> None:
+        self.exp = import_sqlglot().exp
+        self.dialect, self.table, self.kept = dialect, table, kept
+        self.queries: list[tuple[str, Any]] = []
+        self.carried: list[str] = [*kept]
+
+    def _source(self) -> Any:
+        if self.queries:
+            return self.exp.to_identifier(self.queries[-1][0], quoted=True)
+        parts = [self.exp.to_identifier(part, quoted=True) for part in self.table.split(".")]
+        return self.exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
+
+    def step(self, name: str, columns: Named, drop: str = "") -> None:
+        """Add columns; a column of the same name is replaced, and those that begin so dropped."""
+        carried = [
+            c for c in self.carried if c not in columns and not (drop and c.startswith(drop))
+        ]
+        old = {c: name_column(c) for c in carried} if self.queries else self.kept
+        query = self._select(old | columns)
+        self.queries.append((name, query))
+        self.carried = [*old, *columns]
+
+    def _keeps(self, name: str) -> bool:
+        """Whether a step is computed once, where a database would write it out at every use.
+
+        One total is short enough to be written out, and then an index of the table still serves.
+        """
+        long = len(self.queries) > SHORT and name not in ("inputs", "weights")
+        return long and self.dialect.name in ("postgres", "sqlite")
+
+    def _select(self, columns: Named) -> Any:
+        alias, to_id = self.exp.alias_, self.exp.to_identifier
+        named = [alias(tree, to_id(name, quoted=True)) for name, tree in columns.items()]
+        return self.exp.select(*named).from_(self._source())
+
+    def end(self, columns: Named) -> str:
+        """The last query, over all the steps."""
+        query = self._select(columns)
+        for name, step in self.queries:
+            alias = self.exp.to_identifier(name, quoted=True)
+            query = query.with_(alias, as_=step, materialized=self._keeps(name) or None)
+        return str(query.sql(dialect=self.dialect.name, pretty=True, comments=False)) + ";"
+
+
+def _add_steps(chain: _Chain, formula: Formula, reasons: int) -> None:
+    say = chain.dialect
+    chain.step("inputs", steps.read_inputs(formula, say))
+    words = why.say_levels(formula, say) if reasons else {}
+    chain.step("weights", steps.weigh_terms(formula, say) | words, drop="x")
+    chain.step("totals", steps.total_weights(formula, say), drop="n")
+    if formula.score_name:
+        chain.step("scores", {"score": name_column("t0")})
+    if formula.curve is not None:
+        chain.step("worth", steps.apply_curve(formula.curve, say))
+        chain.step("shifted", steps.shift_curve(formula.curve, say))
+    if formula.link != "logistic":
+        chain.step("top", steps.find_top(formula, say))
+    chain.step("powers", steps.raise_totals(formula, say), drop="top")
+    for i in range(reasons):
+        chain.step(f"heaviest_{i + 1}", why.find_heaviest(formula, say, i))
+        chain.step(f"named_{i + 1}", why.name_heaviest(formula, say, i))
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The columns of the last query."""
+
+    kept: tuple[str, ...]
+    score: tuple[str, ...]
+    totals: tuple[str, ...]
+    probabilities: tuple[str, ...]
+    contributions: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All of them in order."""
+        own = (*self.score, *self.totals, *self.probabilities, *self.contributions, *self.reasons)
+        return (*self.kept, *own)
+
+
+def _names(formula: Formula, contributions: bool, reasons: int, kept: tuple[str, ...]) -> _Names:
+    many = len(formula.prior) > 1
+    weights = [
+        f"weight_{term.name}_{name}" if many else f"weight_{term.name}"
+        for term in formula.terms
+        for name in (formula.class_names if many else ("",))
+    ]
+    groups = (
+        [formula.score_name] if formula.score_name else [],
+        [*formula.total_names],
+        [*formula.probability_names],
+        weights if contributions else [],
+        [f"{what}_{i + 1}" for i in range(reasons) for what in ("reason", "reason_weight")],
+    )
+    own = unique_names([name for group in groups for name in group])
+    for name in kept:
+        if name.casefold() in {other.casefold() for other in own} or kept.count(name) > 1:
+            raise ValueError(f"keep names {name!r}, which the scores have too, or twice; rename it")
+    it = iter(own)
+    return _Names(kept, *(tuple(next(it) for _ in group) for group in groups))
+
+
+def _columns(formula: Formula, say: Dialect, names: _Names) -> list[Any]:
+    """What stands behind the names."""
+    kept = [name_column(f"k{i}") for i in range(len(names.kept))]
+    score = [name_column("score") for _ in names.score]
+    totals = [name_column(f"t{k}") for k in range(len(formula.prior))]
+    shares = steps.share(formula, say)
+    every = [f"w{j}_{k}" for j in range(len(formula.terms)) for k in range(len(formula.prior))]
+    weights = [name_column(name) for name in every] if names.contributions else []
+    told = [why.tell_reason(formula, say, i) for i in range(len(names.reasons) // 2)]
+    return [
+        *kept,
+        *score,
+        *totals,
+        *shares,
+        *weights,
+        *(tree for one in told for tree in one.values()),
+    ]

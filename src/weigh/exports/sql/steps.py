@@ -1,0 +1,192 @@
+"""From columns to weights, totals and probabilities: each step is a query over the one before.
+
+Names inside are short and never those of the user: k kept columns, x inputs, w weights, n answers,
+t totals, e powers, p probabilities, r reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from math import isinf
+from typing import Any
+
+from weigh.exports.curve import BOUND, Curve
+from weigh.exports.formula import Formula
+from weigh.exports.sql.dialects import Dialect, import_sqlglot, minus, name_column
+from weigh.exports.sql.terms import case_of
+
+FAR = 700.0
+"""No database can take the exponential of less without underflow, or of more without overflow."""
+
+Named = dict[str, Any]
+
+
+def read_inputs(formula: Formula, dialect: Dialect) -> Named:
+    """Every column, read once."""
+    return {f"x{j}": dialect.read(column) for j, column in enumerate(formula.inputs)}
+
+
+def weigh_terms(formula: Formula, dialect: Dialect) -> Named:
+    """Every term's weights, and how many answers a row has where that is asked."""
+    found, read = {}, inputs_by_name(formula)
+    zero = dialect.number(0.0)
+    for j, term in enumerate(formula.terms):
+        for k in range(len(formula.prior)):
+            rows = term.weights
+            tree = case_of(term, read, dialect, lambda i: dialect.number(rows[i][k]), zero)  # noqa: B023
+            found[f"w{j}_{k}"] = dialect.double(tree)
+    if formula.attenuation is not None:
+        found["n"] = dialect.double(_count_answers(formula, read, dialect))
+    return found
+
+
+def inputs_by_name(formula: Formula) -> dict[str, Any]:
+    """The inputs as the steps call them."""
+    return {column.name: name_column(f"x{j}") for j, column in enumerate(formula.inputs)}
+
+
+def _count_answers(formula: Formula, read: dict[str, Any], dialect: Dialect) -> Any:
+    exp = import_sqlglot().exp
+    always = sum(not term.skips for term in formula.terms)
+    parts = [dialect.number(float(always))]
+    for term in formula.terms:
+        if term.skips:
+            asked = [c.name for c in term.columns if c.skips]
+            lacks = [exp.Is(this=read[name].copy(), expression=exp.null()) for name in asked]
+            none = reduce(lambda a, b: exp.Or(this=a, expression=b), lacks)
+            parts.append(exp.Case().when(none, dialect.number(0.0)).else_(dialect.number(1.0)))
+    return add(parts)
+
+
+def total_weights(formula: Formula, dialect: Dialect) -> Named:
+    """Prior and weights, after the exponent where there is one."""
+    return {f"t{k}": _total(formula, dialect, k) for k in range(len(formula.prior))}
+
+
+def _total(formula: Formula, dialect: Dialect, k: int) -> Any:
+    prior = dialect.double(dialect.number(formula.prior[k]))
+    weights = [name_column(f"w{j}_{k}") for j in range(len(formula.terms))]
+    rule = formula.attenuation
+    if rule is None:
+        return add([prior, *weights])
+    n, most = name_column("n"), dialect.double(dialect.number(rule.k))
+    if rule.form == "root":
+        n = add([n, dialect.number(1.0)])
+    exponent = divide(most, dialect.largest([n, most.copy()]))
+    shift = dialect.number(float(rule.shift[k]))
+    if rule.form == "root":
+        return add([times(add([prior, *weights]), exponent), shift])
+    return add([prior, times(add(weights), exponent), shift])
+
+
+def apply_curve(curve: Curve, dialect: Dialect) -> Named:
+    """What totals are worth; of an isotonic curve, a probability so far."""
+    exp, t = import_sqlglot().exp, name_column("t0")
+    tree = exp.Case()
+    for piece in curve.pieces:
+        d = exp.Paren(this=exp.Sub(this=t.copy(), expression=_signed(dialect.number(piece.start))))
+        value = _polynomial(piece.cubic, d, dialect)
+        if isinf(piece.upper):
+            return {"t0": dialect.double(tree.else_(value))}
+        tree = tree.when(exp.LTE(this=t.copy(), expression=dialect.number(piece.upper)), value)
+    raise AssertionError("the last piece of a curve has no upper end")
+
+
+def _polynomial(cubic: Iterable[float], d: Any, dialect: Dialect) -> Any:
+    """By Horner's rule, without the powers that are not there."""
+    coefficients = [*cubic]
+    while len(coefficients) > 1 and coefficients[-1] == 0:
+        coefficients.pop()
+    tree = dialect.number(coefficients.pop())
+    while coefficients:
+        tree = add([dialect.number(coefficients.pop()), times(d.copy(), tree)])
+    return tree
+
+
+def shift_curve(curve: Curve, dialect: Dialect) -> Named:
+    """Probabilities to log odds where the curve gives them, and the change of the prior."""
+    exp, t = import_sqlglot().exp, name_column("t0")
+    if curve.steps:
+        low, high = dialect.number(BOUND), dialect.number(1 - BOUND)
+        clipped = exp.Case().when(exp.LT(this=t.copy(), expression=low), low.copy())
+        clipped = clipped.when(exp.GT(this=t.copy(), expression=high), high.copy()).else_(t.copy())
+        p = dialect.double(clipped)
+        odds = divide(p, exp.Paren(this=exp.Sub(this=dialect.number(1.0), expression=p.copy())))
+        t = exp.Ln(this=odds)
+    return {"t0": add([t, dialect.number(curve.shift)])}
+
+
+def find_top(formula: Formula, dialect: Dialect) -> Named:
+    """The largest total, so that no power overflows; of one class against the rest 0 at most."""
+    exp = import_sqlglot().exp
+    top = dialect.largest([name_column(f"t{k}") for k in range(len(formula.prior))])
+    if formula.link == "ovr":
+        zero = dialect.number(0.0)
+        top = exp.Case().when(exp.LT(this=top, expression=zero), top.copy()).else_(zero.copy())
+    return {"top": dialect.double(top)}
+
+
+def raise_totals(formula: Formula, dialect: Dialect) -> Named:
+    """The powers that probabilities are made of."""
+    exp, found = import_sqlglot().exp, {}
+    for k in range(len(formula.prior)):
+        t, top, zero = name_column(f"t{k}"), name_column("top"), dialect.number(0.0)
+        small = power(minus(exp.Abs(this=t)), dialect)
+        if formula.link == "logistic":
+            found[f"e{k}"] = small
+        elif formula.link == "softmax":
+            found[f"e{k}"] = power(exp.Sub(this=t.copy(), expression=top), dialect)
+        else:
+            low = exp.Case().when(exp.LT(this=t.copy(), expression=zero), t.copy())
+            rise = power(exp.Sub(this=low.else_(zero.copy()), expression=top), dialect)
+            found[f"e{k}"] = divide(rise, add([dialect.number(1.0), small]))
+    return found
+
+
+def share(formula: Formula, dialect: Dialect) -> list[Any]:
+    """Probabilities of each class."""
+    exp, n = import_sqlglot().exp, len(formula.prior)
+    powers = [name_column(f"e{k}") for k in range(n)]
+    if n > 1:
+        return [divide(p, add([q.copy() for q in powers])) for p in powers]
+    small, one = powers[0], dialect.number(1.0)
+    below = exp.LT(this=name_column("t0"), expression=dialect.number(0.0))
+    first = exp.Case().when(below, one).else_(small)
+    second = exp.Case().when(below.copy(), small.copy()).else_(one.copy())
+    whole = add([one.copy(), small.copy()])
+    return [divide(first, whole), divide(second, whole.copy())]
+
+
+def power(x: Any, dialect: Dialect) -> Any:
+    """The exponential of what is not above 0; of what is far below, 0."""
+    exp = import_sqlglot().exp
+    far = exp.LT(this=_paren(x.copy()), expression=minus(dialect.number(FAR)))
+    return exp.Case().when(far, dialect.number(0.0)).else_(exp.Exp(this=x))
+
+
+def add(parts: list[Any]) -> Any:
+    """A sum, from left to right as Python adds."""
+    exp = import_sqlglot().exp
+    return reduce(lambda a, b: exp.Add(this=a, expression=_signed(b)), parts)
+
+
+def _signed(tree: Any) -> Any:
+    """A negative number in brackets: two signs in a row would begin a comment."""
+    exp = import_sqlglot().exp
+    return exp.Paren(this=tree) if isinstance(tree, exp.Neg) else tree
+
+
+def _paren(tree: Any) -> Any:
+    exp = import_sqlglot().exp
+    return exp.Paren(this=tree) if isinstance(tree, exp.Binary) else tree
+
+
+def times(a: Any, b: Any) -> Any:
+    """A product."""
+    return import_sqlglot().exp.Mul(this=_paren(a), expression=_signed(_paren(b)))
+
+
+def divide(a: Any, b: Any) -> Any:
+    """A quotient of doubles."""
+    return import_sqlglot().exp.Div(this=_paren(a), expression=_paren(b), typed=True)

@@ -1,0 +1,55 @@
+"""A term as a CASE: the first condition that holds decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from weigh.exports.formula import Column, Term, Test
+from weigh.exports.sql.dialects import Dialect, import_sqlglot
+
+Pick: TypeAlias = Callable[[int], Any]
+
+
+def case_of(term: Term, read: Mapping[str, Any], dialect: Dialect, pick: Pick, none: Any) -> Any:
+    """What `pick` says of the row's level, or `none` where it has none."""
+
+    def walk(before: tuple[int, ...]) -> Any:
+        """The columns after those whose places are known."""
+        if len(before) == len(term.columns):
+            level = term.lookup.get(before)
+            return None if level is None else pick(level)
+        column = term.columns[len(before)]
+        results = {place: walk((*before, place)) for place in range(column.none + 1)}
+        if all(result is None for result in results.values()):
+            return None
+        return _case(column, read[column.name], dialect, results, none)
+
+    tree = walk(())
+    return none.copy() if tree is None else tree
+
+
+def _case(column: Column, x: Any, dialect: Dialect, results: Mapping[int, Any], none: Any) -> Any:
+    """One column's tests. Those that come to nothing are left out where order allows it."""
+    exp = import_sqlglot().exp
+    tree, needed = exp.Case(), column.kind == "number"
+    for test in column.tests:
+        result = results[test.place]
+        if test.answer == "any":
+            return tree.else_(_or(result, none))
+        if needed or result is not None:
+            tree = tree.when(_condition(test, x.copy(), dialect), _or(result, none))
+    return tree.else_(none.copy())
+
+
+def _or(result: Any, none: Any) -> Any:
+    return none.copy() if result is None else result.copy()
+
+
+def _condition(test: Test, x: Any, dialect: Dialect) -> Any:
+    exp = import_sqlglot().exp
+    if test.answer == "missing":
+        return exp.Is(this=x, expression=exp.null())
+    if test.answer == "equal":
+        return dialect.is_equal(x, test.value)
+    return exp.LTE(this=x, expression=dialect.number(test.value, exact=True))

@@ -1,0 +1,200 @@
+"""The questions, the balance sheet, and what it adds up to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weigh.exports.curve import BOUND, Curve
+from weigh.exports.formula import Formula, Term
+from weigh.exports.xlsx.cells import Block, address, import_openpyxl, put, put_formula
+from weigh.exports.xlsx.lookup import Lookup, choices
+
+SHEET = "Case"
+FIRST = 5
+ANSWER = 2
+NAMES, LEVELS, WEIGHTS = 1, 2, 3
+
+
+class Case:
+    """The sheet that people fill in; cells of interest have names."""
+
+    def __init__(self, book: Any, formula: Formula, lookup: Lookup, blocks: list[Block]) -> None:
+        self.book, self.sheet, self.formula = book, book[SHEET], formula
+        self.lookup, self.blocks = lookup, blocks
+        self.answers = {c.name: address(FIRST + j, ANSWER) for j, c in enumerate(formula.inputs)}
+        self.row = FIRST + len(formula.inputs) + 1
+
+    def fill(self) -> None:
+        """Everything from the top down."""
+        self._ask()
+        self._weigh()
+        totals = self._attenuate(self._add())
+        if self.formula.curve is not None:
+            totals = [self._apply(self.formula.curve, totals[0])]
+        cells = [
+            self.line(name, total, f"total_{k + 1}")
+            for k, (name, total) in enumerate(zip(self.formula.total_names, totals, strict=True))
+        ]
+        for k, (name, p) in enumerate(
+            zip(self.formula.probability_names, self._share(cells), strict=True)
+        ):
+            self.line(name, p, f"probability_{k + 1}", "0.0000")
+
+    def line(self, text: str, formula: str, name: str = "", look: str = "0.0000") -> str:
+        """A line of its own, whose cell may have a name."""
+        put(self.sheet, self.row, NAMES, text).font = self.bold
+        put_formula(self.sheet, self.row, WEIGHTS, formula, look)
+        cell = address(self.row, WEIGHTS)
+        if name:
+            self.name(name, cell)
+        self.row += 1
+        return cell
+
+    def name(self, name: str, cell: str) -> None:
+        """Give a cell a name."""
+        made = import_openpyxl().workbook.defined_name.DefinedName(
+            name, attr_text=f"{SHEET}!{cell}"
+        )
+        self.book.defined_names[name] = made
+
+    @property
+    def bold(self) -> Any:
+        """The font of headings."""
+        return import_openpyxl().styles.Font(bold=True)
+
+    def _ask(self) -> None:
+        styles = import_openpyxl().styles
+        put(
+            self.sheet, 1, 1, f"{self.formula.model_name}: fill in the yellow cells"
+        ).font = self.bold
+        put(self.sheet, 2, 1, "An empty cell is an answer that is not known.")
+        for place, head in ((1, "Question"), (ANSWER, "Answer")):
+            put(self.sheet, FIRST - 1, place, head).font = self.bold
+        for j, column in enumerate(self.formula.inputs):
+            put(self.sheet, FIRST + j, 1, column.name)
+            cell = self.sheet.cell(FIRST + j, ANSWER)
+            cell.fill = styles.PatternFill("solid", fgColor="FFF2B3")
+            cell.number_format = "@" if column.kind == "text" else "General"
+            self.name(f"answer_{j + 1}", self.answers[column.name])
+            if column.kind != "number":
+                self._offer(column.name, cell)
+
+    def _offer(self, name: str, cell: Any) -> None:
+        """A drop-down list, which warns of other values and lets them be."""
+        offered = choices(self.formula, name)
+        if not offered:
+            return
+        block = self.lookup.list(f"{name}: choices", offered)
+        kind = import_openpyxl().worksheet.datavalidation.DataValidation
+        choice = kind(type="list", formula1=block.range, allow_blank=True, errorStyle="warning")
+        choice.error = "This value was not seen in training, and weighs nothing."
+        choice.showErrorMessage = True
+        self.sheet.add_data_validation(choice)
+        choice.add(cell)
+
+    def _weigh(self) -> None:
+        many = len(self.formula.prior) > 1
+        heads = (
+            self.formula.class_names if many else ("Weight", "For, times 100", "Against, times 100")
+        )
+        for column, head in enumerate(("Feature", "Level", *heads), 1):
+            put(self.sheet, self.row, column, head).font = self.bold
+        self.row += 1
+        self.first = self.row
+        put(self.sheet, self.row, NAMES, "Prior")
+        for k, prior in enumerate(self.formula.prior):
+            self.sheet.cell(self.row, WEIGHTS + k, prior).number_format = "0.0000"
+        self._sides()
+        self.row += 1
+        for term, block in zip(self.formula.terms, self.blocks, strict=True):
+            self._term(term, block)
+            self._sides()
+            self.row += 1
+
+    def _sides(self) -> None:
+        """What speaks for and what against, as on paper."""
+        if len(self.formula.prior) == 1:
+            weight = address(self.row, WEIGHTS)
+            for column, sign in ((WEIGHTS + 1, ">"), (WEIGHTS + 2, "<")):
+                formula = f'IF({weight}{sign}0,100*{weight},"")'
+                put_formula(self.sheet, self.row, column, formula, "+0;-0;0")
+
+    def _term(self, term: Term, block: Block) -> None:
+        """A feature's level and its weights; the place of the level stands at the far right."""
+        put(self.sheet, self.row, NAMES, term.name)
+        far = WEIGHTS + max(len(self.formula.prior), 3) + 2
+        places = [self.lookup.place(c, self.answers[c.name]) for c in term.columns]
+        for i, place in enumerate(places):
+            put_formula(self.sheet, self.row, far + i, place)
+        at = address(self.row, far)
+        if len(places) > 1 and term.places:
+            width = term.columns[1].none + 1
+            key = f"({at}-1)*{width}+{address(self.row, far + 1)}-1"
+            found = f"MATCH({key},{self.lookup.pairs(term).range},0)"
+            put_formula(self.sheet, self.row, far + 2, f"IF(ISNA({found}),{block.size},{found})")
+            at = address(self.row, far + 2)
+        elif len(places) > 1:
+            at = "1"
+        put_formula(self.sheet, self.row, LEVELS, f"INDEX({block.range},{at})")
+        for k in range(len(self.formula.prior)):
+            weight = f"INDEX({block.beside(1 + k).range},{at})"
+            put_formula(self.sheet, self.row, WEIGHTS + k, weight, "0.0000")
+
+    def _add(self) -> list[tuple[str, str]]:
+        """The prior and the sum of weights, of every total."""
+        pairs = []
+        for k in range(len(self.formula.prior)):
+            prior, last = address(self.first, WEIGHTS + k), address(self.row - 1, WEIGHTS + k)
+            pairs.append((prior, f"SUM({address(self.first + 1, WEIGHTS + k)}:{last})"))
+        self.row += 1
+        return pairs
+
+    def _attenuate(self, pairs: list[tuple[str, str]]) -> list[str]:
+        rule = self.formula.attenuation
+        if rule is None:
+            totals = [f"{prior}+{weights}" for prior, weights in pairs]
+            if self.formula.score_name:
+                return [self.line(self.formula.score_name, totals[0], "score", "0")]
+            return totals
+        always = sum(not term.skips for term in self.formula.terms)
+        answered = [self._answered(term) for term in self.formula.terms if term.skips]
+        n = self.line("Answers", "+".join([str(always), *answered]), look="0")
+        base = f"{n}+1" if rule.form == "root" else n
+        e = self.line("Multiplied by", f"{rule.k!r}/MAX({base},{rule.k!r})")
+        shifts = [f"+({float(shift)!r})" for shift in rule.shift]
+        if rule.form == "root":
+            return [f"({p}+{w})*{e}{s}" for (p, w), s in zip(pairs, shifts, strict=True)]
+        return [f"{p}+{w}*{e}{s}" for (p, w), s in zip(pairs, shifts, strict=True)]
+
+    def _answered(self, term: Term) -> str:
+        asked = [f'({self.answers[c.name]}<>"")' for c in term.columns if c.skips]
+        return f"IF({'*'.join(asked)},1,0)"
+
+    def _apply(self, curve: Curve, total: str) -> str:
+        before = self.line("Before recalibration", total)
+        block = self.lookup.curve(curve)
+        place = self.line("Piece", f"MATCH({before},{block.range},-1)", look="0")
+        start, *powers = (f"INDEX({block.beside(1 + i).range},{place})" for i in range(5))
+        d = self.line("Distance", f"{before}-{start}")
+        value = f"{powers[0]}+{d}*({powers[1]}+{d}*({powers[2]}+{d}*{powers[3]}))"
+        if curve.steps:
+            p = self.line("Share", f"MAX(MIN({value},{1 - BOUND!r}),{BOUND!r})")
+            value = f"LN({p}/(1-{p}))"
+        return f"{value}+({curve.shift!r})"
+
+    def _share(self, cells: list[str]) -> list[str]:
+        """Probabilities from the cells of totals; no exponential overflows."""
+        if len(cells) == 1:
+            (t,) = cells
+            small = self.line("exp(-|log odds|)", f"EXP(-MIN(ABS({t}),700))")
+            return [f"IF({t}<0,1,{small})/(1+{small})", f"IF({t}<0,{small},1)/(1+{small})"]
+        top = f"MAX({','.join(cells)})"
+        ovr = self.formula.link == "ovr"
+        top = self.line("Largest", f"MIN({top},0)" if ovr else top)
+        powers = []
+        for t, name in zip(cells, self.formula.class_names, strict=True):
+            low = f"MIN({t},0)" if ovr else t
+            rise = f"EXP(MAX({low}-{top},-700))"
+            part = f"{rise}/(1+EXP(-MIN(ABS({t}),700)))" if ovr else rise
+            powers.append(self.line(f"Power of {name}", part))
+        return [f"{power}/({'+'.join(powers)})" for power in powers]

@@ -1,0 +1,20 @@
+"""Pages for people: a model as one HTML file that needs no network and no other file.
+
+subject     the model that a page is about
+document    the file: policy, style, script, data
+tables      the evidence table without scripts
+questions   what a calculator asks, and when
+model       the model as plain data, which `weigh.js` computes from
+form        `calculator`
+charts      reliability, ROC and lift as SVG
+weights     the evidence table with bars
+parts       tables and balance sheets as HTML
+examples    which cases a report shows
+exact       the formula
+account     `report`
+"""
+
+from weigh.pages.account import report
+from weigh.pages.form import calculator
+
+__all__ = ["calculator", "report"]

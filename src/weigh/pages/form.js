@@ -1,0 +1,292 @@
+// The form: questions, the base rate, and the case in the address.
+(() => {
+  const model = weigh.open(JSON.parse(document.getElementById("model").textContent));
+  const { columns, classes } = model;
+  const two = classes.length === 2;
+  const RADIOS = 4;
+  const LIMIT = 7; // of the slider, in log odds: 0.1% to 99.9%
+  const { byId, make, percent, readNumber } = words;
+  const show = sheetView(model);
+  let later = 0;
+  const state = { answers: [], of: null, against: null, rate: null, rateOf: two ? 1 : 0 };
+
+  // ---------------------------------------------------------------- questions
+
+  function question(column, j) {
+    const kinds = { choice: column.choices?.length > RADIOS ? list : radios, number, count };
+    const control = kinds[column.kind](column, j);
+    control.box.id = `q${j}`;
+    return control;
+  }
+
+  function answer(j, value) {
+    state.answers[j] = value;
+    update();
+  }
+
+  function title(column) {
+    return column.text ?? column.name;
+  }
+
+  function choicesOf(column) {
+    const known = column.choices.map((text, place) => [String(place), text]);
+    const other = column.closed ? [] : [[String(column.choices.length), "Another"]];
+    return [["", "Not known"], ...known, ...other];
+  }
+
+  const placeOf = (value) => (value === "" ? null : Number(value));
+
+  function list(column, j) {
+    const select = make("select", { id: `a${j}` });
+    select.append(...choicesOf(column).map(([value, text]) => new Option(text, value)));
+    select.addEventListener("change", () => answer(j, placeOf(select.value)));
+    const box = make("div", { className: "question" });
+    box.append(make("label", { htmlFor: select.id, textContent: title(column) }), select);
+    return { box, show: (value) => (select.value = value ?? "") };
+  }
+
+  function radios(column, j) {
+    const box = make("fieldset", { className: "question" });
+    box.append(make("legend", { textContent: title(column) }));
+    const row = make("div", { className: "row" });
+    const inputs = choicesOf(column).map(([value, text], k) => {
+      const input = make("input", { type: "radio", name: `a${j}`, id: `a${j}-${k}`, value });
+      input.addEventListener("change", () => answer(j, placeOf(value)));
+      row.append(
+        make(
+          "label",
+          { className: "choice", htmlFor: input.id },
+          input,
+          make("span", { textContent: text }),
+        ),
+      );
+      return input;
+    });
+    box.append(row);
+    const show = (value) =>
+      inputs.forEach((input) => (input.checked = input.value === String(value ?? "")));
+    return { box, show };
+  }
+
+  // A number, the interval that it falls in, and buttons for codes.
+  function number(column, j) {
+    const input = make("input", {
+      type: "text",
+      inputMode: "decimal",
+      id: `a${j}`,
+      autocomplete: "off",
+    });
+    const hint = make("span", { className: "hint", id: `h${j}` });
+    input.setAttribute("aria-describedby", hint.id);
+    const part = model.parts.find((p) => p.column === j);
+    const buttons = [null, ...column.codes].map((code) => {
+      const text = code === null ? "Not known" : `Code ${code}`;
+      const button = make("button", { type: "button", className: "code", textContent: text });
+      button.addEventListener("click", () => {
+        show(code);
+        answer(j, code);
+      });
+      return [code, button];
+    });
+    function tell() {
+      const value = readNumber(input.value);
+      const odd = Number.isNaN(value);
+      input.setAttribute("aria-invalid", odd);
+      const place = odd ? -1 : weigh.place(part, value);
+      const level = value === null ? "Not known" : `Level: ${part.labels[place]}`;
+      hint.textContent = odd ? "Not a number: taken as not known" : level;
+      for (const [code, button] of buttons) button.setAttribute("aria-pressed", value === code);
+      return odd ? null : value;
+    }
+    function show(value) {
+      if (readNumber(input.value) !== value) input.value = value ?? "";
+      tell();
+    }
+    input.addEventListener("input", () => answer(j, tell()));
+    const row = make("div", { className: "row" }, input, ...buttons.map(([, button]) => button));
+    const label = make("label", { htmlFor: input.id, textContent: title(column) });
+    buttons.forEach(([, button]) => button.setAttribute("aria-describedby", (label.id = `l${j}`)));
+    return { box: make("div", { className: "question" }, label, row, hint), show };
+  }
+
+  function count(column, j) {
+    const input = make("input", { type: "number", min: 0, step: 1, id: `a${j}`, placeholder: "0" });
+    input.addEventListener("input", () => answer(j, Math.max(Number(input.value), 0) || null));
+    const label = make("label", { htmlFor: input.id, textContent: title(column) });
+    return {
+      box: make("div", { className: "question" }, label, input),
+      show: (value) => (input.value = value ?? ""),
+    };
+  }
+
+  // A question is asked where the one it depends on is asked and has the level that it needs.
+  function isAsked(j) {
+    const { ask } = columns[j];
+    if (!ask) return true;
+    const [parent, levels] = ask;
+    const given = state.answers[parent] ?? null;
+    if (given === null || !isAsked(parent)) return false;
+    const part = columns[parent].kind === "number" && model.parts.find((p) => p.column === parent);
+    return levels.includes(part ? weigh.place(part, given) : given);
+  }
+
+  // ---------------------------------------------------------------- the case
+
+  function rates() {
+    if (state.rate === null) return null;
+    const [at, p, old] = [state.rateOf, state.rate, model.rates];
+    return old.map((r, c) => (c === at ? p : (r * (1 - p)) / (1 - old[at])));
+  }
+
+  function update() {
+    controls.forEach((control, j) => (control.box.hidden = !isAsked(j)));
+    const answers = columns.map((_, j) => (isAsked(j) ? (state.answers[j] ?? null) : undefined));
+    const sheet = weigh.sheet(model, answers, { ...state, rate: rates() });
+    show(sheet);
+    showRate();
+    clearTimeout(later); // browsers allow only so many changes of the address in a while
+    later = setTimeout(writeFragment, 150);
+  }
+
+  // ---------------------------------------------------------------- the base rate
+
+  function showRate() {
+    const p = state.rate ?? model.rates[state.rateOf];
+    const slider = byId("rate");
+    byId("rate-name").textContent = `Base rate of ${classes[state.rateOf]}`;
+    if (document.activeElement !== slider) slider.value = weigh.logit(p);
+    slider.setAttribute("aria-valuetext", percent(p));
+    const exact = byId("rate-exact");
+    if (document.activeElement !== exact) exact.value = Number((100 * p).toPrecision(6));
+    byId("rate-reset").disabled = state.rate === null;
+    byId("rate-reset").textContent = `As in the model, ${percent(model.rates[state.rateOf])}`;
+  }
+
+  function setUpRate() {
+    const [slider, exact] = [byId("rate"), byId("rate-exact")];
+    Object.assign(slider, { min: -LIMIT, max: LIMIT, step: 0.01 });
+    slider.addEventListener("input", () =>
+      setRate(Number(weigh.expit(Number(slider.value)).toPrecision(4))),
+    );
+    exact.addEventListener("input", () => {
+      const p = readNumber(exact.value) / 100;
+      const sound = p > 0 && p < 1;
+      exact.setAttribute("aria-invalid", !sound);
+      if (sound) setRate(p);
+    });
+    byId("rate-reset").addEventListener("click", () => setRate(null));
+  }
+
+  function setRate(p) {
+    state.rate = p;
+    update();
+  }
+
+  function setUpClasses() {
+    if (two) return;
+    const options = (first) => [...first, ...classes.map((name, c) => new Option(name, c))];
+    const [of, against, rateOf] = [byId("of"), byId("versus"), byId("rate-of")];
+    of.append(...options([new Option("the most probable class", "")]));
+    against.append(...options([new Option("all the others", "")]));
+    against.disabled = model.link === "ovr";
+    rateOf.append(...options([]));
+    of.addEventListener("change", () => {
+      state.of = placeOf(of.value);
+      if (state.against === state.of) state.against = null;
+      showChoice();
+    });
+    against.addEventListener("change", () => {
+      state.against = placeOf(against.value);
+      const now = weigh.sheet(
+        model,
+        columns.map((_, j) => state.answers[j] ?? null),
+        { rate: rates() },
+      );
+      if (state.against !== null && state.of === null) state.of = now.of;
+      if (state.against === state.of) state.of = null;
+      if (state.of === null) state.against = null;
+      showChoice();
+    });
+    rateOf.addEventListener("change", () => {
+      state.rateOf = Number(rateOf.value);
+      setRate(null);
+    });
+    byId("many").hidden = false;
+    byId("rate-class").hidden = false;
+  }
+
+  function showChoice() {
+    if (!two) {
+      byId("of").value = state.of ?? "";
+      byId("versus").value = state.against ?? "";
+      byId("rate-of").value = state.rateOf;
+    }
+    update();
+  }
+
+  // ---------------------------------------------------------------- the case in the address
+
+  // ~ begins what is not a name or a level; names and levels that begin with it have it twice.
+  const guard = (text) => (text.startsWith("~") ? `~${text}` : text);
+
+  function textOf(column, value) {
+    if (column.kind !== "choice") return String(value);
+    return value < column.choices.length ? guard(column.choices[value]) : "~other";
+  }
+
+  function valueOf(column, text) {
+    if (column.kind === "choice") {
+      if (text === "~other") return column.choices.length;
+      const place = column.choices.findIndex((choice) => guard(choice) === text);
+      return place < 0 ? null : place;
+    }
+    const value = readNumber(text);
+    return Number.isNaN(value) || (column.kind === "count" && value <= 0) ? null : value;
+  }
+
+  function writeFragment() {
+    const words = new URLSearchParams();
+    columns.forEach((column, j) => {
+      const value = state.answers[j] ?? null;
+      if (value !== null && isAsked(j)) words.set(guard(column.name), textOf(column, value));
+    });
+    if (state.of !== null) words.set("~of", classes[state.of]);
+    if (state.against !== null) words.set("~against", classes[state.against]);
+    if (state.rate !== null) words.set("~rate", state.rate);
+    if (state.rate !== null && !two) words.set("~rate-of", classes[state.rateOf]);
+    const text = words.toString();
+    if (text !== location.hash.slice(1)) history.replaceState(null, "", `#${text}`);
+  }
+
+  function readFragment() {
+    const words = new URLSearchParams(location.hash.slice(1));
+    const classOf = (name) =>
+      classes.includes(words.get(name)) ? classes.indexOf(words.get(name)) : null;
+    columns.forEach((column, j) => {
+      const text = words.get(guard(column.name));
+      state.answers[j] = text === null ? null : valueOf(column, text);
+      controls[j].show(state.answers[j]);
+    });
+    const rate = Number(words.get("~rate"));
+    state.rate = rate > 0 && rate < 1 ? rate : null;
+    state.rateOf = two ? 1 : (classOf("~rate-of") ?? 0);
+    state.of = two ? null : classOf("~of");
+    state.against = two || state.of === null || model.link === "ovr" ? null : classOf("~against");
+    if (state.against === state.of) state.against = null;
+    showChoice();
+  }
+
+  const controls = columns.map(question);
+  byId("questions").append(...controls.map((control) => control.box));
+  setUpRate();
+  setUpClasses();
+  readFragment();
+  window.addEventListener("hashchange", readFragment);
+  byId("clear").addEventListener("click", () => {
+    history.replaceState(null, "", "#");
+    readFragment();
+  });
+  byId("calculator").hidden = false;
+  globalThis.weigh = weigh;
+  performance.mark("usable");
+})();

@@ -1,0 +1,115 @@
+"""The calculator: a model as a form, with a live balance sheet beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from weigh.bins import label
+from weigh.pages.document import asset, document, escape
+from weigh.pages.model import describe
+from weigh.pages.questions import Question, ask_questions, read_branches
+from weigh.pages.subject import Subject, read_subject
+from weigh.pages.tables import formula, static_table
+from weigh.store import write_text
+
+MOST = 2000
+"""Questions that a page can hold; only models of documents have more."""
+
+
+def calculator(
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    ask_if: Mapping[str, tuple[str, Any]] | None = None,
+    *,
+    questions: Mapping[str, str] | None = None,
+    title: str | None = None,
+) -> str | None:
+    """A model as one HTML file: a form, and beside it the balance sheet of what is filled in.
+
+    The page holds the tables and computes what `balance_sheet` does. Nothing is fetched and nothing
+    leaves it; the case stands in the address after #, so that it can be bookmarked.
+
+    Parameters
+    ----------
+    model : estimator or Evidence
+        A fitted model that ends as a table of weights.
+    path : path, optional
+        The file to write; without it the page is returned as text.
+    ask_if : dict, optional
+        Questions that depend on another: `{"pain_site": ("pain", "yes")}` asks for the site where
+        pain is yes; a list in place of "yes" gives several levels. What is not asked weighs
+        nothing: fit such a feature with `missing={"pain_site": "skip"}`.
+    questions : dict, optional
+        What to ask in place of a column's name: `{"pain_site": "Where does it hurt?"}`.
+    title : str, optional
+        The page's heading.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    >>> page = weigh.calculator(model)
+    >>> page.splitlines()[0], "Female" in page
+    ('<!doctype html>', True)
+    """
+    subject = read_subject(model)
+    asked = _ask(subject, ask_if)
+    texts = _read_texts(questions, asked)
+    heading = title or _title(subject)
+    page = document(
+        heading,
+        f"{_header(subject, heading)}<main>{asset('form.html')}{_without_script(subject)}</main>",
+        asset("page.css", "form.css"),
+        asset("weigh.js", "sheet.js", "form.js"),
+        describe(subject, asked, texts),
+    )
+    if path is None:
+        return page
+    write_text(page, path)
+    return None
+
+
+def _ask(subject: Subject, ask_if: Any) -> list[Question]:
+    asked = ask_questions(subject.evidence)
+    if len(asked) > MOST:
+        raise ValueError(
+            f"the model reads {len(asked):,} tokens, and a form of more than {MOST:,} questions "
+            "helps nobody; fit with fewer, such as CountVectorizer(max_features=500)"
+        )
+    branches = read_branches(ask_if, asked)
+    return [replace(question, ask=branches.get(j)) for j, question in enumerate(asked)]
+
+
+def _read_texts(questions: Mapping[str, str] | None, asked: list[Question]) -> Mapping[str, str]:
+    names = [question.name for question in asked]
+    for name in questions or {}:
+        if name not in names:
+            raise ValueError(f"questions names {name!r}, but the columns are {names}")
+    return questions or {}
+
+
+def _title(subject: Subject) -> str:
+    names = [label(c) for c in subject.evidence.classes.tolist()]
+    if len(names) == 2:
+        return f"The probability of {names[1]}"
+    return f"The probabilities of {len(names)} classes"
+
+
+def _header(subject: Subject, heading: str) -> str:
+    rows = f"{subject.evidence.class_counts.sum():,.6g}"
+    return (
+        f"<header><h1>{escape(heading)}</h1>\n"
+        f'<p class="soft">{escape(subject.name)}, learnt from {rows} rows. Fill in what is known; '
+        "nothing leaves this page.</p></header>\n"
+    )
+
+
+def _without_script(subject: Subject) -> str:
+    steps = "".join(f"<p>{escape(text)}</p>" for text in formula(subject.evidence))
+    return (
+        "<noscript><h2>By hand</h2><p>Scripts are off, so that this page cannot add up; you "
+        f"can.</p>{steps}{static_table(subject.evidence)}</noscript>"
+    )

@@ -1,0 +1,128 @@
+"""What a calculator asks: one question for each column that the tables read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weigh.bins import Feature, label, printable, sort_values
+from weigh.evidence import Evidence
+from weigh.frames import Value, canonical, key, warn_caller
+
+
+@dataclass(frozen=True)
+class Question:
+    """One column: the values to choose from, or a number with special codes, or a count.
+
+    `first` is the feature whose levels a number falls in on the page; `ask` holds the place of the
+    question that it depends on and the levels of that one's answer.
+    """
+
+    name: str
+    kind: str
+    values: tuple[Value, ...]
+    labels: tuple[str, ...]
+    first: Feature
+    ask: tuple[int, tuple[int, ...]] | None = None
+
+
+def ask_questions(evidence: Evidence) -> list[Question]:
+    """The questions, in the order of the columns."""
+    if evidence.event_model == "counts":
+        tokens = evidence.tables[0].feature.parts[0]
+        return [Question(name, "count", (), (), tokens) for name in evidence.column_names]
+    parts: dict[str, list[Feature]] = {}
+    for feature in evidence.features:
+        for part in feature.parts:
+            parts.setdefault(part.name, []).append(part)
+    return [_question(name, parts[name]) for name in evidence.column_names if name in parts]
+
+
+def _question(name: str, parts: list[Feature]) -> Question:
+    """What all features of one column have for levels; some may have merged or lack a few."""
+    values = sort_values({key(value) for part in parts for value in part.values})
+    if parts[0].is_numeric:
+        return Question(name, "number", values, tuple(map(label, values)), parts[0])
+    whole = Feature(name, values, has_missing=any(part.has_missing for part in parts))
+    return Question(name, "choice", values, whole.labels[: len(values)], parts[0])
+
+
+def read_branches(given: Any, questions: list[Question]) -> dict[int, tuple[int, tuple[int, ...]]]:
+    """Which questions depend on which: the place of another, and the levels that it must have."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"ask_if must be a dict such as {{'pain_site': ('pain', 'yes')}}, got {given!r:.80}"
+        )
+    branches = {}
+    for name, condition in given.items():
+        if isinstance(condition, str) or not isinstance(condition, Iterable):
+            raise ValueError(_no_pair(name, condition))
+        pair = [*condition]
+        if len(pair) != 2:
+            raise ValueError(_no_pair(name, condition))
+        child, parent = (_find(column, questions) for column in (name, pair[0]))
+        branches[child] = (parent, _levels(pair[1], questions[parent]))
+        _warn_weighed(questions[child])
+    _refuse_circles(branches, questions)
+    return branches
+
+
+def _no_pair(name: Any, condition: Any) -> str:
+    return (
+        f"ask_if for {name!r} must be a pair of a column and its level, such as ('pain', 'yes'), "
+        f"got {condition!r:.80}"
+    )
+
+
+def _find(column: Any, questions: list[Question]) -> int:
+    names = [question.name for question in questions]
+    if column not in names:
+        raise ValueError(f"ask_if names {column!r}, but the columns are {names}")
+    return names.index(column)
+
+
+def _levels(wanted: Any, parent: Question) -> tuple[int, ...]:
+    """The places of one level or several: among the choices, or among a number's intervals."""
+    many = isinstance(wanted, Iterable) and not isinstance(wanted, str)
+    numeric = parent.kind == "number"
+    labels = parent.first.labels if numeric else parent.labels
+    keys = [] if numeric else [key(value) for value in parent.values]
+    found = []
+    for level in wanted if many else [wanted]:
+        value = canonical(level)
+        if key(value) in keys:
+            found.append(keys.index(key(value)))
+        elif label(value) in labels:
+            found.append(labels.index(label(value)))
+        else:
+            raise ValueError(
+                f"ask_if wants {parent.name!r} to be {level!r}, but its levels are {[*labels]}"
+            )
+    return tuple(found)
+
+
+def _warn_weighed(child: Question) -> None:
+    """A feature that weighs what is missing differs from one that was not asked."""
+    if child.first.has_missing and not child.first.skip_missing:
+        warn_caller(
+            f"ask_if: not asked weighs nothing on the page, but the model takes a missing "
+            f"{child.name!r} for a level; fit with missing={{{child.name!r}: 'skip'}}, so that "
+            "both are the same",
+            UserWarning,
+        )
+
+
+def _refuse_circles(
+    branches: dict[int, tuple[int, tuple[int, ...]]], questions: list[Question]
+) -> None:
+    for start in branches:
+        at, seen = start, {start}
+        while at in branches:
+            at = branches[at][0]
+            if at in seen:
+                name = printable(questions[start].name)
+                raise ValueError(f"ask_if goes round in a circle at {name!r}; nothing can ask it")
+            seen.add(at)

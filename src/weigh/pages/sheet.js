@@ -1,0 +1,220 @@
+// The balance sheet on the page. Names and levels reach it as text, never as markup.
+
+// Elements, and numbers as people read them.
+const words = (() => {
+  const byId = (id) => document.getElementById(id);
+
+  function make(tag, properties = {}, ...children) {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...children);
+    return element;
+  }
+
+  function rounded(weight) {
+    const x = 100 * weight;
+    const near = Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x);
+    return near + 0;
+  }
+
+  const signed = (whole) => (whole > 0 ? `+${whole}` : whole < 0 ? `−${-whole}` : "0");
+  const hundredths = (weight) => signed(rounded(weight));
+
+  function chance(p) {
+    if (p >= 0.005 && p <= 0.995) return p.toFixed(2);
+    if (Math.min(p, 1 - p) < 1e-6) return p < 0.5 ? "< 0.000001" : "> 0.999999";
+    return p < 0.5 ? p.toPrecision(1) : p.toFixed(-Math.floor(Math.log10(1 - p)));
+  }
+
+  const percent = (p) => `${Number((100 * p).toPrecision(4))}%`;
+
+  function readNumber(text) {
+    const plain = text.trim().replace("−", "-");
+    const dotted = /^[^.,]*,[^.,]*$/.test(plain) ? plain.replace(",", ".") : plain;
+    return dotted === "" ? null : Number(dotted);
+  }
+
+  return { byId, make, rounded, signed, hundredths, chance, percent, readNumber };
+})();
+
+// What shows the sheets of a model.
+function sheetView(model) {
+  const { byId, make, rounded, signed, hundredths, chance, percent } = words;
+  const { classes } = model;
+  const two = classes.length === 2;
+  const LISTED = 12; // questions without an answer that a note names
+
+  function questionOf(sheet) {
+    const rival = sheet.against >= 0 && !two ? ` rather than ${classes[sheet.against]}` : "";
+    return classes[sheet.of] + rival;
+  }
+
+  function showProbability(sheet) {
+    byId("of-what").textContent = `Probability of ${questionOf(sheet)}`;
+    byId("probability").textContent = chance(sheet.probability);
+    byId("gauge").setAttribute("width", 100 * sheet.probability);
+    const reach = byId("reach");
+    const [low, high] = sheet.interval ?? [0, 0];
+    reach.setAttribute("x", 100 * low);
+    reach.setAttribute("width", 100 * (high - low));
+    const told = `${percent(model.coverage)} interval ${chance(low)} to ${chance(high)}`;
+    byId("interval").textContent = sheet.interval ? told : "";
+    byId("bar-name").textContent = `${chance(sheet.probability)} out of 1`;
+    if (!two) showClasses(sheet);
+  }
+
+  function showClasses(sheet) {
+    const rows = classes.map((name, c) => {
+      const bar = make("progress", { max: 1, value: sheet.probabilities[c] });
+      bar.setAttribute("aria-label", name);
+      return make(
+        "tr",
+        {},
+        make("th", { scope: "row", textContent: name }),
+        make("td", {}, bar),
+        make("td", { className: "number", textContent: chance(sheet.probabilities[c]) }),
+      );
+    });
+    byId("classes").replaceChildren(...rows);
+  }
+
+  const phrase = (item) =>
+    [item.feature, item.relation, item.label].filter(Boolean).join(" ") +
+    (item.note ? ` (${item.note})` : "");
+
+  function showSides(sheet) {
+    const lines = [{ text: "Prior", weight: sheet.prior }];
+    const heavy = [...sheet.items].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
+    for (const item of heavy)
+      if (item.weight) lines.push({ text: phrase(item), weight: item.weight });
+    const most = Math.max(...lines.map((l) => Math.abs(l.weight)), 0.05);
+    const name = classes[sheet.of];
+    side(
+      "for",
+      `Evidence for ${name}`,
+      "positive",
+      lines.filter((l, i) => l.weight > 0 || (!i && l.weight === 0)),
+      most,
+    );
+    side(
+      "against",
+      `Evidence against ${name}`,
+      "negative",
+      lines.filter((l) => l.weight < 0),
+      most,
+    );
+  }
+
+  function side(id, caption, sign, lines, most) {
+    const rows = lines.map(({ text, weight }) => {
+      const bar = make("span", { className: "bar", ariaHidden: "true" });
+      bar.style.inlineSize = `${(100 * Math.abs(weight)) / most}%`;
+      return make(
+        "tr",
+        {},
+        make("th", { scope: "row" }, make("span", { textContent: text }), bar),
+        make("td", { className: "number", textContent: hundredths(weight) }),
+      );
+    });
+    const total = lines.reduce((all, l) => all + rounded(l.weight), 0);
+    byId(id).replaceChildren(
+      make("caption", { textContent: caption }),
+      make("tbody", {}, ...rows),
+      make(
+        "tfoot",
+        {},
+        make(
+          "tr",
+          {},
+          make("th", { scope: "row", textContent: `Total ${sign} weight` }),
+          make("td", { className: "number", textContent: signed(total) }),
+        ),
+      ),
+    );
+  }
+
+  function showFoot(sheet) {
+    const rows = [
+      ...attenuated(sheet),
+      ...recalibrated(sheet),
+      ["Total weight of evidence", hundredths(sheet.total)],
+    ];
+    if (!two && sheet.against < 0) {
+      classes.forEach(
+        (name, c) => c !== sheet.of && rows.push([`Total of ${name}`, hundredths(sheet.totals[c])]),
+      );
+    }
+    byId("foot").replaceChildren(
+      ...rows.map(([name, value]) =>
+        make(
+          "tr",
+          {},
+          make("th", { scope: "row", textContent: name }),
+          make("td", { className: "number", textContent: value }),
+        ),
+      ),
+    );
+    byId("notes").replaceChildren(...notes(sheet).map((text) => make("li", { textContent: text })));
+  }
+
+  function attenuated(sheet) {
+    const rule = sheet.attenuation;
+    if (!rule) return [];
+    const unit = model.tokens ? "Tokens" : "Features";
+    const rows = [
+      ["Prior and weights", hundredths(sheet.before)],
+      [`${unit} observed`, String(rule.n)],
+      ["Exponent", String(Number(rule.exponent.toPrecision(3)))],
+    ];
+    return rule.shift ? [...rows, ["Change of the base rate", hundredths(rule.shift)]] : rows;
+  }
+
+  function recalibrated(sheet) {
+    const worth = sheet.recalibration;
+    if (!worth) return [];
+    const name = sheet.attenuation ? "Total before recalibration" : "Prior and weights";
+    const rows = [
+      [name, hundredths(worth.before)],
+      [`Recalibrated (${model.recalibration.method})`, hundredths(worth.after)],
+    ];
+    return worth.shift ? [...rows, ["Change of the base rate", hundredths(worth.shift)]] : rows;
+  }
+
+  function notes(sheet) {
+    const told = [];
+    const silent = sheet.items.filter((item) => item.weight === 0);
+    const unknown = silent.filter((item) => item.unknown).map((item) => item.feature);
+    const rest = silent.filter((item) => !item.unknown);
+    const more = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
+    const list = unknown.slice(0, LISTED).join(", ") + more;
+    if (unknown.length) told.push(`Not known, and so without weight: ${list}.`);
+    if (rest.length) told.push(`No weight: ${rest.map(phrase).join("; ")}.`);
+    told.push("Weights are times 100; above 0 they speak for, below 0 against.");
+    const shown =
+      rounded(sheet.prior) + sheet.items.reduce((all, item) => all + rounded(item.weight), 0);
+    if (shown !== rounded(sheet.before)) {
+      told.push(`Rounded, they add up to ${signed(shown)}; the total is of the exact ones.`);
+    }
+    if (sheet.attenuation) {
+      const what =
+        model.attenuation.form === "root" ? "prior and weights" : "the weights and not the prior";
+      told.push(`The exponent multiplies ${what}.`);
+    }
+    if (sheet.recalibration)
+      told.push("Recalibrated is what such a sum was worth on rows held out.");
+    if (!two && sheet.against < 0) {
+      const part = model.link === "ovr" ? "1/(1 + exp(-total))" : "exp(total)";
+      told.push(`The probability is ${part} over the sum of ${part} of all classes.`);
+    }
+    if (sheet.interval) told.push(`The interval assumes ${model.assumes}.`);
+    else if (model.covariance) {
+      told.push("No interval: what training did not see could weigh anything.");
+    }
+    return told;
+  }
+
+  return (sheet) => {
+    showProbability(sheet);
+    showSides(sheet);
+    showFoot(sheet);
+  };
+}

@@ -1,0 +1,59 @@
+"""The evidence table as static HTML, for readers without scripts and on paper.
+
+Cells and rows have no end tags, which HTML does not ask for: there are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from weigh.bins import label
+from weigh.evidence import Evidence, FeatureTable, hundredths, rule
+from weigh.pages.document import escape
+
+
+def static_table(evidence: Evidence) -> str:
+    """Prior and weights, level by level."""
+    two = evidence.link == "logistic"
+    names = ["Weight"] if two else [label(c) for c in evidence.classes.tolist()]
+    head = cells(["Feature", "Level", *names], "th scope=col")
+    prior = f"<tr><th>Prior<td>{cells(map(hundredths, evidence.prior_row.tolist()))}"
+    body = "".join(_rows(table) for table in evidence)
+    return f'<table class="weights"><thead><tr>{head}<tbody>{prior}{body}</table>'
+
+
+def _rows(table: FeatureTable) -> str:
+    lines = []
+    for i, text in enumerate(table.labels):
+        first = f"<th rowspan={len(table.labels)}>{escape(table.name)}" if i == 0 else ""
+        weights = map(hundredths, table.by_class[i].tolist())
+        lines.append(f"<tr>{first}{cells([text, *weights])}")
+    return "<tbody>" + "".join(lines)
+
+
+def cells(texts: Iterable[str], tag: str = "td") -> str:
+    """Table cells of one kind."""
+    return "".join(f"<{tag}>{escape(text)}" for text in texts)
+
+
+def formula(evidence: Evidence) -> list[str]:
+    """How to work the table by hand, sentence by sentence."""
+    told = [
+        "Add up the prior and the weight of the level that the case has in each feature; a level "
+        "that is not in the table weighs nothing. Divide by 100: that is the total."
+    ]
+    if evidence.event_model == "counts":
+        told = ["Add up the prior and the weight of every token of the document. Divide by 100."]
+    told += filter(None, [rule(evidence)])
+    if evidence.recalibration is not None:
+        told.append("The total is then recalibrated, by the curve that the model's file holds.")
+    told.append(_link(evidence))
+    return told
+
+
+def _link(evidence: Evidence) -> str:
+    if evidence.link == "logistic":
+        name = label(evidence.classes.tolist()[1])
+        return f"The probability of {name} is 1/(1 + exp(-total))."
+    part = "1/(1 + exp(-total))" if evidence.link == "ovr" else "exp(total)"
+    return f"The probability of a class is {part} over the sum of {part} of all classes."

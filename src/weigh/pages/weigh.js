@@ -1,0 +1,315 @@
+// The arithmetic of a model: answers in, a balance sheet out. No page is needed to run it.
+// An answer is a number (a choice's place, a measured number, how often a token occurs), null where
+// it is not known, or undefined where it was not asked.
+"use strict";
+const weigh = (() => {
+  const UNSEEN = "not seen in training";
+  const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+  const dot = (a, b) => sum(a.map((x, i) => x * b[i]));
+  const expit = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
+  const logit = (p) => Math.log(p) - Math.log1p(-p);
+
+  function unpack(text, Type) {
+    const raw = atob(text);
+    const bytes = new Uint8Array(raw.length);
+    for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+    return new Type(bytes.buffer);
+  }
+
+  // What is looked up at every keystroke is made once.
+  function open(model) {
+    let start = 1;
+    for (const part of model.parts) {
+      part.labels ??= [...model.columns[part.column].choices, "missing"];
+    }
+    for (const table of model.tables) {
+      table.uses = table.parts.map((p) => model.parts[p]);
+      table.start = start;
+      start += table.weights.length;
+      table.unseen = new Set(table.unseen);
+      if (table.pairs) {
+        table.place = new Map(table.pairs.map(([i, j], place) => [`${i},${j}`, place]));
+      }
+    }
+    const packed = model.covariance;
+    if (packed) packed.numbers = unpack(packed.data, packed.errors ? Int16Array : Float64Array);
+    return model;
+  }
+
+  // ---------------------------------------------------------------- levels
+
+  // The level of an answer among those of a column; -1 is none. Intervals hold their upper end.
+  function place(part, answer) {
+    if (answer === null) return part.missing;
+    if (!part.cuts)
+      return (part.places ? part.places[answer] : answer < part.n ? answer : -1) ?? -1;
+    const special = part.specials.indexOf(answer);
+    if (special >= 0) return part.cuts.length + 1 + special;
+    let [low, high] = [0, part.cuts.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (part.cuts[middle] < answer) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  const spell = (part, at, answer, model) =>
+    at >= 0 ? part.labels[at] : answer === null ? "missing" : model.other;
+
+  function relation(table, at, label) {
+    if (table.uses.length > 1) return "are";
+    const cuts = table.uses[0].cuts;
+    return at < 0 || !cuts || at > cuts.length ? "=" : label.startsWith("(") ? "in" : "";
+  }
+
+  // What a table says of the answers: the level, its weights and variances by class, and why not.
+  function line(model, table, answers) {
+    const given = table.uses.map((part) => answers[part.column]);
+    const asked = given.every((answer) => answer !== undefined);
+    const skips = table.uses.some((part, i) => part.skip && given[i] === null);
+    const places = asked ? table.uses.map((part, i) => place(part, given[i])) : [-1];
+    const at = table.place && asked ? (table.place.get(places.join(",")) ?? -1) : places[0];
+    const quote = table.quoted && at >= 0 ? '"' : "";
+    const words = asked
+      ? table.uses.map((part, i) => quote + spell(part, places[i], given[i], model) + quote)
+      : ["not asked"];
+    const label = words.join(" & ");
+    const nothing = !asked || skips ? "no evidence" : UNSEEN;
+    return {
+      feature: table.name,
+      label,
+      relation: asked ? relation(table, at, label) : "=",
+      at: at < 0 ? -1 : table.start + at,
+      known: at >= 0 || !asked || skips,
+      answered: asked && !skips,
+      unknown: asked && given.includes(null),
+      note: at < 0 ? nothing : table.unseen.has(at) ? UNSEEN : table.note,
+      weights: at < 0 ? model.prior.map(() => 0) : table.weights[at],
+      variances: at < 0 ? model.classes.map(() => 0) : table.variances && table.variances[at],
+    };
+  }
+
+  // A document's tokens, each as often as it occurs.
+  function tokenLines(model, answers) {
+    const table = model.tables[0];
+    const lines = [];
+    table.weights.forEach((weights, at) => {
+      const times = answers[at];
+      if (!times) return;
+      lines.push({
+        feature: model.columns[at].name,
+        label: String(times),
+        relation: "=",
+        times,
+        note: table.unseen.has(at) ? UNSEEN : "",
+        weights: weights.map((w) => times * w),
+        own: table.variances && table.variances[at],
+      });
+    });
+    return lines;
+  }
+
+  // ---------------------------------------------------------------- totals
+
+  // What another base rate changes: the prior, or what is added after the exponent or the curve.
+  function change(model, rate) {
+    const same = { prior: model.prior, shift: 0, after: 0, variances: model.priorVariances };
+    const rule = model.attenuation;
+    const worth = model.recalibration;
+    if (rule) same.shift = rule.shift;
+    if (worth) same.after = worth.shift;
+    if (!rate) return same;
+    const logs = rate.map((p, c) => Math.log(p) - Math.log(model.rates[c]));
+    const mean = sum(logs) / logs.length;
+    const move =
+      model.link === "ovr"
+        ? rate.map((p, c) => logit(p) - logit(model.rates[c]))
+        : model.prior.length === 1
+          ? [logs[1] - logs[0]]
+          : logs.map((x) => x - mean);
+    if (worth) return { ...same, after: worth.shift + move[0] };
+    const variances = model.knownRate ? model.classes.map(() => 0) : null;
+    if (rule) return { ...same, shift: rule.shift.map((x, k) => x + move[k]), variances };
+    return { ...same, prior: model.prior.map((x, k) => x + move[k]), variances };
+  }
+
+  function exponent(rule, n) {
+    return rule.k / Math.max(rule.form === "root" ? n + 1 : n, rule.k);
+  }
+
+  function rawTotals(model, lines, start, n) {
+    const rule = model.attenuation;
+    const sums = (rule ? start.prior.map(() => 0) : start.prior).map((from, k) =>
+      lines.reduce((total, part) => total + part.weights[k], from),
+    );
+    if (!rule) return sums;
+    const e = exponent(rule, n);
+    return sums.map((weights, k) => {
+      const prior = start.prior[k];
+      return (rule.form === "root" ? (prior + weights) * e : prior + weights * e) + start.shift[k];
+    });
+  }
+
+  // From the total to what such totals were worth on rows held out: cubics, or steps.
+  function curve(worth, total) {
+    const { points, levels, slopes } = worth;
+    const last = points.length - 1;
+    const inside = Math.min(Math.max(total, points[0]), points[last]);
+    let i = points.findIndex((point) => inside <= point) - 1;
+    i = Math.min(Math.max(i, 0), Math.max(last - 1, 0));
+    const width = points[i + 1] - points[i];
+    const distance = inside - points[i];
+    const rise = (levels[i + 1] - levels[i]) / width;
+    if (worth.method === "isotonic") {
+      const p =
+        last === 0
+          ? levels[0]
+          : inside === points[last]
+            ? levels[last]
+            : levels[i] + rise * distance;
+      return logit(Math.min(Math.max(p, 1e-10), 1 - 1e-10));
+    }
+    const beyond = total - inside;
+    const tail = (beyond < 0 ? slopes[0] : slopes[last]) * beyond;
+    if (last === 0) return levels[0] + tail;
+    const [low, high] = [slopes[i], slopes[i + 1]];
+    const s = distance / width;
+    const bend = 3 * rise - 2 * low - high + s * (low + high - 2 * rise);
+    return levels[i] + distance * (low + s * bend) + tail;
+  }
+
+  function probabilities(totals, link) {
+    if (totals.length === 1) return [expit(-totals[0]), expit(totals[0])];
+    const logs = link === "ovr" ? totals.map(logExpit) : totals;
+    const top = Math.max(...logs);
+    const parts = logs.map((x) => Math.exp(x - top));
+    const norm = sum(parts);
+    return parts.map((x) => x / norm);
+  }
+
+  const logExpit = (x) => (x >= 0 ? -Math.log1p(Math.exp(-x)) : x - Math.log1p(Math.exp(x)));
+
+  // ---------------------------------------------------------------- the interval
+
+  function logOdds(totals, a, b, link) {
+    if (totals.length === 1) return a === 1 ? totals[0] : -totals[0];
+    if (b >= 0) return totals[a] - totals[b];
+    const logs = link === "ovr" ? totals.map(logExpit) : totals;
+    const rest = logs.filter((_, k) => k !== a);
+    const top = Math.max(...rest);
+    return logs[a] - top - Math.log(sum(rest.map((x) => Math.exp(x - top))));
+  }
+
+  // How the log odds move with ln P(x|c) of each class.
+  function slopesOf(totals, n, a, b) {
+    if (b >= 0) return Array.from({ length: n }, (_, c) => (c === a || c === b ? 1 : 0));
+    const top = Math.max(...totals.filter((_, k) => k !== a));
+    const parts = totals.map((x, k) => (k === a ? 0 : Math.exp(x - top)));
+    const norm = sum(parts);
+    return parts.map((x, k) => (k === a ? 1 : x / norm));
+  }
+
+  function errorOf(model, lines, start, totals, n, a, b) {
+    if (model.covariance) return jointError(model.covariance, lines);
+    if (model.link === "ovr" || !start.variances) return null;
+    const parts = model.tokens ? [tokenVariance(model, lines)] : lines.map((l) => l.variances);
+    if (parts.some((part) => !part)) return null;
+    const rule = model.attenuation;
+    const e = rule ? exponent(rule, n) : 1;
+    const own = rule && rule.form === "root" ? e : 1;
+    const slopes = slopesOf(totals, model.classes.length, a, b);
+    let variance = 0;
+    for (let c = 0; c < slopes.length; c++) {
+      if (!slopes[c]) continue;
+      const of = (part) => (part[c] === null ? NaN : part[c]);
+      const added = parts.reduce(
+        (all, part) => all + e * e * of(part),
+        own * own * of(start.variances),
+      );
+      variance += slopes[c] ** 2 * added;
+    }
+    return Number.isNaN(variance) ? null : Math.sqrt(variance);
+  }
+
+  // Tokens share one distribution, so their variances do not simply add.
+  function tokenVariance(model, lines) {
+    const common = model.tables[0].common;
+    if (!common) return null;
+    const seen = lines.filter((l) => !l.note);
+    const times = sum(seen.map((l) => l.times));
+    return common.map((shared, c) => {
+      const parts = seen.map((l) => l.times ** 2 * ((l.own[c] ?? NaN) + (shared ?? NaN)));
+      const variance = seen.length ? sum(parts) - times ** 2 * (shared ?? NaN) : 0;
+      return variance < 0 ? 0 : variance;
+    });
+  }
+
+  // From the covariance of prior and weights, packed as its lower triangle.
+  function jointError(packed, lines) {
+    if (lines.some((l) => !l.known)) return null;
+    const at = [0, ...lines.map((l) => l.at).filter((place) => place >= 0)];
+    const { numbers, errors } = packed;
+    const entry = (i, j) => {
+      const number = numbers[(i * (i + 1)) / 2 + j];
+      return errors ? (i === j ? 1 : number * packed.unit) * errors[i] * errors[j] : number;
+    };
+    let variance = 0;
+    for (const i of at) for (const j of at) variance += i >= j ? entry(i, j) : entry(j, i);
+    return Math.sqrt(Math.max(variance, 0));
+  }
+
+  // ---------------------------------------------------------------- the sheet
+
+  // One case explained. of and against are places of classes; null asks for what Python chooses.
+  function sheet(model, answers, { of = null, against = null, rate = null } = {}) {
+    const lines = model.tokens
+      ? tokenLines(model, answers)
+      : model.tables.map((table) => line(model, table, answers));
+    const n = model.tokens
+      ? sum(lines.map((l) => l.times))
+      : lines.filter((l) => l.answered).length;
+    const start = change(model, rate);
+    const raw = rawTotals(model, lines, start, n);
+    const worth = model.recalibration;
+    const totals = worth ? [curve(worth, raw[0]) + start.after] : raw;
+    const p = probabilities(totals, model.link);
+    const two = model.classes.length === 2;
+    const a = of ?? (two ? 1 : totals.indexOf(Math.max(...totals)));
+    const b = two ? 1 - a : (against ?? -1);
+    const sign = two ? [a === 1 ? 1 : -1] : totals.map((_, k) => (k === a ? 1 : k === b ? -1 : 0));
+    const items = lines.map((l) => ({ ...l, weight: dot(sign, l.weights) + 0 }));
+    const prior = dot(sign, start.prior);
+    const odds = logOdds(totals, a, b, model.link);
+    const error = errorOf(model, lines, start, totals, n, a, b);
+    const worthOf = (x) => (worth ? sign[0] * (curve(worth, sign[0] * x) + start.after) : x);
+    const middle = worth ? sign[0] * raw[0] : odds;
+    return {
+      of: a,
+      against: b,
+      prior,
+      items,
+      before: prior + sum(items.map((item) => item.weight)),
+      total: dot(sign, totals),
+      totals,
+      probabilities: p,
+      probability: b >= 0 && !two ? expit(odds) : p[a],
+      interval:
+        error === null
+          ? null
+          : [-error, error].map((e) => expit(worthOf(middle + model.reach * e))),
+      attenuation: model.attenuation && {
+        n,
+        exponent: exponent(model.attenuation, n),
+        shift: dot(sign, start.shift),
+      },
+      recalibration: worth && {
+        before: sign[0] * raw[0],
+        after: sign[0] * curve(worth, raw[0]),
+        shift: sign[0] * start.after,
+      },
+    };
+  }
+
+  return { open, place, sheet, expit, logit };
+})();

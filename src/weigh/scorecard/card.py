@@ -1,0 +1,341 @@
+"""Scorecard: a table of whole points, and what their sum means."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit
+
+from weigh.bins import Level, label
+from weigh.evidence import Evidence, FeatureTable, Recalibration
+from weigh.frames import Floats, build, label_sample, match, read
+from weigh.parameters import is_count, is_number
+from weigh.scorecard import costs, file, show
+from weigh.scorecard.rounding import Rounding, measure, round_nearest, round_together
+from weigh.sheet import find_class
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Points that somebody changed by hand."""
+
+    feature: str
+    level: str
+    before: int
+    after: int
+    why: str = ""
+
+
+class Scorecard:
+    """Whole points for every level; a higher score speaks for the class in question.
+
+    score = base points + points of the levels,   log odds = ln base_odds + (score - base_score)/f
+
+    where f = points_to_double/ln 2: so many points more double the odds. Points are f times the
+    weights, rounded so that what rounding adds varies least over the training rows; with rows to
+    measure, the better of this and of rounding each to the nearest is taken.
+
+    Parameters
+    ----------
+    model : classifier or Evidence
+        Of two classes, whose total is a sum: no attenuation, and no curve but a straight line.
+    points_to_double : float, default=20
+        The points that double the odds.
+    base_score : float, default=600
+        The score at which the odds are `base_odds`.
+    base_odds : float, default=50
+        The odds of the class in question at `base_score`.
+    of : label, optional
+        The class in question, that high scores speak for: by default `classes_[1]`.
+    texts : dict, optional
+        What reason codes say, by feature; by default its name.
+    X, y : table and labels, optional
+        Rows on which `rounding` is measured; without y no AUC.
+
+    Attributes
+    ----------
+    base_points : int
+        What every case begins with.
+    points : dict
+        By feature, one whole number for each of its levels.
+    rounding : Rounding or None
+        AUC before and after, and the largest change of a probability, on the rows given.
+    edits : tuple of Edit
+        What was changed by hand.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> model = weigh.EvidenceNB().fit(people, "Survived")
+    >>> card = weigh.Scorecard(model, base_score=100, base_odds=1)
+    >>> card.base_points, card.points["Sex"]
+    (79, (50, -17))
+    >>> card.score([{"Class": "3rd", "Sex": "Female", "Age": "Child"}])
+    array([143])
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        points_to_double: float = 20,
+        base_score: float = 600,
+        base_odds: float = 50,
+        *,
+        of: Any = None,
+        texts: Mapping[str, str] | None = None,
+        X: Any = None,
+        y: Any = None,
+    ) -> None:
+        for name, value in (("points_to_double", points_to_double), ("base_odds", base_odds)):
+            if not (is_number(value) and 0 < value < np.inf):
+                raise ValueError(f"{name} must be a positive number, got {value!r}")
+        if not (is_number(base_score) and np.isfinite(base_score)):
+            raise ValueError(f"base_score must be a number, got {base_score!r}")
+        self._source = _read_model(model)
+        self.points_to_double, self.base_score = float(points_to_double), float(base_score)
+        self.base_odds = float(base_odds)
+        self.of = self._source.classes.tolist()[self._of(of)]
+        self.texts = _read_texts(texts, self._source)
+        self.edits: tuple[Edit, ...] = ()
+        self.rounding: Rounding | None = None
+        self._round(X, y)
+
+    def _of(self, of: Any) -> int:
+        return find_class(self._source.classes.tolist(), of, 1)
+
+    # ------------------------------------------------------------ rounding
+
+    def _round(self, X: Any, y: Any) -> None:
+        together = self._round_by(round_together)
+        if X is None:
+            if y is not None:
+                raise ValueError("y is given without X; give the rows too")
+            self._points, self.base_points = together
+            return
+        tried = []
+        for points, base in (together, self._round_by(round_nearest)):
+            self._points, self.base_points = points, base
+            tried.append((self.measure(X, y), points, base))
+        best = max(tried, key=lambda one: np.nan_to_num(one[0].kendall))
+        self.rounding, self._points, self.base_points = best
+
+    def _round_by(self, method: Any) -> tuple[dict[str, Floats], int]:
+        """Points by feature, and the base points that make up for what they add on average."""
+        points, added = {}, 0.0
+        for table in self._source:
+            weights, rows = self._scale * table.by_class[:, 0], table.counts.sum(axis=1)
+            found = method(weights, rows)
+            points[table.name] = found
+            if rows.sum():
+                added += float((found - weights) @ rows / rows.sum())
+        start = self._offset + self._scale * self._source.prior_row[0]
+        return points, int(np.floor(start - added + 0.5))
+
+    @property
+    def _scale(self) -> float:
+        """Points for one nat of the model's total; of the first class they turn round."""
+        sign = 1.0 if self.of == self._source.classes.tolist()[1] else -1.0
+        return sign * self.points_to_double / float(np.log(2))
+
+    @property
+    def _offset(self) -> float:
+        """The score at even odds."""
+        return self.base_score - abs(self._scale) * float(np.log(self.base_odds))
+
+    # ------------------------------------------------------------ scoring
+
+    @property
+    def points(self) -> dict[str, tuple[int, ...]]:
+        """Whole points for each level, by feature."""
+        return {name: tuple(int(p) for p in found) for name, found in self._points.items()}
+
+    @property
+    def evidence(self) -> Evidence:
+        """The card as evidence: its weights are points, and a line says what their sum is worth."""
+        tables = tuple(self._table(table) for table in self._source)
+        line = Recalibration(
+            "sigmoid", np.array([self._offset]), np.zeros(1), np.array([1 / self._scale])
+        )
+        return replace(
+            self._source,
+            prior=float(self.base_points),
+            tables=tables,
+            recalibration=line,
+            prior_variances=None,
+            covariance=None,
+        )
+
+    def _table(self, table: FeatureTable) -> FeatureTable:
+        points = self._points[table.name].reshape(-1, 1)
+        return replace(table, by_class=points, variances=None, known_errors=None)
+
+    def _read(self, X: Any) -> Any:
+        table = read(X)
+        return match(table, self._source.column_names, table.named, "Scorecard")
+
+    def score(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The score of every row, a whole number."""
+        return np.rint(self.evidence.raw_total(self._read(X))[:, 0]).astype(np.int64)
+
+    def predict_proba(self, X: Any) -> Floats:
+        """What scores mean: the probability of each class, in the model's order."""
+        evidence = self.evidence
+        return evidence.probabilities(evidence.total(self._read(X)))
+
+    def probability(self, score: Any) -> Floats:
+        """What a score means: the probability of the class in question."""
+        odds = (np.asarray(score, dtype=np.float64) - self._offset) / abs(self._scale)
+        return np.asarray(expit(odds))
+
+    def measure(self, X: Any, y: Any = None) -> Rounding:
+        """What rounding (and editing) does to rows: AUC before and after, and probabilities."""
+        table, positive = read(X), None
+        if y is not None:
+            sample = label_sample(table, y, None, self._source.classes)
+            table, positive = sample.table, sample.labels == self._of(self.of)
+        rows = match(table, self._source.column_names, table.named, "Scorecard")
+        totals = float(np.sign(self._scale)) * self._source.total(rows)[:, 0]
+        scores = self.evidence.raw_total(rows)[:, 0]
+        return measure(totals, scores, expit(totals), self.probability(scores), positive)
+
+    def reasons(self, X: Any, n: int = 4, against: str = "best") -> Any:
+        """The n features that cost every row most points.
+
+        Parameters
+        ----------
+        X : table
+            Rows.
+        n : int, default=4
+            How many.
+        against : "best" or "average", default="best"
+            What a case is compared with: the most points that a level of the feature has, or what
+            training rows had on average.
+
+        Returns
+        -------
+        table
+            reason_1, cost_1, ... Nulls where nothing more costs points.
+        """
+        found = costs.find_costs(self, self._read(X), n, against)
+        return build(found.columns(), self._source.backend)
+
+    def baselines(self, against: str = "best") -> tuple[float, ...]:
+        """What each feature's points are compared with in `reasons`."""
+        return tuple(costs.baselines(self, against).tolist())
+
+    # ------------------------------------------------------------ editing
+
+    def edit(self, feature: str, level: Level, points: int, why: str = "") -> Self:
+        """A card with other points for a level; the change is recorded in `edits`.
+
+        Parameters
+        ----------
+        feature : str
+            Its name.
+        level : level or str
+            The level, or the text that it is shown by.
+        points : int
+            Its new points.
+        why : str
+            The reason, for whoever reads the card.
+        """
+        if not is_count(points):
+            raise ValueError(f"points must be a whole number, got {points!r}")
+        table = self._source[feature]
+        place = _find_level(table, level)
+        before = int(self._points[feature][place])
+        changed = self._points[feature].copy()
+        changed[place] = points
+        card = copy.copy(self)
+        card._points = {**self._points, feature: changed}
+        done = Edit(feature, table.labels[place], before, int(points), why)
+        card.edits, card.rounding = (*self.edits, done), None
+        return card
+
+    # ------------------------------------------------------------ showing and keeping
+
+    def to_frame(self) -> Any:
+        """One row per level: feature, level, points, and the rows that had it."""
+        return show.to_frame(self)
+
+    def to_text(self, width: int = 100) -> str:
+        """The card as plain text."""
+        return show.to_text(self, width)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return show.to_html(self)
+
+    def to_json(self) -> str:
+        """The text of its file."""
+        return file.to_json(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the card to a file, with the model's table that it came from."""
+        file.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scorecard:
+        """Read a card that `save` wrote."""
+        return file.load(path)
+
+
+def _read_model(model: Any) -> Evidence:
+    """The table of a model, whose total must be a sum of weights."""
+    name = type(model).__name__
+    try:
+        evidence: Evidence = model if isinstance(model, Evidence) else model.evidence_
+    except AttributeError as error:
+        raise ValueError(f"{name} has no table of weights: {error}") from None
+    if evidence.event_model == "counts":
+        raise ValueError("a scorecard has a level for every answer; a model of documents has none")
+    if len(evidence.classes) != 2:
+        raise ValueError(
+            f"a scorecard is of two classes, and the model has {len(evidence.classes)}; fit one "
+            "class against the rest"
+        )
+    if evidence.attenuation is not None:
+        raise ValueError(
+            f"{name} attenuates each row by how many answers it has, so its total is no sum of "
+            "points; fit AdjustedNB or EducatedNB"
+        )
+    return evidence if evidence.recalibration is None else _straighten(evidence)
+
+
+def _straighten(evidence: Evidence) -> Evidence:
+    """A straight line as another scale of the weights."""
+    curve = evidence.recalibration
+    assert curve is not None
+    if len(curve.points) > 1 or curve.method == "isotonic":
+        raise ValueError(
+            f"the recalibration ({curve.method}) bends, so points cannot add up to it; "
+            "method='sigmoid' or 'temperature' is a straight line"
+        )
+    slope = float(curve.slopes[0])
+    tables = tuple(replace(t, by_class=t.by_class * slope) for t in evidence)
+    prior = float(curve.apply(evidence.prior_row)[0])
+    return replace(evidence, prior=prior, tables=tables, recalibration=None)
+
+
+def _read_texts(texts: Mapping[str, str] | None, evidence: Evidence) -> dict[str, str]:
+    known = {table.name: table.name for table in evidence}
+    for name, text in (texts or {}).items():
+        if name not in known or not isinstance(text, str):
+            raise ValueError(f"texts must be a dict from features {[*known]} to text, got {name!r}")
+    return known | dict(texts or {})
+
+
+def _find_level(table: FeatureTable, level: Any) -> int:
+    for names in (table.levels, table.labels):
+        places = [i for i, own in enumerate(names) if own == level and type(own) is type(level)]
+        if places:
+            return places[0]
+    raise ValueError(f"{table.name!r} has no level {label(level)!r}; it has {[*table.labels]}")

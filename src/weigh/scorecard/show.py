@@ -1,0 +1,95 @@
+"""A scorecard as text, HTML and dataframe."""
+
+from __future__ import annotations
+
+import html
+import io
+from typing import TYPE_CHECKING, Any
+
+from weigh.bins import label, printable
+from weigh.frames import build
+
+if TYPE_CHECKING:
+    from weigh.scorecard.card import Scorecard
+
+
+def to_frame(card: Scorecard) -> Any:
+    """One row per level."""
+    columns: dict[str, list[Any]] = {"feature": [], "level": [], "points": [], "rows": []}
+    for table in card.evidence:
+        columns["feature"] += [table.name] * len(table.levels)
+        columns["level"] += table.labels
+        columns["points"] += card.points[table.name]
+        columns["rows"] += table.counts.sum(axis=1).tolist()
+    return build(columns, card.evidence.backend)
+
+
+def title(card: Scorecard) -> str:
+    """What the score says."""
+    double, base = f"{card.points_to_double:g}", f"{card.base_score:g}"
+    return (
+        f"Scorecard for {label(card.of)}: {base} points are odds of {card.base_odds:g} to 1, and "
+        f"{double} points more double them"
+    )
+
+
+def notes(card: Scorecard) -> list[str]:
+    """What rounding did, and what was changed by hand."""
+    found, done = [], card.rounding
+    if done is not None:
+        ranks = "" if done.auc_before is None else (
+            f"the AUC from {done.auc_before:.4f} to {done.auc_after:.4f}, and "
+        )  # fmt: skip
+        found.append(
+            f"Rounding moved {ranks}a probability by {done.largest_change:.4f} at the most."
+        )
+    for edit in card.edits:
+        why = f" ({edit.why})" if edit.why else ""
+        text = f"{edit.feature} = {edit.level}: {edit.before} became {edit.after}{why}"
+        found.append(f"By hand: {text}.")
+    return found
+
+
+def to_text(card: Scorecard, width: int = 100) -> str:
+    """The card as plain text."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=box.SIMPLE_HEAD)
+    for name in ("Feature", "Level", "Points", "Rows"):
+        grid.add_column(
+            name, justify="right" if name in ("Points", "Rows") else "left", overflow="fold"
+        )
+    for line in lines(card):
+        grid.add_row(*(Text(printable(cell)) for cell in line))
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=width, color_system=None, highlight=False)
+    console.print(Text(printable(title(card))), grid)
+    for note in notes(card):
+        console.print(Text(printable(note)))
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+
+
+def lines(card: Scorecard) -> list[tuple[str, ...]]:
+    """Feature, level, points and rows, as people read them."""
+    found: list[tuple[str, ...]] = [("Base", "", str(card.base_points), "")]
+    for table in card.evidence:
+        for i, name in enumerate(table.labels):
+            first = table.name if i == 0 else ""
+            rows = f"{table.counts[i].sum():,.0f}"
+            found.append((first, name, str(card.points[table.name][i]), rows))
+    return found
+
+
+def to_html(card: Scorecard) -> str:
+    """The card as HTML; every name is escaped."""
+    head = "".join(f"<th>{name}</th>" for name in ("Feature", "Level", "Points", "Rows"))
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>"
+        for line in lines(card)
+    )
+    foot = "".join(f"<p>{html.escape(note)}</p>" for note in notes(card))
+    caption = html.escape(title(card))
+    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>{body}</table>{foot}"

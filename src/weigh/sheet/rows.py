@@ -1,0 +1,104 @@
+"""What weighs most in each of many rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh import engine
+from weigh.evidence import Evidence
+from weigh.frames import Floats, Integers, Table, build
+from weigh.sheet.explain import find_class
+
+
+@dataclass(frozen=True, eq=False)
+class Reasons:
+    """The heaviest features of each row, heaviest first; no text and zero where nothing weighs."""
+
+    texts: np.ndarray[Any, np.dtype[np.object_]]
+    weights: Floats
+
+    def columns(self) -> dict[str, list[Any]]:
+        """reason_1, weight_1, reason_2 and so on."""
+        found: dict[str, list[Any]] = {}
+        for j in range(self.texts.shape[1]):
+            found[f"reason_{j + 1}"] = self.texts[:, j].tolist()
+            found[f"weight_{j + 1}"] = self.weights[:, j].tolist()
+        return found
+
+
+def reasons(model: Any, X: Any, n: int = 3, of: Any = None) -> Any:
+    """What weighs most in every row: the n levels with the largest |w|, heaviest first.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted model that ends as a table of weights.
+    X : table
+        Rows.
+    n : int, default=3
+        How many reasons, at most one for each feature.
+    of : label, optional
+        The class that positive weights speak for: by default `classes_[1]` of two, the most
+        probable of more, row by row.
+
+    Returns
+    -------
+    table
+        Columns reason_1, weight_1, ... in the library that the training table came from. A row in
+        which fewer features weigh anything has nulls, and zeros.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> model = weigh.EvidenceNB().fit(people, "Survived")
+    >>> table = weigh.reasons(model, people, n=2)
+    >>> table["reason_1"][0].as_py(), round(table["weight_1"][0].as_py(), 2)
+    ('Age = Child', 0.83)
+    """
+    if not isinstance(n, int | np.integer) or n < 1:
+        raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
+    evidence: Evidence = model.evidence_
+    if evidence.event_model == "counts":
+        raise ValueError(
+            "a model of documents has tokens, not features; balance_sheet lists those of one row"
+        )
+    found = find_reasons(evidence, model._read(X), int(n), of)
+    return build(found.columns(), evidence.backend)
+
+
+def find_reasons(evidence: Evidence, table: Table, n: int, of: Any = None) -> Reasons:
+    """The n heaviest features of every row of a table."""
+    weights = _of_class(evidence, table, of)
+    heaviest = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :n]
+    chosen = np.take_along_axis(weights, heaviest, axis=1)
+    texts = _texts(evidence, table, heaviest)
+    texts[chosen == 0] = None
+    return Reasons(texts, chosen)
+
+
+def _of_class(evidence: Evidence, table: Table, of: Any) -> Floats:
+    """By row and feature, for the class in question."""
+    weights = evidence.contributions(table)
+    classes = evidence.classes.tolist()
+    if len(classes) == 2:
+        return weights[:, :, 0] if find_class(classes, of, 1) == 1 else -weights[:, :, 0]
+    if of is not None:
+        return weights[:, :, find_class(classes, of)]
+    best = evidence.total(table).argmax(axis=1)
+    return np.take_along_axis(weights, best[:, None, None], axis=2)[:, :, 0]
+
+
+def _texts(evidence: Evidence, table: Table, chosen: Integers) -> Any:
+    """What features say in each row, in words, of those that were chosen."""
+    texts = np.full(chosen.shape, None, dtype=object)
+    for j, placed in enumerate(engine.place(table, evidence.features)):
+        feature = evidence.features[j]
+        phrases = [feature.phrase(i) for i in range(len(feature.levels))]
+        rows, at = np.nonzero(chosen == j)
+        levels = placed.levels[placed.codes[rows]]
+        texts[rows, at] = np.array([*phrases, None], dtype=object)[levels]
+    return texts

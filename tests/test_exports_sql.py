@@ -1,0 +1,355 @@
+"""SQL: DuckDB, SQLite and PostgreSQL say what Python says, and nothing breaks out of quotes."""
+
+import re
+import sqlite3
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlglot
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.exported import (
+    LEARNERS,
+    MANY,
+    NASTY,
+    assert_same,
+    draw_table,
+    fitted,
+    models,
+)
+
+import weigh
+from weigh.exports import Formula, checks
+from weigh.exports.sql import DIALECTS, plan
+from weigh.exports.sql.run import create_table, run_duckdb, run_sqlite
+
+LIGHT = settings(max_examples=40, deadline=None, database=None)
+RUN = {"duckdb": run_duckdb, "sqlite": run_sqlite}
+DISTINCT = {  # DuckDB and SQLite take columns a and A for one
+    "words": st.one_of(
+        st.sampled_from([word for word in NASTY if word not in ("A", "Σ", "ς")]),
+        st.text("abc'\"\\;-\n年", max_size=5),
+    )
+}
+
+
+def assert_sql(model, dialect, run, reasons=0, python=None):
+    formula = Formula.of(model)
+    python = python or checks.wanted(model, checks.visit(formula))
+    query = plan(formula, dialect, contributions=True, reasons=reasons)
+    found = run(query.text, formula, python.rows)
+
+    def pick(names):
+        return np.array([[row[name] for name in names] for row in found], dtype=float)
+
+    assert_same(python, pick(query.totals), pick(query.probabilities))
+    parts = pick(query.contributions).reshape(python.contributions.shape)
+    np.testing.assert_allclose(parts, python.contributions, rtol=1e-12, atol=0)
+    if reasons:
+        told = python.reasons(reasons)
+        texts = [[row[name] or None for name in query.reasons[::2]] for row in found]
+        assert texts == told.texts.tolist()
+        np.testing.assert_allclose(pick(query.reasons[1::2]), told.weights, rtol=1e-12)
+
+
+# ---------------------------------------------------------------- three databases
+
+
+@pytest.mark.parametrize("dialect", RUN)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_query_says_what_the_model_says(name, dialect):
+    assert_sql(fitted(name), dialect, RUN[dialect], reasons=0 if name in MANY else 3)
+
+
+@LIGHT
+@given(models(**DISTINCT))
+def test_duckdb_says_what_any_model_says(model):
+    assert_sql(model, "duckdb", run_duckdb, reasons=2 if len(model.classes_) == 2 else 0)
+
+
+@LIGHT
+@given(models(**DISTINCT))
+def test_sqlite_says_what_any_model_says(model):
+    assert_sql(model, "sqlite", run_sqlite, reasons=2 if len(model.classes_) == 2 else 0)
+
+
+def ask_postgres(server, folder):
+    """Run a query on rows, in a table of its own."""
+
+    def quote(cell):
+        return "" if cell is None else '"' + str(cell).replace('"', '""') + '"'
+
+    def run(query, formula, rows):
+        lines = [",".join(quote(row[c.name]) for c in formula.inputs) for row in rows]
+        table = create_table(formula, "postgres", "rows")
+        script = folder / "rows.sql"
+        copy = 'COPY "rows" FROM STDIN WITH (FORMAT csv)'
+        script.write_text(
+            f'DROP TABLE IF EXISTS "rows";\n{table};\n{copy};\n' + "\n".join(lines) + "\n\\.\n",
+            encoding="utf-8",
+            newline="",
+        )
+        return server.ask(script, query)
+
+    return run
+
+
+@pytest.fixture
+def psql(postgres, tmp_path_factory):
+    folder = postgres.folder / "scripts"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)
+    return ask_postgres(postgres, folder)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("name", LEARNERS)
+def test_postgresql_says_what_the_model_says(name, psql):
+    assert_sql(fitted(name), "postgres", psql, reasons=0 if name in MANY else 3)
+
+
+WORDS_PG = st.one_of(
+    st.sampled_from([word for word in NASTY if word]),
+    st.text("aA'\"\\;-\n年$:", min_size=1, max_size=5),
+)
+
+
+@pytest.mark.system
+def test_postgresql_says_what_any_model_says(psql):
+    @settings(max_examples=25, deadline=None, database=None)
+    @given(models(words=WORDS_PG))
+    def holds(model):
+        assert_sql(model, "postgres", psql, reasons=2 if len(model.classes_) == 2 else 0)
+
+    holds()
+
+
+# ---------------------------------------------------------------- far totals
+
+
+def far_model(scale):
+    """A model whose totals are far from 0 either way."""
+    rows = [{"a": "x"}, {"a": "y"}] * 3
+    model = weigh.EvidenceNB(smoothing=0).fit(rows, [0, 1] * 3)
+    table = model.evidence_.tables[0]
+    from dataclasses import replace
+
+    far = replace(table, by_class=table.by_class * scale)
+    return model._keep(replace(model.evidence_, tables=(far,)))
+
+
+@pytest.mark.parametrize("scale", [1.0, 20.0, 1e6])
+@pytest.mark.parametrize("dialect", RUN)
+def test_no_exponential_overflows(scale, dialect):
+    assert_sql(far_model(scale), dialect, RUN[dialect])
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("scale", [1.0, 20.0, 1e6])
+def test_no_exponential_overflows_in_postgresql(scale, psql):
+    assert_sql(far_model(scale), "postgres", psql)
+
+
+@pytest.mark.parametrize("dialect", RUN)
+def test_no_power_of_many_classes_overflows(dialect):
+    from dataclasses import replace
+
+    for name in ("softmax", "one against the rest"):
+        model = fitted(name)
+        tables = tuple(replace(t, by_class=t.by_class * 1e4) for t in model.evidence_)
+        far = replace(model.evidence_, tables=tables)
+        assert_sql(far, dialect, RUN[dialect])
+
+
+# ---------------------------------------------------------------- quoting
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@settings(max_examples=15, deadline=None, database=None)
+@given(model=models())
+def test_names_and_levels_stay_inside_their_quotes(dialect, model):
+    """Read again by a parser of the dialect, the query is one SELECT with the names that it had."""
+    formula = Formula.of(model)
+    assume(dialect != "bigquery" or "." not in "".join(formula.column_names))
+    query = plan(formula, dialect, contributions=True)
+    (tree,) = sqlglot.parse(query.text, dialect=dialect)
+    assert isinstance(tree, sqlglot.exp.Select)
+    inputs = tree.args["with_"].expressions[0].this
+    columns = {column.name for column in inputs.find_all(sqlglot.exp.Column)}
+    assert columns == {column.name for column in formula.inputs}
+    texts = {value for column in formula.inputs for value in column.values}
+    kinds = (sqlglot.exp.Literal, sqlglot.exp.National)
+    held = {str(node.this) for node in tree.find_all(*kinds)}
+    assert {text for text in texts if isinstance(text, str) and _weighs(formula, text)} <= held
+
+
+def _weighs(formula, text):
+    return any(
+        (test.place,) in term.lookup
+        for term in formula.terms
+        if len(term.columns) == 1
+        for test in term.columns[0].tests
+        if test.value == text
+    )
+
+
+def test_a_level_cannot_drop_the_table():
+    evil = "'; DROP TABLE rows; --"
+    rows = [{"a": evil, evil: "b"}, {"a": "b", evil: evil}] * 3
+    model = weigh.EvidenceNB().fit(rows, [0, 1] * 3)
+    query = weigh.export(model, "sql", dialect="sqlite", contributions=True, reasons=2)
+    formula = Formula.of(model)
+    connection = sqlite3.connect(":memory:")
+    connection.execute(create_table(formula, "sqlite", "rows"))
+    connection.executemany("INSERT INTO rows VALUES (?, ?)", [tuple(row.values()) for row in rows])
+    connection.execute(query).fetchall()  # which refuses more than one statement
+    assert connection.execute("SELECT count(*) FROM rows").fetchone() == (6,)
+    connection.close()
+
+
+def test_a_name_with_a_line_break_cannot_leave_the_comment():
+    model = fitted("evidence")
+    text = weigh.export(model, "sql", table="a\nDROP TABLE b")
+    comment, query = text.split("\n", 1)
+    assert comment.endswith(r"table a\nDROP TABLE b")
+    assert query.startswith("WITH")
+    assert len(sqlglot.parse(query, dialect="duckdb")) == 1
+
+
+@pytest.mark.parametrize("odd", ["a\0b", "\ud800"])
+def test_what_no_query_can_hold_is_refused(odd):
+    model = weigh.EvidenceNB().fit([{"a": odd}, {"a": "b"}] * 2, [0, 1] * 2)
+    with pytest.raises(ValueError, match="a level of 'a' is called"):
+        weigh.export(model, "sql")
+
+
+def test_a_column_without_a_name_is_refused():
+    model = weigh.EvidenceNB().fit([{"": "a"}, {"": "b"}] * 2, [0, 1] * 2)
+    with pytest.raises(ValueError, match="a column without a name"):
+        weigh.export(model, "sql")
+
+
+def test_a_dot_in_a_name_is_refused_where_it_would_be_a_path():
+    model = weigh.EvidenceNB().fit([{"a.b": "a"}, {"a.b": "b"}] * 2, [0, 1] * 2)
+    assert '"a.b"' in weigh.export(model, "sql")
+    with pytest.raises(ValueError, match="BigQuery has no names with dots"):
+        weigh.export(model, "sql", dialect="bigquery")
+
+
+def test_a_column_of_several_types_is_refused():
+    model = weigh.EvidenceNB().fit([{"a": 1}, {"a": "b"}] * 2, [0, 1] * 2)
+    with pytest.raises(ValueError, match="column 'a' holds values of several types"):
+        weigh.export(model, "sql")
+
+
+# ---------------------------------------------------------------- names
+
+
+def test_columns_are_kept_and_scores_have_the_names_of_weigh_score():
+    model, (X, _) = fitted("evidence"), draw_table()
+    query = weigh.export(model, "sql", keep=["job"])
+    rows = X.astype(object).where(X.notna(), None).to_dict("records")
+    found = run_duckdb(query, Formula.of(model), rows)
+    assert [*found[0]] == ["job", "log_odds", "probability_no", "probability_yes"]
+    assert [row["job"] for row in found] == [row["job"] for row in rows]
+    np.testing.assert_allclose([row["log_odds"] for row in found], model.decision_function(X))
+
+
+def test_the_table_may_have_a_schema():
+    assert 'FROM "main"."people"' in weigh.export(fitted("evidence"), "sql", table="main.people")
+
+
+@pytest.mark.parametrize("keep", [["log_odds"], ["LOG_ODDS"], ["a", "a"]])
+def test_a_kept_column_that_scores_have_too_is_refused(keep):
+    with pytest.raises(ValueError, match="rename it"):
+        weigh.export(fitted("evidence"), "sql", keep=keep)
+
+
+def test_names_that_a_database_takes_for_one_another_are_told_apart():
+    long = "x" * 80
+    rows = [{long + "a": 1, long + "b": "2"}] * 4
+    model = weigh.EvidenceNB().fit(rows, ["A", "a"] * 2)
+    query = plan(Formula.of(model), "postgres", contributions=True)
+    names = [name.casefold() for name in (*query.probabilities, *query.contributions)]
+    assert len({*names}) == len(names) == 4
+    assert max(len(name.encode()) for name in names) <= 63
+
+
+def test_large_whole_numbers_are_told_apart():
+    rows = [{"id": 2**53 + 1}, {"id": 2**53}, {"id": 2**60 + 7}] * 4
+    model = weigh.EvidenceNB(categorical_features="all").fit(rows, ([0, 1, 0] * 4))
+    formula = Formula.of(model)
+    python = checks.wanted(model, [*rows[:3], {"id": None}, {"id": 5}])
+    assert_sql(model, "duckdb", run_duckdb, python=python)
+    assert_sql(model, "sqlite", run_sqlite, python=python)
+    assert formula.inputs[0].kind == "code"
+
+
+def test_categories_that_are_infinite_are_levels():
+    rows = [{"a": np.inf}, {"a": -np.inf}, {"a": 2}] * 4
+    model = weigh.EvidenceNB(categorical_features="all").fit(rows, [0, 1, 0] * 4)
+    for dialect, run in RUN.items():
+        assert_sql(model, dialect, run)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_every_dialect_is_written_and_read_by_its_own_parser(name, dialect):
+    query = plan(Formula.of(fitted(name)), dialect, contributions=True)
+    (tree,) = sqlglot.parse(query.text, dialect=dialect)
+    named = [column.alias for column in tree.expressions]
+    assert named == [*query.totals, *query.probabilities, *query.contributions]
+
+
+def test_a_query_in_another_dialect_says_the_same_when_translated():
+    """What cannot be run here is at least the same query: read back, and run in DuckDB."""
+    for dialect in ("postgres", "snowflake", "spark"):
+        for name in ("educated", "spline", "one against the rest"):
+            model = fitted(name)
+            query = plan(Formula.of(model), dialect, contributions=True)
+
+            def run(text, formula, rows, dialect=dialect):
+                return run_duckdb(
+                    sqlglot.transpile(text, read=dialect, write="duckdb")[0], formula, rows
+                )
+
+            assert_sql(model, dialect, run)
+            assert query.text
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"dialect": "oracle"}, "dialect must be one of duckdb"),
+        ({"reasons": -1}, "reasons must be a whole number"),
+        ({"keep": "job"}, "keep is a list"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, says):
+    with pytest.raises(ValueError, match=says):
+        weigh.export(fitted("evidence"), "sql", **options)
+
+
+def test_reasons_of_many_classes_are_refused():
+    with pytest.raises(ValueError, match="reasons in SQL need a model of two classes"):
+        weigh.export(fitted("softmax"), "sql", reasons=2)
+
+
+def test_without_sqlglot_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sqlglot", None)
+    with pytest.raises(ImportError, match=re.escape("pip install 'weigh[sql]'")):
+        weigh.export(fitted("evidence"), "sql")
+
+
+def test_hundreds_of_features_make_one_query():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.choice([*"ab"], (60, 150)), columns=[f"c{j}" for j in range(150)])
+    model = weigh.EvidenceNB().fit(X, rng.integers(0, 2, 60))
+    for dialect, run in RUN.items():
+        formula = Formula.of(model)
+        query = plan(formula, dialect)
+        found = run(query.text, formula, X.to_dict("records"))
+        totals = [row["log_odds"] for row in found]
+        np.testing.assert_allclose(totals, model.decision_function(X), rtol=1e-9)

@@ -1,0 +1,116 @@
+"""Workbooks: LibreOffice computes what Python says, and no name or level is a formula."""
+
+import io
+import re
+import shutil
+import sys
+
+import openpyxl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.conftest import lacking
+from tests.exported import LEARNERS, NASTY, assert_same, fitted, models
+
+import weigh
+from weigh.exports import Formula, checks
+from weigh.exports.xlsx.cells import escape
+from weigh.exports.xlsx.run import run
+
+STEP = 1e-12
+"""Spreadsheets take numbers that differ in their fifteenth digit for one."""
+
+WORDS = st.one_of(
+    st.sampled_from([word for word in NASTY if word]),
+    st.text("aA*?~'\"= 年", min_size=1, max_size=4),
+)
+
+
+def open_book(model):
+    return openpyxl.load_workbook(io.BytesIO(weigh.export(model, "xlsx")))
+
+
+@pytest.fixture(scope="module")
+def recalculate():
+    if shutil.which("soffice") is None:
+        lacking("LibreOffice (soffice) is not installed")
+
+    def assert_xlsx(model):
+        formula = Formula.of(model)
+        rows = checks.visit(formula, step=STEP, finite=True)
+        python = checks.wanted(model, rows[:120])
+        found = run(weigh.export(model, "xlsx"), formula, python.rows)
+        assert_same(python, found.totals, found.probabilities)
+
+    return assert_xlsx
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_workbook_says_what_the_model_says(name, recalculate):
+    recalculate(fitted(name))
+
+
+@pytest.mark.system
+def test_the_workbook_says_what_any_model_says(recalculate):
+    @settings(max_examples=5, deadline=None, database=None)
+    @given(models(kinds=("text", "boolean", "code", "nothing"), words=WORDS))
+    def holds(model):
+        recalculate(model)
+
+    holds()
+
+
+@settings(max_examples=30, deadline=None, database=None)
+@given(models(words=WORDS))
+def test_only_our_own_formulas_are_formulas(model):
+    """A level that begins with = is text, and every formula calls functions of ours only."""
+    names = "ABS AND EXACT EXP IF INDEX ISLOGICAL ISNA ISNUMBER LN LOWER MATCH MAX MIN ROW SUM"
+    known = {*names.split(), "SUMPRODUCT"}
+    for sheet in open_book(model):
+        for row in sheet.iter_rows():
+            for cell in row:
+                if cell.data_type == "f":
+                    assert sheet.title == "Case"
+                    assert {*re.findall(r"([A-Z]+)\(", cell.value)} <= known
+
+
+def test_a_level_that_looks_like_a_formula_is_text():
+    model = weigh.EvidenceNB().fit([{"=1+1": "=2+2"}, {"=1+1": "b"}] * 3, [0, 1] * 3)
+    book = open_book(model)
+    held = {cell.value: cell.data_type for row in book["Evidence"].iter_rows() for cell in row}
+    assert (held["=1+1"], held["=2+2"]) == ("s", "s")
+
+
+def test_text_that_spells_an_escape_of_excel_stays_text():
+    assert escape("_x0041_ and _y") == "_x005F_x0041_ and _y"
+
+
+def test_every_column_that_has_levels_offers_them_in_a_list():
+    book = open_book(fitted("evidence"))
+    lists = book["Case"].data_validations.dataValidation
+    assert len(lists) == 3  # job, smokes and ward
+    lookup = book["Lookup"]
+    first = lists[0].formula1.replace("$", "").split("!")[1]
+    assert [cell.value for (cell,) in lookup[first]] == ["a", "b", "c", "d"]
+
+
+def test_formulas_are_those_that_old_and_free_spreadsheets_know():
+    book = open_book(fitted("educated"))
+    formulas = [c.value for row in book["Case"].iter_rows() for c in row if c.data_type == "f"]
+    assert any("INDEX(" in text and "Evidence!" in text for text in formulas)
+    assert any("MATCH(" in text for text in formulas)
+    assert not any(new in text for text in formulas for new in ("XLOOKUP", "LET(", "IFS(", "_xlfn"))
+
+
+@pytest.mark.parametrize("odd", ["a\0b", "\x01", "\ud800", "\r"])
+def test_what_no_cell_can_hold_is_refused(odd):
+    model = weigh.EvidenceNB().fit([{"a": odd}, {"a": "b"}] * 2, [0, 1] * 2)
+    with pytest.raises(ValueError, match="which a workbook cannot write"):
+        weigh.export(model, "xlsx")
+
+
+def test_without_openpyxl_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ImportError, match=re.escape("pip install 'weigh[xlsx]'")):
+        weigh.export(fitted("evidence"), "xlsx")

@@ -1,0 +1,657 @@
+"""The calculator: its numbers are Python's, and its names are only ever text."""
+
+import base64
+import hashlib
+import json
+import math
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from tests.page_models import ASKED, CODES, LEARNERS, MANY, WEIRD, big_model, mixed, weird_model
+
+import weigh
+from weigh.bins import printable
+from weigh.frames import canonical, key
+from weigh.pages.questions import ask_questions
+
+
+def rows_of(model, n=60, seed=1):
+    """Rows that visit every level, boundary, missing, code and what was never seen."""
+    rng = np.random.default_rng(seed)
+    pools = {}
+    for question in ask_questions(model.evidence_):
+        pool = [None, *question.values]
+        if question.kind == "number":
+            parts = [p for f in model.evidence_.features for p in f.parts]
+            cuts = [c for part in parts if part.name == question.name for c in part.cuts]
+            pool += [
+                x for c in cuts for x in (c, np.nextafter(c, -np.inf), np.nextafter(c, np.inf))
+            ]
+            pool += [-1e300, 1e300, 0.0]
+        elif all(isinstance(value, str) for value in question.values):
+            pool += ["never seen"]
+        pools[question.name] = pool
+    size = max(n, *(len(pool) for pool in pools.values()))
+    columns = {
+        name: [pool[i % len(pool)] for i in rng.permutation(size)] for name, pool in pools.items()
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def answers_of(model, row):
+    """A row as the page's answers: places of choices, numbers, null."""
+    answers = []
+    for question in ask_questions(model.evidence_):
+        value = canonical(row[question.name])
+        if value is None or question.kind == "number":
+            answers.append(None if value is None else float(value))
+        else:
+            keys = [key(known) for known in question.values]
+            answers.append(keys.index(key(value)) if key(value) in keys else len(keys))
+    return answers
+
+
+SCORE = """
+const model = weigh.open(JSON.parse(document.getElementById("model").textContent));
+return arguments[0].map(([answers, options]) => weigh.sheet(model, answers, options));
+"""
+
+
+def scored(browser, model, tmp_path, cases):
+    path = tmp_path / "page.html"
+    weigh.calculator(model, path)
+    browser.open(path)
+    return browser.run(SCORE, cases)
+
+
+def near(a, b, tolerance=1e-9):
+    return math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def hold_equal(told, sheet, tolerance=1e-9):
+    """What the page says, beside Python's balance sheet."""
+    assert near(told["prior"], sheet.prior)
+    assert near(told["total"], sheet.total)
+    assert near(told["probability"], sheet.probability)
+    assert (told["interval"] is None) == (sheet.interval is None)
+    for mine, theirs in zip(told["interval"] or [], sheet.interval or [], strict=True):
+        assert near(mine, theirs, tolerance)
+    for item, line in zip(told["items"], sheet.items, strict=True):
+        assert (item["feature"], item["relation"], item["note"]) == (
+            printable(line.feature),
+            line.relation,
+            line.note,
+        )
+        assert near(item["weight"], line.weight)
+        assert line.note or item["label"] == printable(line.level)
+    if sheet.attenuation is not None:
+        assert near(told["before"], sheet.attenuation.before)
+        for name in ("n", "exponent", "shift"):
+            assert near(told["attenuation"][name], getattr(sheet.attenuation, name))
+    if sheet.recalibration is not None:
+        for name in ("before", "after", "shift"):
+            assert near(told["recalibration"][name], getattr(sheet.recalibration, name))
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_page_computes_what_python_does(name, browser, tmp_path):
+    model = LEARNERS[name].fit(mixed(), "y")
+    cases, sheets = [], []
+    for i, row in enumerate(rows_of(model)):
+        rate = [None, 0.02, 0.7][i % 3]
+        of = i % 2
+        shifted = model if rate is None else model.with_prior(rate)
+        sheets.append(shifted.balance_sheet(row, of=model.classes_[of]))
+        cases.append([answers_of(model, row), {"of": of, "rate": rate and [1 - rate, rate]}])
+    for told, sheet in zip(scored(browser, model, tmp_path, cases), sheets, strict=True):
+        hold_equal(told, sheet)
+        assert near(told["probabilities"][told["of"]], sheet.probability)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("name", MANY)
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_page_computes_what_python_does_for_many_classes(name, browser, tmp_path):
+    model = MANY[name].fit(mixed(n_classes=3), "y")
+    classes, cases, sheets = model.classes_, [], []
+    for i, row in enumerate(rows_of(model)):
+        rate = [None, [0.1, 0.2, 0.7], [0.98, 0.01, 0.01]][i % 3]
+        of, against = [(None, None), (0, None), (1, 2), (2, 0)][i % 4]
+        if model.evidence_.link == "ovr":
+            against = None
+        shifted = model if rate is None else model.with_prior(rate)
+        names = (None if place is None else classes[place] for place in (of, against))
+        sheets.append(shifted.balance_sheet(row, *names))
+        options = {"of": of, "against": against, "rate": rate}
+        cases.append([answers_of(model, row), options])
+    for told, sheet in zip(scored(browser, model, tmp_path, cases), sheets, strict=True):
+        assert classes[told["of"]] == sheet.of
+        hold_equal(told, sheet)
+        for total, wanted in zip(told["totals"], (sheet.totals or {}).values(), strict=False):
+            assert near(total, wanted)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("learner", [weigh.EvidenceNB, weigh.PerplexedNB])
+def test_documents_are_counted_as_python_counts_them(learner, browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson(0.7, (80, 12)), rng.integers(0, 3, 80)
+    X[:, 5] = 0
+    own = {} if learner is weigh.EvidenceNB else {"attenuation": 3.0}
+    model = learner(event_model="counts", **own).fit(sparse.csr_array(X), y)
+    rows = rng.poisson(0.9, (40, 12))
+    cases = [[row.tolist(), {"of": i % 3}] for i, row in enumerate(rows)]
+    told = scored(browser, model, tmp_path, cases)
+    for i, row in enumerate(rows):
+        hold_equal(told[i], model.balance_sheet(sparse.csr_array(row[None]), of=i % 3))
+
+
+NAMES = st.one_of(
+    st.sampled_from(["missing", " ", '"', "a & b", "\u202egnp", "\n", "😀", "~other", "<br>"]),
+    st.text(min_size=1, max_size=3),
+)
+CELLS = st.one_of(st.none(), st.just(""), NAMES)
+NUMBERS = st.one_of(
+    st.none(),
+    st.sampled_from([-999.0, 0.0, -0.0, 1e300, -1e300, math.inf, -math.inf, 2.0**53 + 2]),
+    st.floats(-5, 5),
+)
+
+
+@st.composite
+def tables(draw):
+    """Few rows, odd names, odd values, one level, nothing but gaps."""
+    n = draw(st.integers(4, 12))
+    names = draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))
+    columns = {}
+    for name in names:
+        kind = draw(st.sampled_from([CELLS, NUMBERS, st.booleans(), st.integers(2**53, 2**53 + 4)]))
+        values = draw(st.lists(kind, min_size=n, max_size=n))
+        arrow = pa.float64() if kind is NUMBERS else pa.string() if kind is CELLS else None
+        columns[name] = pa.array(values, arrow)
+    labels = draw(st.lists(st.sampled_from("abc"), min_size=n, max_size=n))
+    return pa.table(columns), [*labels[:-2], "a", "b"]
+
+
+@pytest.mark.system
+@given(tables(), st.sampled_from(["level", "skip"]), st.sampled_from([0.0, 1.0, "1/n"]))
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_any_table_gives_a_page_that_computes_what_python_does(
+    browser, tmp_path, sample, missing, smoothing
+):
+    X, y = sample
+    model = weigh.EvidenceNB(
+        missing=missing, smoothing=smoothing, bins=2, special_values={X.column_names[0]: [-999]}
+    )
+    model.fit(X, y)
+    rows = [row for row in X.to_pylist() if all(map(is_sent, row.values()))]
+    told = scored(browser, model, tmp_path, [[answers_of(model, row), {}] for row in rows])
+    for found, row in zip(told, rows, strict=True):
+        hold_equal(found, model.balance_sheet(row))
+    assert [line for line in browser.logs() if "favicon" not in line] == []
+
+
+def is_sent(value):
+    """Whether JSON, by which a test reaches the browser, can hold it."""
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+# ---------------------------------------------------------------- what people see
+
+
+@pytest.fixture
+def titanic_page(tmp_path):
+    model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    weigh.calculator(model, tmp_path / "titanic.html")
+    return model, tmp_path / "titanic.html"
+
+
+def choose(browser, name, text):
+    """Answer a question as a person does, by its label."""
+    browser.run(
+        """
+        const [name, text] = arguments;
+        const titles = [...document.querySelectorAll("#questions legend, #questions label")];
+        const title = titles.find((label) => label.textContent === name);
+        const box = title.closest(".question");
+        const select = box.querySelector("select");
+        if (select) {
+          select.value = [...select.options].find((option) => option.text === text).value;
+          select.dispatchEvent(new Event("change"));
+        } else if (box.tagName === "FIELDSET") {
+          [...box.querySelectorAll("label")].find((l) => l.textContent === text).click();
+        } else {
+          const input = box.querySelector("input");
+          input.value = text;
+          input.dispatchEvent(new Event("input"));
+        }
+        """,
+        name,
+        text,
+    )
+
+
+def shown(browser, element):
+    return browser.run("return document.getElementById(arguments[0]).innerText", element)
+
+
+def settled(browser):
+    """The page's address, once it is written."""
+    return browser.driver.execute_async_script(
+        "const done = arguments[0]; setTimeout(() => done(location.href), 250)"
+    )
+
+
+@pytest.mark.system
+def test_a_case_filled_in_by_hand_shows_the_sheet_that_python_prints(browser, titanic_page):
+    model, path = titanic_page
+    browser.open(path)
+    case = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
+    for name, level in case.items():
+        choose(browser, name, level)
+    sheet = model.balance_sheet(case)
+    assert shown(browser, "probability") == f"{sheet.probability:.2f}" == "0.81"
+    assert shown(browser, "interval") == "90% interval 0.75 to 0.86"
+    lines = browser.run(
+        "return [...document.querySelectorAll('#for tr, #against tr')].map((row) =>"
+        " [...row.children].map((cell) => cell.textContent))"
+    )
+    assert lines == [
+        ["Sex = Female", "+174"],
+        ["Age = Child", "+83"],
+        ["Total positive weight", "+257"],
+        ["Prior", "−74"],
+        ["Class = 3rd", "−35"],
+        ["Total negative weight", "−109"],
+    ]
+    assert "Total weight of evidence\t+148" in shown(browser, "foot")
+    choose(browser, "Age", "Not known")
+    choose(browser, "Class", "Another")
+    notes = shown(browser, "notes")
+    assert "Not known, and so without weight: Age." in notes
+    assert "No weight: Class = another (not seen in training)." in notes
+
+
+@pytest.mark.system
+def test_the_case_stands_in_the_address_and_comes_back_from_it(browser, tmp_path):
+    model = weigh.EvidenceNB(special_values=CODES).fit(mixed(), "y")
+    weigh.calculator(model, tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    for name, text in [("age", "41,5"), ("income", "-999"), ("colour", "Another")]:
+        choose(browser, name, text)
+    choose(browser, "member", "true")
+    browser.run(
+        "const rate = document.getElementById('rate-exact'); rate.value = '2.5';"
+        "rate.dispatchEvent(new Event('input'))"
+    )
+    address, probability = settled(browser), shown(browser, "probability")
+    assert address.endswith("#age=41.5&income=-999&colour=%7Eother&member=true&%7Erate=0.025")
+    case = {"age": 41.5, "income": -999.0, "colour": "never seen", "member": True}
+    wanted = model.with_prior(0.025).balance_sheet(case).probability
+    assert float(probability) == pytest.approx(wanted, abs=0.005)
+    browser.open(tmp_path / "page.html", "#" + address.partition("#")[2])
+    assert shown(browser, "probability") == probability
+    assert settled(browser) == address
+    hint = browser.run("return document.querySelector('.hint').textContent")
+    level = next(t for t in model.evidence_["age"].levels if t.lower < 41.5 <= t.upper)
+    assert hint == f"Level: {level.label}"
+    browser.run("document.getElementById('clear').click()")
+    assert settled(browser).partition("#")[2] == ""
+    none = model.balance_sheet(dict.fromkeys(case))
+    assert float(shown(browser, "probability")) == pytest.approx(none.probability, abs=0.005)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("text", ["", "abc", "1.2.3", "--5", "1e"])
+def test_what_is_no_number_is_not_known_and_said_to_be_none(text, browser, tmp_path):
+    model = weigh.EvidenceNB().fit(mixed(), "y")
+    weigh.calculator(model, tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    before = shown(browser, "probability")
+    choose(browser, "age", "55")
+    assert shown(browser, "probability") != before
+    choose(browser, "age", text)
+    assert shown(browser, "probability") == before
+    told = browser.run("return document.querySelector('.hint').textContent")
+    assert told == ("Not a number: taken as not known" if text else "Not known")
+
+
+@pytest.mark.system
+def test_the_keyboard_alone_reaches_and_answers_everything(browser, titanic_page):
+    from selenium.webdriver import ActionChains, Keys
+
+    _, path = titanic_page
+    browser.open(path)
+    keys = lambda *pressed: ActionChains(browser.driver).send_keys(*pressed).perform()  # noqa: E731
+    keys(Keys.TAB, Keys.ARROW_DOWN)
+    assert browser.run("return document.activeElement.closest('label').textContent") == "1st"
+    keys(Keys.TAB, Keys.ARROW_DOWN, Keys.TAB, Keys.ARROW_DOWN)
+    assert settled(browser).endswith("#Class=1st&Sex=Female&Age=Adult")
+    keys(Keys.TAB, Keys.TAB, Keys.ARROW_RIGHT)
+    assert browser.run("return document.activeElement.id") == "rate"
+    assert "rate=" in settled(browser)
+
+
+@pytest.mark.system
+def test_of_many_classes_the_sheet_its_rival_and_the_base_rate_can_be_chosen(browser, tmp_path):
+    model = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
+    weigh.calculator(model, tmp_path / "page.html")
+    browser.open(tmp_path / "page.html", "#age=50&colour=red")
+    case = {"age": 50.0, "income": None, "colour": "red", "member": None}
+    likely = model.balance_sheet(case)
+    assert shown(browser, "of-what") == f"Probability of {likely.of}"
+    told = browser.run(
+        "return [...document.querySelectorAll('#classes td.number')].map((c) => c.textContent)"
+    )
+    assert told == [f"{p:.2f}" for p in model.predict_proba([case])[0]]
+    pick = (
+        "const list = document.getElementById(arguments[0]); list.value = arguments[1];"
+        "list.dispatchEvent(new Event(arguments[2]))"
+    )
+    browser.run(pick, "of", "1", "change")
+    browser.run(pick, "versus", "2", "change")
+    browser.run(pick, "rate-of", "2", "change")
+    browser.run(pick, "rate-exact", "10", "input")
+    old = model.evidence_.assumed_rate
+    rate = [*(old[:2] / old[:2].sum() * 0.9), 0.1]
+    sheet = model.with_prior(rate).balance_sheet(case, of="class 1", against="class 2")
+    assert shown(browser, "of-what") == "Probability of class 1 rather than class 2"
+    assert shown(browser, "probability") == f"{sheet.probability:.2f}"
+    low, high = sheet.interval
+    assert shown(browser, "interval") == f"90% interval {low:.2f} to {high:.2f}"
+    address = settled(browser)
+    assert "of=class+1" in address
+    browser.open(tmp_path / "page.html", "#" + address.partition("#")[2])
+    assert shown(browser, "probability") == f"{sheet.probability:.2f}"
+
+
+@pytest.mark.system
+def test_the_tokens_of_a_document_are_filled_in_as_counts(browser, tmp_path):
+    X = pa.table({"free": [2, 0, 1, 0], "money": [1, 0, 3, 1], "hello": [0, 2, 0, 1]})
+    model = weigh.EvidenceNB(event_model="counts").fit(X, ["spam", "ham", "spam", "ham"])
+    weigh.calculator(model, tmp_path / "page.html")
+    browser.open(tmp_path / "page.html", "#hello=1")
+    choose(browser, "free", "2")
+    sheet = model.balance_sheet({"free": 2, "money": 0, "hello": 1})
+    assert shown(browser, "probability") == f"{sheet.probability:.2f}"
+    assert settled(browser).endswith("#free=2&hello=1")
+
+
+def site(n=300, seed=3):
+    rng = np.random.default_rng(seed)
+    pain = rng.choice(["yes", "no"], n)
+    where = [rng.choice(["left", "right"]) if p == "yes" else None for p in pain]
+    sharp = [rng.choice(["a", "b"]) if w == "left" else None for w in where]
+    return pa.table(
+        {"pain": pain, "site": where, "kind": sharp, "ill": rng.choice(["ill", "well"], n)}
+    )
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("learner", [weigh.EvidenceNB, weigh.PerplexedNB, weigh.EducatedNB])
+def test_a_question_is_asked_only_where_it_applies_and_else_is_no_evidence(
+    learner, browser, tmp_path
+):
+    own = {"attenuation": 2.0} if learner is weigh.PerplexedNB else {}
+    model = learner(missing={"site": "skip", "kind": "skip"}, **own).fit(site(), "ill")
+    ask_if = {"site": ("pain", "yes"), "kind": ("site", ["left"])}
+    weigh.calculator(model, tmp_path / "page.html", ask_if)
+    browser.open(tmp_path / "page.html", "#pain=yes&site=left&kind=a")
+    visible = (
+        "return [...document.querySelectorAll('.question')]"
+        ".filter((box) => !box.hidden).map((box) => box.querySelector('legend').textContent)"
+    )
+    assert browser.run(visible) == ["pain", "site", "kind"]
+    choose(browser, "site", "right")
+    assert browser.run(visible) == ["pain", "site"]
+    choose(browser, "site", "left")
+    choose(browser, "pain", "no")
+    assert browser.run(visible) == ["pain"]
+    assert settled(browser).endswith("#pain=no")
+    sheet = model.balance_sheet({"pain": "no", "site": None, "kind": None})
+    assert shown(browser, "probability") == f"{sheet.probability:.2f}"
+    assert shown(browser, "interval").endswith(f"to {sheet.interval[1]:.2f}")
+    assert "site = not asked (no evidence)" in shown(browser, "notes")
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("width", [390, 1280])
+def test_hostile_names_are_text_and_nothing_runs(width, browser, tmp_path):
+    model = weird_model()
+    weigh.calculator(model, tmp_path / "page.html", title=WEIRD[0], questions={WEIRD[1]: ASKED})
+    browser.width(width)
+    browser.open(tmp_path / "page.html")
+    for name in WEIRD:
+        choose(browser, ASKED if name == WEIRD[1] else name, WEIRD[1])
+    sheet = model.balance_sheet(dict.fromkeys(WEIRD, WEIRD[1]))
+    assert float(shown(browser, "probability")) == pytest.approx(sheet.probability, abs=0.005)
+    text = browser.run("return document.body.textContent")
+    assert all(name in text for name in WEIRD)
+    assert browser.driver.title == WEIRD[0]
+    assert browser.run("return document.querySelectorAll('img, b, i, u').length") == 0
+    assert browser.run("return document.scripts.length") == 2
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    address = settled(browser)
+    browser.open(tmp_path / "page.html", "#" + address.partition("#")[2])
+    assert settled(browser) == address
+    assert browser.logs() == []
+
+
+@pytest.mark.system
+def test_no_request_leaves_the_page_and_its_policy_stops_what_would(browser, titanic_page):
+    _, path = titanic_page
+    browser.open(path)
+    choose(browser, "Sex", "Male")
+    assert browser.requests() == [path.as_uri()]
+    browser.run("document.body.append(Object.assign(new Image(), {src: 'https://example.org/x'}))")
+    browser.run("fetch('https://example.org/y').catch(() => 0)")
+    settled(browser)
+    assert len([line for line in browser.logs() if "Content Security Policy" in line]) >= 2
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_no_barrier(width, scheme, browser, tmp_path):
+    browser.width(width)
+    browser.media(scheme=scheme)
+    two = weigh.EvidenceNB(special_values=CODES).fit(mixed(), "y")
+    many = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
+    for model in (two, many, weird_model()):
+        weigh.calculator(model, tmp_path / "page.html")
+        browser.open(tmp_path / "page.html", "#age=40&income=-999&colour=red")
+        assert browser.violations() == []
+
+
+@pytest.mark.system
+def test_without_scripts_the_table_and_how_to_add_it_up_are_there(browser, titanic_page):
+    _, path = titanic_page
+    browser.scripts(False)
+    browser.open(path)
+    document = browser.driver.execute_cdp_cmd("DOM.getDocument", {"depth": 1})
+    node = {"nodeId": document["root"]["nodeId"], "selector": "body"}
+    body = browser.driver.execute_cdp_cmd("DOM.querySelector", node)
+    html = browser.driver.execute_cdp_cmd("DOM.getOuterHTML", {"nodeId": body["nodeId"]})
+    text = re.sub("<[^>]+>", " ", html["outerHTML"])
+    assert "<td>Female</td>" in html["outerHTML"]  # as elements, not as the text of noscript
+    assert "+174" in text
+    assert "1/(1 + exp(-total))" in text
+
+
+@pytest.mark.system
+def test_on_paper_the_sheet_is_printed_and_the_form_is_not(browser, titanic_page):
+    _, path = titanic_page
+    browser.open(path, "#Sex=Female")
+    browser.media("print")
+    see = "return document.getElementById(arguments[0]).checkVisibility()"
+    assert not browser.run(see, "case")
+    assert browser.run(see, "sheet")
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("learner", [weigh.EvidenceNB(), weigh.EducatedNB(random_state=0)])
+def test_forty_features_and_four_hundred_levels_make_a_small_and_fast_page(
+    learner, browser, tmp_path
+):
+    model, path = big_model(learner), tmp_path / "page.html"
+    weigh.calculator(model, path)
+    assert path.stat().st_size < 300_000
+    browser.open(path)
+    # time of the page's own thread: other work on the machine is not its fault
+    browser.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    used = []
+    for _ in range(3):
+        browser.driver.refresh()
+        found = browser.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        used.append({m["name"]: m["value"] for m in found}["ScriptDuration"])
+    assert min(used) < 0.1
+    case = {f"feature {j}": f"level {j % 10}" for j in range(40)}
+    told = browser.run(SCORE, [[answers_of(model, case), {}]])[0]
+    hold_equal(
+        told, model.balance_sheet(case), 1e-9 if model.evidence_.covariance is None else 1e-5
+    )
+
+
+# ---------------------------------------------------------------- the file
+
+
+LOADERS = {"src", "href", "style", "action", "srcset", "data"}
+
+
+class Names(HTMLParser):
+    """The names of all attributes of a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = set()
+
+    def handle_starttag(self, tag, attrs):
+        self.names |= {name for name, _ in attrs}
+
+
+def test_the_policy_names_the_hashes_of_the_only_style_and_script(tmp_path):
+    page = weigh.calculator(weird_model())
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    blocks = [*re.findall(r"<style>(.*?)</style>", page, re.S)]
+    blocks += re.findall(r"<script>(.*?)</script>", page, re.S)
+    assert len(blocks) == 2
+    for block in blocks:
+        digest = base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    named = Names()
+    named.feed(page)
+    assert not {name for name in named.names if name in LOADERS or name.startswith("on")}
+
+
+def test_the_data_come_back_whole_from_the_page():
+    page = weigh.calculator(weird_model())
+    block = re.search(r'<script type="application/json" id="model">(.*?)</script>', page, re.S)[1]
+    data = json.loads(block)
+    assert [column["name"] for column in data["columns"]] == WEIRD
+    assert "<" not in block
+
+
+def test_evidence_alone_makes_the_same_form_and_a_path_is_written(tmp_path):
+    model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    by_model, by_table = weigh.calculator(model), weigh.calculator(model.evidence_)
+    assert by_model.partition('id="model">')[2] == by_table.partition('id="model">')[2]
+    assert weigh.calculator(model, tmp_path / "page.html") is None
+    assert (tmp_path / "page.html").read_text("utf-8") == by_model
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        weigh.calculator(model, tmp_path / "nowhere" / "page.html")
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (weigh.C44Classifier(), "C44Classifier has no table of weights"),
+        (weigh.BoostedNB(combine="vote"), "combine='evidence'"),
+        (weigh.PerplexedNB(form="arithmetic"), "PerplexedNB has no table"),
+        (weigh.EvidenceNB, "not type"),
+        ({"a": 1}, "not dict"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_has_no_table_is_refused_by_name(model, message):
+    if isinstance(model, weigh.BoostedNB | weigh.PerplexedNB):
+        model = model.fit(weigh.datasets.titanic(), "Survived")
+    with pytest.raises(ValueError, match=message):
+        weigh.calculator(model)
+
+
+def test_a_model_that_is_not_fitted_or_estimates_numbers_is_refused():
+    with pytest.raises(ValueError, match="before it is fitted"):
+        weigh.calculator(weigh.EvidenceNB())
+    with pytest.raises(ValueError, match="BoostedNBRegressor estimates a number"):
+        weigh.calculator(weigh.BoostedNBRegressor())
+
+
+@pytest.mark.parametrize(
+    ("ask_if", "message"),
+    [
+        ([("a", "b")], "ask_if must be a dict"),
+        ({"site": "pain"}, "must be a pair"),
+        ({"site": ("pain",)}, "must be a pair"),
+        ({"site": 3}, "must be a pair"),
+        ({"nowhere": ("pain", "yes")}, "ask_if names 'nowhere', but the columns are"),
+        ({"site": ("nowhere", "yes")}, "ask_if names 'nowhere'"),
+        ({"site": ("pain", "maybe")}, "'pain' to be 'maybe', but its levels are"),
+        ({"site": ("kind", "a"), "kind": ("site", "left")}, "in a circle at 'site'"),
+        ({"site": ("site", "left")}, "in a circle"),
+    ],
+)
+def test_branches_that_make_no_sense_are_refused_in_words(ask_if, message):
+    model = weigh.EvidenceNB(missing="skip").fit(site(), "ill")
+    with pytest.raises(ValueError, match=message):
+        weigh.calculator(model, ask_if=ask_if)
+
+
+def test_a_branch_whose_missing_answers_are_a_level_warns():
+    model = weigh.EvidenceNB().fit(site(), "ill")
+    with pytest.warns(UserWarning, match=r"missing=\{'site': 'skip'\}"):
+        weigh.calculator(model, ask_if={"site": ("pain", "yes")})
+
+
+def test_texts_for_columns_that_are_not_there_are_refused():
+    model = weigh.EvidenceNB().fit(site(), "ill")
+    with pytest.raises(ValueError, match="questions names 'nowhere'"):
+        weigh.calculator(model, questions={"nowhere": "?"})
+
+
+def test_a_form_of_thousands_of_tokens_is_refused():
+    X = sparse.csr_array(np.ones((4, 2001), dtype=int))
+    model = weigh.EvidenceNB(event_model="counts").fit(X, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="reads 2,001 tokens"):
+        weigh.calculator(model)
+
+
+def test_the_command_writes_the_same_page(tmp_path):
+    from click.testing import CliRunner
+
+    from weigh.cli import main
+
+    model = weigh.EvidenceNB(missing="skip").fit(site(), "ill")
+    weigh.save(model, tmp_path / "model.json")
+    words = ["calculator", str(tmp_path / "model.json"), "-o", str(tmp_path / "page.html")]
+    words += ["--ask-if", "site", "pain", "yes", "--question", "pain", "Any pain?"]
+    done = CliRunner().invoke(main, [*words, "--title", "Ill?"])
+    assert done.exit_code == 0, done.output
+    assert done.stdout == ""
+    wanted = weigh.calculator(
+        model, ask_if={"site": ("pain", "yes")}, questions={"pain": "Any pain?"}, title="Ill?"
+    )
+    assert (tmp_path / "page.html").read_text("utf-8") == wanted

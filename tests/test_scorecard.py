@@ -1,0 +1,264 @@
+"""Scorecards: whole points, what they mean, what they cost, and what was changed by hand."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy.special import logit
+from tests.exported import draw_table, fitted
+
+import weigh
+from weigh import Scorecard
+from weigh.exports import Formula, checks
+from weigh.exports.sql import plan
+from weigh.exports.sql.run import run_duckdb
+from weigh.scorecard.rounding import round_nearest, round_together
+
+LIGHT = settings(max_examples=60, deadline=None, database=None)
+ROWS = draw_table()[0]
+
+
+@pytest.fixture(scope="module")
+def card():
+    return Scorecard(fitted("adjusted"))
+
+
+def spread(points, weights, rows):
+    added = points - weights
+    return float(np.cov(added, aweights=rows, ddof=0)) if len(added) > 1 else 0.0
+
+
+# ---------------------------------------------------------------- what a score means
+
+
+def test_the_base_score_is_the_base_odds_and_so_many_points_double_them(card):
+    p = card.probability([600, 620, 580])
+    np.testing.assert_allclose(p / (1 - p), [50, 100, 25])
+
+
+def test_a_score_is_the_base_and_the_points_of_the_levels_added_up_by_hand(card):
+    frame = card.to_frame()
+    points = {
+        (f, lv): p for f, lv, p in frame[["feature", "level", "points"]].itertuples(index=False)
+    }
+    model = fitted("adjusted")
+    for i in range(20):
+        items = model.balance_sheet(ROWS.iloc[[i]]).items
+        total = card.base_points + sum(points.get((x.feature, x.level), 0) for x in items)
+        assert card.score(ROWS.iloc[[i]])[0] == total
+
+
+def test_probabilities_are_those_of_the_scores(card):
+    np.testing.assert_allclose(
+        card.predict_proba(ROWS)[:, 1], card.probability(card.score(ROWS)), atol=1e-12
+    )
+
+
+def test_fine_points_are_the_model_itself():
+    model = fitted("adjusted")
+    fine = Scorecard(model, points_to_double=1e7)
+    np.testing.assert_allclose(fine.predict_proba(ROWS), model.predict_proba(ROWS), atol=1e-6)
+
+
+def test_every_row_is_within_half_a_point_for_each_feature_and_the_base():
+    model, card = fitted("adjusted"), Scorecard(fitted("adjusted"))
+    exact = (model.decision_function(ROWS) - np.log(50)) * 20 / np.log(2) + 600
+    assert np.abs(card.score(ROWS) - exact).max() <= len(card.points) + 0.5
+
+
+def test_high_scores_speak_for_the_class_that_is_asked_for():
+    model = fitted("adjusted")
+    one, other = Scorecard(model, base_odds=1), Scorecard(model, base_odds=1, of="no")
+    assert np.corrcoef(one.score(ROWS), other.score(ROWS))[0, 1] < -0.999
+    change = np.abs(other.predict_proba(ROWS) - model.predict_proba(ROWS)).max()
+    assert change < 0.03
+
+
+def test_a_straight_recalibration_is_another_scale_and_a_bent_one_is_refused():
+    model = fitted("sigmoid")
+    card = Scorecard(model, points_to_double=1e7)
+    np.testing.assert_allclose(card.predict_proba(ROWS), model.predict_proba(ROWS), atol=1e-6)
+    for name in ("spline", "isotonic"):
+        with pytest.raises(ValueError, match=r"bends.*method='sigmoid'"):
+            Scorecard(fitted(name))
+
+
+# ---------------------------------------------------------------- rounding
+
+
+@LIGHT
+@given(
+    hnp.arrays(float, st.integers(1, 6), elements=st.floats(-30, 30)),
+    st.integers(0, 2**32 - 1),
+)
+def test_rounding_together_varies_least_of_all_shifts(weights, seed):
+    rows = np.random.default_rng(seed).integers(1, 9, len(weights)).astype(float)
+    best = spread(round_together(weights, rows), weights, rows)
+    for shift in np.linspace(-0.5, 0.499, 101):
+        tried = np.floor(weights + shift + 0.5)
+        assert best <= spread(tried, weights, rows) + 1e-9
+
+
+def test_rounding_together_can_add_less_noise_than_rounding_each_alone():
+    weights, rows = np.array([0.4, 0.6, 1.5]), np.ones(3)
+    alone, together = round_nearest(weights, rows), round_together(weights, rows)
+    assert spread(together, weights, rows) < spread(alone, weights, rows)
+
+
+def test_with_rows_the_ranking_is_measured_and_no_worse_than_nearest():
+    X, y = draw_table()
+    model = fitted("adjusted")
+    card = Scorecard(model, X=X, y=y, points_to_double=3)
+    nearest = {t.name: round_nearest(card._scale * t.by_class[:, 0], None) for t in model.evidence_}
+    other = Scorecard(model, points_to_double=3)
+    other._points = nearest
+    assert card.rounding.kendall >= other.measure(X).kendall
+    before = weigh.metrics.auc(y, model.predict_proba(X)[:, 1], pos_label="yes").value
+    assert card.rounding.auc_before == pytest.approx(before)
+    after = weigh.metrics.auc(y, card.probability(card.score(X)), pos_label="yes").value
+    assert card.rounding.auc_after == pytest.approx(after)
+    change = np.abs(card.predict_proba(X) - model.predict_proba(X)).max()
+    assert card.rounding.largest_change == pytest.approx(change)
+    assert "Rounding moved the AUC" in str(card)
+
+
+def test_labels_may_be_a_column():
+    X, y = draw_table()
+    table = X.assign(outcome=y)
+    model = fitted("adjusted")
+    assert Scorecard(model, X=table, y="outcome").rounding == Scorecard(model, X=X, y=y).rounding
+
+
+# ---------------------------------------------------------------- reasons
+
+
+@pytest.mark.parametrize("against", ["best", "average"])
+def test_reasons_are_the_features_that_cost_most(card, against):
+    table = card.reasons(ROWS, n=2, against=against)
+    base, parts = card.baselines(against), card.evidence.contributions(card._read(ROWS))[:, :, 0]
+    names = [*card.points]
+    for i in range(50):
+        costs = np.array(base) - parts[i]
+        if costs.max() > 0:
+            assert table["reason_1"][i] == names[costs.argmax()]
+            assert table["cost_1"][i] == costs.max()
+
+
+def test_the_best_case_has_no_reasons():
+    model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    card = Scorecard(model)
+    best = {"Class": "1st", "Sex": "Female", "Age": "Child"}
+    found = card.reasons([best]).to_pydict()
+    assert [found[f"reason_{j}"] for j in (1, 2, 3)] == [[None]] * 3
+
+
+def test_reasons_say_what_the_user_wants_them_to():
+    model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    card = Scorecard(model, texts={"Sex": "Men came last"})
+    crew = {"Class": "Crew", "Sex": "Male", "Age": "Adult"}
+    assert card.reasons([crew], n=1).to_pydict()["reason_1"] == ["Men came last"]
+    with pytest.raises(ValueError, match="texts must be a dict from features"):
+        Scorecard(model, texts={"Sax": "x"})
+
+
+# ---------------------------------------------------------------- edits, files, exports
+
+
+def test_an_edit_is_recorded_and_leaves_the_old_card_alone(card):
+    before = card.points["job"]
+    edited = card.edit("job", "a", 99, "policy").edit("age", None, 0)
+    assert card.points["job"] == before
+    assert card.edits == ()
+    assert edited.points["job"][0] == 99
+    assert [(e.feature, e.level, e.before, e.after, e.why) for e in edited.edits] == [
+        ("job", "a", before[0], 99, "policy"),
+        ("age", "missing", card.points["age"][-1], 0, ""),
+    ]
+    assert "By hand: job = a" in str(edited)
+
+
+def test_an_edit_of_nothing_is_refused(card):
+    with pytest.raises(ValueError, match="has no level 'z'"):
+        card.edit("job", "z", 1)
+    with pytest.raises(ValueError, match="whole number"):
+        card.edit("job", "a", 1.5)
+    with pytest.raises(KeyError, match="no feature"):
+        card.edit("jab", "a", 1)
+
+
+def test_a_saved_card_scores_the_same(card, tmp_path):
+    edited = card.edit("job", "a", 99, "policy")
+    edited.save(tmp_path / "card.json")
+    again = Scorecard.load(tmp_path / "card.json")
+    assert again.edits == edited.edits
+    np.testing.assert_array_equal(again.score(ROWS), edited.score(ROWS))
+    assert again.to_json() == edited.to_json() == weigh.export(edited, "json")
+
+
+@pytest.mark.parametrize("name", ["points", "evidence", "edits", "base_points", "of"])
+def test_a_file_that_is_not_whole_is_refused(card, tmp_path, name):
+    data = json.loads(card.to_json())
+    del data[name]
+    (tmp_path / "card.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match="not a whole scorecard"):
+        Scorecard.load(tmp_path / "card.json")
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    weigh.save(fitted("adjusted"), tmp_path / "model.json")
+    with pytest.raises(ValueError, match="is no scorecard"):
+        Scorecard.load(tmp_path / "model.json")
+
+
+def test_a_card_is_exported_with_its_score(card):
+    formula = Formula.of(card)
+    python = checks.wanted(card, checks.visit(formula))
+    query = plan(formula, "duckdb", contributions=True)
+    found = run_duckdb(query.text, formula, python.rows)
+    assert checks.compare_rows(
+        python,
+        [[row["log_odds"]] for row in found],
+        [[row[p] for p in query.probabilities] for row in found],
+    ).holds
+    np.testing.assert_array_equal([row["score"] for row in found], card.score(python.rows))
+
+
+def test_the_card_is_a_table_in_text_and_html(card):
+    edited = card.edit("job", "a", 99, "<script>")
+    assert "Base" in str(edited)
+    assert "<script>" not in edited._repr_html_()
+    frame = edited.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert [*frame.columns] == ["feature", "level", "points", "rows"]
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [*product(["points_to_double", "base_odds"], [0, -1, "x"])]
+)
+def test_settings_that_mean_nothing_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a positive number"):
+        Scorecard(fitted("adjusted"), **{name: value})
+
+
+def test_what_has_no_sum_of_two_classes_is_refused():
+    for name, says in (("softmax", "two classes"), ("root", "AdjustedNB or EducatedNB")):
+        with pytest.raises(ValueError, match=says):
+            Scorecard(fitted(name))
+    tree = weigh.C44Classifier().fit([[1.0], [2.0]] * 4, [0, 1] * 4)
+    with pytest.raises(ValueError, match="no table of weights"):
+        Scorecard(tree)
+
+
+def test_the_line_from_scores_to_log_odds_is_exact(card):
+    p = card.predict_proba(ROWS)[:, 1]
+    np.testing.assert_allclose(
+        logit(p), (card.score(ROWS) - 600) * np.log(2) / 20 + np.log(50), atol=1e-9
+    )
