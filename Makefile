@@ -33,6 +33,10 @@ lint: .venv/test
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.contest
+
+bench-rivals: .venv/bench
+	$(BIN)/python -m benchmarks.rivals.environments
 
 bench-scale: .venv/bench
 	$(BIN)/python -m benchmarks.scale --rows $(ROWS)

@@ -33,6 +33,13 @@ def best(function: Callable[[], Any], runs: int) -> float:
     return min(cost_of(function).wall for _ in range(runs))
 
 
+def report(what: str, rival: float, ours: float, wanted: float) -> None:
+    """A line of the table of ratios."""
+    verdict = "" if rival / ours >= wanted else "   SHORT"
+    line = f"{what:<42}{rival * 1e3:>10.1f}{ours * 1e3:>10.1f}{rival / ours:>8.1f}"
+    print(f"{line}{wanted:>9g}{verdict}", flush=True)
+
+
 def peak_memory() -> int:
     """The most bytes that this process has held, or has since `forget_peak`.
 

@@ -33,12 +33,12 @@ def show(stage: str, outcomes: list[Outcome]) -> None:
 
 def print_ratios(outcomes: list[Outcome]) -> None:
     """Each measure, and in brackets how many times that of `EvidenceNB`."""
-    base = _only(next(o for o in outcomes if o.entry.name == BASE))
+    base = next((_only(o) for o in outcomes if o.entry.name == BASE), {})
     heads = {**MEASURES, **AMOUNTS}
     rows = []
     for outcome in outcomes:
         found = _only(outcome)
-        cells = [_ratio(found[key] * SCALES[key], found[key], base[key]) for key in heads if found]
+        cells = [_ratio(found[key], base.get(key), SCALES[key]) for key in heads if found]
         scores = [f"{found['bits']:.4f}", f"{found['auc']:.4f}"] if found else []
         rows.append([outcome.entry.name, *(cells or [outcome.note]), *scores])
     print_table(["", *heads.values(), "loss, bits", "AUC"], rows)
@@ -48,8 +48,9 @@ def _only(outcome: Outcome) -> dict[str, Any]:
     return next(iter(outcome.found.values()), {})
 
 
-def _ratio(shown: float, value: float, base: float) -> str:
-    return f"{shown:.3g} ({value / base:.2g})" if base else f"{shown:.3g}"
+def _ratio(value: float, base: float | None, scale: float) -> str:
+    shown = f"{value * scale:.3g}"
+    return f"{shown} ({value / base:.2g})" if base else shown
 
 
 def print_growth(stage: str, outcomes: list[Outcome]) -> None:

@@ -24,8 +24,7 @@ def python_of(name: str) -> Path | None:
     """The interpreter in which a rival runs, weigh's being this one; None where there is none."""
     if name == OURS:
         return Path(sys.executable)
-    python = HOME / name / "bin" / "python"
-    return python if python.exists() and not _failure(name).exists() else None
+    return HOME / name / "bin" / "python" if _stamp(name).exists() else None
 
 
 def reason(name: str) -> str:
@@ -56,7 +55,14 @@ def make(name: str) -> bool:
     if answer.returncode:
         said = [line for line in answer.stderr.splitlines() if line.startswith("ERROR")]
         _failure(name).write_text((said or ["pip failed without a word"])[-1])
+    else:
+        _stamp(name).touch()
     return answer.returncode == 0
+
+
+def _stamp(name: str) -> Path:
+    """There once all is installed: a run that was stopped halfway leaves an interpreter alone."""
+    return HOME / name / "installed"
 
 
 def _failure(name: str) -> Path:
