@@ -41,17 +41,9 @@ def make(name: str) -> bool:
     shutil.rmtree(HOME / name, ignore_errors=True)
     _failure(name).unlink(missing_ok=True)
     subprocess.run([sys.executable, "-m", "venv", str(HOME / name)], check=True)
-    listed = HERE / "requirements" / f"{name}.txt"
-    pip = [
-        str(HOME / name / "bin" / "python"),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "-r",
-        str(listed),
-    ]
-    answer = subprocess.run(pip, capture_output=True, text=True, check=False)
+    python, listed = HOME / name / "bin" / "python", HERE / "requirements" / f"{name}.txt"
+    command = [str(python), "-m", "pip", "install", "--quiet", "-r", str(listed)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode:
         said = [line for line in answer.stderr.splitlines() if line.startswith("ERROR")]
         _failure(name).write_text((said or ["pip failed without a word"])[-1])
