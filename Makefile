@@ -69,4 +69,4 @@ quality: .venv/bench
 	@touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .rivals

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import contest_data, contest_page
+from benchmarks.contest_data import STAGES
 from benchmarks.rivals import environments
 
 ROOT = Path(__file__).parents[1]
@@ -106,33 +107,54 @@ def run_all(rivals: list[Entry], folders: list[Path], most_seconds: float) -> li
     return outcomes
 
 
+def keep(outcomes: list[Outcome], stage: str, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    told = [[outcome.entry.name, outcome.found, outcome.note] for outcome in outcomes]
+    (folder / f"{stage}.json").write_text(json.dumps(told, indent=1))
+
+
+def read_kept(stage: str, folders: list[Path]) -> list[Outcome]:
+    """What several runs kept, in the order of the rivals; the last word of a rival counts."""
+    files = [folder / f"{stage}.json" for folder in folders]
+    told = [line for file in files if file.exists() for line in json.loads(file.read_text())]
+    kept = {name: (found, note) for name, found, note in told}
+    return [Outcome(entry, *kept[entry.name]) for entry in entries(MODULES) if entry.name in kept]
+
+
 def read_arguments() -> argparse.Namespace:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument(
-        "--most-seconds", type=float, default=60, help="of a fit, then no larger one"
-    )
+    words.add_argument("--most-seconds", type=float, default=60, help="of a fit; then no larger")
     words.add_argument("--rivals", nargs="+", choices=MODULES, default=[*MODULES])
-    words.add_argument("--only", nargs="+", choices=[*contest_data.STAGES], help="tables to make")
+    words.add_argument(
+        "--only", nargs="+", choices=STAGES, default=[*STAGES], help="tables to make"
+    )
     words.add_argument("--most-rows", type=float, default=1e7, help="growth in rows ends here")
     words.add_argument("--keep", type=Path, help="a folder for the figures as JSON")
+    words.add_argument("--show", nargs="+", type=Path, help="run nothing; show what these kept")
     return words.parse_args()
+
+
+def measure(stage: str, asked: argparse.Namespace) -> list[Outcome]:
+    with tempfile.TemporaryDirectory() as folder:
+        folders = contest_data.make(stage, Path(folder) / stage, int(asked.most_rows))
+        if not folders:
+            print(f"\n{stage}: no data; set WEIGH_DATA to the folder of data sets")
+            return []
+        return run_all(entries(asked.rivals), folders, asked.most_seconds)
 
 
 def main() -> None:
     asked = read_arguments()
-    rivals = entries(asked.rivals)
-    for stage in asked.only or contest_data.STAGES:
-        with tempfile.TemporaryDirectory() as folder:
-            folders = contest_data.make(stage, Path(folder) / stage, int(asked.most_rows))
-            if not folders:
-                print(f"\n{stage}: no data; set WEIGH_DATA to the folder of data sets")
-                continue
-            outcomes = run_all(rivals, folders, asked.most_seconds)
+    grown = {}
+    for stage in asked.only:
+        outcomes = read_kept(stage, asked.show) if asked.show else measure(stage, asked)
         if asked.keep:
-            asked.keep.mkdir(parents=True, exist_ok=True)
-            told = [[o.entry.name, o.found, o.note] for o in outcomes]
-            (asked.keep / f"{stage}.json").write_text(json.dumps(told, indent=1))
+            keep(outcomes, stage, asked.keep)
         contest_page.show(stage, outcomes)
+        if stage in contest_data.GROWTH:
+            grown[stage] = outcomes
+    if grown:
+        contest_page.draw(grown, contest_page.FIGURE)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ COLUMNS = (5, 50, 500)
 LEVELS = (2, 100, 1000, 10_000, 100_000)
 SETS = ("heart", "crx", "pima", "titanic", "telco", "compas", "nij", "bank")
 
-STAGES = ("ratios", "rows", "columns", "levels", "accuracy")
+GROWTH = ("rows", "columns", "levels")
+STAGES = ("ratios", *GROWTH, "accuracy")
 
 
 def make(stage: str, folder: Path, most_rows: int = ROWS[-1]) -> list[Path]:

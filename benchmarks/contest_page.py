@@ -16,19 +16,16 @@ BASE = "EvidenceNB"
 MEASURES = {"fit": "fit, s", "predict": "predict, s", "one_row": "one row, ms"}
 AMOUNTS = {"memory": "memory, MiB", "size": "size, KiB"}
 SCALES = {"fit": 1.0, "predict": 1.0, "one_row": 1e3, "memory": 1 / MIB, "size": 1 / 1024}
-_GROWN: dict[str, list[Outcome]] = {}
 
 
 def show(stage: str, outcomes: list[Outcome]) -> None:
-    """Print a stage's table in Markdown; the last that grows brings the figure."""
+    """Print a stage's table in Markdown."""
     if stage == "ratios":
         print_ratios(outcomes)
     elif stage == "accuracy":
         print_accuracy(outcomes)
     else:
         print_growth(stage, outcomes)
-        _GROWN[stage] = outcomes
-        draw(_GROWN, FIGURE)
 
 
 def print_ratios(outcomes: list[Outcome]) -> None:

@@ -121,13 +121,23 @@ def test_ratios_are_those_to_evidence_and_absent_rivals_say_why(capsys):
     assert any(line.startswith("| B | not installed") for line in lines)
 
 
-def test_growth_is_drawn_where_rivals_stop_at_different_sizes(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(contest_page, "FIGURE", tmp_path / "growth.png")
-    monkeypatch.setattr(contest_page, "_GROWN", {})
+def test_growth_is_drawn_where_rivals_stop_at_different_sizes(tmp_path, capsys):
     outcomes = [
         Outcome(Entry("weigh", "EvidenceNB"), {"10": found(0.1), "100": found(1.0)}),
         Outcome(Entry("a", "A"), {"10": found(20.0)}, "stops growing: above 10 s"),
     ]
     contest_page.show("rows", outcomes)
-    assert (tmp_path / "growth.png").stat().st_size > 5000
     assert "| A | 20 |  | stops growing: above 10 s |" in capsys.readouterr().out
+    contest_page.draw({"rows": outcomes, "levels": outcomes}, tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").stat().st_size > 5000
+
+
+def test_what_several_runs_kept_is_shown_as_one_and_the_last_word_counts(tmp_path):
+    ours = Outcome(Entry("weigh", "EvidenceNB"), {"10": found(0.1)})
+    failed = Outcome(Entry("toad", "toad"), {}, "failed")
+    mended = Outcome(Entry("toad", "toad"), {"10": found(3.0)})
+    for name, outcomes in (("a", [failed]), ("b", [mended]), ("c", [ours])):
+        contest.keep(outcomes, "rows", tmp_path / name)
+    folders = [tmp_path / name for name in "abc"]
+    assert contest.read_kept("rows", folders) == [ours, mended]
+    assert contest.read_kept("levels", folders) == []
