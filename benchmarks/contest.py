@@ -13,6 +13,7 @@ import argparse
 import ast
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -73,28 +74,24 @@ def run(entry: Entry, folders: Sequence[Path], most_seconds: float) -> Outcome:
     paths = os.pathsep.join(
         [str(ROOT), str(ROOT / "src")] if entry.module == "weigh" else [str(ROOT)]
     )
-    limit = 60 + 20 * most_seconds * len(folders)  # by the clock, which other work slows down
-    try:
-        answer = subprocess.run(
-            command,
-            capture_output=True,
-            timeout=limit,
-            check=False,
-            cwd=ROOT,
-            env=os.environ | {"PYTHONPATH": paths},
-        )
-    except subprocess.TimeoutExpired as stopped:
-        return Outcome(entry, _read(stopped.stdout), f"stopped after {limit:.0f} s by the clock")
-    found, failed = _read(answer.stdout), answer.returncode != 0
-    words = answer.stderr.decode(errors="replace").strip().splitlines()
-    note = f"failed: {words[-1] if words else answer.returncode}" if failed else ""
-    if not failed and len(found) < len(folders):
-        note = f"stops growing: above {most_seconds:g} s"
-    return Outcome(entry, found, note)
+    answer = subprocess.run(
+        command, capture_output=True, check=False, cwd=ROOT, env=os.environ | {"PYTHONPATH": paths}
+    )
+    found = _read(answer.stdout)
+    return Outcome(entry, found, _note(answer, most_seconds, len(found) < len(folders)))
 
 
-def _read(printed: bytes | None) -> dict[str, dict[str, Any]]:
-    lines = [json.loads(line) for line in (printed or b"").splitlines() if line.endswith(b"}")]
+def _note(answer: Any, most_seconds: float, unfinished: bool) -> str:
+    if answer.returncode == -signal.SIGXCPU:
+        return f"stopped: ten times {most_seconds:g} s were not enough"
+    if answer.returncode:
+        words = answer.stderr.decode(errors="replace").strip().splitlines()
+        return f"failed: {words[-1] if words else answer.returncode}"
+    return f"stops growing: above {most_seconds:g} s" if unfinished else ""
+
+
+def _read(printed: bytes) -> dict[str, dict[str, Any]]:
+    lines = [json.loads(line) for line in printed.splitlines() if line.endswith(b"}")]
     return {Path(line.pop("folder")).name: line for line in lines}
 
 
