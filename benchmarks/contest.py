@@ -13,10 +13,10 @@ import argparse
 import ast
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ from benchmarks.rivals import environments
 
 ROOT = Path(__file__).parents[1]
 MODULES = ("weigh", *environments.NAMES)
+PATIENCE = 10
 
 
 @dataclass(frozen=True)
@@ -74,20 +75,39 @@ def run(entry: Entry, folders: Sequence[Path], most_seconds: float) -> Outcome:
     paths = os.pathsep.join(
         [str(ROOT), str(ROOT / "src")] if entry.module == "weigh" else [str(ROOT)]
     )
-    answer = subprocess.run(
-        command, capture_output=True, check=False, cwd=ROOT, env=os.environ | {"PYTHONPATH": paths}
-    )
-    found = _read(answer.stdout)
-    return Outcome(entry, found, _note(answer, most_seconds, len(found) < len(folders)))
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as words:
+        environment = os.environ | {"PYTHONPATH": paths}
+        child = subprocess.Popen(command, stdout=out, stderr=words, cwd=ROOT, env=environment)
+        stopped = not _wait(child, PATIENCE * (most_seconds + 1) * len(folders))
+        out.seek(0)
+        words.seek(0)
+        found, said = _read(out.read()), words.read().decode(errors="replace").strip()
+    if stopped:
+        return Outcome(entry, found, f"stopped: far above {most_seconds:g} s")
+    if child.returncode:
+        return Outcome(entry, found, f"failed: {said.splitlines()[-1] if said else 'no word'}")
+    unfinished = len(found) < len(folders)
+    return Outcome(entry, found, f"stops growing: above {most_seconds:g} s" if unfinished else "")
 
 
-def _note(answer: Any, most_seconds: float, unfinished: bool) -> str:
-    if answer.returncode == -signal.SIGXCPU:
-        return f"stopped: ten times {most_seconds:g} s were not enough"
-    if answer.returncode:
-        words = answer.stderr.decode(errors="replace").strip().splitlines()
-        return f"failed: {words[-1] if words else answer.returncode}"
-    return f"stops growing: above {most_seconds:g} s" if unfinished else ""
+def _wait(child: subprocess.Popen[bytes], seconds: float) -> bool:
+    """Whether a process ended before it had used so many processor seconds; if not, it is ended.
+
+    It is watched from here: RLIMIT_CPU would make the process's own clock tick by milliseconds, on
+    which a fit or a row of less is no time at all.
+    """
+    status = Path(f"/proc/{child.pid}/stat")
+    while child.poll() is None:
+        time.sleep(0.2)
+        try:
+            ticks = status.read_text().rsplit(")", 1)[1].split()[11:13] if status.exists() else []
+        except (OSError, IndexError):  # it has just ended
+            continue
+        if sum(map(int, ticks)) > seconds * os.sysconf("SC_CLK_TCK"):
+            child.kill()
+            child.wait()
+            return False
+    return True
 
 
 def _read(printed: bytes) -> dict[str, dict[str, Any]]:

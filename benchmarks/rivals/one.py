@@ -4,18 +4,15 @@
 
 fits the rival to `train.parquet` of every folder in turn, predicts `test.parquet`, and prints a
 line of JSON each: processor seconds, bytes, loss in bits and AUC. After a fit above the given
-seconds it stops: the folders come from small to large; one that goes on ten times as long is ended
-by the system. The column `target` holds 0 and 1. A warm-up on a few rows comes first, so that
-nobody's compiler is timed.
+seconds it stops: the folders come from small to large. The column `target` holds 0 and 1. A warm-up
+on a few rows comes first, so that nobody's compiler is timed.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import resource
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -27,7 +24,6 @@ from benchmarks.clock import cost_of, forget_peak, peak_memory
 from benchmarks.rivals.fitted import Fit, Fitted
 
 WARM_ROWS, ONE_ROW_RUNS = 500, 20
-PATIENCE = 10
 LEAST = 1e-10
 """Probabilities are kept this far from 0 and 1, as on the quality page."""
 
@@ -70,12 +66,6 @@ def find_auc(score: Any, y: Any) -> float:
     return float((ranks[y == 1].sum() - ones * (ones + 1) / 2) / (ones * (len(y) - ones)))
 
 
-def allow(seconds: float) -> None:
-    """So many more processor seconds, and then SIGXCPU."""
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + seconds) + 1, hard))
-
-
 def main() -> None:
     module, name, most_seconds, *folders = sys.argv[1:]
     warnings.simplefilter("ignore")  # the rivals' own words on versions, gaps and convergence
@@ -83,7 +73,6 @@ def main() -> None:
     out = sys.stdout
     sys.stdout = sys.stderr  # whatever a rival prints is no result
     for folder in folders:
-        allow(PATIENCE * (float(most_seconds) + 1))
         found = measure(fit, Path(folder))
         print(json.dumps({"folder": folder} | found), file=out, flush=True)
         if found["fit"] > float(most_seconds):
