@@ -1,7 +1,9 @@
 # make demo      set up and see what a model looks like
 # make test      set up, lint, and run every test
 # make test-fast the same without tests that need system programs
-# make bench     run the benchmarks
+# make bench     speed, memory, growth and accuracy beside rivals
+# make bench-rivals an environment for each rival (make bench says which are missing)
+# make bench-scale files larger than memory, beside DuckDB (50 million rows; ROWS=2e6 for a try)
 # make quality   compare the probabilities with other libraries' (hours; needs WEIGH_DATA)
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,7 +11,9 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup -q -rs
 PROGRAMS := chromium=chromium chromedriver=chromium-driver npm=npm java=openjdk-17-jre-headless psql=postgresql \
   soffice=libreoffice-calc-nogui
 
-.PHONY: demo test test-fast lint bench quality clean
+.PHONY: demo test test-fast lint bench bench-rivals bench-scale quality clean
+
+ROWS ?= 5e7
 
 demo: .venv/ready
 	@$(BIN)/weigh demo
@@ -29,6 +33,13 @@ lint: .venv/test
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.contest
+
+bench-rivals: .venv/bench
+	$(BIN)/python -m benchmarks.rivals.environments
+
+bench-scale: .venv/bench
+	$(BIN)/python -m benchmarks.scale --rows $(ROWS)
 
 quality: .venv/bench
 	$(BIN)/python -m benchmarks.quality
@@ -58,4 +69,4 @@ quality: .venv/bench
 	@touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .rivals

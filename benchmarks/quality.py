@@ -22,7 +22,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
@@ -39,7 +39,7 @@ import weigh
 from benchmarks.quality_page import ADDITIVE, RIVAL, Outcome, Outcomes, Results, Shape, write_page
 from benchmarks.rivals import interpret, lightgbm, scikit_learn
 from benchmarks.rivals import weigh as family
-from benchmarks.rivals.fitted import Fitted
+from benchmarks.rivals.fitted import Fit
 from benchmarks.sets import FOLDS, SOURCES, Problem, prepare
 
 Floats: TypeAlias = np.ndarray[Any, Any]
@@ -58,7 +58,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "quality.md"
 class Learner:
     """A way to fit, and what its results depend on."""
 
-    fit: Callable[[Any, Any, list[str]], Fitted]
+    fit: Fit
     library: str
     home: Any  # a module, or the folder of a package
 
@@ -95,7 +95,7 @@ def measure(problem: Problem, name: str, fold: int) -> Run:
     learner, y = LEARNERS[name], problem.y[test]
     X, X_test = problem.X[train], problem.X[test]
     start = time.process_time()
-    model = learner.fit(X, problem.y[train], problem.categorical)
+    model = learner.fit(X, problem.y[train])
     fitted = time.process_time()
     p = np.asarray(model.predict_proba(X_test))
     done = time.process_time()

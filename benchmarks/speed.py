@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,23 +18,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from benchmarks import speed_educated
+from benchmarks import speed_educated, speed_learners
+from benchmarks.clock import MIB, best, report
 from benchmarks.rivals import optbinning, scikit_learn
 
 ROWS, COLUMNS, LEVELS, RUNS = 1_000_000, 20, 8, 5
-TOKENS, VOCABULARY = 30, 50_000
-MIB = 1 << 20
-
-
-def best(function: Callable[[], Any], runs: int) -> float:
-    """Seconds of the fastest of some runs, after one that does not count."""
-    function()
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def make_codes() -> tuple[Any, Any]:
@@ -53,12 +40,6 @@ def make_text(codes: Any, kind: str) -> Any:
         return pd.DataFrame(columns, dtype=object)
     table = pa.table({name: pa.array(values) for name, values in columns.items()})
     return pl.from_arrow(table) if kind == "polars" else table
-
-
-def report(what: str, rival: float, ours: float, wanted: float) -> None:
-    verdict = "" if rival / ours >= wanted else "   SHORT"
-    line = f"{what:<42}{rival * 1e3:>10.1f}{ours * 1e3:>10.1f}{rival / ours:>8.1f}"
-    print(f"{line}{wanted:>9g}{verdict}", flush=True)
 
 
 def bench_codes(X: Any, y: Any) -> None:
@@ -108,138 +89,6 @@ def bench_mdl() -> None:
     theirs = best(lambda: rival.fit(x, y), RUNS)
     ours = best(lambda: MDLDiscretizer().fit(x[:, None], y), RUNS)
     report("MDL bins of 200,000 rows, optbinning", theirs, ours, 2)
-
-
-def bench_adjusted() -> None:
-    """The paper's two-hour job: splice, 10 folds, 3 classes, NB + APM + APMR."""
-    import warnings
-
-    from sklearn.model_selection import StratifiedKFold
-
-    from weigh import AdjustedNB, EvidenceNB, datasets, engine
-    from weigh.frames import read
-
-    warnings.simplefilter("ignore")  # the rival's own words on versions and convergence
-    try:
-        frame = datasets.load("splice").to_pandas()
-    except FileNotFoundError as error:
-        print(f"adjusted: {error}")
-        return
-    y = frame.pop("class").to_numpy()
-    frame, y = frame[frame.isin([*"ACGT"]).all(axis=1)], y[frame.isin([*"ACGT"]).all(axis=1)]
-    folds = StratifiedKFold(10, shuffle=True, random_state=0)
-    rival, ours = 0.0, 0.0
-    for train, _ in folds.split(frame, y):
-        X = frame.iloc[train]
-        for label in ("EI", "IE", "N"):
-            target = y[train] == label
-            naive = EvidenceNB(smoothing=0).fit(X, target).evidence_
-            placed = engine.place(read(X), [table.feature for table in naive])
-            Q = engine.expand(placed, [table.padded[:, 0] for table in naive], len(X))
-            start = time.perf_counter()
-            scikit_learn.ridge_path().fit(Q, target)
-            rival += time.perf_counter() - start
-            start = time.perf_counter()
-            AdjustedNB(smoothing=0, random_state=0).fit(X, target)
-            ours += time.perf_counter() - start
-    report("APMR on splice, ridge path on the same q", rival, ours, 3)
-
-
-def make_mixed(n_classes: int, n_rows: int = 100_000) -> tuple[Any, Any]:
-    """Rows of ten numbers and ten categories, from hardly to strongly telling."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, n_classes, n_rows)
-    columns: dict[str, Any] = {}
-    for j in range(10):
-        columns[f"number_{j}"] = rng.normal(size=y.size) + (0.1 + 0.05 * j) * y
-        n_levels = 3 + 2 * j
-        told = rng.random(y.size) < 0.03 * j
-        codes = np.where(told, y % n_levels, rng.integers(0, n_levels, y.size))
-        columns[f"category_{j}"] = pd.Categorical.from_codes(codes, [*map(str, range(n_levels))])
-    return pd.DataFrame(columns), y
-
-
-def bench_weighted() -> None:
-    """The rival is one `roc_auc_score` of the same scores; a fit may cost 300 of them."""
-    from sklearn.metrics import roc_auc_score
-
-    from weigh import EvidenceNB, WeightedNB, engine
-    from weigh.frames import read
-    from weigh.tally import Rows
-    from weigh.weighted.auc import rank
-    from weigh.weighted.terms import terms_of
-
-    for n_classes, runs in ((2, RUNS), (7, 1)):
-        X, y = make_mixed(n_classes)
-        naive = EvidenceNB().fit(X, y)
-        placed = engine.place(read(X), [table.feature for table in naive.evidence_])
-        ranking = rank(
-            terms_of(naive.evidence_, placed, Rows(y, None, n_classes)), np.ones(X.shape[1])
-        )
-        scores = naive.decision_function(X) if n_classes == 2 else naive.predict_proba(X)
-        theirs = best(lambda: roc_auc_score(y, scores, multi_class="ovo"), runs)  # noqa: B023
-        moves = [best(lambda: ranking.shift(j, 0.1), runs) for j in range(X.shape[1])]  # noqa: B023
-        report(f"AUC after one weight moved, {n_classes} classes", theirs, max(moves), 2)
-        jump = best(lambda: ranking.jump(np.ones(X.shape[1])), runs)  # noqa: B023
-        report(f"AUC after all weights moved, {n_classes} classes", theirs, jump, 2)
-        ours = best(lambda: WeightedNB().fit(X, y), 1)  # noqa: B023
-        report(f"WeightedNB, 300 roc_auc_score, {n_classes} classes", 300 * theirs, ours, 1)
-
-
-def make_documents() -> tuple[Any, Any]:
-    """Documents of 30 tokens each, the frequent ones more often, as counts out of 50,000."""
-    from scipy import sparse
-
-    rng = np.random.default_rng(0)
-    tokens = (rng.random((ROWS, TOKENS)) ** 2 * VOCABULARY).astype(np.int32)
-    tokens.sort(axis=1)
-    starts = np.arange(0, ROWS * TOKENS + 1, TOKENS, dtype=np.int32)
-    shape = (ROWS, VOCABULARY)
-    X = sparse.csr_matrix((np.ones(ROWS * TOKENS), tokens.ravel(), starts), shape=shape)
-    return X, (tokens[:, 0] + rng.integers(0, 2000, ROWS) > 1000).astype(int)
-
-
-def bench_documents() -> None:
-    from weigh import PerplexedNB
-
-    X, y = make_documents()
-    rival = scikit_learn.on_counts().fit(X, y)
-    model = PerplexedNB(event_model="counts", attenuation=5.0).fit(X, y)
-    theirs, ours = best(lambda: rival.fit(X, y), RUNS), best(lambda: model.fit(X, y), RUNS)
-    report("fit, sparse documents, k given", theirs, ours, 1)
-    for name in ("predict_proba", "predict"):
-        theirs = best(lambda: getattr(rival, name)(X), RUNS)  # noqa: B023
-        ours = best(lambda: getattr(model, name)(X), RUNS)  # noqa: B023
-        report(f"{name}, sparse documents", theirs, ours, 1)
-
-
-def bench_regressor() -> None:
-    """No rival asks every s at once: seconds alone."""
-    from weigh import BoostedNBRegressor
-
-    random = np.random.default_rng(0)
-    X = random.normal(size=(100_000, 10))
-    y = X[:, 0] + X[:, 1] ** 2 + random.normal(size=100_000)
-    seconds = best(lambda: BoostedNBRegressor(random_state=0).fit(X, y), 2)
-    print(f"{'BoostedNBRegressor, 100,000 x 10, grid 100':<42}{seconds:>10.1f} s")
-
-
-def bench_evaluation() -> None:
-    """The rival is three scores of scikit-learn; a whole page may cost ten times as much."""
-    from scipy.special import expit
-    from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
-
-    from weigh import Evaluation
-
-    rng = np.random.default_rng(0)
-    p = expit(rng.normal(size=ROWS))
-    y = (rng.random(ROWS) < p).astype(int)
-    scores = (roc_auc_score, log_loss, brier_score_loss)
-    theirs = best(lambda: [score(y, p) for score in scores], RUNS)
-    ours = best(lambda: Evaluation.from_predictions(y, p), RUNS)
-    report("Evaluation, roc_auc + log_loss + brier", theirs, ours, 0.1)
-    ours = best(lambda: str(Evaluation.from_predictions(y, p, train=(y, p))), RUNS)
-    report("the same beside training rows, printed", theirs, ours, 0.1)
 
 
 MEMORY = """
@@ -318,11 +167,7 @@ def main() -> None:
     bench_codes(codes, y)
     bench_text(codes, y)
     bench_mdl()
-    bench_adjusted()
-    bench_weighted()
-    bench_documents()
-    bench_regressor()
-    bench_evaluation()
+    speed_learners.bench()
     speed_educated.bench()
     bench_memory(codes, y)
     bench_import()

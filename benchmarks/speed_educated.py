@@ -49,7 +49,7 @@ def _measure(who: str, threads: int) -> dict[str, float]:
 
 def _fit(who: str, threads: int) -> None:
     """In a process of its own: seconds, processor seconds, MiB above, MiB of codes."""
-    from benchmarks.speed import make_mixed
+    from benchmarks.speed_learners import make_mixed
 
     if threads == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

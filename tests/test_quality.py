@@ -118,7 +118,7 @@ def test_what_is_gathered_is_what_the_model_says_of_the_rows_held_out(name):
     for fold in range(FOLDS):
         held = problem.folds == fold
         fit = quality.LEARNERS[name].fit
-        model = fit(problem.X[~held], problem.y[~held], problem.categorical)
+        model = fit(problem.X[~held], problem.y[~held])
         p[held] = model.predict_proba(problem.X[held])
     assert outcome.bits == pytest.approx(loss(p, problem.y))
     assert outcome.slope == pytest.approx(calibration_slope(find_log_odds(p), problem.y), rel=1e-6)
@@ -129,7 +129,7 @@ def test_what_is_gathered_is_what_the_model_says_of_the_rows_held_out(name):
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_the_logistic_rival_takes_gaps_and_unseen_levels():
     problem = make_problem()
-    model = scikit_learn.fit_logistic(problem.X[20:], problem.y[20:], problem.categorical)
+    model = scikit_learn.fit_logistic(problem.X[20:], problem.y[20:])
     strange = problem.X[:20].assign(letter="never seen")
     assert np.isfinite(model.predict_proba(strange)).all()
     assert model.size() > 0
@@ -144,9 +144,9 @@ class Counting:
     def __init__(self):
         self.fits = 0
 
-    def __call__(self, table, y, categorical):
+    def __call__(self, X, y):
         self.fits += 1
-        return quality.LEARNERS["EvidenceNB"].fit(table, y, categorical)
+        return quality.LEARNERS["EvidenceNB"].fit(X, y)
 
 
 @pytest.fixture

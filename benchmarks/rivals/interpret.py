@@ -8,18 +8,22 @@ bins of their own. On one thread by `n_jobs=1`; its default is nearly all of the
 
 from typing import Any
 
-from benchmarks.rivals.fitted import Pickled
+from benchmarks.rivals.fitted import Pickled, categories
 
 
-def fit(table: Any, y: Any, categorical: list[str], interactions: Any = "3x") -> Pickled:
+def fit(X: Any, y: Any, interactions: Any = "3x") -> Pickled:
     from interpret.glassbox import ExplainableBoostingClassifier
 
-    types = ["nominal" if name in categorical else "continuous" for name in table.columns]
+    named = categories(X)
+    types = ["nominal" if name in named else "continuous" for name in X.columns]
     model = ExplainableBoostingClassifier(
         feature_types=types, interactions=interactions, n_jobs=1, random_state=0
     )
-    return Pickled(model.fit(table, y))
+    return Pickled(model.fit(X, y))
 
 
-def fit_additive(table: Any, y: Any, categorical: list[str]) -> Pickled:
-    return fit(table, y, categorical, interactions=0)
+def fit_additive(X: Any, y: Any) -> Pickled:
+    return fit(X, y, interactions=0)
+
+
+RIVALS = {"EBM, additive": fit_additive}

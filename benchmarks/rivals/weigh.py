@@ -6,12 +6,12 @@ the counts as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import weigh
+from benchmarks.rivals.fitted import Fit
 from weigh.store import to_json
 
 PAIRS = 40
@@ -33,20 +33,23 @@ class Written:
 
     model: Any
 
-    def predict_proba(self, table: Any) -> Any:
-        return self.model.predict_proba(table)
+    def predict_proba(self, X: Any) -> Any:
+        return self.model.predict_proba(X)
 
     def size(self) -> int:
         return len(to_json(self.model).encode())
 
 
-def fit(name: str, table: Any, y: Any, categorical: list[str], **settings: Any) -> Written:
+def fit(name: str, X: Any, y: Any, **settings: Any) -> Written:
     model = getattr(weigh, name)(**settings)
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
-    return Written(model.fit(table, y))
+    return Written(model.fit(X, y))
 
 
-def learners() -> dict[str, Callable[..., Written]]:
+def learners() -> dict[str, Fit]:
     with_pairs = {f"EducatedNB, {PAIRS} pairs": partial(fit, "EducatedNB", pairs=PAIRS)}
     return with_pairs | {name: partial(fit, name) for name in FAMILY}
+
+
+RIVALS = {name: partial(fit, name) for name in ("EvidenceNB", "AdjustedNB", "EducatedNB")}

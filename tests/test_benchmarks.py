@@ -1,0 +1,163 @@
+"""The benchmarks beside rivals and on files: the same data, the same counts, honest words."""
+
+import importlib
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from benchmarks import contest, contest_data, contest_page, scale, scale_files, scale_jobs
+from benchmarks.contest import Entry, Outcome
+from benchmarks.rivals import environments, one
+from sklearn.metrics import log_loss, roc_auc_score
+
+# ---------------------------------------------------------------- files
+
+
+def test_generated_files_share_the_rows_and_are_the_same_again(tmp_path):
+    first, again = (scale_files.write_files(3010, tmp_path / name) for name in "ab")
+    assert sum(pq.read_metadata(path).num_rows for path in first) == 3010
+    for path, other in zip(first, again, strict=True):
+        assert pq.read_table(path).equals(pq.read_table(other))
+    assert not pq.read_table(first[0]).slice(0, 50).equals(pq.read_table(first[1]).slice(0, 50))
+
+
+def test_a_file_that_is_there_with_its_rows_is_not_written_again(tmp_path):
+    first = scale_files.write_files(300, tmp_path)[0]
+    before = first.stat().st_mtime_ns
+    scale_files.write_files(300, tmp_path)
+    assert first.stat().st_mtime_ns == before
+    scale_files.write_files(600, tmp_path)
+    assert pq.read_metadata(first).num_rows == 20
+
+
+@pytest.mark.parametrize("way", scale.DUCKDB)
+def test_duckdb_counts_what_the_counting_pass_counts(tmp_path, way):
+    pytest.importorskip("duckdb")
+    files = [str(path) for path in scale_files.write_files(6000, tmp_path)]
+    cuts = {name: [-1.05, 0.0, 0.7, 9.0] for name in scale_files.NUMBERS}  # none is above 9
+    cuts["number_0"], cuts["number_5"] = [], [10.0, 500.0, 2000.0]
+    (tmp_path / scale_jobs.CUTS).write_text(json.dumps(cuts))
+    ours = scale_jobs.JOBS["counting pass"](files, tmp_path)
+    assert scale_jobs.JOBS[way](files, tmp_path) == ours
+    assert {sum(map(sum, cells)) for cells in ours["counts"].values()} == {6000}
+
+
+def test_cut_points_of_other_columns_are_refused_by_name(tmp_path):
+    (tmp_path / scale_jobs.CUTS).write_text(json.dumps({"age": [1.0]}))
+    with pytest.raises(ValueError, match=r"holds \['age'\], wanted \['number_0'"):
+        scale_jobs.read_cuts(tmp_path)
+
+
+# ---------------------------------------------------------------- rivals
+
+
+def test_every_rival_has_a_file_and_an_environment_and_names_of_its_own():
+    files = {path.stem for path in Path(environments.HERE).glob("*.py")}
+    assert {*environments.NAMES} <= files
+    names = [entry.name for entry in contest.entries(contest.MODULES)]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("module", ["scikit_learn", "lightgbm", "duckdb", "toad", "orange"])
+def test_names_read_from_a_file_are_those_that_it_has(module):
+    told = importlib.import_module(f"benchmarks.rivals.{module}").RIVALS
+    assert [entry.name for entry in contest.entries([module])] == [*told]
+
+
+def test_loss_and_auc_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 500)
+    p = np.round(np.clip(0.5 + 0.2 * (y - 0.5) + 0.2 * rng.normal(size=500), 0.01, 0.99), 1)
+    p = np.clip(p, 0.01, 0.99)
+    both = np.column_stack([1 - p, p])
+    assert one.loss_in_bits(both, y) == pytest.approx(log_loss(y, p) / np.log(2))
+    assert one.find_auc(p, y) == pytest.approx(roc_auc_score(y, p))
+
+
+def test_a_rival_without_an_environment_is_reported_with_the_way_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(environments, "HOME", tmp_path)
+    outcome = contest.run(Entry("toad", "toad"), [tmp_path], 1)
+    assert outcome.note == "not installed: run make bench-rivals"
+    (tmp_path / "toad.failed").write_text("ERROR: No matching distribution found for toad")
+    assert "No matching distribution" in contest.run(Entry("toad", "toad"), [tmp_path], 1).note
+
+
+def test_a_rival_stops_growing_after_a_fit_that_took_too_long(tmp_path):
+    folders = [
+        contest_data._write(
+            tmp_path / str(rows),
+            contest_data.make_text(rows, 2, 3),
+            contest_data.make_text(rows, 2, 3, seed=1),
+        )
+        for rows in (200, 400)
+    ]
+    entry = Entry("weigh", "EvidenceNB")
+    outcome = contest.run(entry, folders, 0)
+    assert [*outcome.found] == ["200"]
+    assert outcome.note == "stops growing: above 0 s"
+    assert [*contest.run(entry, folders, 60).found] == ["200", "400"]
+    assert contest.run(Entry("weigh", "Nobody"), folders, 60).note == "failed: KeyError: 'Nobody'"
+
+
+def test_a_process_that_goes_on_is_ended_by_processor_seconds_and_one_that_sleeps_is_not():
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    assert not contest._wait(busy, 0.5)
+    assert busy.returncode == -signal.SIGKILL
+    idle = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1)"])
+    assert contest._wait(idle, 0.9)
+
+
+def test_the_clock_of_a_measured_process_does_not_tick(tmp_path):
+    shape = {"rows": 200, "columns": 2, "levels": 3}
+    tables = (contest_data.make_text(**shape), contest_data.make_text(**shape, seed=1))
+    folder = contest_data._write(tmp_path / "200", *tables)
+    told = contest.run(Entry("weigh", "EvidenceNB"), [folder], 60).found["200"]
+    assert 0 < told["one_row"] < 0.1
+    assert told["fit"] > 0
+
+
+# ---------------------------------------------------------------- what is printed
+
+
+def found(seconds):
+    scores = {"bits": 0.5, "auc": 0.8, "memory": 1 << 20, "size": 2048}
+    return {"fit": seconds, "predict": 0.1, "one_row": 0.001} | scores
+
+
+def test_ratios_are_those_to_evidence_and_absent_rivals_say_why(capsys):
+    outcomes = [
+        Outcome(Entry("weigh", "EvidenceNB"), {"mixed": found(2.0)}),
+        Outcome(Entry("a", "A"), {"mixed": found(5.0)}),
+        Outcome(Entry("b", "B"), {}, "not installed: run make bench-rivals"),
+    ]
+    contest_page.show("ratios", outcomes)
+    lines = capsys.readouterr().out.splitlines()
+    assert "| A | 5 (2.5) | 0.1 (1) | 1 (1) | 1 (1) | 2 (1) | 0.5000 | 0.8000 |" in lines
+    assert any(line.startswith("| B | not installed") for line in lines)
+
+
+def test_growth_is_drawn_where_rivals_stop_at_different_sizes(tmp_path, capsys):
+    outcomes = [
+        Outcome(Entry("weigh", "EvidenceNB"), {"10": found(0.1), "100": found(1.0)}),
+        Outcome(Entry("a", "A"), {"10": found(20.0)}, "stops growing: above 10 s"),
+    ]
+    contest_page.show("rows", outcomes)
+    assert "| A | 20 |  | stops growing: above 10 s |" in capsys.readouterr().out
+    contest_page.draw({"rows": outcomes, "levels": outcomes}, tmp_path / "growth.png")
+    assert (tmp_path / "growth.png").stat().st_size > 5000
+
+
+def test_what_several_runs_kept_is_shown_as_one_and_the_last_word_counts(tmp_path):
+    ours = Outcome(Entry("weigh", "EvidenceNB"), {"10": found(0.1)})
+    failed = Outcome(Entry("toad", "toad"), {}, "failed")
+    mended = Outcome(Entry("toad", "toad"), {"10": found(3.0)})
+    for name, outcomes in (("a", [failed]), ("b", [mended]), ("c", [ours])):
+        contest.keep(outcomes, "rows", tmp_path / name)
+    folders = [tmp_path / name for name in "abc"]
+    assert contest.read_kept("rows", folders) == [ours, mended]
+    assert contest.read_kept("levels", folders) == []
