@@ -17,6 +17,7 @@ from benchmarks.load import make_request, press, read_log
 from tests.serving import CASE, save_people, serving
 
 import weigh
+from weigh.serving.server import bind
 
 ROWS = [CASE, {"Class": "1st", "Sex": "Male"}, {}, {"Age": "Adult"}]
 REQUESTS = [make_request("POST", "/score", row) for row in ROWS]
@@ -145,3 +146,8 @@ def test_a_port_that_is_taken_is_an_error_that_says_so(tmp_path):
     assert done.returncode == 1
     assert f"cannot listen on 127.0.0.1 port {port}" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_answers_do_not_wait_for_an_acknowledgement():
+    with bind("127.0.0.1", 0) as listener:  # asyncio sets TCP_NODELAY where this holds
+        assert listener.proto == socket.IPPROTO_TCP
