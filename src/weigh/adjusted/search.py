@@ -142,5 +142,8 @@ def _first(norms: Floats, losses: Floats, aggregate: str) -> int:
 def _best(losses: Floats, aggregate: str) -> int:
     """The first of the norms, which ascend, with the least loss."""
     over_folds = np.median if aggregate == "median" else np.mean
-    summary = np.asarray(over_folds(losses, axis=1))
+    told = np.isfinite(losses).all(axis=0)  # not by a fold that holds no rows
+    if not told.any():
+        raise ValueError("no internal fold has rows on both sides; give cv fewer folds")
+    summary = np.asarray(over_folds(losses[:, told], axis=1))
     return int((summary <= summary.min() * (1 + EQUALLY_GOOD)).argmax())

@@ -89,7 +89,8 @@ def _tally(
 
 
 def _count_pairs(parts: tuple[Feature, Feature], sample: Sample) -> Counts:
-    counts = [count_pairs(parts, table, rows) for table, rows in batches(sample)]
+    read = replace(sample, table=sample.table.select(tuple(part.name for part in parts)))
+    counts = [count_pairs(parts, table, rows) for table, rows in batches(read)]
     nothing = np.zeros(len(sample.classes))
     tallies = [Tally(sample.classes, nothing, (part,)) for part in counts]
     return add(tallies).tables[0]

@@ -63,8 +63,9 @@ class Checkpoint:
 
     def clear(self) -> None:
         """Remove what the fit has left: it has ended."""
-        for path in self.folder.glob(f"{self.key[:16]}-*"):
-            path.unlink(missing_ok=True)
+        for pattern in ("{}-*", ".{}-*"):  # and what a kill left half written
+            for path in self.folder.glob(pattern.format(self.key[:16])):
+                path.unlink(missing_ok=True)
 
 
 _kept: ContextVar[Checkpoint | None] = ContextVar("kept", default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from tempfile import TemporaryFile
 from typing import Any
@@ -62,7 +63,11 @@ def _room(n_rows: int, n_levels: int) -> Integers:
     """An array on disk, which is gone with the process."""
     kind = np.dtype(np.min_scalar_type(n_levels))
     with TemporaryFile() as file:
-        file.truncate(max(n_rows, 1) * kind.itemsize)
+        size = max(n_rows, 1) * kind.itemsize
+        if hasattr(os, "posix_fallocate"):  # a full disk is said now, not met in the middle
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)
         return np.memmap(file, dtype=kind, mode="r+", shape=(n_rows,))
 
 

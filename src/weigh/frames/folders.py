@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -26,13 +28,15 @@ SAMPLE = 1 << 24
 
 def scan_files(paths: Any, text: Sequence[str] = ()) -> Scan:
     """All rows of some files, in the order of their names; empty files add none."""
-    found = [path for path in find_files(paths) if os.path.getsize(path)]
+    found = [one for one in find_files(paths) if os.path.getsize(one.path)]
     if not found:
         raise ValueError(f"{paths}: every file is empty; a table needs rows")
-    kind = _kind(found)
-    files = _open_text(found, text) if kind == "csv" else _open_parquet(found, paths)
+    files = _open_text(found, text) if _kind(found) == "csv" else [*map(_open_parquet, found)]
     schema = _unite(files)
-    about = found[0] if len(found) == 1 else f"{len(found):,} files"
+    if _kind(found) == "csv":
+        schema = pa.schema([field.with_type(_wide(field.type)) for field in schema])
+        files = [_reopen_text(file, schema) for file in files]
+    about = found[0].path if len(found) == 1 else f"{len(found):,} files"
 
     def read(names: tuple[str, ...]) -> Iterator[Any]:
         wanted = pa.schema([schema.field(name) for name in names])
@@ -42,7 +46,15 @@ def scan_files(paths: Any, text: Sequence[str] = ()) -> Scan:
     return open_scan(schema.names, sum(map(_count, files)), read, "pyarrow", about)
 
 
-def find_files(paths: Any) -> list[str]:
+@dataclass(frozen=True)
+class Found:
+    """A file, and the folder below which folders' names (`year=2024/`) are columns."""
+
+    path: str
+    base: str
+
+
+def find_files(paths: Any) -> list[Found]:
     """The files that a path, a glob, a folder or a list of these stands for, in order."""
     given = [paths] if isinstance(paths, str | os.PathLike) else [*paths]
     found = [file for path in given for file in _expand(os.fspath(path))]
@@ -51,18 +63,20 @@ def find_files(paths: Any) -> list[str]:
     return found
 
 
-def _expand(path: str) -> list[str]:
+def _expand(path: str) -> list[Found]:
     if os.path.isdir(path):
         inside = sorted(str(file) for file in Path(path).rglob("*") if _is_data(file, path))
         if not inside:
             raise FileNotFoundError(f"the folder {path} holds no CSV, TSV or Parquet file")
-        return inside
+        return [Found(file, path) for file in inside]
     if os.path.exists(path):
-        return [path]
+        return [Found(path, os.path.dirname(path))]
     matches = sorted(glob.glob(path, recursive=True)) if glob.has_magic(path) else []
     if not matches:
         raise FileNotFoundError(f"no such file: {path}")
-    return [file for match in matches for file in _expand(match)]
+    fixed = itertools.takewhile(lambda part: not glob.has_magic(part), Path(path).parts)
+    base = str(Path(*fixed))
+    return [Found(file.path, base) for match in matches for file in _expand(match)]
 
 
 def _is_data(file: Path, folder: str) -> bool:
@@ -72,7 +86,8 @@ def _is_data(file: Path, folder: str) -> bool:
     return file.is_file() and known and not any(part[0] in "._" for part in inside)
 
 
-def _kind(paths: list[str]) -> str:
+def _kind(found: list[Found]) -> str:
+    paths = [one.path for one in found]
     kinds = {path: "parquet" if path.endswith(ENDINGS["parquet"]) else "csv" for path in paths}
     if len({*kinds.values()}) > 1:
         odd = next(path for path in paths if kinds[path] != kinds[paths[0]])
@@ -82,49 +97,70 @@ def _kind(paths: list[str]) -> str:
     return kinds[paths[0]]
 
 
-def _open_parquet(paths: list[str], given: Any) -> list[Any]:
-    """Each file with the columns that its folders' names add (`year=2024/`)."""
-    root = os.fspath(given) if isinstance(given, str | os.PathLike) else ""
-    base = root if os.path.isdir(root) else None
-    files = []
-    for path in paths:
-        try:
-            names = [f.name for f in parquet.read_schema(path) if _is_text(f.type)]
-            format = dataset.ParquetFileFormat(dictionary_columns=names)  # as codes, not as text
-            opened = dataset.dataset(
-                path, format=format, partitioning=_partitions(path), partition_base_dir=base
-            )
-            files.append(_File(path, next(iter(opened.get_fragments())), opened.schema))
-        except (pa.ArrowException, OSError) as error:
-            raise _cannot_read(path, error) from None
-    return files
+@dataclass(frozen=True)
+class _File:
+    """One file: where it is, its rows, its columns, and what it looked like when it was opened."""
+
+    found: Found
+    fragment: Any
+    schema: Any
+    stamp: tuple[int, int, int]
+    delimiter: str = ""
+
+    @property
+    def path(self) -> str:
+        return self.found.path
+
+
+def _open(found: Found, format: Any, delimiter: str = "", schema: Any = None) -> _File:
+    """A file with the columns that its folders' names add (`year=2024/`)."""
+    stamp = _stamp(found.path)
+    opened = dataset.dataset(
+        found.path,
+        format=format,
+        schema=schema,
+        partitioning="hive",
+        partition_base_dir=found.base or None,
+    )
+    fragment = next(iter(opened.get_fragments()))
+    return _File(found, fragment, opened.schema, stamp, delimiter)
+
+
+def _stamp(path: str) -> tuple[int, int, int]:
+    known = os.stat(path)
+    return known.st_size, known.st_mtime_ns, known.st_ino
+
+
+def _open_parquet(found: Found) -> _File:
+    try:
+        names = [f.name for f in parquet.read_schema(found.path) if _is_text(f.type)]
+        format = dataset.ParquetFileFormat(dictionary_columns=names)  # as codes, not as text
+        return _open(found, format)
+    except (pa.ArrowException, OSError) as error:
+        raise _cannot_read(found.path, error) from None
 
 
 def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _partitions(path: str) -> Any:
-    """Hive's folders; their values are text where they are not whole numbers."""
-    return "hive" if "=" in os.path.dirname(path) else None
-
-
-def _open_text(paths: list[str], text: Sequence[str]) -> list[Any]:
+def _open_text(found: list[Found], text: Sequence[str]) -> list[_File]:
     types = {name: pa.string() for name in text}
     files = []
-    for path in paths:
+    for one in found:
         try:
-            with pa.input_stream(path) as stream:
-                delimiter = find_delimiter(stream.read(1 << 16), path)
-            format = _text_format(delimiter, types)
-            opened = dataset.dataset(path, format=format)
-            fields = [field.with_type(_wide(field.type)) for field in opened.schema]
-            format = _text_format(delimiter, {f.name: f.type for f in fields} | types)
-            opened = dataset.dataset(path, format=format, schema=pa.schema(fields))
-            files.append(_File(path, next(iter(opened.get_fragments())), opened.schema))
+            with pa.input_stream(one.path) as stream:
+                delimiter = find_delimiter(stream.read(1 << 16))
+            files.append(_open(one, _text_format(delimiter, types), delimiter))
         except (pa.ArrowException, OSError) as error:
-            raise _cannot_read(path, error) from None
+            raise _cannot_read(one.path, error) from None
     return files
+
+
+def _reopen_text(file: _File, schema: Any) -> _File:
+    """The same file, its columns read as those of all files together."""
+    types = {field.name: field.type for field in schema}
+    return _open(file.found, _text_format(file.delimiter, types), file.delimiter, schema)
 
 
 def _text_format(delimiter: str, types: dict[str, Any]) -> Any:
@@ -145,22 +181,15 @@ def _wide(kind: Any) -> Any:
     return pa.string() if pa.types.is_null(kind) else kind
 
 
-class _File:
-    """One file: its path, its rows, its columns."""
-
-    def __init__(self, path: str, fragment: Any, schema: Any) -> None:
-        self.path, self.fragment, self.schema = path, fragment, schema
-
-
 def _unite(files: list[_File]) -> Any:
     """The columns of the first file with rows; the others must have the same, of types that fit."""
     first = files[0]
     schema = first.schema
     for file in files[1:]:
-        for name in schema.names:
-            if name not in file.schema.names:
+        for one, other in ((file, first), (first, file)):
+            for name in {*other.schema.names} - {*one.schema.names}:
                 raise ValueError(
-                    f"{file.path} lacks the column {name!r}, which {first.path} has; add it, with "
+                    f"{one.path} lacks the column {name!r}, which {other.path} has; add it, with "
                     "nulls where it is unknown, or scan the files apart"
                 )
         fields = [_join(field, file, first) for field in schema]
@@ -198,14 +227,25 @@ def _is_number(kind: Any) -> bool:
 
 
 def _read_file(file: _File, wanted: Any, schema: Any) -> Iterator[Any]:
-    if not os.path.exists(file.path):
-        raise ValueError(f"{file.path} was there when the scan began and is gone")
+    _check_unchanged(file)
     try:
         yield from file.fragment.to_batches(
             schema=schema, columns=wanted.names, batch_size=ROWS, use_threads=True
         )
     except (pa.ArrowException, OSError) as error:
         raise _cannot_read(file.path, error) from None
+    _check_unchanged(file)
+
+
+def _check_unchanged(file: _File) -> None:
+    """Passes must see the same rows: labels are read in one, features in another."""
+    if not os.path.exists(file.path):
+        raise ValueError(f"{file.path} was there when the scan began and is gone")
+    if _stamp(file.path) != file.stamp:
+        raise ValueError(
+            f"{file.path} changed after the scan began; copy what is still written to, and scan "
+            "the copy"
+        )
 
 
 def _count(file: _File) -> int:

@@ -29,6 +29,13 @@ class Scan(Table):
     read_batches: Batches = iter
     about: str = "a table"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "source", self._read_whole)  # of these names, whatever was picked
+
+    def _read_whole(self, j: int) -> Any:
+        batches = self.read_batches((self.names[j],))
+        return pa.chunked_array([batch.column(self.names[j]) for batch in batches])
+
     def __repr__(self) -> str:
         return f"Scan of {self.about}: {self.n_rows:,} rows, {len(self.names):,} columns"
 
@@ -68,6 +75,17 @@ class Scan(Table):
 
         return replace(self, n_rows=len(places), read_batches=read)
 
+    def renamed(self, names: tuple[str, ...]) -> Scan:
+        """The same columns under other names, in order."""
+        old = dict(zip(names, self.names, strict=True))
+
+        def read(wanted: tuple[str, ...]) -> Iterator[Any]:
+            given = [old[name] for name in wanted]
+            for batch in self.read_batches(tuple(given)):
+                yield batch.select(given).rename_columns([*wanted])
+
+        return replace(self, names=names, read_batches=read)
+
     def coded(self, names: set[str]) -> Scan:
         """The same with some columns as categories, whatever their type."""
 
@@ -90,12 +108,15 @@ def open_scan(
     names: Sequence[str], n_rows: int, read_batches: Batches, backend: str | None, about: str
 ) -> Scan:
     """A scan of anything that can be read in Arrow batches again and again."""
-
-    def source(j: int) -> Any:
-        return pa.chunked_array([batch.column(0) for batch in read_batches((names[j],))])
-
     return Scan(
-        tuple(names), n_rows, source, list, True, backend, read_batches=read_batches, about=about
+        tuple(names),
+        n_rows,
+        lambda j: None,
+        list,
+        True,
+        backend,
+        read_batches=read_batches,
+        about=about,
     )
 
 

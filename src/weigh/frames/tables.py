@@ -64,6 +64,10 @@ class Table:
             matrix=None if self.matrix is None else self.matrix[places],
         )
 
+    def renamed(self, names: tuple[str, ...]) -> Table:
+        """The same columns under other names, in order."""
+        return replace(self, names=names)
+
     def without(self, names: set[str]) -> Table:
         """The table less some columns."""
         return self.select(tuple(n for n in self.names if n not in names))
@@ -308,7 +312,7 @@ def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Tab
             "names: columns are matched by position",
             UserWarning,
         )
-    return replace(table, names=names)
+    return table.renamed(names)
 
 
 def build(columns: Mapping[str, Sequence[Any]], backend: str | None) -> Any:

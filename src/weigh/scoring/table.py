@@ -123,7 +123,14 @@ def _arrow(source: Any) -> Any:
 
 def _join(kept: dict[str, Any], scores: dict[str, Any]) -> Any:
     _refuse_same([*kept], scores)
-    return pa.table(kept | scores)
+    table = pa.table(kept | scores)
+    fields = [f.with_type(pa.string()) if _is_empty(f, kept) else f for f in table.schema]
+    return table.cast(pa.schema(fields))
+
+
+def _is_empty(field: Any, kept: dict[str, Any]) -> bool:
+    """Whether it is a column of reasons of which these rows have none."""
+    return pa.types.is_null(field.type) and field.name not in kept
 
 
 def _beside(model: Any, table: Table, X: Any, keep: Sequence[str] | None, columns: Columns) -> Any:
