@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,40 +89,43 @@ def draw(grown: dict[str, list[Outcome]], path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, panels = plt.subplots(
-        1, len(grown), figsize=(4.2 * len(grown), 4.6), squeeze=False, layout="constrained"
+        1, len(grown), figsize=(4.2 * len(grown), 4.8), squeeze=False, layout="constrained"
     )
+    styles = _styles(grown)
     for panel, (stage, outcomes) in zip(panels[0], grown.items(), strict=True):
-        _draw_panel(panel, stage, outcomes)
-    handles, names = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=5, frameon=False, fontsize=8)
+        _draw_panel(panel, stage, outcomes, styles)
+    handles = [plt.Line2D([], [], label=name, **style) for name, style in styles.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False, fontsize=8)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
-def _draw_panel(panel: Any, stage: str, outcomes: list[Outcome]) -> None:
+def _styles(grown: dict[str, list[Outcome]]) -> dict[str, dict[str, Any]]:
+    """One look for each rival, the same in every panel, whoever is missing from some."""
     from matplotlib import colormaps
 
-    marks, colours = "os^Dv<>pP*Xh", colormaps["tab20"].colors
-    rivals = [o for o in outcomes if o.found]
-    for i, outcome in enumerate(rivals):
-        sizes = [int(size) for size in outcome.found]
-        seconds = [max(found["fit"], 1e-4) for found in outcome.found.values()]
-        ours = outcome.entry.module == "weigh"
-        panel.plot(
-            sizes,
-            seconds,
-            marker=marks[i % len(marks)],
-            markersize=4,
-            color=colours[(2 * i) % 20 + (2 * i >= 20)],
-            linewidth=2.2 if ours else 1.1,
-            linestyle="-" if ours else "--",
-            label=outcome.entry.name,
-        )
-    panel.set(xscale="log", yscale="log", xlabel=stage)
+    entries = [o.entry for outcomes in grown.values() for o in outcomes if o.found]
+    colours = colormaps["tab20"].colors
+    return {
+        entry.name: {
+            "marker": "os^Dv<>pP*Xh"[i % 12],
+            "markersize": 4,
+            "color": colours[(2 * i) % 20 + (2 * i >= 20)],
+            "linewidth": 2.2 if entry.module == "weigh" else 1.1,
+            "linestyle": "-" if entry.module == "weigh" else "--",
+        }
+        for i, entry in enumerate(dict.fromkeys(entries))
+    }
+
+
+def _draw_panel(panel: Any, stage: str, outcomes: list[Outcome], styles: dict[str, Any]) -> None:
+    for outcome in outcomes:
+        if outcome.found:
+            sizes = [int(size) for size in outcome.found]
+            seconds = [max(found["fit"], 1e-4) for found in outcome.found.values()]
+            panel.plot(sizes, seconds, **styles[outcome.entry.name])
+    panel.set(xscale="log", yscale="log", xlabel=stage, ylabel="processor seconds of a fit")
     panel.set_title(f"Growth in {stage}", fontsize=10)
-    panel.set_ylabel("processor seconds of a fit")
     panel.grid(alpha=0.25)
     panel.margins(0.06)
-    if not rivals or math.isclose(*panel.get_xlim()):
-        panel.text(0.5, 0.5, "nothing measured", transform=panel.transAxes, ha="center")

@@ -13,6 +13,7 @@ import pytest
 from benchmarks import contest, contest_data, contest_page, scale, scale_files, scale_jobs
 from benchmarks.contest import Entry, Outcome
 from benchmarks.rivals import environments, one
+from matplotlib import pyplot as plt
 from sklearn.metrics import log_loss, roc_auc_score
 
 # ---------------------------------------------------------------- files
@@ -150,6 +151,25 @@ def test_growth_is_drawn_where_rivals_stop_at_different_sizes(tmp_path, capsys):
     assert "| A | 20 |  | stops growing: above 10 s |" in capsys.readouterr().out
     contest_page.draw({"rows": outcomes, "levels": outcomes}, tmp_path / "growth.png")
     assert (tmp_path / "growth.png").stat().st_size > 5000
+
+
+def test_a_rival_looks_the_same_in_every_panel_whoever_is_missing_from_some():
+    ours = Outcome(Entry("weigh", "EvidenceNB"), {"10": found(0.1)})
+    absent, other = (
+        Outcome(Entry("a", "A"), {}, "failed"),
+        Outcome(Entry("b", "B"), {"5": found(1)}),
+    )
+    there = Outcome(Entry("a", "A"), {"10": found(0.1)})
+    styles = contest_page._styles({"rows": [ours, absent, other], "levels": [there, other]})
+    assert {*styles} == {"EvidenceNB", "A", "B"}
+    assert len({style["color"] for style in styles.values()}) == 3
+    figure, panels = plt.subplots(1, 2)
+    for panel, outcomes in zip(panels, ([ours, absent, other], [there, other]), strict=True):
+        contest_page._draw_panel(panel, "rows", outcomes, styles)
+    first, second = ([line.get_color() for line in panel.lines] for panel in panels)
+    assert first == [styles["EvidenceNB"]["color"], styles["B"]["color"]]
+    assert second == [styles["A"]["color"], styles["B"]["color"]]
+    plt.close(figure)
 
 
 def test_what_several_runs_kept_is_shown_as_one_and_the_last_word_counts(tmp_path):
