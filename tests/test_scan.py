@@ -381,6 +381,12 @@ def test_some_columns_of_a_scan_are_those_that_were_named(tmp_path: Path) -> Non
     assert str(page) == str(weigh.evaluate(model, PEOPLE.select(["town", "y"]), "y"))
 
 
+def test_a_column_that_a_scan_lacks_is_named(tmp_path: Path) -> None:
+    scan = weigh.scan(write_parts(PEOPLE, tmp_path / "many", 2))
+    with pytest.raises(ValueError, match="the scan has no column 'incom'; it holds 'age', 'town'"):
+        scan.select(("incom",))
+
+
 def test_a_model_of_an_array_reads_a_scan_by_position(tmp_path: Path) -> None:
     table = PEOPLE.select(["children", "income"])
     array, y = np.column_stack([table["children"], table["income"]]), PEOPLE["y"].to_pylist()

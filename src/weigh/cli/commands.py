@@ -281,6 +281,9 @@ def explain(
     fitted = load(model)
     table = read_like(fitted, data)
     if reasons is not None:
+        source = click.get_current_context().get_parameter_source("row")
+        if source is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError("--reasons is of every row, --row of one: give one of them")
         keep_apart(data, output)
         write_reasons(fitted, table, reasons, of, keep, output)
         return

@@ -79,7 +79,10 @@ def find_target(model: Any, table: Any) -> str:
     classes, columns = {key(label) for label in model.classes_.tolist()}, read(table).column
 
     def holds(name: str) -> bool:
-        column: Any = columns(name, True)
+        try:
+            column: Any = columns(name, True)
+        except ValueError:  # dates have no levels, and are no target
+            return False
         return {key(column.values[code]) for code in set(column.codes.tolist())} <= classes
 
     others = [name for name in column_names(table) if name not in model._column_names()]

@@ -31,13 +31,13 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
     rows = int(table.n_rows if hasattr(table, "n_rows") else table.num_rows)
     for part in [part for feature in model._learnt.features for part in feature.parts]:
         levels = () if part.is_numeric else part.values
-        if len(levels) > 50 and len(levels) > rows / 2:
-            say(f"note: column {part.name!r} has {len(levels):,} levels in {rows:,} rows")
-            hint(f"leave an id out with --drop {part.name!r}")
         odd = [level for level in levels if not _is_number(level)]
         if len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels):
             say(f"note: column {part.name!r} is text, because of {odd[0]!r} among numbers")
             hint("make that cell empty if it means missing")
+        elif len(levels) > 50 and len(levels) > rows / 2:
+            say(f"note: column {part.name!r} has {len(levels):,} levels in {rows:,} rows")
+            hint(f"leave an id out with --drop {part.name!r}")
     mean = model._learnt.class_counts.sum() / rows
     if weight is not None and not 0.5 < mean < 2:
         say(f"note: the weights average {mean:,.4g}, and a weight counts as so many rows")

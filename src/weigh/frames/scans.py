@@ -101,7 +101,11 @@ class Scan(Table):
 
     def select(self, names: tuple[str, ...]) -> Scan:
         """Some of the columns: the others are not read."""
-        return replace(self, names=names)
+        for name in names:
+            if name not in self.names:
+                held = ", ".join(map(repr, self.names))
+                raise ValueError(f"the scan has no column {name!r}; it holds {held}")
+        return replace(self, names=tuple(names))
 
 
 def open_scan(

@@ -104,6 +104,8 @@ def _open(sink: Any, schema: Any, kind: str) -> Any:
 def _replacing(path: str) -> Iterator[str]:
     """A name beside the path, which takes its place at the end, or is removed."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"no such folder: {target.parent}")
     number, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     os.close(number)
     try:
