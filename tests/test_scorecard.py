@@ -228,6 +228,14 @@ def test_a_card_is_exported_with_its_score(card):
     np.testing.assert_array_equal([row["score"] for row in found], card.score(python.rows))
 
 
+def test_a_card_in_python_says_its_score(card):
+    names = {}
+    exec(weigh.export(card, "python"), names)
+    rows = checks.wanted(card, checks.visit(Formula.of(card))).rows
+    found = [names["score"](row) for row in rows]
+    np.testing.assert_array_equal([one["score"] for one in found], card.score(rows))
+
+
 def test_the_card_is_a_table_in_text_and_html(card):
     edited = card.edit("job", "a", 99, "<script>")
     assert "Base" in str(edited)

@@ -26,12 +26,13 @@ TERMS = [
 ATTENUATION = {attenuation}  # k, whether the prior is attenuated, what is added in the end
 CURVE = {curve}  # pieces (upper end, start, cubic), what is added, whether it gives probabilities
 LINK = {link}
+SCORED = {scored}  # whether the sum of the contributions is a score that people read
 '''
 
 BODY = '''
 
 def score(row):
-    """Totals, probabilities (as CLASSES) and contributions (by feature) of one row."""
+    """Totals, probabilities (as CLASSES) and contributions (by feature) of one row; its score."""
 
     def kind(value):
         return "b" if value is True or value is False else "t" if isinstance(value, str) else "n"
@@ -72,13 +73,15 @@ def score(row):
         e = k / max(n + 1 if root else n, k)
         both = zip(PRIOR, sums, shift)
         totals = [(p + s) * e + c if root else p + s * e + c for p, s, c in both]
+    told = {"score": totals[0]} if SCORED else {}
     if CURVE is not None:
         totals = [worth(totals[0])]
     small = [math.exp(-abs(t)) for t in totals]
     if LINK == "logistic":
         p = (1.0 if totals[0] >= 0 else small[0]) / (1.0 + small[0])
         q = (1.0 if totals[0] < 0 else small[0]) / (1.0 + small[0])
-        return {"totals": totals, "probabilities": [q, p], "contributions": contributions}
+        told.update(totals=totals, probabilities=[q, p], contributions=contributions)
+        return told
     top = max(totals)
     if LINK == "softmax":
         parts = [math.exp(t - top) for t in totals]
@@ -109,6 +112,7 @@ def write(formula: Formula) -> str:
             )
         ),
         link=repr(formula.link),
+        scored=bool(formula.score_name),
     )
     return head + BODY
 
