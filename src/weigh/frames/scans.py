@@ -61,9 +61,14 @@ class Scan(Table):
         return Numbers(np.concatenate([part.values for part in parts]))
 
     def rows(self, places: Integers) -> Table:
-        """Some of the rows, by numbers in ascending order."""
+        """Some of the rows; those of numbers in no order are held in memory."""
         if (np.diff(places) < 0).any():
-            raise ValueError("rows of a scan are read in order: give their numbers in order too")
+            order = np.argsort(places, kind="stable")
+            sorted_rows = self.rows(places[order])
+            assert isinstance(sorted_rows, Scan)
+            whole = pa.Table.from_batches([*sorted_rows.read_batches(self.names)])
+            back = pa.array(np.argsort(order))
+            return _read_batch(whole.unify_dictionaries().take(back), self.backend)
 
         def read(names: tuple[str, ...]) -> Iterator[Any]:
             start = 0
