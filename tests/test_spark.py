@@ -158,12 +158,12 @@ def test_exponents_on_a_cluster_are_those_of_a_scan(spark, tmp_path, n_classes):
     table = make(n_classes=n_classes).drop(columns=["w", "many"])
     path = tmp_path / "rows.parquet"
     parquet.write_table(pa.Table.from_pandas(table, preserve_index=False), path)
-    tables = (spark.read.parquet(str(path)), weigh.scan(path), table)
+    tables = (send(spark, table), weigh.scan(path), table)
     there, scanned, here = (weigh.AdjustedNB(norm=None).fit(X, "y") for X in tables)
     assert there.evidence_.features == here.evidence_.features
     assert there.exponents_ == pytest.approx(scanned.exponents_, abs=1e-10)
     assert there.exponents_ == pytest.approx(here.exponents_, abs=1e-6)
-    assert there.loss_ == pytest.approx(here.loss_, rel=1e-12)
+    assert there.loss_ == pytest.approx(here.loss_, rel=1e-9)
 
 
 def test_a_norm_is_chosen_on_a_cluster_in_at_most_40_passes(spark):
