@@ -324,7 +324,7 @@ def test_a_fit_survives_an_executor_that_is_killed(spark, monkeypatch):
     assert len(before) == 2
     thread.start()
     assert looking.wait(120)
-    wait_for(lambda: count_tasks(spark) == 2)
+    wait_for(lambda: count_tasks(spark) >= 1)
     os.kill(before[0], signal.SIGKILL)
     wait_for(lambda: before[0] not in cluster.find_executors())
     assert thread.is_alive()
