@@ -23,6 +23,7 @@ from weigh.cli.options import (
     BINS,
     SMOOTHING,
     categorical_option,
+    class_option,
     data_argument,
     drop_option,
     json_option,
@@ -248,7 +249,7 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
 @model_argument
 @data_argument
 @click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
-@click.option("--of", "of", metavar="CLASS", help="The class in question.")
+@class_option
 @click.option("--against", metavar="CLASS", help="Its rival, for more than two classes.")
 @click.option(
     "--reasons",

@@ -11,12 +11,16 @@ import click
 from weigh.cli.commands import main
 from weigh.cli.data import find_class, find_target, read_like, read_table
 from weigh.cli.options import (
+    by_option,
     categorical_option,
+    class_option,
+    cost_option,
     data_argument,
     drop_option,
     json_option,
     model_argument,
     read_parameter,
+    target_option,
     weight_option,
 )
 from weigh.cli.words import hint, say, terminal_width
@@ -25,18 +29,11 @@ from weigh.cli.words import hint, say, terminal_width
 @main.command()
 @model_argument
 @data_argument
-@click.option("--target", metavar="COL", help="The column that holds what came true.")
-@click.option("--by", metavar="COL", help="Measure each group of rows too.")
-@click.option(
-    "--cost",
-    nargs=2,
-    type=float,
-    default=(1.0, 1.0),
-    metavar="FP FN",
-    help="What a false positive and a false negative cost.",
-)
+@target_option
+@by_option
+@cost_option
 @click.option("--train", metavar="DATA", help="The training rows, to see beside.")
-@click.option("--of", "of", metavar="CLASS", help="The class in question.")
+@class_option
 @weight_option
 @json_option
 def evaluate(

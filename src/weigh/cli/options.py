@@ -48,6 +48,19 @@ drop_option = click.option(
 categorical_option = click.option(
     "--categorical", multiple=True, metavar="COL", help="A column of categories (repeatable)."
 )
+target_option = click.option(
+    "--target", metavar="COL", help="The column that holds what came true."
+)
+by_option = click.option("--by", metavar="COL", help="Measure each group of rows too.")
+cost_option = click.option(
+    "--cost",
+    nargs=2,
+    type=float,
+    default=(1.0, 1.0),
+    metavar="FP FN",
+    help="What a false positive and a false negative cost.",
+)
+class_option = click.option("--of", "of", metavar="CLASS", help="The class in question.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

@@ -6,7 +6,15 @@ import click
 
 from weigh.cli.commands import main
 from weigh.cli.data import find_class, find_target, read_like
-from weigh.cli.options import data_argument, model_argument, weight_option
+from weigh.cli.options import (
+    by_option,
+    class_option,
+    cost_option,
+    data_argument,
+    model_argument,
+    target_option,
+    weight_option,
+)
 from weigh.cli.words import keep_apart, say
 
 
@@ -58,17 +66,10 @@ def calculator(
 @model_argument
 @data_argument
 @click.option("-o", "--output", required=True, metavar="FILE", help="The HTML file to write.")
-@click.option("--target", metavar="COL", help="The column that holds what came true.")
-@click.option("--by", metavar="COL", help="Measure each group of rows too.")
-@click.option(
-    "--cost",
-    nargs=2,
-    type=float,
-    default=(1.0, 1.0),
-    metavar="FP FN",
-    help="What a false positive and a false negative cost.",
-)
-@click.option("--of", "of", metavar="CLASS", help="The class in question.")
+@target_option
+@by_option
+@cost_option
+@class_option
 @weight_option
 @click.option(
     "--examples", type=click.IntRange(0), default=4, show_default=True, help="Rows to explain."
