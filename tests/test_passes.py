@@ -1,6 +1,7 @@
 """Passes: sums over blocks of coded rows, folds without copies, and how few passes a fit takes."""
 
 import pickle
+import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -18,6 +19,7 @@ from weigh.adjusted.solve import Logistic
 from weigh.bins import Placed
 from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Sums
 from weigh.engine.passes import group_splits
+from weigh.folds import deal_small
 from weigh.frames import Scan
 
 MOST = 40
@@ -294,3 +296,40 @@ def test_a_statistic_taken_in_pieces_is_that_of_the_block():
     whole, pieces = rows.sum(sum_weights), rows.sum(Piecewise(sum_weights, 7))
     for mine, theirs in zip(whole.arrays, pieces.arrays, strict=True):
         np.testing.assert_array_equal(mine, theirs)
+
+
+# ---------------------------------------------------------------- folds
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.integers(1, 60),
+    n_folds=st.integers(2, 70),
+    together=st.integers(1, 80),
+)
+def test_folds_are_dealt_as_shuffled_classes_one_after_the_other(seed, n_rows, n_folds, together):
+    labels = np.random.default_rng(seed).integers(0, 3, n_rows)
+    order = np.random.RandomState(seed).permutation(n_rows)
+    order = order[np.argsort(labels[order], kind="stable")]
+    wanted = np.empty(n_rows, dtype=int)
+    wanted[order] = np.arange(n_rows) % min(n_folds, n_rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weigh.folds.ROWS", together)
+        fold = deal_small(labels, n_folds, np.random.RandomState(seed))
+    assert fold.tolist() == wanted.tolist()
+    rows = CodedRows([], labels)
+    dealt = rows.deal(n_folds, seed)
+    grouped = group_splits(rows, [(wanted != k, wanted == k) for k in range(wanted.max() + 1)])
+    assert dealt.rows.groups.tolist() == grouped.rows.groups.tolist()
+    assert dealt.roles.tolist() == grouped.roles.tolist()
+
+
+def test_dealing_folds_takes_few_bytes_a_row():
+    rows = CodedRows([], np.random.default_rng(0).integers(0, 2, 1_000_000).astype(np.uint8))
+    tracemalloc.start()
+    try:
+        rows.deal(5, 0)
+        assert tracemalloc.get_traced_memory()[1] < 10 * rows.n_rows
+    finally:
+        tracemalloc.stop()

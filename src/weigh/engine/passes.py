@@ -16,11 +16,12 @@ from operator import add
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from weigh.bins import Placed
 from weigh.engine.kept import recall
 from weigh.engine.threads import BLOCK, spread, stream
-from weigh.folds import Mask, Split, read_splits
+from weigh.folds import Mask, Split, deal_small, read_splits
 from weigh.frames import Floats, Integers
 
 TRAIN, HELD_OUT = 1, 2
@@ -212,6 +213,9 @@ class CodedRows:
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
         """Rows with folds, dealt by class, or by one class (`of`) against the rest."""
         labels = self.labels if of is None else (self.labels == of).view(np.uint8)
+        if isinstance(cv, int | np.integer):
+            fold = deal_small(labels, int(cv), check_random_state(random_state))
+            return group_folds(self, fold, min(int(cv), self.n_rows))
         kept = np.ones(self.n_rows, dtype=np.bool_) if self.kept is None else self.kept
         return group_splits(self, read_splits(cv, labels, kept, random_state))
 
@@ -227,6 +231,19 @@ def positions(part: Placed) -> Integers:
     if part.codes.dtype == kind and np.array_equal(part.levels, np.arange(len(part.levels))):
         return part.codes
     return np.asarray(part.levels.astype(kind)[part.codes])
+
+
+def group_folds(rows: CodedRows, fold: Integers, n_folds: int) -> Dealt:
+    """What `group_splits` makes of folds, the last of which is its first group."""
+    np.subtract(n_folds - 1, fold, out=fold)
+    return Dealt(replace(rows, groups=fold), fold_roles(n_folds)[::-1])
+
+
+def fold_roles(n_folds: int) -> Integers:
+    """Each fold is held out in a split of its own, and the others are what is learnt from."""
+    roles = np.full((n_folds, n_folds), TRAIN, dtype=np.uint8)
+    np.fill_diagonal(roles, HELD_OUT)
+    return roles
 
 
 def group_splits(rows: CodedRows, splits: Sequence[Split]) -> Dealt:
