@@ -18,6 +18,7 @@ from weigh.adjusted.polytomous import Polytomous
 from weigh.adjusted.solve import Logistic
 from weigh.bins import Placed
 from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Sums
+from weigh.engine.dealer import Dealer
 from weigh.engine.passes import group_splits
 from weigh.folds import deal_small
 from weigh.frames import Scan
@@ -323,6 +324,38 @@ def test_folds_are_dealt_as_shuffled_classes_one_after_the_other(seed, n_rows, n
     grouped = group_splits(rows, [(wanted != k, wanted == k) for k in range(wanted.max() + 1)])
     assert dealt.rows.groups.tolist() == grouped.rows.groups.tolist()
     assert dealt.roles.tolist() == grouped.roles.tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**31 - 2),
+    n_parts=st.integers(1, 4),
+    n_folds=st.integers(2, 9),
+    of=st.sampled_from([None, 0, 2]),
+)
+def test_folds_in_many_places_differ_by_one_row_in_every_class(seed, n_parts, n_folds, of):
+    random = np.random.default_rng(seed)
+    parts = [random.integers(0, 3, random.integers(0, 40)) for _ in range(n_parts)]
+    numbers = {i: np.bincount(part, minlength=3) for i, part in enumerate(parts)}
+    dealer = Dealer.of_numbers(numbers, n_folds, seed, of)
+    nothing, folds = np.zeros(3, dtype=int), []
+    for i, part in enumerate(parts):
+        folds.append(dealer.deal(i, part, nothing))
+        half = np.bincount(part[:15], minlength=3)  # blocks are dealt as the whole is
+        assert dealer.deal(i, part[15:], half).tolist() == folds[-1][15:].tolist()
+    fold, labels = np.concatenate(folds), np.concatenate(parts)
+    classes = [labels == k for k in range(3)] if of is None else [labels == of, labels != of]
+    for rows in [*classes, np.ones(len(labels), dtype=bool)]:
+        counts = np.bincount(fold[rows], minlength=n_folds)
+        assert counts.max() - counts.min() <= 1
+
+
+def test_folds_in_many_places_follow_no_pattern_of_the_rows():
+    labels = np.zeros(20_000, dtype=np.uint8)
+    fold = Dealer.of_numbers({0: np.array([20_000])}, 5, seed=1).deal(0, labels, np.zeros(1, int))
+    for every in (2, 5, 10):  # rows that come round have each fold about as often
+        counts = np.bincount(fold[::every], minlength=5)
+        assert abs(counts - 4000 / every).max() < 5 * np.sqrt(4000 / every)
 
 
 def test_dealing_folds_takes_few_bytes_a_row():

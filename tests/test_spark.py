@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -144,10 +145,10 @@ def test_a_pass_over_levels_sums_as_it_does_in_memory(spark):
     assert far.sum(count).arrays[0] == near.sum(count).arrays[0]
     dealt = far.deal(5, random_state=0)
     assert dealt.roles.tolist() == (np.eye(5) + 1).astype(int).tolist()
-    first, again = (dealt.rows.sum(folds).arrays[0].sum(axis=1) for _ in range(2))
+    first, again = (dealt.rows.sum(folds).arrays[0] for _ in range(2))
     assert first.tolist() == again.tolist()
-    assert first.sum() == near.n_rows
-    assert abs(first - near.n_rows / 5).max() < 5 * np.sqrt(near.n_rows * 0.16)
+    assert first.sum(axis=0).tolist() == here.class_counts.tolist()
+    assert (first.max(axis=0) - first.min(axis=0)).max() <= 1  # as many rows of a class in each
     assert (far.n_passes, dealt.rows.far) == (3, True)
     with pytest.raises(ValueError, match="number of folds"):
         far.deal([([0], [1])], None)
@@ -228,12 +229,40 @@ def test_what_is_wrong_with_the_rows_is_said_as_in_memory(spark):
         fit(table, "y").predict(frame)
 
 
-def test_rows_that_differ_from_pass_to_pass_are_refused(spark):
-    start = time.time_ns() // 1_000_000
-    growing = spark.range(10_000_000).where(f"id < unix_millis(now()) - {start}")
-    frame = growing.selectExpr("id % 2 as y", "id % 5 as x")
-    with pytest.raises(ValueError, match="changed while it was read"):
-        weigh.EvidenceNB().fit(frame, "y")
+CHANGING = {  # "late" is how many milliseconds ago the test began, anew in every run of the query
+    "rows": ("id % 2", "id < late", "rows at first"),
+    "classes": ("id < late", "id < 1000000", "weighed .* at first"),
+    "labels": ("if(id % 2 = 0, 'no', concat('at ', late))", "id < 9", "holds 'at [0-9]+' now"),
+}
+
+
+@pytest.mark.parametrize("what", CHANGING)
+def test_rows_that_differ_from_pass_to_pass_are_refused(spark, what):
+    y, where, message = CHANGING[what]
+    late = f"unix_millis(now()) - {time.time_ns() // 1_000_000} as late"
+    frame = spark.range(10_000_000).selectExpr("id", late).where(where)
+    with pytest.raises(ValueError, match=f"changed while it was read: .*{message}"):
+        weigh.EvidenceNB().fit(frame.selectExpr(f"{y} as y", "id % 5 as x"), "y")
+
+
+def test_blocks_whose_classes_are_not_those_found_first_are_refused(spark):
+    frame = spark.range(1000).selectExpr("id % 2 as y", "id % 5 as x")
+    other = spark.range(1000).selectExpr("id % 3 as c0", "id % 5 as c1")
+    features = [table.feature for table in weigh.EvidenceNB().fit(frame, "y").evidence_]
+    sample = label_sample(read(frame), "y")
+    swapped = replace(sample, table=replace(sample.table, frame=other))
+    with pytest.raises(ValueError, match="'y' holds 2 now, and at first only 0, 1"):
+        engine.code_rows(swapped, features)
+    rarer = replace(
+        sample, table=replace(sample.table, frame=other.selectExpr("c0 div 2 as c0", "c1"))
+    )
+    with pytest.raises(ValueError, match="0 weighed 500 at first, 667 now"):
+        engine.code_rows(rarer, features)
+
+
+def test_weights_with_fractions_are_not_taken_for_a_change(spark):
+    table = make().assign(w=np.random.default_rng(0).random(4000))
+    assert weigh.EvidenceNB().fit(send(spark, table, 3), "y", "w").evidence_.class_counts.sum() > 0
 
 
 # ------------------------------------------------------------ scores

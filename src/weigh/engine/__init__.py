@@ -10,6 +10,7 @@ whatever the number of threads.
     totals    rows to levels, totals and probabilities
     passes    rows of levels to any statistic that adds
     remote    the passes of surveys and counts over a table on a cluster
+    dealer    folds of rows that lie in many places
     away      rows of levels that lie on a cluster
     kept      what passes found, for a fit that is interrupted
 """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -19,9 +20,8 @@ import pyarrow as pa
 from sklearn.utils import check_random_state
 
 from weigh.bins import Cross, Feature
+from weigh.engine.dealer import Dealer
 from weigh.engine.passes import (
-    HELD_OUT,
-    TRAIN,
     Block,
     Coded,
     CodedRows,
@@ -29,15 +29,20 @@ from weigh.engine.passes import (
     Passes,
     Statistic,
     Sums,
+    fold_roles,
     positions,
 )
 from weigh.engine.threads import BLOCK
 from weigh.engine.totals import place
 from weigh.frames import (
     Cluster,
+    Floats,
     Integers,
     PartSum,
+    Roles,
     Sample,
+    check_classes,
+    check_rows,
     gather,
     join_batches,
     label_batch,
@@ -45,7 +50,7 @@ from weigh.frames import (
     sum_row,
 )
 
-CODED = "part long, first long, block binary"
+CODED = "part long, block binary"
 MOST_FOLDS = 255
 
 
@@ -63,9 +68,10 @@ class SparkRows:
 
     frame: Any
     n_parts: int
+    roles: Roles
     n_rows: int = 0
-    folds: int = 0
-    seed: int = 0
+    numbers: dict[int, Integers] = field(default_factory=dict)  # of rows, by partition and class
+    dealer: Dealer | None = None
     far: bool = True
     passes: Passes = field(default_factory=Passes)
 
@@ -76,10 +82,12 @@ class SparkRows:
         names = (*table.names, *table.roles.names)
         code = partial(_code_part, pickle.dumps((features, table.roles)), names)
         frame = table.pick(names).mapInArrow(code, CODED).persist()
-        rows = cls(frame, table.n_parts)
-        weakref.finalize(rows.passes, frame.unpersist)
-        n_rows = int(rows._gather(count_rows).n_rows)
-        return replace(rows, n_rows=n_rows)
+        rows = cls(frame, table.n_parts, table.roles)
+        weakref.finalize(rows.passes, _release, frame)
+        number = partial(_number_part, len(table.roles.classes))
+        total = gather(frame, number, _Join(), table.n_parts)
+        check_classes(total.found.counts, table.roles)
+        return replace(rows, n_rows=total.n_rows, numbers=total.found.numbers)
 
     @property
     def n_passes(self) -> int:
@@ -89,33 +97,34 @@ class SparkRows:
     def sum(self, statistic: Statistic) -> Sums:
         """The statistic of all rows: those of the blocks, added in the order of partitions."""
         self.passes.n += 1
-        total = self._gather(statistic)
-        if total.n_rows != self.n_rows:
-            raise ValueError(
-                f"the Spark DataFrame gave {self.n_rows:,} rows at first and {total.n_rows:,} when "
-                "it was read again; write it as Parquet, and fit what was written"
-            )
-        return total.found  # type: ignore[no-any-return]
-
-    def _gather(self, statistic: Statistic) -> PartSum:
-        add = partial(_sum_blocks, pickle.dumps(statistic), self.folds, self.seed)
-        return gather(self.frame, add, _Add(), self.n_parts)
+        counted = Counted(statistic, len(self.roles.classes))
+        add = partial(_sum_blocks, pickle.dumps(counted), pickle.dumps(self.dealer))
+        total = gather(self.frame, add, _Add(), self.n_parts)
+        check_rows(total.n_rows, self.n_rows)
+        counts, *found = total.found.arrays
+        check_classes(counts, self.roles)
+        return Sums(tuple(found))
 
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
-        """Rows with folds, by a hash of where they lie: the partition, and their number in it."""
+        """Rows with folds, each class dealt in turn, from the first partition to the last."""
         if not isinstance(cv, int | np.integer) or cv > MOST_FOLDS:
             raise ValueError(
                 f"cv={cv!r}: rows on a cluster have no numbers that splits could name; give a "
                 f"number of folds up to {MOST_FOLDS}"
             )
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-        roles = np.full((cv, cv), TRAIN, dtype=np.uint8)
-        np.fill_diagonal(roles, HELD_OUT)
-        return Dealt(replace(self, folds=int(cv), seed=seed), roles)
+        dealer = Dealer.of_numbers(self.numbers, min(int(cv), self.n_rows), seed, of)
+        return Dealt(replace(self, dealer=dealer), fold_roles(dealer.n_folds))
 
     def carrying(self) -> SparkRows:
         """The same rows: what a statistic would keep of them it finds anew."""
         return self
+
+
+def _release(frame: Any) -> None:
+    """Let Spark forget what it kept; a session that was stopped has forgotten."""
+    with suppress(Exception):
+        frame.unpersist()
 
 
 @dataclass(frozen=True)
@@ -132,6 +141,43 @@ class _Add:
         return other if one is None else one if other is None else one + other
 
 
+@dataclass(frozen=True)
+class Counted:
+    """A statistic, and before it the weight of each class."""
+
+    statistic: Statistic
+    n_classes: int
+
+    def __call__(self, block: Block) -> Sums:
+        """Count the classes of a block, and take the statistic of it."""
+        counts = np.bincount(block.labels, block.weight, self.n_classes).astype(np.float64)
+        return Sums((counts, *self.statistic(block).arrays))
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """The weight of each class, and the number of rows of each partition and class."""
+
+    counts: Floats
+    numbers: dict[int, Integers]
+
+
+@dataclass(frozen=True)
+class _Join:
+    """Partitions' numbers stand side by side."""
+
+    def begin(self) -> Numbered | None:
+        return None
+
+    def add(self, found: Any, table: Any) -> Any:
+        raise AssertionError("blocks are counted on their own")
+
+    def merge(self, one: Numbered | None, other: Numbered | None) -> Numbered | None:
+        if one is None or other is None:
+            return other if one is None else one
+        return Numbered(one.counts + other.counts, one.numbers | other.numbers)
+
+
 def count_rows(block: Block) -> Sums:
     """How many rows there are."""
     return Sums((np.array(float(len(block))),))
@@ -140,16 +186,27 @@ def count_rows(block: Block) -> Sums:
 # ------------------------------------------------------------ on the executors
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A block that Spark keeps, and how many rows of each class the partition has before it."""
+
+    block: Block
+    earlier: Integers
+
+
 def _code_part(sent: bytes, names: tuple[str, ...], batches: Iterable[Any]) -> Iterator[Any]:
     """A partition's rows as blocks."""
     features, roles = pickle.loads(sent)
-    first = 0
-    for table in join_batches(batches, names):
-        whole = _code_batch(label_batch(table, roles), features)
-        for start in range(0, len(whole), BLOCK):
-            block = whole.part(slice(start, start + BLOCK))
-            yield _block_row(part_number(), first + start, block)
-        first += len(whole)
+    earlier = np.zeros(len(roles.classes), dtype=np.int64)
+    try:
+        for table in join_batches(batches, names):
+            whole = _code_batch(label_batch(table, roles), features)
+            for start in range(0, len(whole), BLOCK):
+                block = whole.part(slice(start, start + BLOCK))
+                yield _block_row(Kept(block, earlier))
+                earlier = earlier + np.bincount(block.labels, minlength=len(earlier))
+    except (ValueError, TypeError) as error:  # of the data: to be raised where the fit was called
+        yield _block_row(error)
 
 
 def _code_batch(sample: Sample, features: Sequence[Feature | Cross]) -> Block:
@@ -157,37 +214,46 @@ def _code_batch(sample: Sample, features: Sequence[Feature | Cross]) -> Block:
     return Block(codes, sample.labels, sample.weight)
 
 
-def _block_row(part: int, first: int, block: Block) -> Any:
-    columns = [pa.array([value], pa.int64()) for value in (part, first)]
-    columns.append(pa.array([pickle.dumps(block)], pa.binary()))
-    return pa.RecordBatch.from_arrays(columns, names=["part", "first", "block"])
+def _block_row(kept: Kept | Exception) -> Any:
+    columns = [pa.array([part_number()], pa.int64()), pa.array([pickle.dumps(kept)], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, names=["part", "block"])
 
 
-def _sum_blocks(sent: bytes, folds: int, seed: int, batches: Iterable[Any]) -> Iterator[Any]:
-    statistic: Statistic = pickle.loads(sent)
-    total, n_rows, part = None, 0, None
+def _blocks(batches: Iterable[Any]) -> Iterator[tuple[int, Kept]]:
+    """The blocks of a partition, and its number."""
     for batch in batches:
         for row in batch.to_pylist():
-            part, block = row["part"], pickle.loads(row["block"])
-            if folds:
-                groups = deal_block(part, row["first"], len(block), folds, seed)
+            kept = pickle.loads(row["block"])
+            if isinstance(kept, Exception):
+                raise kept
+            yield row["part"], kept
+
+
+def _number_part(n_classes: int, batches: Iterable[Any]) -> Iterator[Any]:
+    """How many rows of each class a partition has, and what they weigh."""
+    numbers, counts, part = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes), None
+    try:
+        for part, kept in _blocks(batches):  # noqa: B007
+            numbers += np.bincount(kept.block.labels, minlength=n_classes)
+            counts += np.bincount(kept.block.labels, kept.block.weight, n_classes)
+        if part is not None:
+            yield sum_row(part, PartSum(int(numbers.sum()), Numbered(counts, {part: numbers})))
+    except (ValueError, TypeError) as error:
+        yield sum_row(part_number(), error)
+
+
+def _sum_blocks(sent: bytes, dealt: bytes, batches: Iterable[Any]) -> Iterator[Any]:
+    statistic, dealer = pickle.loads(sent), pickle.loads(dealt)
+    total, n_rows, part = None, 0, None
+    try:
+        for part, kept in _blocks(batches):
+            block = kept.block
+            if dealer is not None:
+                groups = dealer.deal(part, block.labels, kept.earlier)
                 block = replace(block, groups=groups)
             found = statistic(block)
             total, n_rows = found if total is None else total + found, n_rows + len(block)
-    if part is not None:
-        yield sum_row(part, PartSum(n_rows, total))
-
-
-def deal_block(part: int, first: int, n_rows: int, folds: int, seed: int) -> Integers:
-    """The fold of each row, from where it lies.
-
-    >>> deal_block(0, 0, 4, 2, 7).tolist() == deal_block(0, 0, 8, 2, 7).tolist()[:4]
-    True
-    """
-    from weigh.distinct import kernels
-
-    place = np.uint64(part * (1 << 40) + first) + np.arange(n_rows, dtype=np.uint64)
-    mixed = np.empty(n_rows, dtype=np.uint64)
-    kernels.hash_all(place, mixed)
-    kernels.hash_all(mixed ^ np.uint64(seed), mixed)
-    return np.asarray((mixed % np.uint64(folds)).astype(np.uint8))
+        if part is not None:
+            yield sum_row(part, PartSum(n_rows, total))
+    except (ValueError, TypeError) as error:
+        yield sum_row(part_number(), error)

@@ -11,7 +11,7 @@ import numpy as np
 from weigh.bins import Feature
 from weigh.distinct import Survey
 from weigh.engine.surveys import Setting
-from weigh.frames import Cluster, Roles, Sample, Table, label_batch, sum_parts
+from weigh.frames import Cluster, Sample, sum_samples
 from weigh.tally import Rows, Tally, count_pairs
 
 Surveys: TypeAlias = dict[str, Survey]
@@ -21,7 +21,6 @@ Surveys: TypeAlias = dict[str, Survey]
 class SurveyStep:
     """Add rows to what is known of some columns."""
 
-    roles: Roles
     found: Surveys
     settings: Mapping[str, Setting]
 
@@ -29,9 +28,8 @@ class SurveyStep:
         """What was known before this pass; it came in a pickle, so it is nobody else's."""
         return self.found
 
-    def add(self, found: Surveys, table: Table) -> Surveys:
+    def add(self, found: Surveys, sample: Sample) -> Surveys:
         """Look at some more rows."""
-        sample = label_batch(table, self.roles)
         rows = Rows(sample.labels, sample.weight, len(sample.classes))
         for name, survey in found.items():
             survey.add(sample.table.column(name, self.settings[name].categorical), rows)
@@ -50,25 +48,22 @@ def look_at_cluster(
     """One pass over some columns."""
     table, chosen = sample.table, {name: found[name] for name in names}
     assert isinstance(table, Cluster)
-    assert table.roles is not None
-    step = SurveyStep(table.roles, chosen, {name: settings[name] for name in names})
-    sum_parts(table, (*names, *table.roles.names), step)  # which adds to `found`
+    step = SurveyStep(chosen, {name: settings[name] for name in names})
+    sum_samples(table, names, step)  # which adds to `found`
 
 
 @dataclass(frozen=True)
 class PairsStep:
     """Count the pairs of levels of some columns, two by two."""
 
-    roles: Roles
     parts: Sequence[tuple[Feature, Feature]]
 
     def begin(self) -> Tally | None:
         """Nothing yet."""
         return None
 
-    def add(self, found: Tally | None, table: Table) -> Tally | None:
+    def add(self, found: Tally | None, sample: Sample) -> Tally | None:
         """Count some more rows."""
-        sample = label_batch(table, self.roles)
         rows = Rows(sample.labels, sample.weight, len(sample.classes))
         counts = [count_pairs(pair, sample.table, rows) for pair in self.parts]
         nothing = np.zeros(len(sample.classes))
@@ -83,8 +78,7 @@ def count_cluster_pairs(sample: Sample, parts: Sequence[tuple[Feature, Feature]]
     """The pairs of all crosses, in one pass."""
     table = sample.table
     assert isinstance(table, Cluster)
-    assert table.roles is not None
     names = tuple(part.name for pair in parts for part in pair)
-    found = sum_parts(table, (*names, *table.roles.names), PairsStep(table.roles, parts))
+    found = sum_samples(table, names, PairsStep(parts))
     assert found is not None
     return found

@@ -21,12 +21,11 @@ from weigh.frames.clusters import (
     Cluster,
     PartSum,
     Roles,
-    Step,
+    check_rows,
     gather,
     join_batches,
     part_number,
     stay,
-    sum_parts,
     sum_row,
 )
 from weigh.frames.columns import (
@@ -43,7 +42,7 @@ from weigh.frames.columns import (
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
 from weigh.frames.native import collect, count_rows, pick_columns, take_rows
-from weigh.frames.roles import label_batch
+from weigh.frames.roles import check_classes, label_batch, sum_samples
 from weigh.frames.scans import Scan, open_scan
 from weigh.frames.sources import scan
 from weigh.frames.tables import (
@@ -71,13 +70,14 @@ __all__ = [
     "Roles",
     "Sample",
     "Scan",
-    "Step",
     "Table",
     "Value",
     "as_rows",
     "build",
     "canonical",
+    "check_classes",
     "check_name",
+    "check_rows",
     "collect",
     "count_matrix",
     "count_rows",
@@ -100,8 +100,8 @@ __all__ = [
     "set_names",
     "sort_classes",
     "stay",
-    "sum_parts",
     "sum_row",
+    "sum_samples",
     "take_rows",
     "vector",
     "warn_caller",

@@ -34,6 +34,12 @@ STAYS = (
 )
 
 
+CHANGED = (
+    "the Spark DataFrame changed while it was read: {}; write it as Parquet, and fit what was "
+    "written"
+)
+
+
 @dataclass(frozen=True)
 class Roles:
     """The columns that are no features: the class of each row and, if it has one, its weight."""
@@ -41,6 +47,7 @@ class Roles:
     target: str
     weight: str | None = None
     classes: Any = None  # once they are known
+    counts: Any = None  # the weight of each class, as it was found first
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,6 +115,12 @@ def stay(why: str) -> NoReturn:
     raise ValueError(STAYS.format(why))
 
 
+def check_rows(seen: int, first: int) -> None:
+    """Refuse a DataFrame that gives another number of rows than it did at first."""
+    if seen != first:
+        raise ValueError(CHANGED.format(f"{first:,} rows at first, {seen:,} now"))
+
+
 def open_cluster(frame: Any) -> Cluster:
     """A Spark DataFrame, classic or of Spark Connect, as a table; its rows are counted."""
     names = tuple(frame.columns)
@@ -148,19 +161,15 @@ class PartSum:
 
 def sum_parts(cluster: Cluster, names: tuple[str, ...], step: Step[State]) -> State:
     """One pass over some columns."""
-    total = sum_all(cluster, names, step)
-    if total.n_rows != cluster.n_rows:
-        raise ValueError(
-            f"the Spark DataFrame changed while it was read: {cluster.n_rows:,} rows at first, "
-            f"{total.n_rows:,} now; write it, or cache it, and fit what was kept"
-        )
-    return total.found  # type: ignore[no-any-return]
+    return sum_all(cluster, names, step).found  # type: ignore[no-any-return]
 
 
 def sum_all(cluster: Cluster, names: tuple[str, ...], step: Step[Any]) -> PartSum:
     """The same, with the number of rows and of partitions."""
     add = partial(_sum_part, pickle.dumps(step), names)
-    return gather(cluster.pick(names), add, step, cluster.n_parts)
+    total = gather(cluster.pick(names), add, step, cluster.n_parts)
+    check_rows(total.n_rows, cluster.n_rows)
+    return total
 
 
 def gather(
