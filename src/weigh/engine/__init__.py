@@ -11,6 +11,7 @@ whatever the number of threads.
     passes    rows of levels to any statistic that adds
     remote    the passes of surveys and counts over a table on a cluster
     away      rows of levels that lie on a cluster
+    searches  passes that answer several searches at once
     kept      what passes found, for a fit that is interrupted
 """
 
@@ -29,6 +30,7 @@ from weigh.engine.passes import (
     Statistic,
     Sums,
 )
+from weigh.engine.searches import side_by_side, sum_each
 from weigh.engine.surveys import Setting, batches
 from weigh.engine.threads import (
     BLOCK,
@@ -79,7 +81,9 @@ __all__ = [
     "parallel",
     "place",
     "report",
+    "side_by_side",
     "spread",
+    "sum_each",
     "tally",
     "tally_counts",
     "tally_levels",
