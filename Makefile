@@ -34,6 +34,7 @@ lint: .venv/test
 bench: .venv/bench
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.contest
+	$(BIN)/python -m benchmarks.rivals.spark
 
 bench-rivals: .venv/bench
 	$(BIN)/python -m benchmarks.rivals.environments

@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import weigh
 from weigh import AdjustedNB, EvidenceNB, datasets, engine
-from weigh.adjusted.learner import SEPARABLE
+from weigh.adjusted.fit import SEPARABLE
 from weigh.adjusted.polytomous import Polytomous
 from weigh.adjusted.solve import Logistic, Path
 from weigh.cli import main

@@ -186,7 +186,9 @@ def test_rounds_on_a_cluster_are_those_in_memory(spark):
     here, there = (clone(plain).fit(X, "y").evidence_ for X in (table, frame))
     for a, b in zip(here, there, strict=True):
         assert b.by_class == pytest.approx(a.by_class, abs=1e-9)
-    assert weigh.BoostedNB(n_rounds=1, random_state=0).fit(frame, "y").scale_ > 0
+    chosen = weigh.BoostedNB(n_rounds=3, random_state=0).fit(frame, "y")
+    assert chosen.scale_ > 0
+    assert chosen.n_passes_ < 2 * 3 + 20  # of all rows and of five folds together
 
 
 def test_an_exponent_that_is_given_needs_no_rows(spark):

@@ -23,7 +23,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import weigh
 from weigh import AdjustedNB, EvidenceNB, engine
-from weigh.adjusted import learner, search
+from weigh.adjusted import fit, search
 from weigh.frames import read
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers" / "apm.md"
@@ -331,7 +331,7 @@ NOTES = Path(__file__).with_name("apm_notes.md")
 def main() -> None:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     warnings.simplefilter("ignore", ConvergenceWarning)  # mushroom is separable, as in the paper
-    learner.choose_norm = partial(search.choose_norm, as_printed=True)
+    fit.choose_norm = partial(search.choose_norm, as_printed=True)
     page = [NOTES.read_text(encoding="utf-8").rstrip(), ""]
     for name in SETS:
         start = time.perf_counter()

@@ -6,6 +6,7 @@ solve        the loss of two classes, and searches side by side
 polytomous   the loss of all classes jointly
 search       the norm, by the paper's two-stage search
 training     what a fit is given, and what it says when it ends short
+fit          the exponents of one problem
 tables       weights of evidence times exponents
 learner      `AdjustedNB`
 """

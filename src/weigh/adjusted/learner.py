@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,11 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
-from weigh.adjusted.descent import Solution
-from weigh.adjusted.moments import Levels, Problem
+from weigh.adjusted.fit import fit_logistic, fit_problem
+from weigh.adjusted.moments import Levels
 from weigh.adjusted.polytomous import Polytomous
-from weigh.adjusted.search import NormPath, choose_norm
-from weigh.adjusted.solve import Logistic, Path
 from weigh.adjusted.tables import (
     NONE,
     Reversal,
@@ -24,7 +22,7 @@ from weigh.adjusted.tables import (
     scale_by_exponents,
     sum_loss,
 )
-from weigh.adjusted.training import IS_SEPARABLE, NO_RESTRICTION, RUNNING, Training
+from weigh.adjusted.training import Training
 from weigh.base import EvidenceClassifier
 from weigh.bins import label
 from weigh.evidence import (
@@ -41,25 +39,7 @@ from weigh.frames import Floats, Sample
 from weigh.parameters import is_number
 from weigh.tally import Tally
 
-SEPARABLE = 0.001 * np.log(2)
-"""Separable classes end the paper's search below this loss."""
-
-TOL = 1e-10
 CAVEAT = " and leaves out the error of the exponents"
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """The exponents of one problem, and how they were found."""
-
-    exponents: Floats
-    norm: float
-    loss: float
-    path: NormPath | None
-
-    @classmethod
-    def of(cls, solution: Solution, path: NormPath | None) -> _Fit:
-        return cls(solution.exponents, solution.norm, solution.loss, path)
 
 
 class AdjustedNB(EvidenceClassifier):
@@ -195,37 +175,36 @@ class AdjustedNB(EvidenceClassifier):
 
     def _learn_two(self, tally: Tally, rows: Training) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
-        fit, prior = self._fit_logistic([*naive], float(naive.prior_row[0]), rows, 1)
-        self.exponents_, self.prior_exponent_ = fit.exponents, prior
+        fit = fit_logistic([*naive], float(naive.prior_row[0]), rows, 1)
+        self.exponents_, self.prior_exponent_ = fit.exponents, fit.prior
         self.norm_, self.norm_path_ = fit.norm, fit.path
         self.loss_ = float(fit.loss / (rows.weight_sum * np.log(2)))
         pairs = zip(naive, self.exponents_, strict=True)
         tables = tuple(scale_by_exponents(table, np.array([a]), [1]) for table, a in pairs)
-        errors = scale_variances(naive.prior_variances, prior)
-        offset = float(naive.prior_row[0]) * prior
+        errors = scale_variances(naive.prior_variances, fit.prior)
+        offset = float(naive.prior_row[0]) * fit.prior
         return replace(naive, tables=tables, prior=offset, prior_variances=errors, caveat=CAVEAT)
 
     def _learn_each(self, tally: Tally, rows: Training) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
         s = rows_added(self.smoothing, tally.class_counts.sum())
-        fits, tables, errors, priors = [], [], [], []
+        fits, tables, errors, offsets = [], [], [], []
         for c, rate in enumerate(naive.assumed_rate):
             parts = [weigh_counts(counts.against_rest(c), s) for counts in tally.tables]
             offset = float(np.log(rate / (1 - rate)))
             about = f"{label(naive.classes.tolist()[c])} against the rest: "
-            fit, prior = self._fit_logistic(parts, offset, replace(rows, about=about), c)
-            fits.append(fit)
-            priors.append((offset, prior))
+            fits.append(fit_logistic(parts, offset, replace(rows, about=about), c))
+            offsets.append(offset)
             tables.append([part.by_class[:, 0] for part in parts])
             errors.append([part.errors for part in parts])
         self.exponents_ = np.array([fit.exponents for fit in fits])
-        self.prior_exponent_ = np.array([exponent for _, exponent in priors])
+        self.prior_exponent_ = np.array([fit.prior for fit in fits])
         self.norm_ = np.array([fit.norm for fit in fits])
         self.norm_path_ = [fit.path for fit in fits]
         evidence = replace(
             naive,
             form="ovr",
-            prior=np.array([offset * exponent for offset, exponent in priors]),
+            prior=np.array(offsets) * self.prior_exponent_,
             tables=self._tables(tally, by_feature(tables), by_feature(errors), s),
             prior_variances=None,
         )
@@ -241,7 +220,7 @@ class AdjustedNB(EvidenceClassifier):
         tables = tuple(naive.tables[j].padded for j in active)
         known = rows.class_counts
         levels = Levels(rows.rows, n_classes, tables, tuple(active), constant, known=known)
-        fit = self._fit(Polytomous(levels, offset=offset), None, rows)
+        fit = fit_problem(Polytomous(levels, offset=offset), None, rows)
         found = fit.exponents.reshape(n_classes, -1)
         self.prior_exponent_ = found[:, -1] if self.fit_prior else np.ones(n_classes)
         self.exponents_ = np.zeros((n_classes, len(naive)))
@@ -271,59 +250,6 @@ class AdjustedNB(EvidenceClassifier):
         nats = rows.rows.sum(partial(sum_loss, padded=padded, prior=evidence.prior_row))
         self.loss_ = float(nats.arrays[0]) / (rows.weight_sum * np.log(2))
         return evidence
-
-    # ------------------------------------------------------------ one problem
-
-    def _fit_logistic(
-        self, tables: list[FeatureTable], offset: float, rows: Training, of: int
-    ) -> tuple[_Fit, float]:
-        """Exponents of one class against the rest, and that of the prior."""
-        active = active_features([table.by_class for table in tables])
-        constant = None
-        if self.fit_prior:
-            offset, constant = 0.0, np.array([offset])
-        levels = Levels(
-            rows.rows,
-            len(rows.class_counts),
-            tuple(tables[j].padded for j in active),
-            tuple(active),
-            constant,
-            known=rows.class_counts,
-        )
-        fit = self._fit(Logistic(levels, offset=offset, of=of), of, rows)
-        exponents = np.zeros(len(tables))
-        exponents[active] = fit.exponents[: len(active)]
-        prior = float(fit.exponents[-1]) if self.fit_prior else 1.0
-        return replace(fit, exponents=exponents), prior
-
-    def _fit(self, problem: Problem, of: int | None, rows: Training) -> _Fit:
-        with engine.one_blas_thread():
-            path = Path(problem, TOL)
-            if self.norm is not None and self.norm != "cv":
-                return self._fit_norm(path, float(self.norm), rows)
-            free = path.solve(stop_at=SEPARABLE)
-            if free.separable:
-                free = path.newton(SEPARABLE) or free
-        if self.norm is None:
-            if free.separable:
-                rows.warn(IS_SEPARABLE.format(free.norm))
-            elif free.running:
-                rows.warn(RUNNING.format(free.norm))
-            return _Fit.of(rows.converged(free), None)
-        found = choose_norm(problem, free, rows.deal(of), self.aggregate)
-        if found.chosen >= free.norm:
-            return _Fit.of(rows.converged(free), found)
-        with engine.one_blas_thread():
-            return _Fit.of(rows.converged(path.solve(found.chosen)), found)
-
-    def _fit_norm(self, path: Path, norm: float, rows: Training) -> _Fit:
-        solution = path.solve(norm)
-        free = solution.multiplier == 0 and solution.norm < norm * (1 - 1e-6)
-        if free and solution.running:
-            rows.warn(RUNNING.format(solution.norm))
-        elif free:
-            rows.warn(NO_RESTRICTION.format(self.norm, solution.norm), UserWarning)
-        return _Fit.of(rows.converged(solution), None)
 
     @property
     def reversals_(self) -> list[Reversal]:

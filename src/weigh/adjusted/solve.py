@@ -10,6 +10,7 @@ import numpy as np
 
 from weigh.adjusted.descent import Asking, Found, Search, Solution
 from weigh.adjusted.moments import (
+    ALL,
     Ask,
     Expansion,
     Levels,
@@ -18,7 +19,7 @@ from weigh.adjusted.moments import (
     add_gram,
     mirror,
 )
-from weigh.engine import Block, Dealt, Sums
+from weigh.engine import Block, Dealt, Sums, side_by_side
 from weigh.frames import Floats
 
 BLOCK = 1 << 17
@@ -156,25 +157,13 @@ class Path:
         return self._run(self.search.newton(stop_at))
 
     def _run(self, asking: Asking[Found]) -> Found:
-        try:
-            ask = next(asking)
-            while True:
-                ask = asking.send(self.problem.moments(ask.exponents, ask.curved))
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+        return run(self.problem, [asking], [ALL])[0]
 
 
 def run(problem: Problem, searches: Sequence[Asking[Found]], splits: Sequence[int]) -> list[Found]:
     """Let many searches run side by side, each on a split: a pass answers what all of them ask."""
-    found: dict[int, Found] = {}
-    sent: dict[int, Moments | None] = dict.fromkeys(range(len(searches)))
-    while sent:
-        asks: dict[int, Ask] = {}
-        for i, moments in sent.items():
-            try:
-                asks[i] = replace(searches[i].send(moments), split=splits[i])  # type: ignore[arg-type]
-            except StopIteration as end:
-                found[i] = end.value
-        answers = problem.answer([*asks.values()]) if asks else []
-        sent = dict(zip(asks, answers, strict=True))
-    return [found[i] for i in range(len(searches))]
+
+    def answer(asks: dict[int, Ask]) -> list[Moments]:
+        return problem.answer([replace(ask, split=splits[i]) for i, ask in asks.items()])
+
+    return side_by_side(searches, answer)

@@ -31,12 +31,15 @@ STOPPED = (
 
 @dataclass(frozen=True)
 class Training:
-    """Rows as levels, the weight of each class, and the folds that a learner asks for."""
+    """Rows as levels, the weight of each class, and the norm and folds that a learner asks for."""
 
     rows: Coded
     class_counts: Floats
     cv: Any
     random_state: Any
+    norm: Any = "cv"
+    aggregate: str = "median"
+    fit_prior: bool = False
     about: str = ""  # the class that is fitted against the rest
 
     @classmethod
@@ -45,7 +48,15 @@ class Training:
         cv = learner.cv
         if isinstance(cv, Iterable) and not hasattr(cv, "split"):
             cv = [*cv]  # splits that can be had only once
-        return cls(rows, class_counts, cv, learner.random_state)
+        return cls(
+            rows,
+            class_counts,
+            cv,
+            learner.random_state,
+            learner.norm,
+            learner.aggregate,
+            learner.fit_prior,
+        )
 
     @property
     def weight_sum(self) -> float:

@@ -3,7 +3,9 @@
 rounds     AdaBoost with probabilities
 choose     how many rounds, and how loud, by rows held out
 vote       AdaBoost's own combination
-learner    the linearised sum: one table of weights
+account    what each round did
+combine    the linearised sum: one table of weights
+learner    boosted naive Bayes for classes
 
 projection numbers as classes: is the target above s
 estimate   weights that push an estimate up or down a curve
@@ -11,8 +13,9 @@ sheet      one estimate explained
 regressor  boosted naive Bayes for numbers
 """
 
+from weigh.boosted.account import Rounds
 from weigh.boosted.estimate import Estimate
-from weigh.boosted.learner import BoostedNB, Rounds
+from weigh.boosted.learner import BoostedNB
 from weigh.boosted.regressor import BoostedNBRegressor
 from weigh.boosted.sheet import EstimateSheet
 from weigh.boosted.vote import Vote

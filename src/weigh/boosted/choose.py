@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from weigh.boosted.rounds import Ensemble, Round, Rows01, View, add_columns
-from weigh.engine import Block, Piecewise, Sums
+from weigh.engine import Block, Piecewise, Statistic, Sums, sum_each
 from weigh.frames import Floats
 
 LOUDEST, QUIETEST = 10.0, 0.01
@@ -47,11 +47,11 @@ class HeldOut:
     rows: Rows01
     rounds: Sequence[Round]
 
-    def sum(self, combine: Combine, scales: Floats) -> Sums:
+    def losses(self, combine: Combine, scales: Floats) -> Piecewise:
         """What the rows lose after each round, and how that changes with the scale."""
         ensemble = Ensemble.of(self.rounds, len(self.rows.tally.tables))
         statistic = Losses(self.rows.view, ensemble, combine, scales)
-        return self.rows.rows.sum(Piecewise(statistic, ROOM // len(scales) + 1))
+        return Piecewise(statistic, ROOM // len(scales) + 1)
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,11 @@ class Losses:
 
 def choose(parts: Sequence[HeldOut], most: int, combine: Combine, scaled: bool) -> Choice:
     """Measure totals after each round, each with the scale that is best for it."""
-    n_rows = sum(part.rows.count().sum() for part in parts)
+    n_rows = _sum_all(parts, [part.rows.counter for part in parts]).arrays[0].sum()
     scales, low, high = np.ones(most), np.full(most, QUIETEST), np.full(most, LOUDEST)
     settled = np.full(most, not scaled)  # one that is found stays, whatever the others do
     for _ in range(STEPS):
-        found = reduce(add, [part.sum(combine, scales) for part in parts]).arrays
+        found = _sum_all(parts, [part.losses(combine, scales) for part in parts]).arrays
         losses, *moments = found[0] / found[1]
         then = _step(scales, n_rows, moments, low, high)
         settled |= np.abs(then - scales) <= CLOSE * scales
@@ -94,6 +94,15 @@ def choose(parts: Sequence[HeldOut], most: int, combine: Combine, scaled: bool) 
             break
         scales = np.where(settled, scales, then)
     return Choice(losses / np.log(2), scales)
+
+
+def _sum_all(parts: Sequence[HeldOut], statistics: Sequence[Statistic]) -> Sums:
+    """The sum over the parts, each with its statistic: one pass where they share their rows."""
+    rows = parts[0].rows.rows
+    if all(part.rows.rows is rows for part in parts):
+        return reduce(add, sum_each(rows, statistics))
+    pairs = zip(parts, statistics, strict=True)
+    return reduce(add, [part.rows.rows.sum(statistic) for part, statistic in pairs])
 
 
 def _step(

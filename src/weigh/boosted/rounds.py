@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.special import expit
 
-from weigh.engine import HELD_OUT, TRAIN, Block, Coded, Dealt, Sums
+from weigh.engine import (
+    HELD_OUT,
+    TRAIN,
+    Block,
+    Coded,
+    Dealt,
+    Statistic,
+    Sums,
+    side_by_side,
+    sum_each,
+)
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts, Tally
 
 PERFECT = 1e-10
 """Below this error there is nothing left to learn from."""
+
+Found = TypeVar("Found")
+Asking: TypeAlias = Generator[Statistic, Sums, Found]
 
 
 @dataclass(frozen=True)
@@ -88,13 +101,13 @@ class Rows01:
         """How a statistic sees the rows."""
         return View(self.of, self.roles, self.role)
 
-    def learn(self, before: Ensemble, total: float | None) -> tuple[Evidence, float]:
+    def learn(self, before: Ensemble, total: float | None) -> Asking[tuple[Evidence, float]]:
         """Naive Bayes of the rows as the rounds before leave them, and the rows' weight.
 
         Weights are rescaled to their first sum, `total`.
         """
         sizes = tuple(len(table.feature.levels) + 1 for table in self.tally.tables)
-        counts = self.rows.sum(RoundCounts(self.view, before, sizes)).arrays
+        counts = (yield RoundCounts(self.view, before, sizes)).arrays
         weight = float(counts[-1].sum())
         scale = 1.0 if total is None else total / weight
         tables = tuple(
@@ -104,14 +117,15 @@ class Rows01:
         tally = Tally(np.arange(2), scale * counts[-1], tables)
         return weigh_tally(tally, self.smoothing), weight
 
-    def error(self, before: Ensemble, last: Ensemble) -> float:
+    def error(self, before: Ensemble, last: Ensemble) -> Asking[float]:
         """The weighted error of one more round."""
-        missed, weight = self.rows.sum(RoundError(self.view, before, last)).arrays
+        missed, weight = (yield RoundError(self.view, before, last)).arrays
         return float(missed / weight)
 
-    def count(self) -> Floats:
+    @property
+    def counter(self) -> Statistic:
         """How many rows there are of the rest and of the class, whatever they weigh."""
-        return np.asarray(self.rows.sum(partial(count_rows, view=self.view)).arrays[0])
+        return partial(count_rows, view=self.view)
 
 
 @dataclass(frozen=True)
@@ -210,23 +224,43 @@ class RoundError:
         return Sums((np.asarray(weight @ missed), np.asarray(weight.sum())))
 
 
-def boost(rows: Rows01, most: int) -> list[Round]:
+def boost_all(parts: Sequence[Rows01], most: int) -> list[list[Round]]:
+    """The rounds of each part; of the others no more than of the first are wanted.
+
+    Rows that carry nothing from pass to pass share their passes.
+    """
+    rows = parts[0].rows
+    if rows.carrying() is rows and all(part.rows is rows for part in parts):
+        return _run(rows, [boost(part, most) for part in parts])
+    found: list[list[Round]] = []
+    for part in parts:
+        wanted = len(found[0]) if found else most
+        found += _run(part.rows.carrying(), [boost(part, wanted)])
+    return found
+
+
+def _run(rows: Coded, searches: Sequence[Asking[list[Round]]]) -> list[list[Round]]:
+    return side_by_side(searches, lambda asks: sum_each(rows, [*asks.values()]))
+
+
+def boost(rows: Rows01, most: int) -> Asking[list[Round]]:
     """At most so many rounds; they end where the error reaches one half, or nothing.
 
     eps = sum w |y - h|,  beta = eps/(1 - eps),  w <- w beta^(1 - |y - h|),  alpha = 1/2 ln 1/beta
 
     Weights are rescaled to their first sum, so that smoothing means rows in every round. A first
-    round that ends it all is the model, with alpha 1. A round takes two passes: its error must be
-    known before rows can be weighed for the next.
+    round that ends it all is the model, with alpha 1. A round asks twice: its error must be known
+    before rows can be weighed for the next.
     """
     found: list[Round] = []
-    rows, n_features = replace(rows, rows=rows.rows.carrying()), len(rows.tally.tables)
+    n_features = len(rows.tally.tables)
     total: float | None = None
     for _ in range(most):
         before = Ensemble.of(found, n_features)
-        evidence, weight = rows.learn(before, total)
+        evidence, weight = yield from rows.learn(before, total)
         total = weight if total is None else total
-        error = rows.error(before, Ensemble.of([Round(evidence, 0.0, 1.0)], n_features))
+        last = Ensemble.of([Round(evidence, 0.0, 1.0)], n_features)
+        error = yield from rows.error(before, last)
         if not PERFECT <= error < 0.5:
             return found or [Round(evidence, error, 1.0)]
         alpha = 0.5 * np.log((1 - error) / error)

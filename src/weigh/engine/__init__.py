@@ -12,6 +12,7 @@ whatever the number of threads.
     remote    the passes of surveys and counts over a table on a cluster
     dealer    folds of rows that lie in many places
     away      rows of levels that lie on a cluster
+    searches  passes that answer several searches at once
     kept      what passes found, for a fit that is interrupted
 """
 
@@ -30,6 +31,7 @@ from weigh.engine.passes import (
     Statistic,
     Sums,
 )
+from weigh.engine.searches import side_by_side, sum_each
 from weigh.engine.surveys import Setting, batches
 from weigh.engine.threads import (
     BLOCK,
@@ -80,7 +82,9 @@ __all__ = [
     "parallel",
     "place",
     "report",
+    "side_by_side",
     "spread",
+    "sum_each",
     "tally",
     "tally_counts",
     "tally_levels",
