@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from weigh import EvidenceNB
 from weigh.frames import collect, count_rows, pick_columns, read, take_rows
+from weigh.frames.tables import wrap
 
 few = settings(max_examples=15, deadline=None)
 
@@ -1007,3 +1008,24 @@ def test_columns_are_picked_by_name_in_the_order_given(engine):
     assert read(picked).names == ("c", "a")
     assert type(picked) is type(X)
     assert read(picked).column("a", False).values.tolist() == [1, 2]
+
+
+class Obliging:
+    """An object that, as a DataFrame of Spark Connect, has an attribute of any name."""
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Obliging()
+
+    def __eq__(self, other):
+        return Obliging()
+
+    def __bool__(self):
+        raise TypeError("a column has no truth value")
+
+    __hash__ = None
+
+
+def test_attributes_of_any_name_do_not_make_a_pandas_frame():
+    assert wrap(Obliging()) is None

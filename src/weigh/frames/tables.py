@@ -164,11 +164,12 @@ def wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
     """The frame of whatever library, or None where X is no dataframe."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
+    kind = type(X)  # a DataFrame of Spark Connect has an attribute of any name
     if (
-        hasattr(X, "iloc") and X.ndim == 2 and not X.columns.is_unique
+        hasattr(kind, "iloc") and X.ndim == 2 and not X.columns.is_unique
     ):  # narwhals would refuse it in its own words
         _refuse_twice(tuple(map(str, X.columns)))
-    if hasattr(X, "column_names"):
+    if hasattr(kind, "column_names"):
         _refuse_twice(tuple(X.column_names))
     frame = nw.from_native(X, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None

@@ -31,12 +31,12 @@ def score_spark(model: Any, frame: Any, reasons: int = 0, keep: Sequence[str] | 
         Its columns stay; the new ones follow.
     reasons : int, default=0
         How many of the heaviest features of each row to name, with their weights, as
-        `weigh.reasons` does.
+        `weigh.reasons` does: at most one for each feature.
     keep : list of str, optional
         The columns to have beside the scores; all, unless it is given.
     """
     evidence = _table_of(model)
-    scorer = _Scorer(evidence, reasons)
+    scorer = _Scorer(evidence, min(reasons, len(evidence)))
     names = tuple(frame.columns)
     kept = _kept(names, keep, scorer.names)
     plain = frame.toDF(*[f"c{j}" for j in range(len(names))])

@@ -40,7 +40,8 @@ def score_table(
     keep : list of str, optional
         Columns of X to have beside the scores: all, or, in a file, none, unless it is given.
     reasons : int, default=0
-        How many of the heaviest features of each row to name, with their weights.
+        How many of the heaviest features of each row to name, with their weights: at most one for
+        each feature.
 
     Returns
     -------
