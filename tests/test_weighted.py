@@ -26,8 +26,8 @@ from weigh.tally import Rows
 from weigh.weighted.auc import rank
 from weigh.weighted.gain import gain_ratios
 from weigh.weighted.learner import METHODS
-from weigh.weighted.search import PATIENCE, RATES, SIZES, Climber
 from weigh.weighted.terms import terms_of
+from weigh.weighted.walks import PATIENCE, RATES, SIZES, Climber
 
 LIGHT = settings(max_examples=25, deadline=None)
 CodedNB = partial(WeightedNB, categorical_features="all", choose_on="training")
@@ -238,7 +238,7 @@ def literal_search(method, X, y, step, tol, seed):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("method", SEARCHES)
 @settings(max_examples=8, deadline=None)
-@given(seed=SEEDS, step=st.sampled_from([0.3, 1.0, 5.0]), tol=st.sampled_from([1e-4, 3e-3]))
+@given(seed=SEEDS, step=st.sampled_from([0.3, 1.0, 5.0]), tol=st.sampled_from([1.03e-4, 3.07e-3]))
 def test_the_fast_search_is_the_papers_search(method, n_classes, seed, step, tol):
     X, y = draw_codes(seed, n_classes, n_rows=60, n_features=3)
     weights, auc = literal_search(method, X, y, step, tol, seed=7)

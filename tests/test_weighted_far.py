@@ -13,8 +13,9 @@ from weigh.folds import deal_numbers
 from weigh.frames import read
 from weigh.tally import Rows
 from weigh.weighted.auc import rank
-from weigh.weighted.far import CELLS, auc_of, cell_of, far_held_out_terms, far_terms
+from weigh.weighted.far import CELLS, auc_of, cell_of, far_held_out_terms, far_terms, rank_far
 from weigh.weighted.terms import held_out_terms, terms_of
+from weigh.weighted.walks import SIGNS, Move
 
 NEAR = 2e-3
 
@@ -51,16 +52,54 @@ def both_terms(seed, n_classes, held_out):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_histograms_give_the_auc_up_to_the_pairs_of_one_cell(seed, n_classes, held_out):
     exact, far = both_terms(seed, n_classes, held_out)
-    random = np.random.default_rng(seed)
-    near, there = (rank(terms, np.ones(5)) for terms in (exact, far))
-    assert there.auc == pytest.approx(near.auc, abs=NEAR)
-    for j in range(5):
-        assert there.shift(j, 0.3) == pytest.approx(near.shift(j, 0.3), abs=NEAR)
-    weights = random.random(5)
-    assert there.jump(weights) == pytest.approx(near.jump(weights), abs=NEAR)
-    assert there.auc == pytest.approx(near.auc, abs=NEAR)  # nothing was kept
-    there.keep()
-    assert there.auc == pytest.approx(rank(exact, weights).auc, abs=NEAR)
+    random, near = np.random.default_rng(seed), rank(exact, np.ones(5))
+    weights, ones = random.random(5), np.ones(5)
+    moves = [Move(ones), *(Move(ones, j, 0.3) for j in range(5)), Move(weights)]
+    found = rank_far(far, moves)
+    wanted = [near.auc, *(near.shift(j, 0.3) for j in range(5)), near.jump(weights)]
+    assert found == pytest.approx(wanted, abs=NEAR)
+    assert far.rows.n_passes == 1 + held_out  # one to count the folds, one for all moves
+    assert found == pytest.approx([rank_far(far, [Move(move.end)])[0] for move in moves], abs=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_moves_that_have_no_room_in_one_pass_take_more(monkeypatch, n_classes):
+    _, far = both_terms(0, n_classes, held_out=True)
+    moves = [Move(np.ones(5), j, 0.1 * j) for j in range(5)]
+    together = rank_far(far, moves)
+    monkeypatch.setattr("weigh.weighted.far.ROOM", 1)
+    assert rank_far(far, moves) == together
+    assert far.rows.n_passes == 1 + 1 + 5
+
+
+def climb_one_by_one(terms, climber, walks):
+    """The search as it is written: one walk after the other, each move scored on its own."""
+    for walk in walks:
+
+        def first_rise(walk=walk):
+            for place, move in enumerate(walk.moves()):
+                (auc,) = rank_far(terms, [Move(move.end)])
+                if climber.rises(walk.steps[-1].auc, auc):
+                    return place, auc
+            return None
+
+        while found := first_rise():
+            walk.keep(*found)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("method", [*SIGNS, "mcmc", "monte_carlo"])
+def test_walks_in_the_same_passes_go_where_each_would_go_alone(monkeypatch, method, n_classes):
+    frame, y, _ = draw(0, n_classes, 300)
+    monkeypatch.setattr("weigh.weighted.far.MANY", 0)
+    learner = WeightedNB(method=method, random_state=0, tol=1e-4, bins=5)
+    path, n_passes = learner.fit(frame, y).history_, learner.n_passes_
+    monkeypatch.setattr("weigh.weighted.search._climb_together", climb_one_by_one)
+    slow = learner.fit(frame, y)
+    np.testing.assert_allclose(path.weights, slow.history_.weights, rtol=1e-12)
+    np.testing.assert_allclose(path.tried, slow.history_.tried, atol=1e-12)
+    assert len(path.auc) > 2
+    assert 3 * n_passes < slow.n_passes_
 
 
 @settings(max_examples=50, deadline=None)

@@ -6,6 +6,7 @@ tables       `Evidence` and its `FeatureTable`s
 attenuation  an exponent for rows that tell more or less
 recalibration  what totals turned out to be worth
 estimate     counts to weights, with their uncertainty
+held_out     the same without each fold of rows
 show         the table as text, HTML and dataframe
 """
 
@@ -17,6 +18,7 @@ from weigh.evidence.estimate import (
     weigh_counts,
     weigh_tally,
 )
+from weigh.evidence.held_out import weigh_without
 from weigh.evidence.recalibration import BOUND, Method, Recalibration
 from weigh.evidence.show import hundredths, rule
 from weigh.evidence.tables import (
@@ -49,4 +51,5 @@ __all__ = [
     "squeeze",
     "weigh_counts",
     "weigh_tally",
+    "weigh_without",
 ]

@@ -3,8 +3,9 @@
 gain      weights from gain ratios
 terms     what the scores are made of, on the training rows or on folds
 auc       a ranking and its AUC, kept while weights move
-far       the same from histograms, for rows that are not in memory
-search    hill climbing and random walks over the weights
+walks     hill climbing and random walks over the weights
+far       AUCs from histograms, for rows that are not in memory
+search    the best of some walks
 learner   `WeightedNB`
 """
 

@@ -7,7 +7,6 @@ from typing import Protocol
 import numpy as np
 
 from weigh.frames import Floats
-from weigh.weighted.far import FarRanking, FarTerms
 from weigh.weighted.terms import Terms
 
 
@@ -30,10 +29,8 @@ class Ranking(Protocol):
         """What the rows are ranked by: log odds, or the probability of each class."""
 
 
-def rank(terms: Terms | FarTerms, weights: Floats) -> Ranking:
+def rank(terms: Terms, weights: Floats) -> Ranking:
     """The ranking under some weights."""
-    if isinstance(terms, FarTerms):
-        return FarRanking(terms, weights)
     kind = RankingOfTwo if terms.counts.shape[1] == 2 else RankingOfMany
     return kind(terms, weights)
 

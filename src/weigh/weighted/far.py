@@ -1,4 +1,4 @@
-"""Rankings of rows that are not in memory: AUC from histograms of the score, one pass for each.
+"""Rankings of rows that are not in memory: AUC from histograms of the score, many in one pass.
 
 A cell of the histogram is 0.002 nats wide where the score is near 0, and 0.2% of the score further
 out; rows of one cell count as ties. There are 2^14 cells, and scores beyond a million share the
@@ -7,21 +7,26 @@ last. The AUC is off by at most half the share of pairs that lie in one cell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import log_softmax
 
-from weigh.engine import HELD_OUT, TRAIN, Block, Coded, Dealt, Sums
-from weigh.evidence import Evidence, Smoothing, weigh_tally
+from weigh.engine import Block, Coded, Dealt, Sums
+from weigh.evidence import Evidence, Smoothing, weigh_without
 from weigh.frames import Floats, Integers
-from weigh.tally import Counts, Tally
+from weigh.tally import Tally
+from weigh.weighted.walks import Move
 
 CELLS = 1 << 14
 """Cells of a histogram of scores."""
 
 MANY, MANY_IN_FILES = 10_000_000, 1_000_000
 """More rows than this, in memory or in files, are ranked by histograms; fewer exactly."""
+
+ROOM = 1 << 20
+"""Numbers that the histograms of one pass may hold together."""
 
 FARTHEST = float(np.arcsinh(1e6))
 """Where the last cells lie."""
@@ -49,112 +54,117 @@ def far_terms(naive: Evidence, rows: Coded) -> FarTerms:
 
 def far_held_out_terms(tally: Tally, dealt: Dealt, smoothing: Smoothing) -> FarTerms:
     """Each row scored by the tables of the folds that do not hold it, on the levels of all rows."""
-    n_classes, roles = len(tally.classes), dealt.roles
-    sizes = tuple(len(table.feature.levels) + 1 for table in tally.tables)
-    *counts, classes = dealt.rows.sum(GroupCounts(sizes, len(roles), n_classes)).arrays
-    models = []
-    for group in range(len(roles)):
-        others = roles[:, int(np.argmax(roles[group] == HELD_OUT))] == TRAIN
-        tables = tuple(
-            Counts(table.feature, counted[others].sum(axis=0)[:-1])
-            for table, counted in zip(tally.tables, counts, strict=True)
-        )
-        part = Tally(tally.classes, classes[others].sum(axis=0), tables)
-        models.append(weigh_tally(part, smoothing))
-    padded = [np.stack([model.tables[j].padded for model in models]) for j in range(len(sizes))]
+    models = weigh_without(tally, dealt, smoothing)
     base = np.stack([model.prior_row for model in models])
-    return FarTerms(dealt.rows, base, padded, n_classes)
+    tables = [np.stack([part.padded for part in parts]) for parts in zip(*models, strict=True)]
+    return FarTerms(dealt.rows, base, tables, len(tally.classes))
 
 
-@dataclass(frozen=True)
-class GroupCounts:
-    """The statistic of folds: counts by group, level and class, and by group and class."""
+def rank_far(terms: FarTerms, moves: Sequence[Move]) -> list[float]:
+    """The AUC after each of some moves, or its mean over pairs of classes; one pass, if it holds.
 
-    sizes: tuple[int, ...]
-    n_groups: int
-    n_classes: int
-
-    def __call__(self, block: Block) -> Sums:
-        """Count a block."""
-        assert block.groups is not None
-        cells = block.groups.astype(np.int64) * self.n_classes + block.labels
-        counts = [
-            self._count(cells, codes, size, block.weight)
-            for codes, size in zip(block.codes, self.sizes, strict=True)
-        ]
-        whole = self._count(cells, np.zeros(len(block), np.uint8), 1, block.weight)
-        return Sums((*counts, whole[:, 0]))
-
-    def _count(self, cells: Integers, codes: Integers, size: int, weight: Floats | None) -> Floats:
-        shape = self.n_groups, self.n_classes, size
-        counts = np.bincount(cells * size + codes, weight, int(np.prod(shape)))
-        return counts.reshape(shape).transpose(0, 2, 1).astype(np.float64)
-
-
-class FarRanking:
-    """The AUC under some weights, or its mean over pairs of classes, from histograms.
-
-    A move is tried, and then kept or forgotten; each is a pass over the rows.
+    What they move from is added up once for all moves from the same weights.
     """
+    span = _span(terms, moves)
+    n_scores = terms.base.shape[1]
+    most = max(ROOM // (n_scores * (span[1] - span[0]) * terms.n_classes), 1)
+    found: list[float] = []
+    for start in range(0, len(moves), most):
+        statistic = Histograms.of(terms, moves[start : start + most], span)
+        found += map(auc_of, terms.rows.sum(statistic).arrays[0])
+    return found
 
-    def __init__(self, terms: FarTerms, weights: Floats) -> None:
-        self.terms = terms
-        self.jump(weights)
-        self.keep()
 
-    def shift(self, j: int, by: float) -> float:
-        """The AUC if the weight of feature j were larger by so much."""
-        moved = self.weights.copy()
-        moved[j] += by
-        return self.jump(moved)
+def _span(terms: FarTerms, moves: Sequence[Move]) -> tuple[int, int]:
+    """The cells, from the first to that after the last, that scores can fall into."""
+    ends = [_reach(terms, move.end) for move in moves]
+    cells = cell_of(np.array([min(low for low, _ in ends), max(high for _, high in ends)]))
+    return max(int(cells[0]) - 1, 0), min(int(cells[1]) + 2, CELLS)  # totals are rounded
 
-    def jump(self, weights: Floats) -> float:
-        """The AUC if the weights were these."""
-        scaled = tuple(w * table for w, table in zip(weights, self.terms.tables, strict=True))
-        statistic = Histograms(self.terms.base, scaled, self.terms.n_classes)
-        self._moved = weights
-        self._tried = auc_of(self.terms.rows.sum(statistic).arrays[0])
-        return self._tried
 
-    def keep(self) -> None:
-        """Make the last move that was tried the state."""
-        self.weights, self.auc = self._moved, self._tried
-
-    @property
-    def scores(self) -> Floats:
-        """There are none: rows are not kept."""
-        raise ValueError("rows that are not in memory have no scores to give")
+def _reach(terms: FarTerms, weights: Floats) -> tuple[float, float]:
+    """The lowest and the highest score that weights can give."""
+    pairs = [*zip(weights, terms.tables, strict=True)]
+    low = terms.base + sum((w * table).min(axis=1) for w, table in pairs)
+    high = terms.base + sum((w * table).max(axis=1) for w, table in pairs)
+    if low.shape[1] == 1:
+        return float(low.min()), float(high.max())
+    apart = float((high.max(axis=1) - low.min(axis=1)).max()) + np.log(low.shape[1])
+    return -apart, apart
 
 
 @dataclass(frozen=True)
 class Histograms:
-    """The statistic of scores: the weight of each cell and class, for each class that is scored."""
+    """The statistic of scores, for each move: the weight by class that is scored, cell and class.
+
+    `moves[i]` names the weights that it starts from, by their number, the feature, and by how much.
+    """
 
     base: Floats
     tables: tuple[Floats, ...]
     n_classes: int
+    weights: tuple[Floats, ...]
+    moves: tuple[tuple[int, int, float], ...]
+    span: tuple[int, int] = (0, CELLS)
+
+    @classmethod
+    def of(cls, terms: FarTerms, moves: Sequence[Move], span: tuple[int, int]) -> Histograms:
+        """The statistic of some moves; many are from the same weights."""
+        known = {id(move.weights): move.weights for move in moves}
+        number = {key: i for i, key in enumerate(known)}
+        asked = tuple((number[id(move.weights)], move.moved, move.size) for move in moves)
+        weights = tuple(known.values())
+        return cls(terms.base, tuple(terms.tables), terms.n_classes, weights, asked, span)
 
     def __call__(self, block: Block) -> Sums:
         """Count a block: of two classes the log odds, of more those of each against the rest."""
-        scores = log_odds(self._totals(block))
-        counts = []
-        for column in scores.T:
-            cells = cell_of(column) * self.n_classes + block.labels
-            counts.append(np.bincount(cells, block.weight, CELLS * self.n_classes))
-        shape = len(counts), CELLS, self.n_classes
-        return Sums((np.array(counts, dtype=np.float64).reshape(shape),))
+        first, stop = self.span
+        size, n_scores = (stop - first) * self.n_classes, self.base.shape[1]
+        counts = np.empty((len(self.moves), n_scores, size))
+        groups = self._groups(block)
+        codes = [
+            groups * table.shape[1] + codes
+            for codes, table in zip(block.codes, self.tables, strict=True)
+        ]
+        for number, weights in enumerate(self.weights):
+            totals = self._totals(groups, codes, weights)
+            for i, (start, j, by) in enumerate(self.moves):
+                if start == number:
+                    scores = log_odds(totals if j < 0 else self._moved(totals, codes[j], j, by))
+                    self._count(scores, block, counts[i])
+        shape = len(self.moves), n_scores, stop - first, self.n_classes
+        return Sums((counts.reshape(shape),))
 
-    def _totals(self, block: Block) -> Floats:
-        from weigh import kernels
-
+    def _groups(self, block: Block) -> Integers:
         groups = np.zeros(len(block), np.int64)
         if block.groups is not None and len(self.base) > 1:
             groups += block.groups
+        return groups
+
+    def _totals(self, groups: Integers, codes: list[Integers], weights: Floats) -> Floats:
         totals = self.base[groups]
-        add = kernels.add_one if totals.shape[1] == 1 else kernels.add_many
-        for codes, table in zip(block.codes, self.tables, strict=True):
-            add(totals, groups * table.shape[1] + codes, table.reshape(-1, table.shape[2]))
+        for j, (weight, at) in enumerate(zip(weights, codes, strict=True)):
+            _add(totals, at, weight * self.tables[j])
         return totals
+
+    def _moved(self, totals: Floats, codes: Integers, j: int, by: float) -> Floats:
+        totals = totals.copy()
+        _add(totals, codes, by * self.tables[j])
+        return totals
+
+    def _count(self, scores: Floats, block: Block, out: Floats) -> None:
+        first, stop = self.span
+        for column, into in zip(scores.T, out, strict=True):
+            cells = np.clip(cell_of(column), first, stop - 1) - first
+            into[:] = np.bincount(cells * self.n_classes + block.labels, block.weight, len(into))
+
+
+def _add(totals: Floats, codes: Integers, table: Floats) -> None:
+    """Add a table, group by level by class, to the totals of rows."""
+    from weigh import kernels
+
+    add = kernels.add_one if totals.shape[1] == 1 else kernels.add_many
+    add(totals, codes, table.reshape(-1, table.shape[2]))
 
 
 def log_odds(totals: Floats) -> Floats:

@@ -12,14 +12,15 @@ from weigh import engine
 from weigh.base import EvidenceClassifier
 from weigh.evidence import Evidence, scale_table, weigh_tally
 from weigh.folds import deal_numbers
-from weigh.frames import Floats, Sample, Scan, warn_caller
+from weigh.frames import Cluster, Floats, Sample, Scan, warn_caller
 from weigh.parameters import is_number
 from weigh.tally import Rows, Tally
 from weigh.weighted import far
 from weigh.weighted.far import FarTerms, far_held_out_terms, far_terms
 from weigh.weighted.gain import gain_weights
-from weigh.weighted.search import RATES, SIGNS, SIZES, Climber, SearchPath, search, stay
+from weigh.weighted.search import SearchPath, search, stay
 from weigh.weighted.terms import Terms, held_out_terms, terms_of
+from weigh.weighted.walks import RATES, SIGNS, SIZES, Climber
 
 METHODS = (
     "gain_ratio",
@@ -67,8 +68,9 @@ class WeightedNB(EvidenceClassifier):
     random_state : int, RandomState or None
         Draws the directions and deals the folds.
 
-    Rows beyond ten million, or beyond one million in files, are ranked by histograms of their log
-    odds, in which rows closer than 0.002 nats, or 0.2% of the log odds, count as ties.
+    Rows beyond ten million, beyond one million in files, and all rows on a Spark cluster are ranked
+    by histograms of their log odds, in which rows closer than 0.002 nats, or 0.2% of the log odds,
+    count as ties. All step sizes search in the same passes, and each tries many moves in one.
 
     Attributes
     ----------
@@ -78,6 +80,9 @@ class WeightedNB(EvidenceClassifier):
         The AUC that was raised, at these weights and the class frequencies of training.
     history_ : SearchPath
         The steps that were kept.
+    n_passes_ : int or None
+        How often the rows were passed over, after the passes that find and count levels, where they
+        were ranked by histograms.
     evidence_ : Evidence
         The prior and the tables, each times its feature's weight.
 
@@ -92,6 +97,7 @@ class WeightedNB(EvidenceClassifier):
 
     _extras = ("weights_", "auc_")
     history_: Any = None  # not saved
+    n_passes_: int | None = None  # not saved
 
     def __init__(
         self,
@@ -128,7 +134,9 @@ class WeightedNB(EvidenceClassifier):
         rate = self._class_rate(tally.classes)
         naive = weigh_tally(tally, self.smoothing)
         random = check_random_state(self.random_state)
-        path = self._search(self._terms(sample, tally, naive, random), tally, random)
+        terms = self._terms(sample, tally, naive, random)
+        path = self._search(terms, tally, random)
+        self.n_passes_ = terms.rows.n_passes if isinstance(terms, FarTerms) else None
         if path.interrupted:
             warn_caller(_INTERRUPTED.format(path.auc[0], path.auc[-1]), UserWarning)
         pairs = zip(naive, path.weights[-1], strict=True)
@@ -154,7 +162,10 @@ class WeightedNB(EvidenceClassifier):
         self, sample: Sample, tally: Tally, naive: Evidence, random: np.random.RandomState
     ) -> Terms | FarTerms:
         """What the rows that decide are scored by."""
-        placed = engine.place(sample.table, [table.feature for table in tally.tables])
+        features = [table.feature for table in tally.tables]
+        if isinstance(sample.table, Cluster):
+            return self._far_terms(engine.code_rows(sample, features), tally, naive, random)
+        placed = engine.place(sample.table, features)
         most = far.MANY_IN_FILES if isinstance(sample.table, Scan) else far.MANY
         if sample.table.n_rows > most:
             rows = engine.CodedRows.of(placed, sample.labels, sample.weight, sample.kept)
@@ -182,8 +193,10 @@ class WeightedNB(EvidenceClassifier):
             return stay(terms, start, features)
         auto = RATES if rule in SIGNS else SIZES
         steps = auto if self._finds_step else (float(self.step),)
-        climber = Climber(terms, start, rule, self.tol, random.randint(np.iinfo(np.int32).max))
-        return search(climber, steps, features)
+        telling = tuple(j for j, table in enumerate(terms.tables) if table.any())
+        seed = random.randint(np.iinfo(np.int32).max)
+        climber = Climber(start, rule, float(self.tol), seed, telling)
+        return search(terms, climber, steps, features)
 
     def _start(self, tally: Tally) -> Floats:
         by_gain = self.method.startswith("gain_ratio")

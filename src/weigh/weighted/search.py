@@ -1,47 +1,29 @@
-"""Climbers: each tries one move of the weights after the other and keeps those that raise the AUC.
+"""The search for weights that rank: walks, one after the other or all of them in the same passes.
 
-A climber yields every step that it keeps, so that whatever ends it leaves the steps so far.
+A walk keeps every step that raised the AUC, so that whatever ends it leaves the steps so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import expit
 
-from weigh.engine import report
+from weigh.engine import report, side_by_side
 from weigh.frames import Floats, Integers
-from weigh.weighted.auc import Ranking, rank
-from weigh.weighted.far import FarTerms
+from weigh.weighted.auc import rank
+from weigh.weighted.far import FarTerms, rank_far
 from weigh.weighted.terms import Terms
+from weigh.weighted.walks import Climber, Move, Step, Walk
 
-RATES = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""The learning rates of Eq. 5 that "auto" tries: weights then move by about 0.06 to 1."""
+AHEAD = 4
+"""Moves of a walk that are tried in one pass after a rise; twice as many after each failure."""
 
-SIZES = (0.05, 0.1, 0.2, 0.4, 0.8)
-"""The sizes of a random walk's steps that "auto" tries."""
-
-SIGNS = {"hill_climbing": (1,), "hill_climbing_both_ways": (1, -1)}
-"""Which ways a climber may move a weight. Eq. 5 only adds."""
-
-PATIENCE = 25
-"""A random walk ends after so many moves in succession that did not raise the AUC."""
-
-Tick: TypeAlias = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Step:
-    """Weights and their AUC, the feature that moved (-1: none or all), and by how much."""
-
-    weights: Floats
-    auc: float
-    moved: int = -1
-    size: float = 0.0
+AnyTerms: TypeAlias = Terms | FarTerms
+Tick: TypeAlias = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -63,123 +45,109 @@ class SearchPath:
     interrupted: bool = False
 
 
-@dataclass(frozen=True)
-class Climber:
-    """How one walk goes: where it starts, by what rule it moves, when a rise is too small."""
-
-    terms: Terms | FarTerms
-    start: Floats
-    rule: str
-    tol: float
-    seed: int
-
-    def climb(self, step: float, tick: Tick) -> Iterator[Step]:
-        """The steps that one walk keeps."""
-        ranking = rank(self.terms, self.start)
-        if self.rule in SIGNS:
-            return self._hill_climb(ranking, step, tick)
-        return self._walk(ranking, step, tick)
-
-    def worth(self, auc: float) -> bool:
-        """Whether there is room for a rise."""
-        return auc < 1 and 1 - auc >= self.tol
-
-    def rises(self, before: float, after: float) -> bool:
-        """Whether a move is kept."""
-        return after > before and after - before >= self.tol
-
-    def _hill_climb(self, ranking: Ranking, rate: float, tick: Tick) -> Iterator[Step]:
-        """Move each weight in turn: up, or, where that does not help and the rule allows, down."""
-        weights = self.start
-        telling = [j for j, table in enumerate(self.terms.tables) if table.any()]
-        for done, j in enumerate(telling, 1):
-            before = weights
-            for sign in SIGNS[self.rule]:
-                for kept in self._push(ranking, weights, j, sign * rate):
-                    weights = kept.weights
-                    yield kept
-                if weights is not before:
-                    break
-            tick(done, len(telling))
-
-    def _push(self, ranking: Ranking, weights: Floats, j: int, rate: float) -> Iterator[Step]:
-        """Move one weight for as long as the AUC rises with it, and not below 0."""
-        while self.worth(ranking.auc):
-            size = max(rate * pull(ranking.auc), -weights[j])
-            if size == 0 or not self.rises(ranking.auc, ranking.shift(j, size)):
-                return
-            ranking.keep()
-            weights = weights.copy()
-            weights[j] += size  # Eq. 4
-            yield Step(weights, ranking.auc, j, size)
-
-    def _walk(self, ranking: Ranking, size: float, tick: Tick) -> Iterator[Step]:
-        """Move all weights at once, each up, down or not at all, and none below 0.
-
-        The direction is drawn anew for each move ("monte_carlo"), or kept while the AUC rises.
-        """
-        random, weights, failures = np.random.RandomState(self.seed), self.start, 0
-        direction: Integers | None = None
-        while failures < PATIENCE and self.worth(ranking.auc):
-            if direction is None:
-                direction = random.randint(-1, 2, len(weights))
-            moved = np.maximum(weights + size * direction, 0.0)
-            if self.rises(ranking.auc, ranking.jump(moved)):
-                ranking.keep()
-                weights, failures = moved, 0
-                yield Step(weights, ranking.auc, -1, size)
-            else:
-                direction, failures = None, failures + 1
-            if self.rule == "monte_carlo":
-                direction = None
-            tick(failures, PATIENCE)
-
-
-def pull(auc: float) -> float:
-    """O(auc)(1 - O(auc))^2, with O the logistic function (Eq. 5 without its learning rate)."""
-    o = expit(auc)
-    return float(o * (1 - o) ** 2)
-
-
-def stay(terms: Terms | FarTerms, start: Floats, features: tuple[str, ...]) -> SearchPath:
+def stay(terms: AnyTerms, start: Floats, features: tuple[str, ...]) -> SearchPath:
     """No search: the start and its AUC."""
-    return _path([Step(start, rank(terms, start).auc)], features)
+    return _path([Step(start, _score(terms, [start])[0])], features)
 
 
-def search(climber: Climber, steps: tuple[float, ...], features: tuple[str, ...]) -> SearchPath:
+def search(
+    terms: AnyTerms, climber: Climber, steps: tuple[float, ...], features: tuple[str, ...]
+) -> SearchPath:
     """The walk with the highest AUC; of equal ones that of the first step.
 
     KeyboardInterrupt ends the search with what it has found.
     """
-    start = Step(climber.start, rank(climber.terms, climber.start).auc)
-    walks: list[list[Step]] = []
+    (auc,) = _score(terms, [climber.start])
+    walks = [climber.walk(step, auc) for step in steps]
+    begun: list[Walk] = []
     interrupted = False
     try:
-        for i, step in enumerate(steps):
-            walks.append([start])
-            tick = partial(_tick, i, len(steps))
-            for kept in climber.climb(step, tick):  # one by one, so that none is lost
-                walks[-1].append(kept)
+        if isinstance(terms, FarTerms):
+            begun += walks
+            _climb_together(terms, climber, walks)
+        else:
+            for i, walk in enumerate(walks):
+                begun.append(walk)
+                _climb(terms, climber, walk, _ticker(i, len(walks), walk.most))
     except KeyboardInterrupt:
         interrupted = True
-    walks = [_settled(climber.terms, walk) for walk in walks] or [[start]]
-    best = max(range(len(walks)), key=lambda i: walks[i][-1].auc)
-    tried = tuple((step, walk[-1].auc) for step, walk in zip(steps, walks, strict=False))
-    return _path(walks[best], features, steps[best], tried, interrupted)
+    paths = _settled(terms, [walk.steps for walk in begun or walks[:1]])
+    best = max(range(len(paths)), key=lambda i: paths[i][-1].auc)
+    tried = tuple((step, path[-1].auc) for step, path in zip(steps, paths, strict=False))
+    return _path(paths[best], features, steps[best], tried, interrupted)
 
 
-def _settled(terms: Terms | FarTerms, walk: list[Step]) -> list[Step]:
-    """The walk with the AUC of its end as the fitted model has it.
+def _climb(terms: Terms, climber: Climber, walk: Walk, tick: Tick) -> None:
+    """Try one move after the other, as each changes little in the ranking of the rows."""
+    ranking = rank(terms, climber.start)
 
-    Along the walk scores are moved again and again, and rounding may part or join rows that tie.
+    def first_rise(moves: Sequence[Move]) -> int | None:
+        for place, move in enumerate(moves):
+            jump = move.moved < 0
+            auc = ranking.jump(move.end) if jump else ranking.shift(move.moved, move.size)
+            if climber.rises(ranking.auc, auc):
+                ranking.keep()
+                return place
+            tick(walk.done(place + 1))
+        return None
+
+    while (place := first_rise(walk.moves())) is not None:
+        walk.keep(place, ranking.auc)
+    tick(walk.most)
+
+
+def _climb_together(terms: FarTerms, climber: Climber, walks: Sequence[Walk]) -> None:
+    """Let all walks try some moves in each pass over the rows."""
+    done, of = [0] * len(walks), sum(walk.most for walk in walks)
+
+    def tick(i: int, so_far: int) -> None:
+        done[i] = so_far
+        report(sum(done), of)
+
+    def answer(asks: dict[int, Sequence[Move]]) -> list[list[float]]:
+        aucs = iter(rank_far(terms, [move for moves in asks.values() for move in moves]))
+        return [[next(aucs) for _ in moves] for moves in asks.values()]
+
+    side_by_side([_run(climber, walk, partial(tick, i)) for i, walk in enumerate(walks)], answer)
+
+
+def _run(climber: Climber, walk: Walk, tick: Tick) -> Generator[Sequence[Move], list[float], None]:
+    """Ask for some moves ahead: few after a rise, since more would be in vain."""
+    failed, ahead = 0, AHEAD
+    while moves := walk.moves()[failed : failed + ahead]:
+        aucs, before = (yield moves), walk.steps[-1].auc
+        place = next((i for i, auc in enumerate(aucs) if climber.rises(before, auc)), None)
+        if place is None:
+            failed, ahead = failed + len(moves), 2 * ahead
+        else:
+            walk.keep(failed + place, aucs[place])
+            failed, ahead = 0, AHEAD
+        tick(walk.done(failed))
+    tick(walk.most)
+
+
+def _score(terms: AnyTerms, weights: Sequence[Floats]) -> list[float]:
+    """The AUC under each of some weights."""
+    if isinstance(terms, FarTerms):
+        return rank_far(terms, [*map(Move, weights)])
+    return [rank(terms, each).auc for each in weights]
+
+
+def _settled(terms: AnyTerms, walks: list[list[Step]]) -> list[list[Step]]:
+    """The walks with the AUC of their ends as the fitted model has it.
+
+    Along a walk scores are moved again and again, and rounding may part or join rows that tie.
     """
-    last = walk[-1]
-    end = replace(last, auc=rank(terms, last.weights).auc)
-    return [*walk[:-1], end] if end.auc >= walk[0].auc else walk[:1]
+    aucs = _score(terms, [walk[-1].weights for walk in walks])
+    ends = [replace(walk[-1], auc=auc) for walk, auc in zip(walks, aucs, strict=True)]
+    return [
+        [*walk[:-1], end] if end.auc >= walk[0].auc else walk[:1]
+        for walk, end in zip(walks, ends, strict=True)
+    ]
 
 
-def _tick(walk: int, n_walks: int, done: int, of: int) -> None:
-    report(walk * of + done, n_walks * of)
+def _ticker(walk: int, n_walks: int, most: int) -> Tick:
+    return lambda done: report(walk * most + done, n_walks * most)
 
 
 def _path(
