@@ -530,8 +530,33 @@ def test_criteria_do_not_depend_on_the_order_of_rows(seed, k):
     )
     one, two = Scores(*parts), Scores(*(part[order] for part in parts))
     for criterion in CRITERIA.values():
-        values = [criterion(rows.totals(k, "root"), rows, 10) for rows in (one, two)]
-        assert values[0] == pytest.approx(values[1], rel=1e-12)
+        sums = [criterion.sums(rows.totals(k, "root"), rows, 10) for rows in (one, two)]
+        assert criterion.value(sums[0]) == pytest.approx(criterion.value(sums[1]), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("missing", ["level", "skip"])
+@pytest.mark.parametrize("by", CRITERIA)
+def test_passes_over_rows_choose_the_k_that_scores_in_memory_choose(
+    monkeypatch, by, missing, n_classes
+):
+    X, y, weight = draw_rows(5, n_classes)
+    learner = PerplexedNB(attenuation=by, missing=missing, form="geometric", random_state=0)
+    here = clone(learner).fit(X, y, weight).attenuation_path_
+    passes = []
+
+    def score_far(self, sample, naive):
+        scored = PerplexedNB._score_far(self, sample, naive)
+        passes.append(scored.rows)
+        return scored
+
+    monkeypatch.setattr("weigh.engine.passes.BLOCK", 64)
+    monkeypatch.setattr(PerplexedNB, "_score", score_far)
+    there = clone(learner).fit(X, y, weight).attenuation_path_
+    np.testing.assert_allclose(there.k, here.k, rtol=1e-12)
+    np.testing.assert_allclose(there.criterion, here.criterion, rtol=1e-9)
+    assert there.chosen == pytest.approx(here.chosen, rel=1e-12)
+    assert passes[0].n_passes <= 4 + 2  # four grids; before them folds and answers are counted
 
 
 # ---------------------------------------------------------------- another prior

@@ -2,10 +2,13 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -198,6 +201,36 @@ def test_an_exponent_that_is_given_needs_no_rows(spark):
     assert_same(here, there)
 
 
+def test_an_exponent_is_chosen_on_a_cluster_as_in_memory(spark):
+    table = make(n_classes=3).drop(columns=["w", "many"])
+    frame, flat = send(spark, table), weigh.PerplexedNB(attenuation="flat", missing="skip")
+    here, there = (clone(flat).fit(X, "y").attenuation_path_ for X in (table, frame))
+    assert there.k == pytest.approx(here.k, rel=1e-12)
+    assert there.criterion == pytest.approx(here.criterion, rel=1e-9)  # which needs no folds
+    chosen = weigh.PerplexedNB(random_state=0, bins=5)  # cut points that do not see the classes
+    here, there = (clone(chosen).fit(X, "y").attenuation_path_ for X in (table, frame))
+    assert there.criterion.min() == pytest.approx(here.criterion.min(), abs=0.01)
+    with pytest.raises(ValueError, match="number of folds"):
+        weigh.PerplexedNB(cv=[([0, 1], [2, 3])]).fit(frame, "y")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_that_rank_are_found_on_a_cluster_as_by_histograms_here(
+    spark, monkeypatch, n_classes
+):
+    table = make(n_classes=n_classes).drop(columns=["w", "many"])
+    frame = send(spark, table)
+    monkeypatch.setattr("weigh.weighted.far.MANY", 0)
+    own = weigh.WeightedNB(choose_on="training", tol=1e-3)
+    here, there = (clone(own).fit(X, "y") for X in (table, frame))
+    assert there.weights_ == pytest.approx(here.weights_, rel=1e-9)
+    assert there.auc_ == pytest.approx(here.auc_, abs=1e-12)
+    assert there.n_passes_ == here.n_passes_ <= 20
+    chosen = weigh.WeightedNB(random_state=0, tol=1e-3)
+    here, there = (clone(chosen).fit(X, "y") for X in (table, frame))
+    assert there.auc_ == pytest.approx(here.auc_, abs=0.01)  # of other folds
+
+
 # ------------------------------------------------------------ what cannot be
 
 
@@ -315,10 +348,12 @@ def test_reasons_are_those_that_python_gives(spark, n_classes):
     table = make(n_classes=n_classes).drop(columns="w")
     model = weigh.EvidenceNB().fit(table, "y")
     rows = table.drop(columns="y").head(12)
-    got = weigh.score_table(model, send(spark, rows), keep=["a"], reasons=2).toArrow()
-    want = weigh.score_table(model, pa.Table.from_pandas(rows), keep=["a"], reasons=2)
+    more = len(model.evidence_) + 2  # than there can be
+    got = weigh.score_table(model, send(spark, rows), keep=["a"], reasons=more).toArrow()
+    want = weigh.score_table(model, pa.Table.from_pandas(rows), keep=["a"], reasons=more)
     assert got.column_names == want.column_names
-    for k in (1, 2):
+    assert want.column_names[-1] == f"weight_{len(model.evidence_)}"
+    for k in range(1, len(model.evidence_) + 1):
         assert got[f"reason_{k}"].to_pylist() == want[f"reason_{k}"].to_pylist()
         assert got[f"weight_{k}"].to_pylist() == want[f"weight_{k}"].to_pylist()
 
@@ -375,3 +410,44 @@ def wait_for(happened, seconds=60.0):
     while not happened():
         assert time.monotonic() < end, "nothing happened"
         time.sleep(0.05)
+
+
+# ------------------------------------------------------------ Spark Connect
+
+CONNECTED = """
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+import weigh
+
+late = np.random.default_rng(0).random(600) < 0.4
+rows = pa.table({"town": np.where(late, "a", "b")[::-1], "x": np.arange(600) % 7 + late, "y": late})
+spark = SparkSession.builder.remote("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+frame = spark.createDataFrame(rows)
+here, there = (weigh.EvidenceNB().fit(table, "y") for table in (rows, frame))
+for one, two in zip(here.evidence_, there.evidence_, strict=True):
+    assert np.array_equal(one.counts, two.counts)
+    assert np.array_equal(one.by_class, two.by_class)
+scores = weigh.score_table(here, frame).toArrow()["log_odds"]
+assert abs(scores.to_numpy() - here.decision_function(rows)).max() < 1e-12
+spark.stop()
+"""
+
+
+def test_a_dataframe_of_spark_connect_is_fitted_and_scored(tmp_path, require):
+    require(cluster.lacking())
+    pytest.importorskip("grpc", reason="it needs pyspark[connect]")
+    paths = [str(Path(weigh.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    names = {"PYTHONPATH": os.pathsep.join(paths), "PYSPARK_PYTHON": sys.executable}
+    local = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": str(tmp_path)}
+    given = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CONNECTED],
+        env=given | names | local,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -2,6 +2,7 @@
 
 scores     rows as naive Bayes scores them, by their own tables or by those of other folds
 choose     the k of the exponent: criteria, and the search
+far        scores of rows that stay where they are
 dampen     naive Bayes after the exponent
 mean       the arithmetic mean in place of the geometric
 learner    the estimator

@@ -9,14 +9,15 @@ import numpy as np
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
-from weigh.evidence import Evidence, weigh_tally
+from weigh.evidence import Evidence, weigh_tally, weigh_without
 from weigh.folds import check_folds, read_splits
-from weigh.frames import Floats, Sample, Table, warn_caller
+from weigh.frames import Cluster, Floats, Sample, Table, warn_caller
 from weigh.parameters import is_count, is_number
-from weigh.perplexed.choose import CRITERIA, AttenuationPath, choose_k
+from weigh.perplexed.choose import CRITERIA, AttenuationPath, Scored, ScoredHere, choose_k
 from weigh.perplexed.dampen import dampen, undampened, undo
+from weigh.perplexed.far import score_far
 from weigh.perplexed.mean import Mean
-from weigh.perplexed.scores import Scores, score_held_out, score_own
+from weigh.perplexed.scores import score_held_out, score_own
 from weigh.tally import Tally
 
 FORMS = ("root", "geometric", "arithmetic")
@@ -164,17 +165,28 @@ class PerplexedNB(EvidenceClassifier):
         rows = self._score(sample, naive)
         if rows is None:
             warn_caller(_NOTHING_HELD_OUT, UserWarning)
-            return float(naive.observed(sample.table).max()) + 1
+            return _most_answers(sample, naive) + 1
         path = choose_k(rows, self.form, self.attenuation, int(self.n_bins))
         self.attenuation_path_ = path
         return path.chosen
 
-    def _score(self, sample: Sample, naive: Evidence) -> Scores | None:
+    def _score(self, sample: Sample, naive: Evidence) -> Scored | None:
+        if isinstance(sample.table, Cluster):
+            return self._score_far(sample, naive)
         if self.attenuation == "flat":
-            return score_own(sample, naive)
+            return ScoredHere(score_own(sample, naive))
         learn: Any = lambda part: self._weigh(self._count(part))  # noqa: E731
         splits = read_splits(self.cv, sample.labels, sample.kept, self.random_state)
-        return score_held_out(sample, naive, splits, learn)
+        scores = score_held_out(sample, naive, splits, learn)
+        return None if scores is None else ScoredHere(scores)
+
+    def _score_far(self, sample: Sample, naive: Evidence) -> Scored | None:
+        """The same where rows stay on a cluster; folds keep the cut points of all rows."""
+        rows = engine.code_rows(sample, naive.features)
+        if self.attenuation == "flat":
+            return score_far(rows, [naive])
+        dealt = rows.deal(self.cv, self.random_state)
+        return score_far(dealt.rows, weigh_without(naive.tally, dealt, self.smoothing))
 
     # ------------------------------------------------------------ deciding
 
@@ -190,6 +202,13 @@ class PerplexedNB(EvidenceClassifier):
             return super()._decide(table, totals)
         exact = undampened(self._learnt, self._naive, float(self.attenuation_), table)
         return self._naive.decide(exact)
+
+
+def _most_answers(sample: Sample, naive: Evidence) -> float:
+    """The largest n of a row; on a cluster that of a row that lacks nothing."""
+    if isinstance(sample.table, Cluster):
+        return float(len(naive))
+    return float(naive.observed(sample.table).max())
 
 
 def _shifted(learnt: Any, rate: Floats) -> Any:
