@@ -234,7 +234,15 @@ def test_weights_that_rank_are_found_on_a_cluster_as_by_histograms_here(
 # ------------------------------------------------------------ what cannot be
 
 
-@pytest.mark.parametrize("learner", [weigh.C44Classifier(), weigh.EvidenceNB(event_model="counts")])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        weigh.C44Classifier(),
+        weigh.BoostedNBRegressor(),
+        weigh.EvidenceNB(event_model="counts"),
+        weigh.PerplexedNB(event_model="counts"),
+    ],
+)
 def test_a_learner_that_needs_all_rows_says_what_to_do(spark, learner):
     with pytest.raises(ValueError, match=r"stay on the cluster; to fit, write .* weigh\.scan"):
         learner.fit(send(spark, make(50).drop(columns="w")), "y")
@@ -288,11 +296,13 @@ def test_blocks_whose_classes_are_not_those_found_first_are_refused(spark):
     swapped = replace(sample, table=replace(sample.table, frame=other))
     with pytest.raises(ValueError, match="'y' holds 2 now, and at first only 0, 1"):
         engine.code_rows(swapped, features)
-    rarer = replace(
-        sample, table=replace(sample.table, frame=other.selectExpr("c0 div 2 as c0", "c1"))
-    )
-    with pytest.raises(ValueError, match="0 weighed 500 at first, 667 now"):
-        engine.code_rows(rarer, features)
+    for change, now in (
+        (other.selectExpr("c0 div 2 as c0", "c1"), 667),
+        (other.where("c0 > 5"), 0),
+    ):
+        rarer = replace(sample, table=replace(sample.table, frame=change))
+        with pytest.raises(ValueError, match=f"0 weighed 500 at first, {now} now"):
+            engine.code_rows(rarer, features)
 
 
 def test_weights_with_fractions_are_not_taken_for_a_change(spark):

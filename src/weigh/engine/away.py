@@ -86,8 +86,9 @@ class SparkRows:
         weakref.finalize(rows.passes, _release, frame)
         number = partial(_number_part, len(table.roles.classes))
         total = gather(frame, number, _Join(), table.n_parts)
-        check_classes(total.found.counts, table.roles)
-        return replace(rows, n_rows=total.n_rows, numbers=total.found.numbers)
+        found = total.found or Numbered(np.zeros(len(table.roles.classes)), {})
+        check_classes(found.counts, table.roles)
+        return replace(rows, n_rows=total.n_rows, numbers=found.numbers)
 
     @property
     def n_passes(self) -> int:

@@ -124,11 +124,10 @@ def _check_labels(values: tuple[Value, ...], used: Integers, roles: Roles) -> No
 def check_classes(seen: Floats, roles: Roles) -> None:
     """Refuse a DataFrame in which classes weigh something else than they did at first.
 
-    Whole numbers add up to the same bits; fractions are added in the order of batches, and batches
-    of more columns may be shorter.
+    Fractions add up to other bits in batches of another length, and batches of more columns may be
+    shorter.
     """
-    whole = bool((roles.counts == np.rint(roles.counts)).all())
-    if not np.allclose(seen, roles.counts, rtol=0 if whole else 1e-9, atol=0):
+    if not np.allclose(seen, roles.counts, rtol=1e-9, atol=0):
         k = int(np.argmax(np.abs(seen - roles.counts)))
         was, now = (f"{float(part[k]):,.15g}" for part in (roles.counts, seen))
         label = roles.classes.tolist()[k]

@@ -25,7 +25,7 @@ CELLS = 1 << 14
 MANY, MANY_IN_FILES = 10_000_000, 1_000_000
 """More rows than this, in memory or in files, are ranked by histograms; fewer exactly."""
 
-ROOM = 1 << 20
+ROOM = 1 << 19
 """Numbers that the histograms of one pass may hold together."""
 
 FARTHEST = float(np.arcsinh(1e6))
