@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -19,14 +20,23 @@ LARGE = 1 << 28
 
 
 def open_data(data: str, text: tuple[str, ...]) -> Any:
-    """A file as a table; a large one, a folder or a glob as a scan."""
-    from weigh.frames import read_file, scan
+    """A file as a table; a large one, a folder or a glob as a scan.
+
+    Columns named in `text` hold text, whether the file has types (Parquet) or none (CSV).
+    """
+    from weigh.frames import read_file, scan, spell
 
     try:
         large = os.path.getsize(data) > LARGE or os.path.isdir(data)
     except OSError:
         large = glob.has_magic(data) or data.startswith("postgres")
-    return scan(data, text=text) if large else read_file(data, text)
+    if large:
+        opened = scan(data, text=text)
+        return opened.spelled({*text} & {*opened.names})
+    table = read_file(data, text)
+    for name in {*text} & {*table.column_names}:
+        table = table.set_column(table.column_names.index(name), name, spell(table[name]))
+    return table
 
 
 def column_names(table: Any) -> tuple[str, ...]:
@@ -64,12 +74,16 @@ def read_table(data: str, categorical: tuple[str, ...], drop: tuple[str, ...]) -
 def read_like(model: Any, data: str, target: str | None = None) -> Any:
     """Read a file with the types that the model was fitted on."""
     parts = [part for feature in model._learnt.features for part in feature.parts]
-    text = [part.name for part in parts if any(isinstance(v, str) for v in part.values)]
+    text = [part.name for part in parts if part.values and _all_text(part.values)]
     if model._learnt.event_model == "counts":
         text = []
     if target is not None and any(isinstance(label, str) for label in model.classes_.tolist()):
         text.append(target)
     return open_data(data, tuple(text))
+
+
+def _all_text(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def find_target(model: Any, table: Any) -> str:

@@ -39,6 +39,7 @@ from weigh.frames.columns import (
     canonical,
     key,
     order,
+    spell,
 )
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
@@ -99,6 +100,7 @@ __all__ = [
     "scan",
     "set_names",
     "sort_classes",
+    "spell",
     "stay",
     "sum_parts",
     "sum_row",

@@ -103,6 +103,21 @@ def canonical(value: Any) -> Value:
     )
 
 
+def spell(array: Any) -> Any:
+    """An Arrow column of numbers or booleans as the text that they are shown by: 3.0 is 3."""
+    kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean
+    if not any(kind(array.type) for kind in kinds):
+        return array
+    coded = array.dictionary_encode()
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    values = map(canonical, coded.dictionary.to_pylist())
+    texts = [
+        None if v is None else str(v).lower() if isinstance(v, bool) else str(v) for v in values
+    ]
+    words = pa.DictionaryArray.from_arrays(coded.indices, pa.array(texts, pa.string()))
+    return words.cast(pa.string())
+
+
 def key(value: Value) -> tuple[type, Value]:
     """What tells two values apart: True is not 1, and '1' is not 1."""
     return type(value), value
