@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 Columns: TypeAlias = Callable[[Any, Any], dict[str, Any]]
 
+from weigh.cli.words import say
+
 
 def label_text(label: Any) -> str:
     """A class label as people read it."""
@@ -169,6 +171,21 @@ def find_class(model: Any, text: str | None) -> Any:
     if text is None:
         return None
     return classes.get(text, classes.get(text.lower(), text))
+
+
+def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
+    """The class in question; costs are about one, so where they are given it is said which."""
+    names = [label_text(label) for label in model.classes_.tolist()]
+    if text is None and cost != (1.0, 1.0):
+        if len(names) > 2:
+            raise ValueError(
+                f"--cost is about one class against the rest; name it with --of, one of {names}"
+            )
+        say(
+            f"note: --cost is that of taking {names[0]} for {names[1]}, {cost[0]:g}, and that of "
+            f"missing {names[1]}, {cost[1]:g}; --of names another class"
+        )
+    return find_class(model, text)
 
 
 def explain_row(model: Any, row: Any, of: str | None, against: str | None) -> Any:

@@ -6,6 +6,7 @@ tables       `Evidence` and its `FeatureTable`s
 attenuation  an exponent for rows that tell more or less
 recalibration  what totals turned out to be worth
 estimate     counts to weights, with their uncertainty
+turn         the same of two classes seen from the other side
 show         the table as text, HTML and dataframe
 """
 
@@ -27,6 +28,7 @@ from weigh.evidence.tables import (
     scale_variances,
     squeeze,
 )
+from weigh.evidence.turn import turn
 
 __all__ = [
     "BOUND",
@@ -47,6 +49,7 @@ __all__ = [
     "scale_variances",
     "share_counts",
     "squeeze",
+    "turn",
     "weigh_counts",
     "weigh_tally",
 ]
