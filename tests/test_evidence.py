@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from scipy.special import logit, polygamma
 
-from weigh import Evidence, EvidenceNB
+from weigh import Evidence, EvidenceNB, PerplexedNB, RecalibratedClassifier
 from weigh.bins import Interval
 from weigh.datasets import titanic
+from weigh.evidence import turn
 
 LIGHT = settings(max_examples=40, deadline=None, database=None)
 LABELS = [[0, 1], ["no", "yes"], ["a", "b", "c"], [1, 2, 3, 4]]
@@ -348,6 +349,30 @@ def test_a_prior_that_is_given_is_taken_as_known():
 
 
 # ---------------------------------------------------------------- a container of tables
+
+
+@pytest.mark.parametrize("method", [None, "spline", "sigmoid", "temperature", "isotonic"])
+@pytest.mark.parametrize("learner", [EvidenceNB(), PerplexedNB(attenuation=2.0)])
+def test_evidence_turned_round_says_the_opposite_of_every_row(learner, method):
+    people = titanic()
+    model = learner
+    if method is not None:
+        model = RecalibratedClassifier(learner, method=method, random_state=0)
+    evidence = model.fit(people, "Survived").with_prior(0.2).evidence_
+    rows = model._read(people.take([*range(0, 2201, 40)]))
+    turned = turn(evidence)
+    total = evidence.total(rows)
+    np.testing.assert_allclose(turned.total(rows), -total, rtol=1e-9, atol=1e-12)
+    p = evidence.probabilities(total)
+    np.testing.assert_allclose(turned.probabilities(turned.total(rows)), p[:, ::-1], rtol=1e-9)
+    again = turn(turned)
+    np.testing.assert_allclose(again.total(rows), total, rtol=1e-9)
+    assert again.classes.tolist() == evidence.classes.tolist()
+
+
+def test_of_three_classes_none_is_the_other_side():
+    with pytest.raises(ValueError, match="only two classes"):
+        turn(EvidenceNB().fit([[1], [2], [3]], ["a", "b", "c"]).evidence_)
 
 
 def test_evidence_is_asked_by_name_iterated_and_counted():

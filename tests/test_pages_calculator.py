@@ -63,9 +63,9 @@ return arguments[0].map(([answers, options]) => weigh.sheet(model, answers, opti
 """
 
 
-def scored(browser, model, tmp_path, cases):
+def scored(browser, model, tmp_path, cases, of=None):
     path = tmp_path / "page.html"
-    weigh.calculator(model, path)
+    weigh.calculator(model, path, of=of)
     browser.open(path)
     return browser.run(SCORE, cases)
 
@@ -114,6 +114,55 @@ def test_the_page_computes_what_python_does(name, browser, tmp_path):
     for told, sheet in zip(scored(browser, model, tmp_path, cases), sheets, strict=True):
         hold_equal(told, sheet)
         assert near(told["probabilities"][told["of"]], sheet.probability)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("name", ["naive", "prior", "root", "spline", "isotonic", "educated"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_page_of_the_first_class_computes_what_python_says_of_it(name, browser, tmp_path):
+    model = LEARNERS[name].fit(mixed(), "y")
+    cases, sheets = [], []
+    for i, row in enumerate(rows_of(model, 30)):
+        rate = [None, 0.02][i % 2]
+        shifted = (
+            model if rate is None else model.with_prior({"class 0": rate, "class 1": 1 - rate})
+        )
+        sheets.append(shifted.balance_sheet(row, of="class 0"))
+        cases.append([answers_of(model, row), {"rate": rate and [rate, 1 - rate]}])
+    found = scored(browser, model, tmp_path, cases, of="class 0")
+    for told, sheet in zip(found, sheets, strict=True):
+        hold_equal(told, sheet)
+    assert browser.driver.title == "The probability of class 0"
+    assert shown(browser, "of-what") == "Probability of class 0"
+    assert "Base rate of class 0" in shown(browser, "rate-name")
+
+
+@pytest.mark.system
+def test_of_many_classes_a_page_begins_with_the_one_that_was_asked_for(browser, tmp_path):
+    model = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
+    weigh.calculator(model, tmp_path / "page.html", of="class 2")
+    browser.open(tmp_path / "page.html", "#colour=red")
+    case = {"age": None, "income": None, "colour": "red", "member": None}
+    sheet = model.balance_sheet(case, of="class 2")
+    assert shown(browser, "of-what") == "Probability of class 2"
+    assert shown(browser, "probability") == f"{sheet.probability:.2f}"
+    assert settled(browser).endswith("#colour=red")
+    browser.run(
+        "const list = document.getElementById('of'); list.value = '';"
+        "list.dispatchEvent(new Event('change'))"
+    )
+    address = settled(browser)
+    assert address.endswith("#colour=red&%7Eof=")
+    likely = model.balance_sheet(case).of
+    browser.open(tmp_path / "page.html", "#" + address.partition("#")[2])
+    assert shown(browser, "of-what") == f"Probability of {likely}"
+
+
+def test_a_class_that_the_model_has_not_is_refused(tmp_path):
+    model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    with pytest.raises(ValueError, match=r"of='Maybe' is not a class of the model.*'No', 'Yes'"):
+        weigh.calculator(model, of="Maybe")
+    assert "The probability of No is 1/(1 + exp(-total))" in weigh.calculator(model, of="No")
 
 
 @pytest.mark.system
@@ -647,11 +696,15 @@ def test_the_command_writes_the_same_page(tmp_path):
     model = weigh.EvidenceNB(missing="skip").fit(site(), "ill")
     weigh.save(model, tmp_path / "model.json")
     words = ["calculator", str(tmp_path / "model.json"), "-o", str(tmp_path / "page.html")]
-    words += ["--ask-if", "site", "pain", "yes", "--question", "pain", "Any pain?"]
+    words += ["--ask-if", "site", "pain", "yes", "--question", "pain", "Any pain?", "--of", "ill"]
     done = CliRunner().invoke(main, [*words, "--title", "Ill?"])
     assert done.exit_code == 0, done.output
     assert done.stdout == ""
     wanted = weigh.calculator(
-        model, ask_if={"site": ("pain", "yes")}, questions={"pain": "Any pain?"}, title="Ill?"
+        model,
+        ask_if={"site": ("pain", "yes")},
+        questions={"pain": "Any pain?"},
+        of="ill",
+        title="Ill?",
     )
     assert (tmp_path / "page.html").read_text("utf-8") == wanted

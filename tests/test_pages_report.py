@@ -1,5 +1,6 @@
 """The report: its numbers are those of `evaluate`, and it needs neither scripts nor a network."""
 
+import html
 import re
 from html.parser import HTMLParser
 
@@ -11,7 +12,7 @@ from tests.page_models import CODES, LEARNERS, MANY, WEIRD, big_model, mixed, we
 
 import weigh
 from weigh.metrics import Scored, gains_curve
-from weigh.pages import charts
+from weigh.pages import charts, levels, steps
 
 
 class Reader(HTMLParser):
@@ -58,8 +59,7 @@ def test_the_weights_are_on_the_page_with_their_rows_and_intervals(titanic):
     for table in model.evidence_:
         for i, name in enumerate(table.labels):
             weight, error = 100 * table.weights[i], 100 * table.errors[i]
-            row = next(r for r in seen.rows if name in r[:2])
-            at = row.index(name)
+            row, at = seen.row(name), 0
             ends = [weight - 1.6448536 * error, weight + 1.6448536 * error]
             told = [float(end.replace("+", "")) for end in row[at + 3].split(" to ")]
             assert row[at + 1] == f"{table.counts[i].sum():,.0f}"
@@ -76,7 +76,7 @@ def test_the_measures_thresholds_and_groups_are_those_of_evaluate(titanic, peopl
     assert float(decided[6]) == pytest.approx(found.validation.decision.cost, abs=5e-4)
     text = "".join(seen.texts)
     assert all(sentence in text for sentence in found.findings)
-    assert "flagged above 0.25" in text
+    assert "honest probabilities of Yes are flagged above 0.25" in text
     for group in found.groups:
         assert any(row[0] == group.name and f"{group.n_rows}" in row for row in seen.rows)
 
@@ -95,7 +95,10 @@ def test_the_formula_on_the_page_gives_the_probabilities(titanic, people):
     assert np.allclose(totals, model.decision_function(rows), atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["skipping", "crossed", "root", "spline", "isotonic", "pairs"])
+KINDS = ["skipping", "crossed", "root", "spline", "isotonic", "pairs", "boosted", "prior"]
+
+
+@pytest.mark.parametrize("name", KINDS)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_every_kind_of_model_has_a_report(name):
     data = mixed()
@@ -113,11 +116,11 @@ def test_every_kind_of_model_has_a_report(name):
 def test_many_classes_are_drawn_one_against_the_rest(name):
     data = mixed(n_classes=3)
     model = MANY[name].fit(data, "y")
-    seen = Reader(weigh.report(model, data, "y"))
-    assert seen.tags.count("figure") == 9
-    one = Reader(weigh.report(model, data, "y", pos_label="class 2"))
-    assert one.tags.count("figure") == 3
-    assert "Thresholds and costs" in one.texts
+    every = weigh.report(model, data, "y")
+    assert [every.count(f"<b>{name}.</b>") for name in ("Reliability", "ROC", "Lift")] == [3, 3, 3]
+    one = weigh.report(model, data, "y", pos_label="class 2")
+    assert [one.count(f"<b>{name}.</b>") for name in ("Reliability", "ROC", "Lift")] == [1, 1, 1]
+    assert "Thresholds and costs" in one
 
 
 def test_reversals_are_named():
@@ -190,10 +193,7 @@ def test_names_are_escaped_and_no_script_or_address_is_in_the_page():
     assert "script-src" not in policy
 
 
-def test_evidence_alone_or_a_model_without_a_table_is_refused(people):
-    model = weigh.EvidenceNB().fit(people, "Survived")
-    with pytest.raises(ValueError, match="give the fitted model"):
-        weigh.report(model.evidence_, people, "Survived")
+def test_a_model_without_a_table_is_refused(people):
     with pytest.raises(ValueError, match="C44Classifier has no table"):
         weigh.report(weigh.C44Classifier(), people, "Survived")
 
@@ -224,6 +224,177 @@ def test_the_command_writes_the_same_page(tmp_path, people):
     assert "'Survived' is taken for the target" in done.stderr
     wanted = weigh.report(model, people, "Survived", by="Class", costs=(1.0, 3.0), examples=2)
     assert (tmp_path / "report.html").read_text("utf-8") == wanted
+
+
+# ---------------------------------------------------------------- the class it speaks for
+
+
+def formula_of(page):
+    """Prior and weights by feature and level, and the class whose probability they give."""
+    text = html.unescape(re.search(r"<pre[^>]*>(.*?)</pre>", page, re.S)[1])
+    prior = float(re.search(r"^prior  (\S+)$", text, re.M)[1])
+    tables = {}
+    for block in text.split("\n\n")[2:]:
+        name, *lines = block.splitlines()
+        tables[name] = {k.strip(): float(w) for k, w in (line.rsplit("  ", 1) for line in lines)}
+    return re.search(r"^probability of (.*) =", text, re.M)[1], prior, tables
+
+
+def test_all_of_the_page_speaks_for_the_class_that_was_asked_for(people, titanic):
+    model, yes, _ = titanic
+    page = weigh.report(model, people, "Survived", costs=(1, 3), pos_label="No")
+    seen, text = Reader(page), html.unescape(page)
+    assert "All of this page speaks for No:" in text
+    assert "All of this page speaks for Yes:" in html.unescape(yes)
+    assert "Weights of evidence for No against Yes" in text
+    assert seen.row("Female")[2:4] == ["-174", "-189 to -158"]
+    assert "missing one that is costs 3, honest probabilities of No are flagged above" in text
+    assert "deciding for No above 0.25" in text
+    (of, prior, tables), mine = formula_of(page), formula_of(yes)
+    assert (of, mine[0]) == ("No", "Yes")
+    assert prior == -mine[1]
+    assert tables["Sex"]["Female"] == -mine[2]["Sex"]["Female"]
+    assert "Probability of Yes" not in text
+    assert "Evidence for Yes" not in text
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_of_many_classes_the_page_speaks_for_the_one_that_was_asked_for():
+    data = mixed(n_classes=3)
+    model = weigh.EvidenceNB().fit(data, "y")
+    page = weigh.report(model, data, "y", pos_label="class 2")
+    seen = Reader(page)
+    assert "All of this page speaks for class 2:" in page
+    table = model.evidence_["colour"]
+    for i, name in enumerate(table.labels[:-1]):
+        assert float(seen.row(name)[2]) == round(100 * table.weights[i, 2])
+        reach = 1.6448536 * table.errors[i, 2]
+        told = [float(end) for end in seen.row(name)[3].split(" to ")]
+        assert told == [round(100 * (table.weights[i, 2] + s * reach)) for s in (-1, 1)]
+    assert "probability of class 2 = its exp(total)" in page
+    assert "This page speaks of every class in turn" in weigh.report(model, data, "y")
+
+
+def test_costs_of_more_than_two_classes_ask_for_the_class_that_they_are_of(tmp_path):
+    from click.testing import CliRunner
+
+    from weigh.cli import main
+    from weigh.frames import write_file
+
+    data = mixed(n_classes=3)
+    model = weigh.EvidenceNB().fit(data, "y")
+    with pytest.raises(ValueError, match=r"name it with pos_label, one of .*'class 0', 'class 1'"):
+        weigh.report(model, data, "y", costs=(1, 3))
+    weigh.save(model, tmp_path / "model.json")
+    write_file(data, str(tmp_path / "data.csv"))
+    files = [str(tmp_path / name) for name in ("model.json", "data.csv", "report.html")]
+    words = ["report", *files[:2], "--target", "y", "-o", files[2], "--cost", "1", "3"]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 1
+    assert "--of, one of ['class 0', 'class 1', 'class 2']" in done.stderr
+
+
+def test_the_command_says_what_costs_are_of(tmp_path, people):
+    from click.testing import CliRunner
+
+    from weigh.cli import main
+    from weigh.frames import write_file
+
+    weigh.save(weigh.EvidenceNB().fit(people, "Survived"), tmp_path / "model.json")
+    write_file(people, str(tmp_path / "people.csv"))
+    files = [str(tmp_path / name) for name in ("model.json", "people.csv", "report.html")]
+    words = ["report", *files[:2], "--target", "Survived", "-o", files[2], "--cost", "1", "3"]
+    told = CliRunner().invoke(main, words).stderr
+    assert "that of taking No for Yes, 1, and that of missing Yes, 3" in told
+    assert "--cost" not in CliRunner().invoke(main, [*words, "--of", "No"]).stderr
+    page = html.unescape((tmp_path / "report.html").read_text("utf-8"))
+    assert "flagging one that is not No costs 1 and missing one that is costs 3" in page
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def test_a_number_of_many_intervals_is_drawn_with_its_ends_and_every_interval_is_listed():
+    rng = np.random.default_rng(0)
+    x = rng.normal(0, 1, 3000)
+    y = rng.random(3000) < 1 / (1 + np.exp(-x))
+    model = weigh.EvidenceNB(bins=60).fit(pa.table({"x": x}), y)
+    page = weigh.report(model, pa.table({"x": x}), y)
+    table, seen = model.evidence_["x"], Reader(page)
+    assert len(table.levels) == 60
+    for i, name in enumerate(levels.spell_levels(table.feature)):
+        row = seen.row(name)
+        assert float(row[2]) == round(100 * table.weights[i])
+    told = re.search(r"<figcaption> (60 intervals: [^<]*)</figcaption>", page)[1]
+    ends = [f"{round(100 * table.weights[k]):+d}" for k in (0, -1)]
+    assert [part.split()[0] for part in told.split(": ")[1].split(", ")[:2]] == ends
+    assert f"{round(100 * table.weights.max()):+d} (" in told
+    assert "more levels" not in page
+
+
+def test_the_steps_stand_where_the_weights_and_cut_points_are():
+    cuts, weights = (1.0, 2.0, 4.0), np.array([-0.5, 0.0, 1.0, 0.25])
+    drawn = steps.Steps(cuts, weights, np.full(4, np.nan), [*"abcd"], 0.05)
+    points = re.search(r'class=curve points="([^"]+)"', drawn.draw("n", "x"))[1].split()
+    x, y = np.array([[float(v) for v in point.split(",")] for point in points]).T
+    assert (y[::2] == y[1::2]).all()
+    assert (x[1:-1:2] == x[2::2]).all()
+    inner = x[1:-1:2]
+    assert (inner[1] - inner[0]) * 2 == pytest.approx(inner[2] - inner[1], abs=0.3)
+    heights = y[::2]
+    share = (heights - heights[2]) / (heights[0] - heights[2])
+    assert share == pytest.approx((1.0 - weights) / 1.5, abs=0.005)
+    assert "<polygon" not in drawn.draw("n", "x")
+    crowded = steps.Steps((1.0, 1.1, 1.2, 1.3, 1000.0), np.zeros(6), np.zeros(6), [*"abcdef"], 0.05)
+    assert np.allclose(np.diff(crowded.ends), 1 / 6)
+    assert "as wide as each other" in crowded.told()
+
+
+# ---------------------------------------------------------------- an Evidence, an Evaluation
+
+
+def test_a_table_of_weights_alone_makes_the_report_of_its_model(people):
+    model = weigh.EvidenceNB().fit(people, "Survived")
+    own = weigh.report(model, people, "Survived", by="Class", costs=(1, 3))
+    bare = weigh.report(model.evidence_, people, "Survived", by="Class", costs=(1, 3))
+    assert (
+        bare.replace("Weights of evidence", "EvidenceNB", 2)
+        .split("<main>")[1]
+        .split("learnt from")[1]
+        == own.split("learnt from")[1]
+    )
+    X, y = np.arange(40.0)[:, None] % 7, np.arange(40) % 2
+    array = weigh.EvidenceNB(bins=3).fit(X, y)
+    assert "The exact formula" in weigh.report(array.evidence_, X, y)
+
+
+def test_an_evaluation_takes_the_place_of_the_rows(people, tmp_path):
+    model = weigh.EvidenceNB().fit(people, "Survived")
+    found = weigh.evaluate(model, people, "Survived", by="Class", costs=(1, 3), pos_label="No")
+    path = tmp_path / "report.html"
+    assert weigh.report(model.evidence_, path=path, evaluation=found) is None
+    page = path.read_text("utf-8")
+    text = html.unescape(page)
+    assert all(sentence in text for sentence in found.findings)
+    assert "All of this page speaks for No:" in text
+    assert page.count("<figure") == 1
+    assert "ROC and lift need the rows themselves" in page
+    assert "Groups of Class" in page
+    assert "(row" not in page
+
+
+def test_a_report_is_refused_without_rows_or_with_too_much(people):
+    model = weigh.EvidenceNB().fit(people, "Survived")
+    found = weigh.evaluate(model, people, "Survived")
+    with pytest.raises(ValueError, match="give rows and what came true"):
+        weigh.report(model)
+    with pytest.raises(ValueError, match="X is part of the evaluation"):
+        weigh.report(model, people, evaluation=found)
+    with pytest.raises(ValueError, match="must be what evaluate returns, got dict"):
+        weigh.report(model, evaluation={})
+    other = weigh.EvidenceNB().fit(people.select(["Sex", "Age"]), "Age")
+    with pytest.raises(ValueError, match=r"classes \['No', 'Yes'\], the model of"):
+        weigh.report(other, evaluation=found)
 
 
 # ---------------------------------------------------------------- in a browser
@@ -257,6 +428,7 @@ def test_the_browser_reads_the_table_as_it_was_meant(browser, tmp_path, people):
         "return [...document.querySelectorAll('.weights tr')].map((row) =>"
         " [...row.cells].map((cell) => cell.innerText.trim()))"
     )
-    assert rows[2][1:] == ["Female", "470", "+174", "+158 to +189", ""]
-    assert rows[0] == ["Feature", "Level", "Rows", "Weight", "90% interval", "Against | for"]
+    assert rows[0] == ["Level", "Rows", "Weight", "90% interval", "Against | for"]
+    assert rows[2] == ["Sex information value 0.92"]
+    assert rows[3] == ["Female", "470", "+174", "+158 to +189", ""]
     assert browser.run("return document.querySelectorAll('.weights svg').length") == 9

@@ -136,6 +136,11 @@ def test_the_page_is_the_calculator_and_the_model_its_file(app, people, folder):
     page = ask(app, "GET", "/")
     assert page.body.decode() == weigh.calculator(people)
     assert page.headers["content-type"].startswith("text/html")
+    other = ask(app, "GET", "/?of=No")
+    assert other.body.decode() == weigh.calculator(people, of="No")
+    refused = ask(app, "GET", "/?of=Maybe")
+    assert refused.status == 422
+    assert refused.json["field"] == "of"
     assert ask(app, "GET", "/model").body == (folder / "people.json").read_bytes()
     assert ask(app, "GET", "/healthz").json["status"] == "ok"
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import find_class, find_target, read_like, read_table
+from weigh.cli.data import find_target, read_like, read_table, tell_class
 from weigh.cli.options import (
     by_option,
     categorical_option,
@@ -43,7 +43,7 @@ def evaluate(
     by: str | None,
     cost: tuple[float, float],
     train: str | None,
-    of: str | None,
+    of: Any,
     weight: str | None,
     as_json: bool,
 ) -> None:
@@ -63,8 +63,7 @@ def evaluate(
     if target is None:
         target = find_target(fitted, table)
         say(f"note: {target!r} is taken for the target; --target names another")
-    if of is None and len(fitted.classes_) > 2 and cost != (1.0, 1.0):
-        raise ValueError("--cost is about one class against the rest; name it with --of")
+    of = tell_class(fitted, of, cost)
     found = weigh.evaluate(
         fitted,
         table,
@@ -73,7 +72,7 @@ def evaluate(
         train=None if train is None else (read_like(fitted, train, target), target),
         by=by,
         costs=cost,
-        pos_label=find_class(fitted, of),
+        pos_label=of,
     )
     _print(found, as_json)
 

@@ -58,7 +58,7 @@ cost_option = click.option(
     type=float,
     default=(1.0, 1.0),
     metavar="FP FN",
-    help="What a false positive and a false negative cost.",
+    help="What it costs to flag a row in vain as --of, and to miss one.",
 )
 class_option = click.option("--of", "of", metavar="CLASS", help="The class in question.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import find_class, find_target, read_like
+from weigh.cli.data import find_class, find_target, read_like, tell_class
 from weigh.cli.options import (
     by_option,
     class_option,
@@ -37,12 +39,14 @@ from weigh.cli.words import keep_apart, say
     metavar="COL TEXT",
     help="What to ask in place of a column's name (repeatable).",
 )
+@class_option
 @click.option("--title", help="The page's heading.")
 def calculator(
     model: str,
     output: str,
     branches: tuple[tuple[str, str, str], ...],
     questions: tuple[tuple[str, str], ...],
+    of: str | None,
     title: str | None,
 ) -> None:
     """Write a model as a form: one HTML file with a live balance sheet.
@@ -58,7 +62,14 @@ def calculator(
     levels: dict[str, tuple[str, list[str]]] = {}
     for column, other, level in branches:
         levels.setdefault(column, (other, []))[1].append(level)
-    weigh.calculator(fitted, output, levels or None, questions=dict(questions), title=title)
+    weigh.calculator(
+        fitted,
+        output,
+        levels or None,
+        questions=dict(questions),
+        of=find_class(fitted, of),
+        title=title,
+    )
     say(f"{type(fitted).__name__} as a form: {output}")
 
 
@@ -82,7 +93,7 @@ def report(
     target: str | None,
     by: str | None,
     cost: tuple[float, float],
-    of: str | None,
+    of: Any,
     weight: str | None,
     examples: int,
     title: str | None,
@@ -105,6 +116,7 @@ def report(
     if target is None:
         target = find_target(fitted, table)
         say(f"note: {target!r} is taken for the target; --target names another")
+    of = tell_class(fitted, of, cost)
     weigh.report(
         fitted,
         table,
@@ -113,7 +125,7 @@ def report(
         sample_weight=weight,
         by=by,
         costs=cost,
-        pos_label=find_class(fitted, of),
+        pos_label=of,
         examples=examples,
         title=title,
     )

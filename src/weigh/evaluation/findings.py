@@ -101,7 +101,9 @@ def _bounded(value: Bounded) -> str:
 def _decision(found: Evaluation, measures: Measures) -> str:
     chosen, best = measures.decision, measures.best
     costs = " and ".join(f"{cost:g}" for cost in found.costs)
-    start = f"Decisions: with costs of {costs}, deciding above {chosen.rates.threshold:.3g}"
+    of = label(found.pos_label)
+    start = f"Decisions: with costs of {costs}, deciding for {of} above "
+    start += f"{chosen.rates.threshold:.3g}"
     start += f" costs {chosen.cost:.4f} a row"
     if best.cost >= chosen.cost:
         start += ", the least on these rows"

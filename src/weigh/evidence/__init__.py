@@ -7,6 +7,7 @@ attenuation  an exponent for rows that tell more or less
 recalibration  what totals turned out to be worth
 estimate     counts to weights, with their uncertainty
 held_out     the same without each fold of rows
+turn         the same of two classes seen from the other side
 show         the table as text, HTML and dataframe
 """
 
@@ -29,6 +30,7 @@ from weigh.evidence.tables import (
     scale_variances,
     squeeze,
 )
+from weigh.evidence.turn import turn
 
 __all__ = [
     "BOUND",
@@ -49,6 +51,7 @@ __all__ = [
     "scale_variances",
     "share_counts",
     "squeeze",
+    "turn",
     "weigh_counts",
     "weigh_tally",
     "weigh_without",

@@ -29,6 +29,7 @@ from weigh.frames.clusters import (
     sum_row,
 )
 from weigh.frames.columns import (
+    OR_CATEGORIES,
     Codes,
     Column,
     Floats,
@@ -38,9 +39,12 @@ from weigh.frames.columns import (
     canonical,
     key,
     order,
+    reads_as_number,
+    spell,
 )
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
+from weigh.frames.names import did_you_mean
 from weigh.frames.native import collect, count_rows, pick_columns, take_rows
 from weigh.frames.roles import check_classes, label_batch, sum_samples
 from weigh.frames.scans import Scan, open_scan
@@ -59,6 +63,7 @@ from weigh.frames.tables import (
 from weigh.frames.targets import Sample, check_name, label_sample, number_sample, sort_classes
 
 __all__ = [
+    "OR_CATEGORIES",
     "Away",
     "Cluster",
     "Codes",
@@ -81,6 +86,7 @@ __all__ = [
     "collect",
     "count_matrix",
     "count_rows",
+    "did_you_mean",
     "gather",
     "is_spark",
     "join_batches",
@@ -96,9 +102,11 @@ __all__ = [
     "read",
     "read_csv",
     "read_file",
+    "reads_as_number",
     "scan",
     "set_names",
     "sort_classes",
+    "spell",
     "stay",
     "sum_row",
     "sum_samples",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from weigh.frames.clusters import Cluster
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers, Value, key, order
+from weigh.frames.names import did_you_mean
 from weigh.frames.tables import Table, refuse_empty, vector, warn_caller
 
 
@@ -125,9 +125,8 @@ def check_name(table: Table, name: str, role: str) -> str:
             f"{role} as an array, or a table with names"
         )
     held = ", ".join(map(repr, table.names))
-    near = get_close_matches(name.lower(), [n.lower() for n in table.names], 1)
-    hint = next((f"; did you mean {n!r}?" for n in table.names if [n.lower()] == near), "")
-    raise ValueError(f"{role} names the column {name!r}, but the table holds {held}{hint}")
+    meant = did_you_mean(name, table.names)
+    raise ValueError(f"{role} names the column {name!r}, but the table holds {held}{meant}")
 
 
 def _flat(y: Any) -> Any:

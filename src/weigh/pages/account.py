@@ -7,33 +7,31 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Cross, label
-from weigh.evaluation import Evaluation, Measures, evaluate
-from weigh.evaluation.page import Section
+from weigh.bins import Cross
+from weigh.evaluation import Evaluation, evaluate
 from weigh.evaluation.show import page as evaluation_page
-from weigh.evidence import Evidence, FeatureTable, weigh_counts
+from weigh.evidence import FeatureTable, weigh_counts
+from weigh.frames import canonical
 from weigh.metrics.predicted import Predicted, predict_rows
-from weigh.metrics.scored import Scored
-from weigh.pages.charts import charts
 from weigh.pages.document import asset, document, escape
 from weigh.pages.exact import exact_formula
 from weigh.pages.examples import choose_examples
-from weigh.pages.parts import paragraphs, scroll, section, sheet_of, table_of
+from weigh.pages.levels import spell_sheet
+from weigh.pages.parts import paragraphs, scroll, section, sheet_of
+from weigh.pages.quality import groups, quality, thresholds
 from weigh.pages.subject import Subject, read_subject
 from weigh.pages.weights import weight_tables
 from weigh.store import write_text
 from weigh.tally import Counts
 
-DRAWN = 6
-"""Charts are of one class against the rest; of more classes than these they are left out."""
-
 
 def report(
     model: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     path: str | os.PathLike[str] | None = None,
     *,
+    evaluation: Evaluation | None = None,
     sample_weight: Any = None,
     train: Any = None,
     by: Any = None,
@@ -50,12 +48,18 @@ def report(
 
     Parameters
     ----------
-    model : estimator
-        A fitted classifier that ends as a table of weights.
-    X, y, sample_weight, train, by, costs, pos_label
+    model : estimator or Evidence
+        A fitted classifier that ends as a table of weights, or that table.
+    X, y, sample_weight, train, by, costs
         As in `evaluate`: rows that the model has not seen, and what came true.
     path : path, optional
         The file to write; without it the page is returned as text.
+    evaluation : Evaluation, optional
+        In place of X and y: how good the model was found to be, elsewhere or before. The page then
+        has neither ROC nor lift nor examples, which need the rows.
+    pos_label : label, optional
+        The class that the whole page speaks for: by default the second of two; of more than two,
+        all.
     examples : int, default=4
         How many rows of X to explain. Their values are on the page: 0 shows none.
     title : str, optional
@@ -71,24 +75,35 @@ def report(
     ('<!doctype html>', True)
     """
     subject = read_subject(model)
-    if subject.model is None:
-        raise ValueError("a report scores rows: give the fitted model in place of its Evidence")
     asked = {"sample_weight": sample_weight, "pos_label": pos_label}
-    found = evaluate(model, X, y, train=train, by=by, costs=costs, **asked)
-    predicted = predict_rows(model, X, y, beside=by, **asked)
-    heading = title or evaluation_page(found).title
+    if evaluation is None:
+        if X is None or y is None:
+            raise ValueError(
+                "a report says how good a model is: give rows and what came true, X and y, or "
+                "evaluation=, what evaluate returned"
+            )
+        scorer = subject.scorer(X)
+        found = evaluate(scorer, X, y, train=train, by=by, costs=costs, **asked)
+        predicted = predict_rows(scorer, X, y, beside=by, **asked)
+        facing = subject.naming(found.pos_label).facing
+        shown = _examples(scorer, facing, X, predicted, examples)
+    else:
+        given = {"X": X, "y": y, "train": train, "by": by, **asked}
+        found, predicted, shown = _check(evaluation, subject, given), None, ""
+        facing = subject.naming(found.pos_label).facing
+    heading = title or _title(facing, found)
     body = [
-        _what(subject, found),
+        _what(facing, found),
         section("In short", paragraphs(found.findings)),
-        _weights(subject.evidence),
-        _quality(found, predicted),
-        _thresholds(found),
-        _groups(found),
-        section("Reversals", paragraphs(_reversals(subject))),
-        _examples(model, X, predicted, found.pos_label, examples),
-        _formula(subject.evidence),
+        _weights(facing),
+        quality(found, predicted),
+        thresholds(found),
+        groups(found),
+        section("Reversals", paragraphs(_reversals(facing))),
+        shown,
+        _formula(facing),
     ]
-    head = f"<header><h1>{escape(heading)}</h1></header>"
+    head = f"<header><h1>{escape(heading)}</h1>{paragraphs([_speaks(facing)])}</header>"
     page = document(
         heading, f"{head}\n<main>{''.join(body)}</main>", asset("page.css", "report.css")
     )
@@ -98,85 +113,74 @@ def report(
     return None
 
 
+def _check(found: Evaluation, subject: Subject, given: dict[str, Any]) -> Evaluation:
+    """An evaluation of the same classes, and nothing that would ask for another one."""
+    if not isinstance(found, Evaluation):
+        raise ValueError(f"evaluation must be what evaluate returns, got {type(found).__name__}")
+    both = [name for name, value in given.items() if value is not None]
+    if both:
+        raise ValueError(f"{both[0]} is part of the evaluation that was given; leave one of them")
+    classes = [canonical(c) for c in subject.evidence.classes.tolist()]
+    if [*found.classes] != classes:
+        raise ValueError(
+            f"the evaluation is of the classes {[*found.classes]}, the model of {classes}"
+        )
+    return found
+
+
+def _title(subject: Subject, found: Evaluation) -> str:
+    told = evaluation_page(found).title
+    return told if subject.model is not None else told.replace(found.model, subject.name, 1)
+
+
+def _speaks(subject: Subject) -> str:
+    """Which class the page is about, in one sentence."""
+    if subject.of is None:
+        return (
+            "This page speaks of every class in turn: a weight above 0 speaks for the class whose "
+            "column it stands in."
+        )
+    of = subject.classes[subject.of]
+    return (
+        f"All of this page speaks for {of}: a weight above 0 speaks for {of}, every probability is "
+        f"that of {of}, and a row that is flagged is taken for {of}."
+    )
+
+
 def _what(subject: Subject, found: Evaluation) -> str:
     evidence = subject.evidence
     n_levels = sum(len(table.levels) for table in evidence)
     shares = [
-        f"{label(c)} {count:,.6g} ({rate:.1%})"
-        for c, count, rate in zip(
-            evidence.classes.tolist(), evidence.class_counts, evidence.base_rate, strict=True
+        f"{name} {count:,.6g} ({rate:.1%})"
+        for name, count, rate in zip(
+            subject.classes, evidence.class_counts, evidence.base_rate, strict=True
         )
     ]
+    name = subject.name if subject.model is None else " ".join(repr(subject.model).split())[:400]
     told = [
-        f"{' '.join(repr(subject.model).split())[:400]}, learnt from "
-        f"{evidence.class_counts.sum():,.6g} rows: {', '.join(shares)}.",
+        f"{name}, learnt from {evidence.class_counts.sum():,.6g} rows: {', '.join(shares)}.",
         f"It is a prior and {len(evidence):,} tables of weights, of {n_levels:,} levels in all.",
         f"It is judged here on {found.validation.n_rows:,} rows.",
     ]
     if not np.allclose(evidence.assumed_rate, evidence.base_rate):
-        rates = ", ".join(f"{rate:.3g}" for rate in evidence.assumed_rate.tolist())
+        pairs = zip(subject.classes, evidence.assumed_rate.tolist(), strict=True)
+        rates = ", ".join(f"{name} {rate:.3g}" for name, rate in pairs)
         told.append(f"It takes the class frequencies to be {rates}.")
     return section("What it is", paragraphs(told))
 
 
-def _weights(evidence: Evidence) -> str:
-    names = [label(c) for c in evidence.classes.tolist()]
-    means = f"for {names[1]} against {names[0]}" if len(names) == 2 else "for each class"
+def _weights(subject: Subject) -> str:
+    names, of = subject.classes, subject.of
+    means = "for each class"
+    if of is not None:
+        means = f"for {names[of]}"
+        means += f" against {names[0]}" if len(names) == 2 else ", less the mean of all classes"
     told = (
         f"Weights of evidence {means}, times 100: above 0 a level speaks for, below 0 against. "
-        "Features are in the order of what they tell alone (information value)."
+        "Features are in the order of what they tell alone (information value). "
+        "An interval of numbers holds its upper end."
     )
-    return section("The evidence", paragraphs([told]), scroll("Weights", weight_tables(evidence)))
-
-
-# ------------------------------------------------------------ how good it is
-
-
-def _sections(found: Evaluation) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
-    """The tables of an evaluation: those of all rows, and those of groups."""
-    parts = evaluation_page(found).sections
-    per_group = 2 if isinstance(found.validation, Measures) else 1
-    n = len(parts) - (per_group if found.groups else 0)
-    return parts[:n], parts[n:]
-
-
-def _quality(found: Evaluation, predicted: Predicted) -> str:
-    own, _ = _sections(found)
-    tables = own[:3] if isinstance(found.validation, Measures) else own
-    parts = [*map(table_of, tables)]
-    return section("How good it is", parts[0], _charts(found, predicted), *parts[1:])
-
-
-def _charts(found: Evaluation, predicted: Predicted) -> str:
-    rows = predicted.rows
-    if isinstance(rows, Scored):
-        return charts(rows, label(found.pos_label), "c")
-    if len(rows.classes) > DRAWN:
-        return paragraphs(
-            [f"Charts of {len(rows.classes)} classes are left out; name one of them."]
-        )
-    parts = []
-    for c, name in enumerate(map(label, rows.classes)):
-        drawn = charts(Scored(rows.codes == c, rows.p[:, c], rows.weight), name, f"c{c}")
-        parts.append(f"<h3>{escape(name)} against the rest</h3>{drawn}")
-    return "".join(parts)
-
-
-def _thresholds(found: Evaluation) -> str:
-    if not isinstance(found.validation, Measures):
-        return ""
-    cost_fp, cost_fn = found.costs
-    told = (
-        f"Where flagging in vain costs {cost_fp:g} and missing costs {cost_fn:g}, honest "
-        f"probabilities are flagged above {cost_fp / (cost_fp + cost_fn):.3g}."
-    )
-    own, _ = _sections(found)
-    return section("Thresholds and costs", paragraphs([told]), table_of(own[3]))
-
-
-def _groups(found: Evaluation) -> str:
-    _, parts = _sections(found)
-    return section(f"Groups of {found.by}", *map(table_of, parts)) if parts else ""
+    return section("The evidence", paragraphs([told]), scroll("Weights", weight_tables(subject)))
 
 
 # ------------------------------------------------------------ how it decides
@@ -207,15 +211,18 @@ def _is_turned(table: FeatureTable) -> bool:
     return not faint and spread > 0 and float(share @ (own * alone)) < AGREE * spread**0.5
 
 
-def _examples(model: Any, X: Any, predicted: Predicted, of: Any, n: int) -> str:
+def _examples(model: Any, subject: Subject, X: Any, predicted: Predicted, n: int) -> str:
     if n <= 0:
         return ""
+    of = None if subject.of is None else subject.evidence.classes.tolist()[subject.of]
     chosen = choose_examples(model, X, predicted, of, n)
-    sheets = "".join(sheet_of(example.title, example.sheet) for example in chosen)
+    sheets = "".join(
+        sheet_of(example.title, spell_sheet(example.sheet, subject.evidence)) for example in chosen
+    )
     return section("Examples", f'<div class="sheets">{sheets}</div>')
 
 
-def _formula(evidence: Evidence) -> str:
-    text = "\n".join(escape(line) for line in exact_formula(evidence))
+def _formula(subject: Subject) -> str:
+    text = "\n".join(escape(line) for line in exact_formula(subject.evidence, subject.of))
     told = paragraphs(["Weights in nats, not times 100; an interval holds its upper end."])
     return section("The exact formula", told, f"<pre tabindex=0>{text}</pre>")

@@ -12,6 +12,9 @@ from weigh.metrics import ReliabilityTable, Scored, auc, gains_curve, reliabilit
 from weigh.pages.document import escape
 
 SIZE, LEFT, BOTTOM, EDGE = 300, 50, 40, 10
+LONGEST = 24
+"""Characters of a name along an axis."""
+
 POINTS = 200
 """More points of a curve than these cannot be told apart."""
 
@@ -75,14 +78,14 @@ def charts(rows: Scored, of: str, name: str) -> str:
     """Reliability, ROC and lift of the probabilities of one class."""
     if rows.groups.one_class:
         return "<p>All rows are of one class: there is nothing to draw.</p>"
-    parts = [draw_reliability(rows, of, name), draw_roc(rows, of, name), draw_lift(rows, of, name)]
+    reliability = draw_reliability(reliability_table(rows), of, name)
+    parts = [reliability, draw_roc(rows, of, name), draw_lift(rows, of, name)]
     return f'<div class="charts">{"".join(parts)}</div>'
 
 
-def draw_reliability(rows: Scored, of: str, name: str) -> str:
+def draw_reliability(table: ReliabilityTable, of: str, name: str) -> str:
     """What was said, and what came true, in ten bins with intervals."""
-    table = reliability_table(rows)
-    plane = Plane(f"said to be {of}", "came true")
+    plane = Plane(f"said to be {shorten(of)}", "came true")
     diagonal = plane.path(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "chance")
     told = (
         f"Probabilities in {len(table)} bins, each with its interval; on the diagonal they come "
@@ -108,7 +111,7 @@ def draw_roc(rows: Scored, of: str, name: str) -> str:
     found = 1 - groups.positives_up_to[::-1] / groups.n_positive
     alarms = 1 - groups.negatives_up_to[::-1] / groups.n_negative
     kept = thin(found + alarms)
-    plane = Plane("share of the others flagged", f"share of {of} found")
+    plane = Plane("share of the others flagged", f"share of {shorten(of)} found")
     area = auc(rows)
     half = float(np.interp(0.1, alarms, found))
     told = (
@@ -138,6 +141,11 @@ def draw_lift(rows: Scored, of: str, name: str) -> str:
         plane.path(depth, lift, "curve"),
     ]
     return figure(f"{name}-lift", "Lift.", told, plane, marks)
+
+
+def shorten(name: str) -> str:
+    """A name that fits beside an axis; the caption has it whole."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def thin(progress: Floats) -> Integers:

@@ -8,14 +8,14 @@ from weigh.evidence import Evidence, FeatureTable, Recalibration
 DIGITS = 12
 
 
-def exact_formula(evidence: Evidence) -> list[str]:
-    """Prior, weights and link, in nats."""
+def exact_formula(evidence: Evidence, of: int | None) -> list[str]:
+    """Prior, weights and link, in nats; `of` is the class in question, None every one."""
     names = [printable(label(c)) for c in evidence.classes.tolist()]
     lines = [
         "total = prior + the weight of the case's level in every feature (what is no level: 0)",
         *_rule(evidence),
         *_curve(evidence.recalibration),
-        *_link(evidence, names),
+        *_link(evidence, names, of),
         "",
         *([] if len(names) == 2 else [f"in the order: {', '.join(names)}"]),
         f"prior  {numbers(evidence.prior_row.tolist())}",
@@ -62,8 +62,9 @@ def _curve(worth: Recalibration | None) -> list[str]:
     return [*lines, f"  slopes  {numbers(worth.slopes.tolist())}", told]
 
 
-def _link(evidence: Evidence, names: list[str]) -> list[str]:
+def _link(evidence: Evidence, names: list[str], of: int | None) -> list[str]:
     if evidence.link == "logistic":
         return [f"probability of {names[1]} = 1/(1 + exp(-total))"]
     part = "1/(1 + exp(-total))" if evidence.link == "ovr" else "exp(total)"
-    return [f"probability of a class = its {part} over the sum of all classes"]
+    name = "a class" if of is None else names[of]
+    return [f"probability of {name} = its {part} over the sum of all classes"]

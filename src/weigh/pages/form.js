@@ -8,7 +8,7 @@
   const { byId, make, percent, readNumber } = words;
   const show = sheetView(model);
   let later = 0;
-  const state = { answers: [], of: null, against: null, rate: null, rateOf: two ? 1 : 0 };
+  const state = { answers: [], of: null, against: null, rate: null, rateOf: model.of ?? 0 };
 
   // ---------------------------------------------------------------- questions
 
@@ -250,7 +250,7 @@
       const value = state.answers[j] ?? null;
       if (value !== null && isAsked(j)) words.set(guard(column.name), textOf(column, value));
     });
-    if (state.of !== null) words.set("~of", classes[state.of]);
+    if (!two && state.of !== model.of) words.set("~of", state.of === null ? "" : classes[state.of]);
     if (state.against !== null) words.set("~against", classes[state.against]);
     if (state.rate !== null) words.set("~rate", state.rate);
     if (state.rate !== null && !two) words.set("~rate-of", classes[state.rateOf]);
@@ -269,8 +269,8 @@
     });
     const rate = Number(words.get("~rate"));
     state.rate = rate > 0 && rate < 1 ? rate : null;
-    state.rateOf = two ? 1 : (classOf("~rate-of") ?? 0);
-    state.of = two ? null : classOf("~of");
+    state.rateOf = (two ? null : classOf("~rate-of")) ?? model.of ?? 0;
+    state.of = two ? null : words.has("~of") ? classOf("~of") : model.of;
     state.against = two || state.of === null || model.link === "ovr" ? null : classOf("~against");
     if (state.against === state.of) state.against = null;
     showChoice();

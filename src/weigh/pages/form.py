@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from weigh.bins import label
 from weigh.pages.document import asset, document, escape
 from weigh.pages.model import describe
 from weigh.pages.questions import Question, ask_questions, read_branches
@@ -25,6 +24,7 @@ def calculator(
     ask_if: Mapping[str, tuple[str, Any]] | None = None,
     *,
     questions: Mapping[str, str] | None = None,
+    of: Any = None,
     title: str | None = None,
 ) -> str | None:
     """A model as one HTML file: a form, and beside it the balance sheet of what is filled in.
@@ -44,6 +44,8 @@ def calculator(
         nothing: fit such a feature with `missing={"pain_site": "skip"}`.
     questions : dict, optional
         What to ask in place of a column's name: `{"pain_site": "Where does it hurt?"}`.
+    of : label, optional
+        The class that the page speaks for: by default the second of two, the most probable of more.
     title : str, optional
         The page's heading.
 
@@ -55,13 +57,14 @@ def calculator(
     >>> page.splitlines()[0], "Female" in page
     ('<!doctype html>', True)
     """
-    subject = read_subject(model)
+    subject = read_subject(model).naming(of)
     asked = _ask(subject, ask_if)
     texts = _read_texts(questions, asked)
     heading = title or _title(subject)
+    main = f"<main>{asset('form.html')}{_without_script(subject.facing)}</main>"
     page = document(
         heading,
-        f"{_header(subject, heading)}<main>{asset('form.html')}{_without_script(subject)}</main>",
+        f"{_header(subject, heading)}{main}",
         asset("page.css", "form.css"),
         asset("weigh.js", "sheet.js", "form.js"),
         describe(subject, asked, texts),
@@ -92,10 +95,9 @@ def _read_texts(questions: Mapping[str, str] | None, asked: list[Question]) -> M
 
 
 def _title(subject: Subject) -> str:
-    names = [label(c) for c in subject.evidence.classes.tolist()]
-    if len(names) == 2:
-        return f"The probability of {names[1]}"
-    return f"The probabilities of {len(names)} classes"
+    if subject.of is not None:
+        return f"The probability of {subject.classes[subject.of]}"
+    return f"The probabilities of {len(subject.classes)} classes"
 
 
 def _header(subject: Subject, heading: str) -> str:

@@ -32,12 +32,13 @@ def describe(
     parts = [*dict.fromkeys(part for feature in evidence.features for part in feature.parts)]
     tokens = evidence.event_model == "counts"
     return {
-        "classes": [printable(label(c)) for c in evidence.classes.tolist()],
+        "classes": [*map(printable, subject.classes)],
+        "of": subject.of,
         "link": evidence.link,
         "rates": evidence.assumed_rate.tolist(),
         "prior": evidence.prior_row.tolist(),
         "priorVariances": numbers(evidence.prior_variances),
-        "knownRate": subject.moved.prior_variances is not None,
+        "knownRate": subject.known_rate,
         "tokens": tokens,
         "other": OTHER,
         "coverage": COVERAGE,

@@ -2,29 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from weigh.evidence import Evidence
+from weigh.base import EvidenceClassifier
+from weigh.bins import label
+from weigh.evidence import Evidence, turn
+from weigh.frames import read
+from weigh.sheet import find_class
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A table of weights, the model that it is of (None: not known), and what to call it."""
+    """A table of weights, the model that it is of (None: not known), and what to call it.
+
+    `of` is the place of the class that the page speaks for; None is every one of more than two.
+    """
 
     evidence: Evidence
     model: Any
     name: str
+    of: int | None = None
 
     @property
-    def moved(self) -> Evidence:
-        """The table after a change of the base rate to what it was: its error is then gone."""
-        rate = self.evidence.assumed_rate
+    def classes(self) -> list[str]:
+        """The classes as people read them."""
+        return [label(c) for c in self.evidence.classes.tolist()]
+
+    @property
+    def known_rate(self) -> bool:
+        """Whether there is an interval after a change of the base rate, which has no error."""
         if self.model is None:
-            return self.evidence.with_prior(rate)
-        return self.model.with_prior(rate).evidence_  # type: ignore[no-any-return]
+            moved = self.evidence.with_prior(self.evidence.assumed_rate)
+        else:
+            moved = self.model.with_prior(self.model.evidence_.assumed_rate).evidence_
+        return moved.prior_variances is not None
+
+    def naming(self, of: Any) -> Subject:
+        """The same of a class; None is the second of two, or every one of more."""
+        classes = self.evidence.classes.tolist()
+        default = 1 if len(classes) == 2 else None
+        return replace(self, of=default if of is None else find_class(classes, of))
+
+    @property
+    def facing(self) -> Subject:
+        """The same with the class in question second of two, so that positive speaks for it."""
+        turned = len(self.evidence.classes) == 2 and self.of == 0
+        return replace(self, evidence=turn(self.evidence), of=1) if turned else self
+
+    def scorer(self, X: Any) -> Any:
+        """The model, or the table alone as one that scores such rows."""
+        if self.model is not None:
+            return self.model
+        bare = EvidenceClassifier()
+        tokens = self.evidence.event_model == "counts"
+        bare._name(self.evidence.column_names, read(X, allow_sparse=tokens).named)
+        return bare._keep(self.evidence)
 
 
 def read_subject(model: Any) -> Subject:

@@ -275,7 +275,7 @@ const weigh = (() => {
     const totals = worth ? [curve(worth, raw[0]) + start.after] : raw;
     const p = probabilities(totals, model.link);
     const two = model.classes.length === 2;
-    const a = of ?? (two ? 1 : totals.indexOf(Math.max(...totals)));
+    const a = of ?? (two ? model.of : totals.indexOf(Math.max(...totals)));
     const b = two ? 1 - a : (against ?? -1);
     const sign = two ? [a === 1 ? 1 : -1] : totals.map((_, k) => (k === a ? 1 : k === b ? -1 : 0));
     const items = lines.map((l) => ({ ...l, weight: dot(sign, l.weights) + 0 }));

@@ -2,83 +2,163 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import ndtri
 
-from weigh.bins import label
-from weigh.evidence import Evidence, FeatureTable, hundredths
+from weigh.bins import Feature
+from weigh.evidence import FeatureTable, hundredths
 from weigh.frames import Floats
 from weigh.pages.document import escape
+from weigh.pages.levels import spell_levels
+from weigh.pages.steps import Steps
+from weigh.pages.subject import Subject
 from weigh.pages.tables import cells
 from weigh.sheet import COVERAGE
 
 MOST = 30
-"""Levels of one feature that are shown; the exact formula has them all."""
+"""Levels of one feature that are shown where they have no order; the exact formula has them all."""
+
+FEW = 8
+"""More intervals than these are drawn as steps, and listed for those who ask."""
 
 WIDTH, HALF = 160, 80
 SMALLEST = 0.05
 """Weights are drawn against at least this one, so that noise looks like noise."""
 
+DRAWN = 6
+"""Charts of every class are left out of more classes than these."""
 
-def weight_tables(evidence: Evidence) -> str:
+FLAT = 4
+"""Steps are drawn against at least the heaviest weight over this."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns: weight, interval and bar of one class, or the weights of every class."""
+
+    classes: list[str]
+    of: int | None
+    scale: float
+
+    @classmethod
+    def read(cls, subject: Subject) -> Layout:
+        """Bars are drawn against the heaviest weight."""
+        evidence = subject.evidence
+        known = [float(np.abs(table.by_class).max(initial=0.0)) for table in evidence]
+        scale = max(*known, float(np.abs(evidence.prior_row).max()), SMALLEST)
+        return cls(subject.classes, subject.of, scale)
+
+    @property
+    def heads(self) -> list[str]:
+        """What the columns are."""
+        if self.of is None:
+            return ["Level", "Rows", *self.classes]
+        return ["Level", "Rows", "Weight", f"{COVERAGE:.0%} interval", "Against | for"]
+
+    def column(self, by_class: Floats) -> int:
+        """Where the weights of the class in question stand."""
+        return (self.of or 0) if by_class.shape[-1] > 1 else 0
+
+
+def weight_tables(subject: Subject) -> str:
     """Every feature, the most telling first."""
-    two = evidence.link == "logistic"
-    tables = sorted(evidence, key=lambda table: -table.information_value)
-    scale = _scale(evidence)
-    names = ["Weight", f"{COVERAGE:.0%} interval"] if two else _classes(evidence)
-    head = cells(
-        ["Feature", "Level", "Rows", *names, *(["Against | for"] if two else [])], "th scope=col"
-    )
-    prior = [hundredths(w) for w in evidence.prior_row.tolist()]
-    more = f"<td>{_bar(float(evidence.prior_row[0]), np.nan, scale)}" if two else ""
-    start = f"<tr><th scope=row>Prior{cells(['', '', *prior, *([''] if two else [])])}{more}"
-    body = "".join(_feature(table, scale) for table in tables)
-    return f'<table class="weights"><thead><tr>{head}<tbody>{start}{body}</table>'
+    layout, prior = Layout.read(subject), subject.evidence.prior_row
+    start = f"<tr><th scope=row>Prior{_numbers(layout, '', prior, np.nan)}"
+    tables = sorted(subject.evidence, key=lambda table: -table.information_value)
+    body = "".join(_feature(layout, table, f"s{k}") for k, table in enumerate(tables))
+    head = cells(layout.heads, "th scope=col")
+    look = "weights" if layout.of is None else "weights one"
+    return f'<table class="{look}"><thead><tr>{head}<tbody>{start}{body}</table>'
 
 
-def _classes(evidence: Evidence) -> list[str]:
-    return [label(c) for c in evidence.classes.tolist()]
-
-
-def _scale(evidence: Evidence) -> float:
-    known = [float(np.abs(t.by_class).max(initial=0.0)) for t in evidence]
-    return max(*known, float(np.abs(evidence.prior_row).max()), SMALLEST)
-
-
-def _feature(table: FeatureTable, scale: float) -> str:
-    shown = _shown(table)
-    left = len(table.labels) - len(shown)
-    span = len(shown) + (left > 0)
+def _feature(layout: Layout, table: FeatureTable, name: str) -> str:
     note = f" <small>({escape(table.note)})</small>" if table.note else ""
-    value = f"<br><small>information value {table.information_value:.2f}</small>"
-    first = f"<th scope=rowgroup rowspan={span}>{escape(table.name)}{note}{value}"
-    rows = [f"<tr>{first if k == 0 else ''}{_level(table, i, scale)}" for k, i in enumerate(shown)]
-    if left:
-        rows.append(f"<tr><td colspan=5>and {left:,} more levels, of fewer rows")
+    value = f" <small>information value {table.information_value:.2f}</small>"
+    span = len(layout.heads)
+    rows = [f"<tr><th scope=rowgroup colspan={span}><b>{escape(table.name)}</b>{note}{value}"]
+    ordered = _intervals(table)
+    if ordered > FEW:
+        rows.append(f"<tr><td colspan={span}>{_drawn(layout, table, name, ordered)}")
+    rows += _rows(layout, table, _shown(table, ordered))
     return "<tbody>" + "".join(rows)
 
 
-def _shown(table: FeatureTable) -> list[int]:
-    """The levels of most rows, in the table's order."""
-    rows = table.counts.sum(axis=1)
-    kept: list[int] = np.sort(np.argsort(-rows, kind="stable")[:MOST]).tolist()
+def _intervals(table: FeatureTable) -> int:
+    """How many of the levels are intervals, which come first and have an order."""
+    cuts = table.feature.cuts if isinstance(table.feature, Feature) else None
+    return 0 if cuts is None else len(cuts) + 1
+
+
+def _shown(table: FeatureTable, ordered: int) -> list[int]:
+    """The levels of most rows, in the table's order; of a number those that are not drawn."""
+    start = ordered if ordered > FEW else 0
+    rows = table.counts[start:].sum(axis=1)
+    kept: list[int] = (start + np.sort(np.argsort(-rows, kind="stable")[:MOST])).tolist()
     return kept
 
 
-def _level(table: FeatureTable, i: int, scale: float) -> str:
-    count = f"{table.counts[i].sum():,.6g}"
-    weights = [hundredths(w) for w in table.by_class[i].tolist()]
-    if len(weights) > 1:
-        return cells([table.labels[i], count, *weights])
-    weight, error = float(table.by_class[i, 0]), _error(table.errors, i)
-    reach = float(ndtri((1 + COVERAGE) / 2)) * error
-    ends = f"{hundredths(weight - reach)} to {hundredths(weight + reach)}"
-    told = ends if np.isfinite(reach) else ""
-    return f"{cells([table.labels[i], count, *weights, told])}<td>{_bar(weight, reach, scale)}"
+def _rows(layout: Layout, table: FeatureTable, shown: list[int], bars: bool = True) -> list[str]:
+    labels, errors = spell_levels(table.feature), _errors(layout, table)
+    rows = []
+    for i in shown:
+        count = f"{table.counts[i].sum():,.6g}"
+        told = _numbers(layout, count, table.by_class[i], errors[i], bars)
+        rows.append(f"<tr><td>{escape(labels[i])}{told}")
+    left = len(labels) - len(shown) - (_intervals(table) if _intervals(table) > FEW else 0)
+    if left > 0 and bars:
+        rows.append(f"<tr><td colspan={len(layout.heads)}>and {left:,} more levels, of fewer rows")
+    return rows
 
 
-def _error(errors: Floats | None, i: int) -> float:
-    return float("nan") if errors is None else float(errors.reshape(len(errors), -1)[i, 0])
+def _errors(layout: Layout, table: FeatureTable) -> Floats:
+    """Of the class in question, level by level; NaN where they are not known."""
+    if table.errors is None or layout.of is None:
+        return np.full(len(table.by_class), np.nan)
+    return table.errors.reshape(table.by_class.shape)[:, layout.column(table.by_class)]
+
+
+def _reach(error: Floats | float) -> Floats:
+    return np.asarray(float(ndtri((1 + COVERAGE) / 2)) * error)
+
+
+def _numbers(layout: Layout, count: str, by_class: Floats, error: float, bars: bool = True) -> str:
+    """The cells beside a level."""
+    if layout.of is None:
+        return cells([count, *map(hundredths, by_class.tolist())])
+    weight, reach = float(by_class[layout.column(by_class)]), float(_reach(error))
+    told = ""
+    if np.isfinite(reach):
+        told = f"{hundredths(weight - reach)} to {hundredths(weight + reach)}"
+    bar = f"<td>{_bar(weight, reach, layout.scale)}" if bars else ""
+    return f"{cells([count, hundredths(weight), told])}{bar}"
+
+
+def _drawn(layout: Layout, table: FeatureTable, name: str, n: int) -> str:
+    """The intervals as steps, one picture for each class in question, and as a table to open."""
+    one = layout.of is not None
+    many = range(table.by_class.shape[1]) if len(layout.classes) <= DRAWN else ()
+    columns = [layout.column(table.by_class)] if one else [*many]
+    charts = "".join(_steps(layout, table, f"{name}-{k}", n, k) for k in columns)
+    head = cells(layout.heads[:4] if one else layout.heads, "th scope=col")
+    body = "".join(_rows(layout, table, [*range(n)], bars=False))
+    return (
+        f"<div class=charts>{charts}</div><details><summary>All {n} intervals</summary>"
+        f"<table><thead><tr>{head}<tbody>{body}</table></details>"
+    )
+
+
+def _steps(layout: Layout, table: FeatureTable, name: str, n: int, column: int) -> str:
+    assert isinstance(table.feature, Feature)
+    weights = table.by_class[:n, column]
+    reach, least = _reach(_errors(layout, table)[:n]), layout.scale / FLAT
+    labels = spell_levels(table.feature)[:n]
+    steps = Steps(table.feature.cuts or (), weights, reach, labels, least)
+    if layout.of is not None:
+        return steps.draw(name, table.name)
+    of = layout.classes[column]
+    return steps.draw(name, f"{table.name}, {of}", f"For {of}:")
 
 
 def _bar(weight: float, reach: float, scale: float) -> str:

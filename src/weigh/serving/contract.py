@@ -39,12 +39,14 @@ def _paths(lookup: Lookup) -> dict[str, Any]:
     scores = {"anyOf": [_ref("Score"), _ref("Scores")]}
     explained = _post("The balance sheet of a row", _ref("Row"), _ref("Sheet"))
     page = _answers({"text/html": {"schema": {"type": "string"}}})
+    unknown = {"description": "The class is none of the model's", "content": _json(_ref("Refusal"))}
+    form = {"summary": "The model as a form", "responses": page | {"422": unknown}}
     return {
         "/score": {"post": _post("The class, log odds and probabilities", one_or_many, scores)},
         "/explain": {"post": explained | {"parameters": _parameters(lookup)}},
         "/model": {"get": {"summary": "The model file", "responses": _answers(_json({}))}},
         "/healthz": {"get": {"summary": "Whether it serves", "responses": _answers(_json({}))}},
-        "/": {"get": {"summary": "The model as a form", "responses": page}},
+        "/": {"get": form | {"parameters": _parameters(lookup)[:1]}},
     }
 
 

@@ -62,7 +62,10 @@ class Routes:
 
     async def form(self, request: Request) -> Response:
         """The calculator."""
-        return answer(self.shelf.current.page, HTML)
+        of, served = request.query_params.get("of"), self.shelf.current
+        if of is None:
+            return answer(served.page, HTML)
+        return answer(await asyncio.to_thread(served.form, of), HTML)
 
     async def docs(self, request: Request) -> Response:
         """What the API takes and answers."""

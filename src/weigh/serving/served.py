@@ -66,6 +66,11 @@ class Served:
         """The same as the successor of another."""
         return replace(self, generation=old.generation + 1)
 
+    def form(self, of: str | None) -> bytes:
+        """The calculator, which may speak for a class that is named."""
+        chosen = find_class(of, dict(zip(self.names, self.classes, strict=True)), "of")
+        return self.page if of is None else _encode(calculator(self.model, of=chosen) or "")
+
     def score(self, asked: Asked) -> bytes:
         """The class, the total or totals, and the probabilities of every row, as JSON."""
         totals = self.lookup.totals(asked.rows)

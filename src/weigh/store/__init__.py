@@ -11,13 +11,15 @@ model      a learner, its parameters, and one of these
 file       saving and loading
 """
 
-from weigh.store.file import load, save, to_json, write_bytes, write_text
+from weigh.store.file import SCORECARD, load, read_json, save, to_json, write_bytes, write_text
 from weigh.store.model import from_dict, learners, to_dict
 
 __all__ = [
+    "SCORECARD",
     "from_dict",
     "learners",
     "load",
+    "read_json",
     "save",
     "to_dict",
     "to_json",

@@ -11,6 +11,9 @@ from uuid import uuid4
 from weigh.base import TableEstimator
 from weigh.store.model import FORMAT, VERSION, from_dict, to_dict
 
+SCORECARD = "weigh-scorecard"
+"""The format of files that hold a scorecard, which is no model."""
+
 
 def save(model: TableEstimator, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file. An interrupted write leaves the old file as it was.
@@ -56,10 +59,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     path : path
         The file to read.
     """
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not a model: it is no complete JSON file ({error})") from None
+    data = read_json(path, "a model")
+    if isinstance(data, dict) and data.get("format") == SCORECARD:
+        raise ValueError(
+            f"{path} is a scorecard, not a model: weigh.Scorecard.load reads it; weigh show, "
+            "score, explain --reasons, export and check take it"
+        )
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f'{path} is not a model: it lacks "format": "{FORMAT}"')
     if data.get("version") is True or data.get("version") != VERSION:
@@ -80,6 +85,18 @@ def load(path: str | os.PathLike[str]) -> Any:
     ) as error:
         lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise ValueError(f"{path} is not a whole model: {lacks}") from None
+
+
+def read_json(path: str | os.PathLike[str], what: str) -> Any:
+    """What a JSON file holds, or an error that says what it should have been."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"no such file: {path}; {what} was expected there") from None
+    except IsADirectoryError:
+        raise ValueError(f"{path} is a folder; {what} is a file, such as model.json") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not {what}: it is no complete JSON file ({error})") from None
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:

@@ -16,27 +16,38 @@ READ = {  # so that NaN is NULL, and text is compared byte by byte
     "number": {
         "": NAN,
         "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, CAST(c AS FLOAT64))",
-        "sqlite": "CAST(c AS REAL)",
+        "sqlite": "CASE WHEN TYPEOF(c) = 'text' THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) "
+        "ELSE CAST(c AS REAL) END",
         "tsql": "CAST(c AS FLOAT)",
         "mysql": "CAST(c AS DOUBLE)",
     },
     "code": {  # not as doubles, which cannot tell large whole numbers apart
         "": "CASE WHEN CAST(c AS DOUBLE) = CAST('NaN' AS DOUBLE) THEN NULL ELSE c END",
         "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, c)",
-        "sqlite": "c",
+        "sqlite": "CASE WHEN TYPEOF(c) = 'text' THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) "
+        "ELSE c END",
         "tsql": "c",
         "mysql": "c",
     },
-    "text": {
+    "text": {  # a number is refused, where a database lets a query do so: as text it is any level
         "": "CAST(c AS TEXT)",
+        "duckdb": "CASE WHEN REGEXP_MATCHES(TYPEOF(c), '^([A-Z]*INT|FLOAT|DOUBLE|DECIMAL|BOOL)') "
+        "THEN ERROR('refuse' || TYPEOF(c)) ELSE CAST(c AS TEXT) END",
+        "postgres": "CASE WHEN CAST(PG_TYPEOF(c) AS TEXT) IN ('smallint', 'integer', 'bigint', "
+        "'real', 'double precision', 'numeric', 'boolean') "
+        "THEN CAST(CAST('refuse' || PG_TYPEOF(c) AS INT) AS TEXT) ELSE CAST(c AS TEXT) END",
         "spark": "CAST(c AS STRING)",
         "bigquery": "CAST(c AS STRING)",
-        "sqlite": "CAST(c AS TEXT) COLLATE BINARY",
+        "sqlite": "CASE WHEN TYPEOF(c) IN ('integer', 'real') "
+        "THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) ELSE CAST(c AS TEXT) END COLLATE BINARY",
         "tsql": "CAST(CAST(c AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
         "mysql": "CAST(CONVERT(c USING utf8mb4) AS BINARY)",
     },
     "boolean": {"": "c"},
+    "nothing": {"": "c"},  # of which training saw no value, so that any type will do
 }
+REFUSE = "refuse"
+"""What stands in a template for words that name the column."""
 LONGEST_NAME = 60  # bytes; PostgreSQL cuts names at 63
 
 
@@ -65,11 +76,11 @@ class Dialect:
     def read(self, column: Input) -> Any:
         """A column of the table, as the weights compare it."""
         sqlglot = import_sqlglot()
-        templates = READ[column.kind]
+        templates = READ[column.kind if column.values or column.kind == "number" else "nothing"]
         template = templates.get(self.name, templates[""])
         tree = sqlglot.parse_one(template, dialect=self.name)
-        own = name_column(column.name)
-        return own if template == "c" else tree.transform(lambda node: _swap(node, own))
+        own, words = name_column(column.name), self.label(_refuse(column))
+        return own if template == "c" else tree.transform(lambda node: _swap(node, own, words))
 
     def is_equal(self, x: Any, value: Value) -> Any:
         """Whether a column that was read holds a value."""
@@ -132,8 +143,17 @@ def is_no_sql(text: str) -> bool:
     return "\0" in text or is_no_unicode(text)
 
 
-def _swap(node: Any, own: Any) -> Any:
+def _swap(node: Any, own: Any, words: Any) -> Any:
+    if type(node).__name__ == "Literal" and node.this == REFUSE:
+        return words
     return own if type(node).__name__ == "Column" else node
+
+
+def _refuse(column: Input) -> str:
+    """What a query says of a column whose type is not that of training."""
+    held, other = ("text", "numbers") if column.kind == "text" else ("numbers", "text")
+    seen = f"held {held} in training and holds {other} here"
+    return f"column {column.name!r} {seen}; convert it from "
 
 
 def minus(tree: Any) -> Any:
