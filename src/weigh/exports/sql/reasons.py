@@ -19,8 +19,8 @@ def say_levels(formula: Formula, dialect: Dialect) -> Named:
     for j, term in enumerate(formula.terms):
         phrases, none = term.phrases, exp.null()
         if formula.costs is not None:
-            *phrases, other = formula.costs.texts[j]
-            none = dialect.label(other)
+            phrases = formula.costs.texts[j]
+            none = dialect.label(phrases[-1])
         tree = case_of(term, read, dialect, lambda i: dialect.label(phrases[i]), none)  # noqa: B023
         found[f"s{j}"] = exp.cast(tree, "NVARCHAR(MAX)" if dialect.name == "tsql" else "TEXT",
                                   dialect="tsql" if dialect.name == "tsql" else None)  # fmt: skip
