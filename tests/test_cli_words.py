@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -264,3 +266,20 @@ def test_a_fit_warns_of_a_column_with_a_level_for_every_row(tmp_path, kind):
     with pytest.warns(UserWarning, match="column 'id' has 80 levels in 80 rows, one for each row"):
         weigh.EvidenceNB().fit(rows, "y")
     weigh.EvidenceNB().fit(table.drop_columns("id"), "y")  # without a warning
+
+
+# ---------------------------------------------------------------- what is loaded
+
+
+def test_show_loads_no_learner(model):
+    """A table of weights is printed without scikit-learn, which takes longest to load."""
+    code = (
+        "import sys; from weigh.cli import main\n"
+        "main(['show', sys.argv[1]], standalone_mode=False)\n"
+        "print([name for name in sys.modules if name in ('sklearn', 'numba', 'pandas')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(model)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("[]\n")
+    assert "Weights of evidence for Yes" in done.stdout

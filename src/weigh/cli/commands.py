@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from weigh.cli.data import count_rows, is_card, read_any, read_table
+from weigh.cli.data import count_rows, read_table, read_table_of
 from weigh.cli.kept import keep_passes
 from weigh.cli.options import (
     BINS,
@@ -42,7 +42,7 @@ class Group(click.Group):
         """Run a command."""
         told: set[str] = set()
 
-        def show(text: Any, *_: Any, **__: Any) -> None:
+        def tell(text: Any) -> None:
             words = speak_options(str(text))
             if words not in told:
                 say(f"warning: {words}")
@@ -51,11 +51,10 @@ class Group(click.Group):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("always", UserWarning)
-                warnings.showwarning = show
+                warnings.showwarning = lambda text, *_, **__: tell(text)
                 return super().invoke(ctx)
         except click.UsageError as error:
-            hint_at_glob(error)
-            raise
+            raise hint_at_glob(error) from None
         except BrokenPipeError:
             sys.stderr.close()
             ctx.exit(1)
@@ -195,7 +194,7 @@ def fit(
     rows, columns = f"{count_rows(table):,}", model.n_features_in_
     done = "" if recalibrate is None else ", recalibrated,"
     say(f"{learners()[learner]}{done} from {rows} rows and {columns} columns: {output}")
-    say_class(model)
+    say_class(model._learnt)
     hint(f"weigh show {output}")
 
 
@@ -211,20 +210,19 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
     from dataclasses import replace
 
     from weigh.evidence import Evidence
-    from weigh.scoring import json_rows
 
-    found = read_any(model)
-    shown = found if is_card(found) else found._learnt
-    shown = shown if is_card(found) else getattr(shown, "evidence", shown)  # of an estimate
+    shown = read_table_of(model)
     if feature is not None:
         if not isinstance(shown, Evidence):
             raise ValueError("--feature picks one table, and this model has none; leave it out")
         shown = replace(shown, tables=(shown[feature],))
     if as_json:
+        from weigh.scoring import json_rows
+
         click.echo(json.dumps(json_rows(shown.to_frame()), ensure_ascii=False))
     else:
         click.echo(shown.to_text(terminal_width()))
-        say_class(found)
+        say_class(shown)
 
 
 @main.command()

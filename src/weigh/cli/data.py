@@ -89,6 +89,19 @@ def read_any(path: str) -> Any:
     return Scorecard.load(path) if card else load(path)
 
 
+def read_table_of(path: str) -> Any:
+    """What `weigh show` prints of a file: evidence, a scorecard, a tree or a vote."""
+    from weigh.store import SCORECARD, load_learnt, read_json
+
+    data = read_json(path, "a model")
+    if isinstance(data, dict) and data.get("format") == SCORECARD:
+        from weigh import Scorecard
+
+        return Scorecard.load(path)
+    learnt = load_learnt(path)
+    return getattr(learnt, "evidence", learnt)  # of an estimate
+
+
 def is_card(model: Any) -> bool:
     """Whether it is a scorecard."""
     return hasattr(model, "base_points")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -26,13 +27,15 @@ def keep_apart(data: str, output: str) -> None:
         raise ValueError(f"{output} is the data itself; give -o another name")
 
 
-def say_class(model: Any) -> None:
-    """Which class the weights speak for."""
+def say_class(learnt: Any) -> None:
+    """Which class the weights of a table speak for."""
+    from weigh.evidence import Evidence
+
+    if not isinstance(learnt, Evidence):
+        return
     from weigh.bins import label
 
-    if not hasattr(model, "classes_") or not hasattr(model._learnt, "tables"):
-        return
-    names = [label(value) for value in model.classes_.tolist()]
+    names = [label(value) for value in learnt.classes.tolist()]
     if len(names) == 2:
         say(f"positive weights speak for {names[1]}, negative ones for {names[0]}")
     else:
@@ -48,7 +51,7 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
     rows = int(table.n_rows if hasattr(table, "n_rows") else table.num_rows)
     _advise_classes(getattr(model, "classes_", ()))
     for part in [part for feature in model._learnt.features for part in feature.parts]:
-        levels = () if part.is_numeric else part.values
+        levels: Sequence[Any] = () if part.is_numeric else part.values
         odd = [level for level in levels if not _is_number(level)]
         if len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels):
             say(f"note: column {part.name!r} is text, because of {odd[0]!r} among numbers")
@@ -89,11 +92,13 @@ def terminal_width() -> int:
     return min(shutil.get_terminal_size((100, 24)).columns, 120)
 
 
-def hint_at_glob(error: click.UsageError) -> None:
-    """A glob that the shell has replaced with the names of many files."""
+def hint_at_glob(error: click.UsageError) -> click.UsageError:
+    """The same error, with a hint where the shell has put the names of files for a glob."""
     words = error.message.rpartition("(")[2].rstrip(")").split()
-    if "unexpected extra argument" in error.message and all(map(os.path.exists, words)):
-        error.message += "\nhint: quote a glob, as in 'people/*.csv', or name the folder"
+    if "unexpected extra argument" not in error.message or not all(map(os.path.exists, words)):
+        return error
+    told = f"{error.message}\nhint: quote a glob, as in 'people/*.csv', or name the folder"
+    return click.UsageError(told, error.ctx)
 
 
 OPTIONS = (

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.utils import check_random_state
 
 from weigh.bins import Cross, Feature
 from weigh.engine.dealer import Dealer
@@ -113,6 +112,8 @@ class SparkRows:
                 f"cv={cv!r}: rows on a cluster have no numbers that splits could name; give a "
                 f"number of folds up to {MOST_FOLDS}"
             )
+        from sklearn.utils import check_random_state
+
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
         dealer = Dealer.of_numbers(self.numbers, min(int(cv), self.n_rows), seed, of)
         return Dealt(replace(self, dealer=dealer), fold_roles(dealer.n_folds))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
 
 from weigh.frames.clusters import Cluster
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers, Value, key, order
@@ -131,6 +130,8 @@ def check_name(table: Table, name: str, role: str) -> str:
 
 def _flat(y: Any) -> Any:
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
         message = "A column-vector y was passed when a 1d array was expected; use y.ravel()"
         warn_caller(message, DataConversionWarning)
         return np.asarray(y).ravel()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from weigh.base import TableEstimator
-from weigh.store.model import FORMAT, VERSION, from_dict, to_dict
+from weigh.store.evidence import evidence_from_dict
+from weigh.store.values import FORMAT, VERSION
+
+if TYPE_CHECKING:
+    from weigh.base import TableEstimator
 
 SCORECARD = "weigh-scorecard"
 """The format of files that hold a scorecard, which is no model."""
@@ -25,6 +29,8 @@ def save(model: TableEstimator, path: str | os.PathLike[str]) -> None:
     path : path
         The file to write, usually ending in `.json`.
     """
+    from weigh.base import TableEstimator
+
     if not isinstance(model, TableEstimator):
         raise TypeError(f"save takes a fitted model of this package, got {type(model).__name__}")
     model._column_names()  # which says where it is not fitted
@@ -33,6 +39,8 @@ def save(model: TableEstimator, path: str | os.PathLike[str]) -> None:
 
 def to_json(model: TableEstimator) -> str:
     """The text of a model's file."""
+    from weigh.store.model import to_dict
+
     return _pretty(to_dict(model)) + "\n"
 
 
@@ -59,6 +67,21 @@ def load(path: str | os.PathLike[str]) -> Any:
     path : path
         The file to read.
     """
+    from weigh.store.model import from_dict
+
+    return _whole(path, _read(path), from_dict)
+
+
+def load_learnt(path: str | os.PathLike[str]) -> Any:
+    """What a model ends as: evidence, for which no learner is loaded, or what it has instead."""
+    data = _read(path)
+    if "evidence" in data:
+        return _whole(path, data["evidence"], evidence_from_dict)
+    return load(path)._learnt
+
+
+def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a file of a model holds, which may not be whole."""
     data = read_json(path, "a model")
     if isinstance(data, dict) and data.get("format") == SCORECARD:
         raise ValueError(
@@ -72,8 +95,13 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{path} is a model of format version {data.get('version')!r}; this release reads "
             f"{VERSION}. Upgrade weigh, or save the model again with the release that reads it"
         )
+    return data
+
+
+def _whole(path: Any, data: Any, build: Callable[[Any], Any]) -> Any:
+    """What is built from a file's data, or an error that says what the file lacks."""
     try:
-        return from_dict(data)
+        return build(data)
     except (
         KeyError,
         TypeError,

@@ -144,8 +144,13 @@ class _Chain:
         """Whether a step is computed once, where a database would write it out at every use.
 
         One total is short enough to be written out, and then an index of the table still serves.
+        Each reason names every weight, and the one after it every reason before: written out, the
+        terms of n features and k reasons are n to the power 2k.
         """
         long = len(self.queries) > SHORT and name not in ("inputs", "weights")
+        if self.dialect.name == "duckdb":
+            reasons = any(step.startswith("heaviest") for step, _ in self.queries)
+            return reasons and name.startswith(("powers", "heaviest", "named"))
         return long and self.dialect.name in ("postgres", "sqlite")
 
     def _select(self, columns: Named) -> Any:
@@ -200,7 +205,7 @@ class _Names:
 
 
 def _names(formula: Formula, contributions: bool, reasons: int, kept: tuple[str, ...]) -> _Names:
-    many = len(formula.prior) > 1
+    many, kind = len(formula.prior) > 1, "reason_weight" if formula.costs is None else "reason_cost"
     weights = [
         f"weight_{term.name}_{name}" if many else f"weight_{term.name}"
         for term in formula.terms
@@ -211,7 +216,7 @@ def _names(formula: Formula, contributions: bool, reasons: int, kept: tuple[str,
         [*formula.total_names],
         [*formula.probability_names],
         weights if contributions else [],
-        [f"{what}_{i + 1}" for i in range(reasons) for what in ("reason", "reason_weight")],
+        [f"{what}_{i + 1}" for i in range(reasons) for what in ("reason", kind)],
     )
     own = unique_names([name for group in groups for name in group])
     for name in kept:
