@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-Columns: TypeAlias = Callable[[Any, Any], dict[str, Any]]
-
 from weigh.cli.words import say
+
+Columns: TypeAlias = Callable[[Any, Any], dict[str, Any]]
 
 
 def label_text(label: Any) -> str:
