@@ -283,6 +283,56 @@ def test_each_request_is_one_line_of_json_and_quiet_leaves_it_out(folder, people
             assert "Female" not in json.dumps(line)
 
 
+class Full(io.StringIO):
+    """A stream on a disk that is full."""
+
+    def write(self, text):
+        raise OSError(28, "No space left on device")
+
+
+def test_a_log_that_cannot_be_written_stops_neither_answers_nor_replacements(tmp_path):
+    path = tmp_path / "model.json"
+    save_people(path)
+    app = make_app(path, log=Log(Full()), every=0.01)
+    closed = io.StringIO()
+    closed.close()
+    Log(closed).tell("stopped")
+
+    async def replace():
+        async with app.app.router.lifespan_context(app.app):
+            for i in range(2):
+                await replaced(app, path, 2.0 + i, generation=2 + i)
+
+    asyncio.run(asyncio.wait_for(replace(), 60))
+
+
+async def replaced(app, path, smoothing, generation):
+    save_people(path, smoothing)
+    while (answer := await call(app, "GET", "/healthz")).json["generation"] < generation:
+        assert answer.status == 200
+        await asyncio.sleep(0.02)
+
+
+def test_a_look_that_fails_is_told_and_not_the_last(tmp_path, monkeypatch):
+    save_people(tmp_path / "model.json")
+    stream = io.StringIO()
+    shelf, looks = Shelf.open(tmp_path / "model.json", 10, Log(stream)), []
+
+    async def look():
+        looks.append(1)
+        raise RuntimeError("no thread")
+
+    monkeypatch.setattr(shelf, "look", look)
+
+    async def watch():
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(shelf.watch(0.001), 0.5)
+
+    asyncio.run(watch())
+    assert len(looks) > 1
+    assert stream.getvalue().count("RuntimeError: no thread") >= len(looks)
+
+
 # ---------------------------------------------------------------- malformed
 
 

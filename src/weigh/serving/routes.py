@@ -102,6 +102,7 @@ def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> 
 async def _refuse(_: Request, error: Any) -> Response:
     """A refusal of ours, or of the router's, in one form."""
     if isinstance(error, RefusalError):
-        return Response(dump(error.to_dict()), error.status, HEADERS, JSON)
+        part = {"connection": "close"} if error.status == 408 else {}
+        return Response(dump(error.to_dict()), error.status, HEADERS | part, JSON)
     body = dump({"error": str(error.detail), "field": None})
     return Response(body, error.status_code, HEADERS | dict(error.headers or {}), JSON)
