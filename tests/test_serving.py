@@ -151,6 +151,18 @@ def test_the_docs_load_nothing_and_run_nothing(tmp_path):
     assert ask(app, "GET", "/openapi.json").json["openapi"].startswith("3.1")
 
 
+@pytest.mark.parametrize("odd", [math.inf, -math.inf, "\ud800"])
+def test_the_contract_of_levels_that_json_cannot_say_is_json(tmp_path, odd):
+    other = "b" if isinstance(odd, str) else 1.0
+    model = weigh.EvidenceNB(categorical_features="all")
+    app = make(tmp_path, model.fit([{"a": odd}, {"a": other}] * 4, [0, 1] * 4))
+    answer = ask(app, "GET", "/openapi.json")
+    assert answer.status == 200
+    examples = answer.json["components"]["schemas"]["Row"]["properties"]["a"]["examples"]
+    assert examples == ([other, odd] if isinstance(odd, str) else [1])
+    assert ask(app, "GET", "/docs").status == 200
+
+
 # ---------------------------------------------------------------- refusals
 
 
@@ -225,6 +237,11 @@ def test_a_body_that_is_too_long_is_refused_before_it_is_read(app):
     assert told.status == 413  # an empty iterator: reading would have failed
 
 
+def test_a_length_of_five_thousand_digits_is_too_long(app):
+    told = ask(app, "POST", "/score", b"", headers={"content-length": "9" * 5000}, pieces=[])
+    assert told.status == 413
+
+
 def test_a_body_that_does_not_say_its_length_is_counted_as_it_comes(app):
     read = []
 
@@ -261,7 +278,8 @@ def test_a_failure_says_nothing_of_its_inside(folder, people, monkeypatch):
     monkeypatch.setattr(Served, "score", lambda *_: 1 / 0)
     answer = ask(app, "POST", "/score", CASE)
     assert answer.status == 500
-    assert b"division" not in answer.body
+    assert answer.json == {"error": "the server failed; its log says where", "field": None}
+    assert answer.headers["content-type"] == "application/json"
     failure, request = map(json.loads, stream.getvalue().splitlines())
     assert "ZeroDivisionError" in failure["error"]
     assert (request["event"], request["status"]) == ("request", 500)

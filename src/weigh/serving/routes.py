@@ -64,8 +64,12 @@ class Routes:
         """The calculator."""
         return answer(self.shelf.current.page, HTML)
 
+    async def contract(self, request: Request) -> Response:
+        """What the API takes and answers, for programs."""
+        return answer(self.shelf.current.contract)
+
     async def docs(self, request: Request) -> Response:
-        """What the API takes and answers."""
+        """The same for people."""
         return answer(self.shelf.current.docs, HTML)
 
 
@@ -85,14 +89,14 @@ def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> 
         with suppress(asyncio.CancelledError):
             await task
 
-    app = FastAPI(docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=life)
-    app.openapi = lambda: shelf.current.contract
+    app = FastAPI(openapi_url=None, redirect_slashes=False, lifespan=life)
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse)
+    app.add_exception_handler(Exception, _apologise)
     routes = Routes(shelf, most_rows, most_bytes)
     posts = {"/score": routes.score, "/explain": routes.explain}
     gets = {"/": routes.form, "/docs": routes.docs}
-    gets |= {"/model": routes.model, "/healthz": routes.healthz}
+    gets |= {"/model": routes.model, "/healthz": routes.healthz, "/openapi.json": routes.contract}
     for methods, functions in ((["POST"], posts), (["GET"], gets)):
         for path, function in functions.items():
             app.add_route(path, function, methods)  # requests are read by hand, within limits
@@ -106,3 +110,9 @@ async def _refuse(_: Request, error: Any) -> Response:
         return Response(dump(error.to_dict()), error.status, HEADERS | part, JSON)
     body = dump({"error": str(error.detail), "field": None})
     return Response(body, error.status_code, HEADERS | dict(error.headers or {}), JSON)
+
+
+async def _apologise(_: Request, error: Exception) -> Response:
+    """A failure in the same form; the error goes on to the log."""
+    body = dump({"error": "the server failed; its log says where", "field": None})
+    return Response(body, 500, HEADERS, JSON)

@@ -31,7 +31,7 @@ class Served:
     names: tuple[str, ...]
     page: bytes
     file: bytes
-    contract: dict[str, Any]
+    contract: bytes
     docs: bytes
     generation: int = 1
 
@@ -55,7 +55,7 @@ class Served:
             tuple(map(label, classes)),
             _encode(calculator(model) or ""),
             _encode(to_json(model)),
-            described,
+            dump(described),
             _encode(contract.show(described)),
         )
         served.score(Asked(({}, {}), single=False))  # kernels are loaded before the first request
