@@ -7,6 +7,8 @@ import math
 import random
 import re
 import sys
+import threading
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import numpy as np
@@ -17,7 +19,7 @@ from tests.serving import CASE, ask, call, save_people
 
 import weigh
 from weigh.exports import Formula, checks
-from weigh.serving import Log, make_app
+from weigh.serving import Log, make_app, routes, rows
 from weigh.serving.lookup import Lookup
 from weigh.serving.served import Served, known
 from weigh.serving.watch import Shelf
@@ -187,6 +189,8 @@ def test_the_contract_of_levels_that_json_cannot_say_is_json(tmp_path, odd):
         (b'{"Class": -Infinity}', None, "-Infinity is no JSON"),
         (b"[" * 3000, None, "nested too deeply"),
         (b"1" * 3900, None, "a body that is no row"),
+        (b'{"Class": "3rd", "Sex": "Male", "Class": "1st"}', "Class", "stands twice"),
+        (b'{"rows": [{"Sex": "Male", "Sex": "Male"}]}', "Sex", "stands twice"),
     ],
 )
 def test_a_refusal_names_the_field_and_says_what_was_wanted(app, data, field, words):
@@ -216,6 +220,17 @@ def test_a_refusal_of_many_says_which_row(app):
 def test_types_are_those_of_training(mixed_app, row, field):
     answer = ask(mixed_app, "POST", "/score", row)
     assert (answer.status, answer.json["field"]) == (422, field)
+
+
+def test_a_column_of_true_one_and_text_takes_all_three(tmp_path):
+    rows = [{"t": True}, {"t": 1}, {"t": "a"}] * 5
+    model = weigh.EvidenceNB(categorical_features="all").fit(rows, [0, 1, 0] * 5)
+    app = make(tmp_path, model)
+    for row in rows[:3]:
+        said = ask(app, "POST", "/score", row)
+        assert said.json["log_odds"] == model.decision_function([row])[0]
+    examples = ask(app, "GET", "/openapi.json").json["components"]["schemas"]["Row"]
+    assert sorted(map(repr, examples["properties"]["t"]["examples"])) == ["'a'", "1", "True"]
 
 
 def test_numbers_beyond_all_cuts_fall_in_the_outer_intervals(mixed_app):
@@ -283,6 +298,74 @@ def test_a_failure_says_nothing_of_its_inside(folder, people, monkeypatch):
     failure, request = map(json.loads, stream.getvalue().splitlines())
     assert "ZeroDivisionError" in failure["error"]
     assert (request["event"], request["status"]) == ("request", 500)
+
+
+# ---------------------------------------------------------------- wide models
+
+
+@pytest.fixture(scope="module")
+def wide(folder):
+    """A thousand columns with long names that are much alike."""
+    rng = np.random.default_rng(0)
+    names = [f"a_rather_long_name_of_a_column_of_the_bureau_{j:04d}" for j in range(1000)]
+    rows = [dict(zip(names, map(str, rng.integers(0, 2, 1000)), strict=True)) for _ in range(8)]
+    weigh.save(weigh.EvidenceNB().fit(rows, [0, 1] * 4), folder / "wide.json")
+    return Served.load(folder / "wide.json", 1000)
+
+
+def test_a_name_that_is_misspelt_is_compared_with_few_names(wide, people, monkeypatch):
+    compared = []
+
+    def count(name, names, n):
+        compared.extend(names)
+        return []
+
+    monkeypatch.setattr(rows, "get_close_matches", count)
+    with pytest.raises(rows.RefusalError, match=r"1000 in all"):
+        rows.read_rows(b'{"a_rather_long_name_of_a_column_of_the_bureau_99": "1"}', wide.lookup, 9)
+    assert compared == []
+    with pytest.raises(rows.RefusalError):
+        rows.read_rows(b'{"Clas": "1st"}', Lookup.of(people.evidence_), 9)
+    assert compared == ["Class", "Sex", "Age"]
+
+
+def test_rows_are_checked_by_what_they_hold_and_not_by_what_they_lack(wide):
+    asked = []
+
+    class Counted(dict):
+        def get(self, name, default=None):
+            asked.append(name)
+            return super().get(name, default)
+
+    counted = replace(wide.lookup)
+    counted.__dict__["types"] = Counted(wide.lookup.types)
+    rows.read_rows(json.dumps({"rows": [{}] * 999 + [{counted.fields[0].name: "1"}]}).encode(),
+                   counted, 1000)  # fmt: skip
+    assert asked == [counted.fields[0].name]
+
+
+def test_long_bodies_are_read_and_many_weights_added_beside_the_loop(wide, folder, monkeypatch):
+    threads, main = {}, threading.get_ident()
+
+    def spy(owner, name):
+        whole = getattr(owner, name)
+
+        def spied(*given):
+            threads[name] = threading.get_ident() == main
+            return whole(*given)
+
+        monkeypatch.setattr(owner, name, spied)
+
+    spy(routes, "read_rows")
+    spy(Served, "score")
+    app = make_app(folder / "wide.json")
+    for data, reads, scores in (
+        ({"rows": []}, True, True),
+        ({}, True, False),  # a thousand weights
+        ({"rows": [dict.fromkeys([*wide.lookup.types][:2], "1")] * 1000}, False, False),
+    ):
+        assert ask(app, "POST", "/score", data).status == 200
+        assert threads == {"read_rows": reads, "score": scores}
 
 
 # ---------------------------------------------------------------- the log

@@ -12,12 +12,12 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from weigh.serving.body import read_body
-from weigh.serving.rows import RefusalError, parse, read_rows
-from weigh.serving.served import dump
+from weigh.serving.rows import Asked, RefusalError, read_rows
+from weigh.serving.served import Served, dump
 from weigh.serving.watch import Shelf
 
-FEW = 16
-"""More rows are scored in a thread, while others are answered."""
+MOST_BYTES, MOST_WEIGHTS = 65_536, 500
+"""Longer bodies are read in a thread, and more weights added in one, while others are answered."""
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 JSON, HTML = "application/json", "text/html"
@@ -35,8 +35,8 @@ class Routes:
         """The class, log odds and probabilities of a row, or of many."""
         body = await read_body(request, self.most_bytes)
         served = self.shelf.current
-        asked = read_rows(parse(body), served.lookup, self.most_rows)
-        if len(asked.rows) > FEW:
+        asked = await self._read(body, served)
+        if len(asked.rows) * len(served.lookup.weights) > MOST_WEIGHTS:
             return answer(await asyncio.to_thread(served.score, asked))
         return answer(served.score(asked))
 
@@ -44,11 +44,16 @@ class Routes:
         """The balance sheet of a row."""
         body = await read_body(request, self.most_bytes)
         served, query = self.shelf.current, request.query_params
-        asked = read_rows(parse(body), served.lookup, self.most_rows)
+        asked = await self._read(body, served)
         if not asked.single:
             raise RefusalError("a balance sheet is of one row; send it as an object", "rows")
         of, against = query.get("of"), query.get("against")
         return answer(await asyncio.to_thread(served.explain, asked.rows[0], of, against))
+
+    async def _read(self, body: bytes, served: Served) -> Asked:
+        if len(body) > MOST_BYTES:
+            return await asyncio.to_thread(read_rows, body, served.lookup, self.most_rows)
+        return read_rows(body, served.lookup, self.most_rows)
 
     async def model(self, request: Request) -> Response:
         """The model file."""
