@@ -9,6 +9,8 @@ import random
 import re
 import shlex
 import sys
+import threading
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import numpy as np
@@ -19,7 +21,7 @@ from tests.serving import CASE, ask, call, save_people
 
 import weigh
 from weigh.exports import Formula, checks
-from weigh.serving import Log, make_app
+from weigh.serving import Log, make_app, routes, rows
 from weigh.serving.lookup import Lookup
 from weigh.serving.served import Served, known
 from weigh.serving.watch import Shelf
@@ -189,6 +191,18 @@ def test_the_example_has_every_column_and_a_level_of_training(mixed_app):
     assert all("not seen" not in item["level"] for item in told["items"])
 
 
+@pytest.mark.parametrize("odd", [math.inf, -math.inf, "\ud800"])
+def test_the_contract_of_levels_that_json_cannot_say_is_json(tmp_path, odd):
+    other = "b" if isinstance(odd, str) else 1.0
+    model = weigh.EvidenceNB(categorical_features="all")
+    app = make(tmp_path, model.fit([{"a": odd}, {"a": other}] * 4, [0, 1] * 4))
+    answer = ask(app, "GET", "/openapi.json")
+    assert answer.status == 200
+    examples = answer.json["components"]["schemas"]["Row"]["properties"]["a"]["examples"]
+    assert examples == ([other, odd] if isinstance(odd, str) else [1])
+    assert ask(app, "GET", "/docs").status == 200
+
+
 # ---------------------------------------------------------------- refusals
 
 
@@ -213,6 +227,8 @@ def test_the_example_has_every_column_and_a_level_of_training(mixed_app):
         (b'{"Class": -Infinity}', None, "-Infinity is no JSON"),
         (b"[" * 3000, None, "nested too deeply"),
         (b"1" * 3900, None, "a body that is no row"),
+        (b'{"Class": "3rd", "Sex": "Male", "Class": "1st"}', "Class", "stands twice"),
+        (b'{"rows": [{"Sex": "Male", "Sex": "Male"}]}', "Sex", "stands twice"),
     ],
 )
 def test_a_refusal_names_the_field_and_says_what_was_wanted(app, data, field, words):
@@ -244,6 +260,17 @@ def test_types_are_those_of_training(mixed_app, row, field):
     assert (answer.status, answer.json["field"]) == (422, field)
 
 
+def test_a_column_of_true_one_and_text_takes_all_three(tmp_path):
+    rows = [{"t": True}, {"t": 1}, {"t": "a"}] * 5
+    model = weigh.EvidenceNB(categorical_features="all").fit(rows, [0, 1, 0] * 5)
+    app = make(tmp_path, model)
+    for row in rows[:3]:
+        said = ask(app, "POST", "/score", row)
+        assert said.json["log_odds"] == model.decision_function([row])[0]
+    examples = ask(app, "GET", "/openapi.json").json["components"]["schemas"]["Row"]
+    assert sorted(map(repr, examples["properties"]["t"]["examples"])) == ["'a'", "1", "True"]
+
+
 def test_numbers_beyond_all_cuts_fall_in_the_outer_intervals(mixed_app):
     for far, near in ((b"1e400", b"1e300"), (b"-1e400", b"-1e300")):
         said = [ask(mixed_app, "POST", "/score", b'{"age": %s}' % x) for x in (far, near)]
@@ -261,6 +288,11 @@ def test_a_sheet_is_of_one_row_and_of_classes_that_there_are(app):
 def test_a_body_that_is_too_long_is_refused_before_it_is_read(app):
     told = ask(app, "POST", "/score", b"", headers={"content-length": "4001"}, pieces=[])
     assert told.status == 413  # an empty iterator: reading would have failed
+
+
+def test_a_length_of_five_thousand_digits_is_too_long(app):
+    told = ask(app, "POST", "/score", b"", headers={"content-length": "9" * 5000}, pieces=[])
+    assert told.status == 413
 
 
 def test_a_body_that_does_not_say_its_length_is_counted_as_it_comes(app):
@@ -299,10 +331,79 @@ def test_a_failure_says_nothing_of_its_inside(folder, people, monkeypatch):
     monkeypatch.setattr(Served, "score", lambda *_: 1 / 0)
     answer = ask(app, "POST", "/score", CASE)
     assert answer.status == 500
-    assert b"division" not in answer.body
+    assert answer.json == {"error": "the server failed; its log says where", "field": None}
+    assert answer.headers["content-type"] == "application/json"
     failure, request = map(json.loads, stream.getvalue().splitlines())
     assert "ZeroDivisionError" in failure["error"]
     assert (request["event"], request["status"]) == ("request", 500)
+
+
+# ---------------------------------------------------------------- wide models
+
+
+@pytest.fixture(scope="module")
+def wide(folder):
+    """A thousand columns with long names that are much alike."""
+    rng = np.random.default_rng(0)
+    names = [f"a_rather_long_name_of_a_column_of_the_bureau_{j:04d}" for j in range(1000)]
+    rows = [dict(zip(names, map(str, rng.integers(0, 2, 1000)), strict=True)) for _ in range(8)]
+    weigh.save(weigh.EvidenceNB().fit(rows, [0, 1] * 4), folder / "wide.json")
+    return Served.load(folder / "wide.json", 1000)
+
+
+def test_a_name_that_is_misspelt_is_compared_with_few_names(wide, people, monkeypatch):
+    compared = []
+
+    def count(name, names, n):
+        compared.extend(names)
+        return []
+
+    monkeypatch.setattr(rows, "get_close_matches", count)
+    with pytest.raises(rows.RefusalError, match=r"1000 in all"):
+        rows.read_rows(b'{"a_rather_long_name_of_a_column_of_the_bureau_99": "1"}', wide.lookup, 9)
+    assert compared == []
+    with pytest.raises(rows.RefusalError):
+        rows.read_rows(b'{"Clas": "1st"}', Lookup.of(people.evidence_), 9)
+    assert compared == ["Class", "Sex", "Age"]
+
+
+def test_rows_are_checked_by_what_they_hold_and_not_by_what_they_lack(wide):
+    asked = []
+
+    class Counted(dict):
+        def get(self, name, default=None):
+            asked.append(name)
+            return super().get(name, default)
+
+    counted = replace(wide.lookup)
+    counted.__dict__["types"] = Counted(wide.lookup.types)
+    rows.read_rows(json.dumps({"rows": [{}] * 999 + [{counted.fields[0].name: "1"}]}).encode(),
+                   counted, 1000)  # fmt: skip
+    assert asked == [counted.fields[0].name]
+
+
+def test_long_bodies_are_read_and_many_weights_added_beside_the_loop(wide, folder, monkeypatch):
+    threads, main = {}, threading.get_ident()
+
+    def spy(owner, name):
+        whole = getattr(owner, name)
+
+        def spied(*given):
+            threads[name] = threading.get_ident() == main
+            return whole(*given)
+
+        monkeypatch.setattr(owner, name, spied)
+
+    spy(routes, "read_rows")
+    spy(Served, "score")
+    app = make_app(folder / "wide.json")
+    for data, reads, scores in (
+        ({"rows": []}, True, True),
+        ({}, True, False),  # a thousand weights
+        ({"rows": [dict.fromkeys([*wide.lookup.types][:2], "1")] * 1000}, False, False),
+    ):
+        assert ask(app, "POST", "/score", data).status == 200
+        assert threads == {"read_rows": reads, "score": scores}
 
 
 # ---------------------------------------------------------------- the log
@@ -319,6 +420,56 @@ def test_each_request_is_one_line_of_json_and_quiet_leaves_it_out(folder, people
             assert (line["path"], line["status"]) == ("/score", 200)
             assert line["ms"] > 0
             assert "Female" not in json.dumps(line)
+
+
+class Full(io.StringIO):
+    """A stream on a disk that is full."""
+
+    def write(self, text):
+        raise OSError(28, "No space left on device")
+
+
+def test_a_log_that_cannot_be_written_stops_neither_answers_nor_replacements(tmp_path):
+    path = tmp_path / "model.json"
+    save_people(path)
+    app = make_app(path, log=Log(Full()), every=0.01)
+    closed = io.StringIO()
+    closed.close()
+    Log(closed).tell("stopped")
+
+    async def replace():
+        async with app.app.router.lifespan_context(app.app):
+            for i in range(2):
+                await replaced(app, path, 2.0 + i, generation=2 + i)
+
+    asyncio.run(asyncio.wait_for(replace(), 60))
+
+
+async def replaced(app, path, smoothing, generation):
+    save_people(path, smoothing)
+    while (answer := await call(app, "GET", "/healthz")).json["generation"] < generation:
+        assert answer.status == 200
+        await asyncio.sleep(0.02)
+
+
+def test_a_look_that_fails_is_told_and_not_the_last(tmp_path, monkeypatch):
+    save_people(tmp_path / "model.json")
+    stream = io.StringIO()
+    shelf, looks = Shelf.open(tmp_path / "model.json", 10, Log(stream)), []
+
+    async def look():
+        looks.append(1)
+        raise RuntimeError("no thread")
+
+    monkeypatch.setattr(shelf, "look", look)
+
+    async def watch():
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(shelf.watch(0.001), 0.5)
+
+    asyncio.run(watch())
+    assert len(looks) > 1
+    assert stream.getvalue().count("RuntimeError: no thread") >= len(looks)
 
 
 # ---------------------------------------------------------------- malformed

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from benchmarks.load import make_request, press, read_log
 from tests.serving import CASE, save_people, serving
+from tests.test_pages_calculator import choose, shown
 
 import weigh
 from weigh.serving.server import bind
@@ -50,6 +51,27 @@ def test_it_listens_on_this_machine_alone_and_answers_over_http(server):
     model = weigh.load(folder / "model.json")
     assert said["log_odds"] == model.decision_function([CASE])[0]
     client.close()
+
+
+@pytest.mark.system
+def test_the_form_that_it_serves_shows_what_it_scores_and_asks_for_nothing_else(server, browser):
+    _, url, folder = server
+    browser.driver.get("about:blank")
+    browser.logs(), browser.requests()
+    browser.driver.get(url)
+    for name, level in CASE.items():
+        choose(browser, name, level)
+    sheet = weigh.load(folder / "model.json").balance_sheet(CASE)
+    assert shown(browser, "probability") == f"{sheet.probability:.2f}"
+    said = browser.run(
+        "return [...document.querySelectorAll('#for tr, #against tr')].map((row) =>"
+        " [...row.children].map((cell) => cell.textContent))"
+    )
+    for item in sheet.items:
+        weight = f"{100 * item.weight:+.0f}".replace("-", "\u2212")
+        assert [f"{item.feature} = {item.level}", weight] in said
+    assert sheet.total == pytest.approx(_log_odds(url), rel=1e-12)
+    assert {*browser.requests()} <= {url, f"{url}favicon.ico"}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import time
 from typing import Any
 
 from weigh.serving.log import Log
-from weigh.serving.served import dump
 from weigh.serving.watch import EVERY, Shelf
 
 MOST_ROWS, MOST_BYTES = 1000, 1 << 20
@@ -45,7 +44,7 @@ def make_app(
 
 
 class Observed:
-    """The outermost layer: tells each request, hides what goes wrong, and says when to part."""
+    """The outermost layer: tells each request and what goes wrong, and says when to part."""
 
     def __init__(self, app: Any, log: Log) -> None:
         self.app, self.log, self.stopping = app, log, False
@@ -69,17 +68,8 @@ class Observed:
             await self.app(scope, receive, pass_on)
         except Exception as error:
             self.log.failure(error)
-            if not status:
-                await _apologise(pass_on)
         finally:
             self.log.request(scope, status, time.perf_counter() - start)
 
 
 PART = (b"connection", b"close")
-
-
-async def _apologise(send: Any) -> None:
-    body = dump({"error": "the server failed; its log says where", "field": None})
-    headers = [(b"content-type", b"application/json")]
-    await send({"type": "http.response.start", "status": 500, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

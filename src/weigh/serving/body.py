@@ -10,11 +10,14 @@ from weigh.serving.rows import RefusalError
 SECONDS = 10.0
 """How long a body may take to arrive."""
 
+MOST_DIGITS = 18
+"""Digits of a length; Python reads no number of more than a few thousand."""
+
 
 async def read_body(request: Any, most_bytes: int) -> bytes:
     """The whole body, unless it is longer or slower than allowed: then no more of it is kept."""
     told = request.headers.get("content-length", "0")
-    if told.isdecimal() and int(told) > most_bytes:
+    if told.isdecimal() and (len(told) > MOST_DIGITS or int(told) > most_bytes):
         raise _too_long(most_bytes)
     try:
         async with asyncio.timeout(SECONDS):

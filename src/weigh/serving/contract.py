@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import shlex
 import sys
 from dataclasses import dataclass
@@ -136,8 +137,9 @@ def _row(lookup: Lookup) -> dict[str, Any]:
 def _field(field: Field) -> dict[str, Any]:
     types = dict.fromkeys(name for kind, name in NAMES.items() if kind in field.types)
     limits = {"minimum": -LARGEST, "maximum": LARGEST} if "number" in types else {}
-    known = {"examples": [*field.known[:MOST_EXAMPLES]]} if field.known else {}
-    return {"type": [*types, "null"], **limits, **known}
+    said = [value for value in field.known if value not in (math.inf, -math.inf)]
+    examples = {"examples": said[:MOST_EXAMPLES]} if said else {}
+    return {"type": [*types, "null"], **limits, **examples}
 
 
 def _score(lookup: Lookup) -> dict[str, Any]:

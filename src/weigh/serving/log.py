@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, TextIO
+
+MOST_OFTEN, SECONDS = 10, 10.0
+"""Lines of an event that strangers can cause at will, and the time in which they are counted."""
 
 
 class Log:
@@ -14,12 +20,28 @@ class Log:
 
     def __init__(self, stream: TextIO, quiet: bool = False) -> None:
         self.stream, self.quiet = stream, quiet
+        self.told: dict[str, list[float]] = {}
+        self.left_out: dict[str, int] = {}
 
     def tell(self, event: str, **fields: Any) -> None:
         """Something that happened."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self.stream.write(json.dumps({"time": now, "event": event, **fields}) + "\n")
-        self.stream.flush()
+        line = json.dumps({"time": now, "event": event, **fields})
+        with suppress(OSError, ValueError):  # a full disk or a closed stream stops no answer
+            self.stream.write(line + "\n")
+            self.stream.flush()
+
+    def seldom(self, event: str, **fields: Any) -> None:
+        """The same for what may happen often: a few lines, and the number of those left out."""
+        now = time.monotonic()
+        recent = [then for then in self.told.get(event, ()) if now - then < SECONDS]
+        self.told[event] = recent
+        if len(recent) >= MOST_OFTEN:
+            self.left_out[event] = self.left_out.get(event, 0) + 1
+            return
+        recent.append(now)
+        missed = self.left_out.pop(event, 0)
+        self.tell(event, **fields, **({"left_out": missed} if missed else {}))
 
     def request(self, scope: Any, status: int, seconds: float) -> None:
         """A request that was answered."""
@@ -42,12 +64,30 @@ class Log:
 
 
 class Relay(logging.Handler):
-    """What uvicorn says, as lines of the log."""
+    """What uvicorn and asyncio say, as lines of the log."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
         self.log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell a message."""
-        self.log.tell("server", message=record.getMessage())
+        """Tell a message, and the error that it is about."""
+        error = record.exc_info[1] if record.exc_info else None
+        about = {} if error is None else {"error": f"{type(error).__name__}: {error}"}
+        self.log.seldom("server", message=record.getMessage(), **about)
+
+
+@contextmanager
+def relayed(log: Log) -> Iterator[None]:
+    """While this lasts, no line of theirs goes anywhere else."""
+    loggers = [logging.getLogger(name) for name in ("uvicorn.error", "asyncio")]
+    before, relay = [logger.propagate for logger in loggers], Relay(log)
+    for logger in loggers:
+        logger.addHandler(relay)
+        logger.propagate = False
+    try:
+        yield
+    finally:
+        for logger, propagate in zip(loggers, before, strict=True):
+            logger.removeHandler(relay)
+            logger.propagate = propagate

@@ -12,7 +12,7 @@ import numpy as np
 
 from weigh.bins import Cross, Feature
 from weigh.evidence import Evidence, FeatureTable, Recalibration
-from weigh.frames import Floats
+from weigh.frames import Floats, key
 
 Row: TypeAlias = Mapping[str, Any]
 Weight: TypeAlias = Callable[[Row], Any]
@@ -33,7 +33,8 @@ class Field:
     def of(cls, parts: Sequence[Feature]) -> Field:
         """A column, with all that any feature knows of it; one that was empty takes any type."""
         first = parts[0]
-        known = tuple(dict.fromkeys(value for part in parts for value in part.values))
+        values = [value for part in parts for value in part.values]
+        known = tuple({key(value): value for value in values}.values())
         types = {int, float} if first.is_numeric else {*map(type, known)}
         if types & {int, float}:
             types |= {int, float}
@@ -67,14 +68,9 @@ class Lookup:
         return cls(evidence, tuple(map(Field.of, columns)), tuple(map(_weight, evidence)))
 
     @cached_property
-    def names(self) -> frozenset[str]:
-        """The columns that rows may have."""
-        return frozenset(field.name for field in self.fields)
-
-    @cached_property
-    def types(self) -> tuple[tuple[str, frozenset[type]], ...]:
-        """The columns and the types that they take."""
-        return tuple((field.name, field.types) for field in self.fields)
+    def types(self) -> dict[str, frozenset[type]]:
+        """The columns that rows may have, and the types that they take."""
+        return {field.name: field.types for field in self.fields}
 
     def totals(self, rows: Sequence[Row]) -> Floats:
         """What `Evidence.total` gives, row by row; an answer that lacks is missing."""

@@ -12,12 +12,12 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from weigh.serving.body import read_body
-from weigh.serving.rows import RefusalError, parse, read_rows
-from weigh.serving.served import dump
+from weigh.serving.rows import Asked, RefusalError, read_rows
+from weigh.serving.served import Served, dump
 from weigh.serving.watch import Shelf
 
-FEW = 16
-"""More rows are scored in a thread, while others are answered."""
+MOST_BYTES, MOST_WEIGHTS = 65_536, 500
+"""Longer bodies are read in a thread, and more weights added in one, while others are answered."""
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 JSON, HTML = "application/json", "text/html"
@@ -35,8 +35,8 @@ class Routes:
         """The class, log odds and probabilities of a row, or of many."""
         body = await read_body(request, self.most_bytes)
         served = self.shelf.current
-        asked = read_rows(parse(body), served.lookup, self.most_rows)
-        if len(asked.rows) > FEW:
+        asked = await self._read(body, served)
+        if len(asked.rows) * len(served.lookup.weights) > MOST_WEIGHTS:
             return answer(await asyncio.to_thread(served.score, asked))
         return answer(served.score(asked))
 
@@ -44,11 +44,16 @@ class Routes:
         """The balance sheet of a row."""
         body = await read_body(request, self.most_bytes)
         served, query = self.shelf.current, request.query_params
-        asked = read_rows(parse(body), served.lookup, self.most_rows)
+        asked = await self._read(body, served)
         if not asked.single:
             raise RefusalError("a balance sheet is of one row; send it as an object", "rows")
         of, against = query.get("of"), query.get("against")
         return answer(await asyncio.to_thread(served.explain, asked.rows[0], of, against))
+
+    async def _read(self, body: bytes, served: Served) -> Asked:
+        if len(body) > MOST_BYTES:
+            return await asyncio.to_thread(read_rows, body, served.lookup, self.most_rows)
+        return read_rows(body, served.lookup, self.most_rows)
 
     async def model(self, request: Request) -> Response:
         """The model file."""
@@ -67,8 +72,12 @@ class Routes:
             return answer(served.page, HTML)
         return answer(await asyncio.to_thread(served.form, of), HTML)
 
+    async def contract(self, request: Request) -> Response:
+        """What the API takes and answers, for programs."""
+        return answer(self.shelf.current.contract)
+
     async def docs(self, request: Request) -> Response:
-        """What the API takes and answers."""
+        """The same for people."""
         return answer(self.shelf.current.docs, HTML)
 
 
@@ -88,14 +97,14 @@ def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> 
         with suppress(asyncio.CancelledError):
             await task
 
-    app = FastAPI(docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=life)
-    app.openapi = lambda: shelf.current.contract
+    app = FastAPI(openapi_url=None, redirect_slashes=False, lifespan=life)
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse)
+    app.add_exception_handler(Exception, _apologise)
     routes = Routes(shelf, most_rows, most_bytes)
     posts = {"/score": routes.score, "/explain": routes.explain}
     gets = {"/": routes.form, "/docs": routes.docs}
-    gets |= {"/model": routes.model, "/healthz": routes.healthz}
+    gets |= {"/model": routes.model, "/healthz": routes.healthz, "/openapi.json": routes.contract}
     for methods, functions in ((["POST"], posts), (["GET"], gets)):
         for path, function in functions.items():
             app.add_route(path, function, methods)  # requests are read by hand, within limits
@@ -105,6 +114,13 @@ def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> 
 async def _refuse(_: Request, error: Any) -> Response:
     """A refusal of ours, or of the router's, in one form."""
     if isinstance(error, RefusalError):
-        return Response(dump(error.to_dict()), error.status, HEADERS, JSON)
+        part = {"connection": "close"} if error.status == 408 else {}
+        return Response(dump(error.to_dict()), error.status, HEADERS | part, JSON)
     body = dump({"error": str(error.detail), "field": None})
     return Response(body, error.status_code, HEADERS | dict(error.headers or {}), JSON)
+
+
+async def _apologise(_: Request, error: Exception) -> Response:
+    """A failure in the same form; the error goes on to the log."""
+    body = dump({"error": "the server failed; its log says where", "field": None})
+    return Response(body, 500, HEADERS, JSON)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,6 +13,9 @@ from weigh.serving.lookup import Field, Lookup, Row
 
 MOST_SHOWN = 60
 """Characters of a value or a name that an error repeats."""
+
+MOST_COMPARED = 4000
+"""Characters of all names together beyond which none is suggested for one that is misspelt."""
 
 
 class RefusalError(Exception):
@@ -53,11 +57,21 @@ def _refuse_constant(text: str) -> Any:
     raise ValueError(f"{text} is no JSON; an answer that is not known is null")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that it has twice may mean either value."""
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        name = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise RefusalError(f"{_show(name)} stands twice in one object", shorten(name))
+    return row
 
 
-def read_rows(data: Any, lookup: Lookup, most_rows: int) -> Asked:
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_read_object)
+
+
+def read_rows(body: bytes, lookup: Lookup, most_rows: int) -> Asked:
     """One row as an object, or {"rows": [...]}; each is checked against the model's columns."""
+    data = parse(body)
     if not isinstance(data, dict):
         raise RefusalError(
             f'the body is {_say(data)}; send a row as an object, or {{"rows": [...]}}'
@@ -65,7 +79,7 @@ def read_rows(data: Any, lookup: Lookup, most_rows: int) -> Asked:
     listed = data.get("rows")
     if isinstance(listed, list):
         return Asked(_read_many(data, listed, lookup, most_rows), single=False)
-    if "rows" in data and "rows" not in lookup.names:
+    if "rows" in data and "rows" not in lookup.types:
         raise RefusalError(f"rows must be a list of objects, not {_say(listed)}", "rows")
     check_row(data, lookup)
     return Asked((data,), single=True)
@@ -90,20 +104,20 @@ def _read_many(data: Row, rows: list[Any], lookup: Lookup, most_rows: int) -> li
 
 def check_row(row: Row, lookup: Lookup) -> None:
     """Refuse columns that the model does not have, and values of other types."""
-    if not row.keys() <= lookup.names:
-        raise _unknown(row, lookup)
-    for name, types in lookup.types:
-        value = row.get(name)
+    for name, value in row.items():
+        types = lookup.types.get(name)
+        if types is None:
+            raise _unknown(name, lookup)
         if value is not None and type(value) not in types:
             raise _wrong(next(f for f in lookup.fields if f.name == name), value)
         if type(value) is int and value.bit_length() > 1000:
             _check_size(name, value)
 
 
-def _unknown(row: Row, lookup: Lookup) -> RefusalError:
-    name = next(name for name in row if name not in lookup.names)
-    near = get_close_matches(name[:MOST_SHOWN], lookup.names, 1)
-    known = [field.name for field in lookup.fields]
+def _unknown(name: str, lookup: Lookup) -> RefusalError:
+    known = [*lookup.types]
+    few = sum(map(len, known)) <= MOST_COMPARED
+    near = get_close_matches(name[:MOST_SHOWN], known, 1) if few else []
     more = f", ... ({len(known)} in all)" if len(known) > 5 else ""
     meant = (
         f"did you mean {_show(near[0])}?"

@@ -32,7 +32,7 @@ class Served:
     names: tuple[str, ...]
     page: bytes
     file: bytes
-    contract: dict[str, Any]
+    contract: bytes
     docs: bytes
     generation: int = 1
 
@@ -56,17 +56,17 @@ class Served:
             tuple(map(label, classes)),
             _encode(calculator(model) or ""),
             _encode(to_json(model)),
-            described,
+            b"",
             b"",
         )
-        served = served.described()
+        served = served.described(described)
         served.score(Asked(({}, {}), single=False))  # kernels are loaded before the first request
         served.score(Asked(({},), single=True))
         return served
 
-    def described(self) -> Served:
-        """The same with examples of what it answers, and the page that shows them."""
-        row = example_row(self.lookup.evidence)
+    def described(self, described: dict[str, Any]) -> Served:
+        """The same with its contract, examples of what it answers, and the page that shows them."""
+        row = known(example_row(self.lookup.evidence))
         name = next(iter(row))
         while name in row:
             name += "_"
@@ -77,8 +77,8 @@ class Served:
             refusal = error.to_dict()
         score = json.loads(self.score(Asked((row,), single=True)))
         sheet = json.loads(self.explain(row, None, None))
-        made = contract.add_examples(self.contract, contract.Examples(row, score, sheet, refusal))
-        return replace(self, contract=made, docs=_encode(contract.show(made)))
+        made = contract.add_examples(described, contract.Examples(row, score, sheet, refusal))
+        return replace(self, contract=dump(known(made)), docs=_encode(contract.show(made)))
 
     def after(self, old: Served) -> Served:
         """The same as the successor of another."""

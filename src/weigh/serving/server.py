@@ -1,24 +1,14 @@
-"""The server: uvicorn on a socket of ours, which parts from its clients before it closes."""
+"""The server: a model file on a socket of ours, until a signal."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import os
 import socket
 import sys
-import time
-from types import FrameType
 from typing import Any
 
 from weigh.serving.app import MOST_BYTES, MOST_ROWS, make_app
-from weigh.serving.log import Log, Relay
-
-GRACE = 1.0
-"""Seconds in which connections that are open at a stop are told to part, before idle ones close."""
-
-MOST_WAIT = 30
-"""Seconds after which a stop waits for no request any more."""
+from weigh.serving.log import Log, relayed
 
 
 def serve(
@@ -73,44 +63,7 @@ def _url(listener: socket.socket) -> str:
 
 def run(app: Any, listener: socket.socket, log: Log) -> None:
     """Run an application on a socket until a signal."""
-    import uvicorn
+    from weigh.serving.process import Server
 
-    class Server(uvicorn.Server):
-        """Told to stop, it answers what has reached it, and asks each client to part."""
-
-        should_exit: bool
-
-        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            """Stop; a second signal does not wait. The exit code stays 0."""
-            self.force_exit = self.should_exit
-            self.should_exit = True
-
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            """Answer with `connection: close` for a while, then close what is idle."""
-            app.stopping = True
-            log.tell("stopping")
-            await asyncio.sleep(0)  # connections that wait are accepted
-            for server in self.servers:
-                server.close()
-            until = time.monotonic() + GRACE
-            while self.server_state.connections and time.monotonic() < until:
-                await asyncio.sleep(0.01)
-            await super().shutdown(sockets)
-
-    logger, relay = logging.getLogger("uvicorn.error"), Relay(log)
-    logger.addHandler(relay)
-    logger.propagate = False
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        ws="none",
-        lifespan="on",
-        server_header=False,
-        timeout_graceful_shutdown=MOST_WAIT,
-    )
-    try:
-        Server(config).run(sockets=[listener])
-    finally:
-        logger.removeHandler(relay)
+    with relayed(log):
+        Server(app, log).run(sockets=[listener])

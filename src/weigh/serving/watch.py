@@ -37,7 +37,10 @@ class Shelf:
         """Look at the file again and again."""
         while True:
             await asyncio.sleep(every)
-            await self.look()
+            try:
+                await self.look()
+            except Exception as error:  # the next look may succeed
+                self.log.failure(error)
 
     async def look(self) -> None:
         """Load the file in a thread if it is another; what cannot be served is refused."""

@@ -1,0 +1,106 @@
+"""Who may stay: a client that is slow parts after a while, and one that asks nothing gives way."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from weigh.serving.log import Log
+
+SECONDS = 10.0
+"""How long a client may take to send the head of a request, or to read any of an answer."""
+
+MOST = 1000
+"""Connections at a time, where the system allows so many files."""
+
+SPARE = 128
+"""Files that are left for the model, for threads, and for connections that are on their way."""
+
+Progress: TypeAlias = tuple[Any, bool, int]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a connection had come to, and since when."""
+
+    progress: Progress
+    since: float
+
+
+class Gate:
+    """The connections of a server, oldest first."""
+
+    def __init__(self, log: Log, most: int | None = None) -> None:
+        self.log, self.most = log, most or count_places()
+        self.marks: dict[Any, Mark] = {}
+
+    def enter(self, connection: Any) -> None:
+        """Let a client in; if there are too many, one that asks nothing leaves, or else this."""
+        self.marks[connection] = Mark(read_progress(connection), time.monotonic())
+        if len(self.marks) > self.most:
+            self.log.seldom("full", connections=self.most)
+            self._part(self._find_idle(connection))
+
+    def leave(self, connection: Any) -> None:
+        """A client has gone."""
+        self.marks.pop(connection, None)
+
+    async def watch(self) -> None:
+        """Look around again and again."""
+        while True:
+            await asyncio.sleep(SECONDS / 10)
+            self.sweep(time.monotonic())
+
+    def sweep(self, now: float) -> None:
+        """Part from all that did not get on for so long; not from what we have still to answer."""
+        for connection, mark in [*self.marks.items()]:
+            progress = read_progress(connection)
+            if progress != mark.progress:
+                self.marks[connection] = Mark(progress, now)
+            elif now - mark.since > SECONDS and (_is_idle(connection) or progress[2]):
+                self._part(connection)
+
+    def _find_idle(self, new: Any) -> Any:
+        """Who never asked comes first, then who has been answered, then the new one."""
+        others = [c for c in self.marks if c is not new and _is_idle(c)]
+        return next((c for c in others if c.cycle is None), others[0] if others else new)
+
+    def _part(self, connection: Any) -> None:
+        self.leave(connection)
+        connection.transport.abort()
+
+
+def read_progress(connection: Any) -> Progress:
+    """The request it is at, whether that is answered, and the bytes that it has yet to read."""
+    return connection.cycle, _is_idle(connection), connection.transport.get_write_buffer_size()
+
+
+def _is_idle(connection: Any) -> bool:
+    return connection.cycle is None or bool(connection.cycle.response_complete)
+
+
+def count_places() -> int:
+    """How many connections the limit of open files leaves room for."""
+    try:
+        import resource
+    except ImportError:  # Windows, which counts no files
+        return MOST
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return MOST if files == resource.RLIM_INFINITY else min(MOST, max(files - SPARE, files // 2))
+
+
+def guard(protocol: type[Any], gate: Gate) -> type[Any]:
+    """A protocol of uvicorn whose connections pass the gate."""
+
+    class Guarded(protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            gate.enter(self)
+
+        def connection_lost(self, error: Exception | None) -> None:
+            gate.leave(self)
+            super().connection_lost(error)
+
+    return Guarded
