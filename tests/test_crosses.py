@@ -130,7 +130,8 @@ def test_labels_that_would_read_alike_are_quoted():
 def test_many_levels_by_many_levels_take_no_grid():
     n = 30_000
     table = pd.DataFrame({"p": np.arange(n).astype(str), "q": np.arange(n)[::-1].astype(str)})
-    model = EvidenceNB(crosses=[("p", "q")]).fit(table, np.arange(n) % 2)
+    with pytest.warns(UserWarning, match="30,000 levels in 30,000 rows"):
+        model = EvidenceNB(crosses=[("p", "q")]).fit(table, np.arange(n) % 2)
     assert len(model.evidence_["p & q"].levels) == n
     assert (model.predict(table) == np.arange(n) % 2).all()
 

@@ -491,8 +491,8 @@ def test_names_are_text_and_never_markup(labels):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_many_features_and_many_levels_stay_readable(n_classes):
     n = 1000
-    X = {f"feature {j}": [f"level {i}" for i in range(n)] for j in range(40)}
-    evidence = EvidenceNB().fit(pa.table(X), [i % n_classes for i in range(n)]).evidence_
+    X = {f"feature {j}": [f"level {i}" for i in range(n)] * 2 for j in range(40)}
+    evidence = EvidenceNB().fit(pa.table(X), [i % n_classes for i in range(2 * n)]).evidence_
     text, page = repr(evidence), evidence._repr_html_()
     lines = text.splitlines()
     assert len(lines) < 40 * 30
