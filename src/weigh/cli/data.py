@@ -64,7 +64,7 @@ def read_table(data: str, categorical: tuple[str, ...], drop: tuple[str, ...]) -
 def read_like(model: Any, data: str, target: str | None = None) -> Any:
     """Read a file with the types that the model was fitted on."""
     parts = [part for feature in model._learnt.features for part in feature.parts]
-    text = [part.name for part in parts if any(isinstance(v, str) for v in part.values)]
+    text = [part.name for part in parts if part.holds_text]
     if model._learnt.event_model == "counts":
         text = []
     if target is not None and any(isinstance(label, str) for label in model.classes_.tolist()):

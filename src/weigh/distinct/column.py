@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from weigh.bins import midpoint
 from weigh.distinct.codes import DistinctCodes
 from weigh.distinct.numbers import CellCounts, DistinctNumbers
 from weigh.frames import Codes, Column, Floats, Numbers
-from weigh.tally import Rows
+from weigh.tally import Rare, Rows
 
 HEAVY = 1 << 9
 """A cell of more than this part of the weight is looked at once more, number by number."""
@@ -22,12 +22,14 @@ HEAVY = 1 << 9
 class Short:
     """A column in which each value stands once for every class, with its weight.
 
-    Where `least` is given, a number stands for the cell of which it is the largest.
+    Where `least` is given, a number stands for the cell of which it is the largest. `rare` is of
+    categories that were not told apart.
     """
 
     column: Column
     rows: Rows
     least: Floats | None = None
+    rare: Rare | None = None
 
     def settle(self, cuts: tuple[float, ...]) -> tuple[float, ...]:
         """Cut points between cells, halfway between the numbers next to them."""
@@ -50,6 +52,8 @@ class Survey:
         The number of classes.
     cuts, special : sequences of numbers
         Where the user cuts it, if he does, and numbers that are levels of their own.
+    most : int, optional
+        How many categories are to be levels.
     """
 
     def __init__(
@@ -58,20 +62,27 @@ class Survey:
         n_classes: int,
         cuts: Sequence[float] | None = None,
         special: Sequence[float] = (),
+        most: int | None = None,
     ) -> None:
-        self.name, self.n_classes = name, n_classes
+        self.name, self.n_classes, self.most = name, n_classes, most
         self.special = np.array(special, dtype=np.float64)
         self.codes: DistinctCodes | None = None
         self.numbers: DistinctNumbers | None = None
         self.cells = None if cuts is None else CellCounts(self._ends(cuts), n_classes)
         self.inside: DistinctNumbers | None = None  # of the heavy cells
 
+    @property
+    def n_categories(self) -> int:
+        """How many categories are held in memory."""
+        return 0 if self.codes is None else len(self.codes)
+
     # ------------------------------------------------------------ passes
 
     def add(self, column: Column, rows: Rows) -> None:
         """Take some more rows of this pass."""
         if isinstance(column, Codes):
-            self.codes = self.codes or DistinctCodes(self.name, self.n_classes)
+            if self.codes is None:
+                self.codes = DistinctCodes(self.name, self.n_classes, self.most)
             self.codes.add(column, rows)
         elif self.inside is not None:
             self.inside.add(*self._heavy_rows(column.values, rows))
@@ -95,6 +106,8 @@ class Survey:
 
     def wants_more(self) -> bool:
         """Whether another pass is needed; it is made ready for that."""
+        if self.codes is not None:
+            return self.codes.wants_more()
         if self.numbers is None or self.numbers.sample is None or self.inside is not None:
             return False
         if self.cells is None:
@@ -126,7 +139,7 @@ class Survey:
         """The column in brief."""
         if self.codes is not None:
             codes = self.codes.short()
-            return _repeat(codes.codes, self.codes.counts, codes)
+            return replace(_repeat(codes.codes, self.codes.counts, codes), rare=self.codes.rare)
         if self.cells is not None:
             values, counts, least = self._cells()
             missing = self.cells.missing

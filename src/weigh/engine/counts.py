@@ -13,7 +13,16 @@ from weigh.engine.kept import recall_counts
 from weigh.engine.surveys import Setting, batches, survey
 from weigh.engine.threads import Item, spread
 from weigh.frames import Cluster, Codes, Floats, Sample, Scan, count_matrix
-from weigh.tally import Counts, Rows, Tally, add, count_categories, count_levels, count_pairs
+from weigh.tally import (
+    Counts,
+    Rows,
+    Tally,
+    add,
+    count_categories,
+    count_levels,
+    count_pairs,
+    join_rare,
+)
 
 TOKEN = "token"
 """The one feature of a model of documents; its levels are the tokens."""
@@ -101,7 +110,8 @@ def tally_levels(
 ) -> Tally:
     """Count on cut points that are known; new categories become levels.
 
-    A feature that had not a single value so far is read as if for the first time.
+    A feature that had not a single value so far is read as if for the first time. Where rare
+    values were joined, new ones join them.
     """
 
     def count_part(feature: Feature, rows: Rows) -> Counts:
@@ -110,7 +120,7 @@ def tally_levels(
             short = Short(sample.table.column(feature.name, kind), rows)
             return _count_short(short, feature.name, settings)
         column = sample.table.column(feature.name, not feature.is_numeric)
-        if isinstance(column, Codes):
+        if isinstance(column, Codes) and not feature.other:
             return count_categories(feature.name, column, rows, feature.skip_missing)
         return count_levels(_with_missing(feature), column, rows)
 
@@ -133,7 +143,8 @@ def tally_counts(sample: Sample) -> Tally:
 def _count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Counts:
     column, rows, setting = short.column, short.rows, settings[name]
     if isinstance(column, Codes):
-        return count_categories(name, column, rows, setting.skip_missing)
+        counts = count_categories(name, column, rows, setting.skip_missing)
+        return join_rare(counts, setting.max_levels, short.rare)
     cuts = _find_cuts(column.values, name, setting, rows)
     if isinstance(setting.bins, str | int):
         cuts = short.settle(cuts)

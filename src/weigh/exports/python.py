@@ -10,7 +10,8 @@ from weigh.exports.formula import Column, Formula, Term
 HEAD = '''"""{name}, written down by weigh: score(row) says what a dict of answers adds up to.
 
 None, NaN or a key that lacks is an answer that is not known; a value that training did not see
-weighs nothing. Needs Python 3.8 or newer and nothing else.
+weighs nothing, or as much as `other` where a column has such a level. Needs Python 3.8 or newer
+and nothing else.
 """
 
 import math
@@ -20,7 +21,7 @@ CLASSES = {classes}
 PRIOR = {prior}
 # of each feature: its name, how its columns are read, and weights by level
 #   how a column is read: name, cut points or None, levels by type and value, the level of missing
-#   answers, whether they are no evidence, and how many levels there are
+#   answers, whether they are no evidence, and the level of any other answer
 TERMS = [
 {terms}]
 ATTENUATION = {attenuation}  # k, whether the prior is attenuated, what is added in the end
@@ -38,12 +39,12 @@ def score(row):
         return "b" if value is True or value is False else "t" if isinstance(value, str) else "n"
 
     def place(column):
-        name, cuts, levels, missing, skips, none = column
+        name, cuts, levels, missing, skips, rest = column
         value = row.get(name)
         if value is None or value != value:
             return missing, not skips
         if cuts is None:
-            return levels.get((kind(value), value), none), True
+            return levels.get((kind(value), value), rest), True
         value = float(value)
         if ("n", value) in levels:
             return levels["n", value], True
@@ -126,7 +127,7 @@ def _term(term: Term) -> str:
 def _column(column: Column) -> tuple[Any, ...]:
     levels = {(_letter(t.value), t.value): t.place for t in column.tests if t.answer == "equal"}
     cuts = list(column.cuts) if column.kind == "number" else None
-    return column.name, cuts, levels, column.tests[0].place, column.skips, column.none
+    return column.name, cuts, levels, column.tests[0].place, column.skips, column.rest
 
 
 def _letter(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weigh.exports.curve import BOUND, Curve
-from weigh.exports.formula import Formula, Term
+from weigh.exports.formula import Formula, Input, Term
 from weigh.exports.xlsx.cells import Block, address, import_openpyxl, put, put_formula
 from weigh.exports.xlsx.lookup import Lookup, choices
 
@@ -77,17 +77,18 @@ class Case:
             cell.number_format = "@" if column.kind == "text" else "General"
             self.name(f"answer_{j + 1}", self.answers[column.name])
             if column.kind != "number":
-                self._offer(column.name, cell)
+                self._offer(column, cell)
 
-    def _offer(self, name: str, cell: Any) -> None:
+    def _offer(self, column: Input, cell: Any) -> None:
         """A drop-down list, which warns of other values and lets them be."""
-        offered = choices(self.formula, name)
+        offered = choices(column)
         if not offered:
             return
-        block = self.lookup.list(f"{name}: choices", offered)
+        block = self.lookup.list(f"{column.name}: choices", offered)
         kind = import_openpyxl().worksheet.datavalidation.DataValidation
         choice = kind(type="list", formula1=block.range, allow_blank=True, errorStyle="warning")
-        choice.error = "This value was not seen in training, and weighs nothing."
+        lacks = "This value was not seen in training, and weighs nothing."
+        choice.error = "This value has the weight of: other." if column.has_other else lacks
         choice.showErrorMessage = True
         self.sheet.add_data_validation(choice)
         choice.add(cell)
