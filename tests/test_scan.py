@@ -245,6 +245,28 @@ def test_a_number_of_many_rows_has_a_level_of_its_own_among_very_many_others(
     assert np.unique(held).tolist() == [0.0]
 
 
+def test_no_cell_of_several_numbers_is_heavy_however_many_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(numbers, "EXACT", 1000)
+    monkeypatch.setattr(numbers, "SAMPLED", 16)
+    monkeypatch.setattr(column, "HEAVY", 20)
+    r = np.random.default_rng(6)
+    once = r.random(20_000)
+    values = np.concatenate([once, np.repeat(once[once < 0.3], 30)])
+    labels = r.integers(0, 2, len(values))
+    found = survey_in_parts(values, labels, [0, 30_000, len(values)])
+    short = found.short()
+    most, first = np.unique(short.column.values, return_index=True)
+    weight = np.add.reduceat(short.rows.weight, first)
+    assert weight.sum() == len(values)
+    assert weight[short.least < most].max() * 20 <= len(values)
+    order = r.permutation(len(values))
+    again = survey_in_parts(values[order], labels[order], [0, 7, 999, len(values)]).short()
+    assert_array_equal(short.column.values, again.column.values)
+    assert_array_equal(short.rows.weight, again.rows.weight)
+
+
 def test_cut_points_that_are_given_stay_as_they_are(tmp_path: Path) -> None:
     values = np.random.default_rng(4).normal(size=3000)
     table = pa.table({"x": values, "y": (values > 0).astype(int)})

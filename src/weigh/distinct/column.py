@@ -15,7 +15,7 @@ from weigh.frames import Codes, Column, Floats, Numbers
 from weigh.tally import Rare, Rows
 
 HEAVY = 1 << 9
-"""A cell of more than this part of the weight is looked at once more, number by number."""
+"""A cell of several numbers that has more than this part of the weight is looked at once more."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +108,30 @@ class Survey:
         """Whether another pass is needed; it is made ready for that."""
         if self.codes is not None:
             return self.codes.wants_more()
-        if self.numbers is None or self.numbers.sample is None or self.inside is not None:
+        if self.numbers is None or self.numbers.sample is None:
             return False
         if self.cells is None:
             self.cells = CellCounts(self._ends(self.numbers.sample), self.n_classes)
             return True
-        if self._heavy().any():
-            self.inside = DistinctNumbers(self.n_classes)
-            return True
-        return False
+        if self.inside is not None:
+            return self._part_heavy()
+        heavy = int(self._heavy().sum())
+        if heavy:  # each ends with a number that was sampled already
+            self.inside = DistinctNumbers(self.n_classes, more=heavy)
+        return heavy > 0
+
+    def _part_heavy(self) -> bool:
+        """Part the heavy cells in turn, where they hold too many numbers to look at one by one.
+
+        Each time they hold thousands of times fewer, so this ends soon.
+        """
+        assert self.inside is not None
+        assert self.cells is not None
+        if self.inside.sample is None:
+            return False
+        ends = self._ends([*self.cells.ends, *self.inside.sample])
+        self.cells, self.inside = CellCounts(ends, self.n_classes), None
+        return True
 
     def _ends(self, ends: Any) -> Floats:
         """Ends of cells, among which special codes have cells of their own."""
@@ -155,13 +170,11 @@ class Survey:
         """The largest number, the counts and the least number of each cell that has any rows."""
         assert self.cells is not None
         kept = self.cells.counts.any(axis=1)
-        exact = self.inside is not None and self.inside.sample is None
-        if exact:
+        if self.inside is not None:
             kept &= ~self._heavy()
         values, counts = self.cells.most[kept], self.cells.counts[kept]
         least = self.cells.least[kept]
-        if exact:
-            assert self.inside is not None
+        if self.inside is not None:
             values, least = (np.append(part, self.inside.values) for part in (values, least))
             counts = np.vstack([counts, self.inside.counts])
         order = np.argsort(values)
