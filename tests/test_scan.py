@@ -415,6 +415,26 @@ def test_columns_that_are_too_wide_together_are_named_and_max_levels_helps(
     assert_same_model(weigh.EvidenceNB(max_levels={"word": 5}).fit(table, "y"), model)
 
 
+# ---------------------------------------------------------------- passes
+
+
+def test_all_crosses_are_counted_in_one_pass(tmp_path: Path) -> None:
+    scan, reads = weigh.scan(write_parts(PEOPLE, tmp_path / "many", 3)), []
+
+    def read_batches(names: tuple[str, ...]) -> object:
+        reads.append(names)
+        return scan.read_batches(names)
+
+    crosses = [("town", "owner"), ("age", "income")]
+    watched = replace(scan, read_batches=read_batches)
+    model = weigh.EvidenceNB(crosses=crosses, bins=5).fit(watched, "y")
+    assert [{*names} for names in reads if "y" not in names] == [
+        {"age", "town", "children", "owner", "income"},
+        {"town", "owner", "age", "income"},
+    ]
+    assert_same_model(weigh.EvidenceNB(crosses=crosses, bins=5).fit(PEOPLE, "y"), model)
+
+
 # ---------------------------------------------------------------- files that lie
 
 
