@@ -78,6 +78,7 @@ def samples(draw, kinds=tuple(KINDS), words=WORDS):
         "categorical_features": [name for name in names if name not in numbers],
         "missing": draw(st.sampled_from(["level", "skip", {names[0]: "skip"}])),
         "special_values": draw(st.sampled_from([None, {n: [-9, 0.1] for n in numbers}])),
+        "max_levels": draw(st.sampled_from([None, 1, 2, {names[0]: 1}])),
     }
     return rows, classes + draw(more), parameters
 
@@ -129,6 +130,10 @@ LEARNERS = {
     "crosses": lambda: weigh.EvidenceNB(
         bins=5, missing="skip", crosses=[("age", "job"), ("smokes", "ward")], **SHARED
     ),
+    "rare": lambda: weigh.EvidenceNB(
+        max_levels={"job": 2, "ward": 1}, crosses=[("age", "job")], bins=5, **SHARED
+    ),
+    "rare skipped": lambda: weigh.EvidenceNB(max_levels=1, missing="skip", **SHARED),
     "adjusted": lambda: weigh.AdjustedNB(random_state=0, **SHARED),
     "weighted": lambda: weigh.WeightedNB(method="gain_ratio", **SHARED),
     "boosted": lambda: weigh.BoostedNB(n_rounds=3, **SHARED),

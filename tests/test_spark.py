@@ -85,6 +85,7 @@ SETTINGS = [
     ({}, 2, None),
     ({"crosses": [("text", "flag")], "special_values": {"a": [3]}, "missing": "skip"}, 3, "w"),
     ({"bins": {"A": [0.0, 1.0], "a.b": 10}, "categorical_features": ["text", "flag", "a"]}, 2, "w"),
+    ({"max_levels": {"text": 2, "many": 5}, "crosses": [("text", "flag")]}, 2, "w"),
 ]
 
 
@@ -329,6 +330,14 @@ MODELS = [
     (weigh.EvidenceNB(), 2),
     (weigh.EvidenceNB(crosses=[("text", "flag")], special_values={"a": [3]}, missing="skip"), 3),
     (weigh.EvidenceNB(categorical_features=["a", "text", "flag", "many"]), 3),
+    (
+        weigh.EvidenceNB(
+            categorical_features=["a", "text", "flag", "many"],
+            max_levels={"a": 3, "text": 2, "flag": 1, "many": 150},
+            crosses=[("text", "flag")],
+        ),
+        2,
+    ),
     (weigh.AdjustedNB(norm=None), 3),
     (weigh.PerplexedNB(attenuation=2.0, missing="skip"), 2),
     (weigh.PerplexedNB(attenuation=2.0, missing="skip", form="geometric"), 3),

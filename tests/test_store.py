@@ -104,6 +104,7 @@ def parameters(draw, names, kinds, classes):
         "missing": draw(st.sampled_from(["level", "skip", {names[0]: "skip"}])),
         "special_values": draw(st.sampled_from([None, {n: [-9, INFINITY] for n in numbers}])),
         "class_prior": draw(st.sampled_from(priors)),
+        "max_levels": draw(st.sampled_from([None, 1, 2, {names[0]: 2}, {0: 1}])),
     }
 
 
@@ -317,11 +318,14 @@ def outside_level(feature, value):
     values = [float(v["number"]) if isinstance(v, dict) else v for v in feature["values"]]
     cuts = feature["cuts"]
     intervals = 0 if cuts is None else len(cuts) + 1
+    joins = "other" in feature
     if value is None or value != value:
-        return intervals + len(values) if feature["has_missing"] else None
+        return intervals + len(values) + joins if feature["has_missing"] else None
     for place, known in enumerate(values):
         if known == value and isinstance(known, bool) is isinstance(value, bool):
             return intervals + place
+    if joins:
+        return len(values)
     return None if cuts is None else sum(cut < value for cut in cuts)
 
 
@@ -478,6 +482,8 @@ WRONG = {
     "no cuts": ((*NUMBER, "cuts"), [None]),
     "has_missing": ((*NUMBER, "has_missing"), [None, "no", False, 3]),
     "skip_missing": ((*NUMBER, "skip_missing"), [None, "no", True, 3]),
+    "other": ((*CATEGORY, "other"), [None, [], "text", ["texts"], ["text"], ["text", "numbers"]]),
+    "other of numbers": ((*NUMBER, "other"), [["numbers"]]),
     "weights": ((*NUMBER, "weights"), [None, 3, [], [[0.0]], [[0.0, 0.0]] * 5, [["a"]] * 5]),
     "one weight": ((*NUMBER, "weights", 2), [None, [], [None], [[0.0]], ["0.1"], [True], [{}]]),
     "counts": ((*NUMBER, "counts"), [None, 3, [], [[0.0]] * 5, [["a", "b"]] * 5, [[1, 1]]]),
@@ -682,7 +688,7 @@ def test_the_schema_is_one_and_describes_every_field():
     names = ("evidence", "feature", "tree", "levels", "estimate")
     for part in (SCHEMA, *(SCHEMA["$defs"][name] for name in names)):
         one_of = [name for choice in part.get("oneOf", []) for name in choice["required"]]
-        few_have = {"attenuation", "recalibration", "covariance"}
+        few_have = {"attenuation", "recalibration", "covariance", "other"}
         written = {*part["properties"]} - few_have
         assert {*part["required"], *one_of} == written
         for name, field in part["properties"].items():

@@ -38,6 +38,7 @@ class TableEstimator(BaseEstimator):
     """Any table in, its columns as levels, and the same columns again when predicting."""
 
     crosses: Any = None
+    max_levels: Any = None
     event_model: str = "levels"
 
     _default_bins: str | int = "mdl"  # of columns that a dict of bins does not name

@@ -13,7 +13,7 @@ from weigh import engine
 from weigh.base import EvidenceClassifier, read_sample, remember
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Sample, warn_caller
-from weigh.parameters import read_settings
+from weigh.parameters import read_caps, read_settings
 from weigh.tally import Tally, add
 
 
@@ -39,6 +39,9 @@ class EvidenceNB(EvidenceClassifier):
         A missing value is a level of its own, or no evidence.
     special_values : dict, optional
         Codes of numeric columns that are levels of their own, such as {"income": [-999]}.
+    max_levels : int or dict, optional
+        The most frequent values of a column of categories that keep levels of their own, for all
+        columns or by name; the others, and values not seen in training, share the level `other`.
     class_prior : array, float or dict, optional
         Class probabilities in place of the training frequencies.
     crosses : list of pairs, optional
@@ -76,6 +79,7 @@ class EvidenceNB(EvidenceClassifier):
         categorical_features: Any = "from_dtype",
         missing: Any = "level",
         special_values: Any = None,
+        max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
         event_model: str = "levels",
@@ -85,6 +89,7 @@ class EvidenceNB(EvidenceClassifier):
         self.categorical_features = categorical_features
         self.missing = missing
         self.special_values = special_values
+        self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
         self.event_model = event_model
@@ -104,7 +109,8 @@ class EvidenceNB(EvidenceClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows to what was learnt before.
 
-        The first batch fixes the cut points of numeric columns, unless `bins` gives them.
+        The first batch fixes the cut points of numeric columns, unless `bins` gives them. Once a
+        column has more values than `max_levels`, the levels that it has then stay.
 
         Parameters
         ----------
@@ -129,7 +135,13 @@ class EvidenceNB(EvidenceClassifier):
         else:
             features = [table.feature for table in before.tables]
             batch = engine.tally_levels(sample, features, read_settings(self, sample.table))
-        return self._keep(self._like(self._weigh(before + batch)))
+        return self._keep(self._like(self._weigh(self._join_rare(before + batch))))
+
+    def _join_rare(self, tally: Tally) -> Tally:
+        """Columns that have outgrown `max_levels` by now."""
+        if self.max_levels is None:
+            return tally
+        return tally.join_rare(read_caps(self, self.evidence_.column_names))
 
     def _like(self, evidence: Evidence) -> Evidence:
         """An evidence that came from the tables that this model's did."""
@@ -160,12 +172,13 @@ class EvidenceNB(EvidenceClassifier):
         ----------
         *others : EvidenceNB
             Models of other rows, fitted with the same parameters and, for numeric columns, the same
-            cut points. Levels of categories are united.
+            cut points. Levels of categories are united; where `max_levels` has joined some, those
+            kept must be the same.
         """
         check_is_fitted(self, "evidence_")
         for other in others:
             _check_mergeable(self, other)
-        tally = add([model.evidence_.tally for model in (self, *others)])
+        tally = self._join_rare(add([model.evidence_.tally for model in (self, *others)]))
         model = copy.copy(self)
         model._keep(self._like(model._weigh(tally)))
         return model._name(model.evidence_.column_names, hasattr(self, "feature_names_in_"))
@@ -179,7 +192,7 @@ def _check_mergeable(one: EvidenceNB, other: EvidenceNB) -> None:
             f"the models differ in their columns: {one.n_features_in_} against "
             f"{other.n_features_in_}, with names: {named[0]} and {named[1]}"
         )
-    for name in ("smoothing", "event_model", "class_prior", "crosses"):
+    for name in ("smoothing", "event_model", "class_prior", "crosses", "max_levels"):
         mine, theirs = getattr(one, name), getattr(other, name)
         if not np.array_equal(mine, theirs):
             raise ValueError(f"the models differ in {name}: {mine!r} against {theirs!r}")

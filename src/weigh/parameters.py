@@ -39,11 +39,27 @@ def check_parameters(learner: Any) -> None:
             "special_values must be a dict from column to codes, such as {'income': [-999]}, got "
             f"{learner.special_values!r}"
         )
+    _check_caps(learner)
     for choice in missing.values() if isinstance(missing, Mapping) else [missing]:
         if choice not in ("level", "skip"):
             raise ValueError(
                 f"missing must be 'level', 'skip', or a dict from column to these, got {choice!r}"
             )
+
+
+def _check_caps(learner: Any) -> None:
+    given = learner.max_levels
+    for most in given.values() if isinstance(given, Mapping) else [given]:
+        if not (most is None or (is_count(most) and most >= 1)):
+            raise ValueError(
+                "max_levels must be None, a whole number of at least 1, or a dict from column to "
+                f"these, got {most!r}"
+            )
+    if given is not None and learner.event_model == "counts":
+        raise ValueError(
+            "max_levels is of columns of categories; for tokens (event_model='counts') give "
+            "max_features to what counts them"
+        )
 
 
 def is_number(value: Any) -> bool:
@@ -58,20 +74,27 @@ def is_count(value: Any) -> bool:
 
 def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     """How each column is to be read, from the shared parameters."""
-    categorical = _read_categorical(learner.categorical_features, table)
-    bins = _by_column(learner.bins, table, "bins", learner._default_bins)
-    missing = _by_column(learner.missing, table, "missing", "level")
-    special = _by_column(learner.special_values or {}, table, "special_values", ())
-    fine = int(np.clip(ALL_LEVELS // max(len(table.names), 1), *FINE))
+    names, categorical = table.names, _read_categorical(learner.categorical_features, table)
+    bins = _by_column(learner.bins, names, "bins", learner._default_bins)
+    missing = _by_column(learner.missing, names, "missing", "level")
+    special = _by_column(learner.special_values or {}, names, "special_values", ())
+    fine, most = int(np.clip(ALL_LEVELS // max(len(names), 1), *FINE)), read_caps(learner, names)
     settings = {}
-    for name in table.names:
+    for name in names:
         rule = int(bins[name]) if is_count(bins[name]) else bins[name]
         category = categorical[name]
         if category is None and not isinstance(rule, str | int):
             category = False  # cut points say that the column is numeric, even where it is empty
         codes = _read_special(special[name], name)
-        settings[name] = Setting(category, rule, codes, missing[name] == "skip", fine)
+        skips = missing[name] == "skip"
+        settings[name] = Setting(category, rule, codes, skips, fine, most[name])
     return settings
+
+
+def read_caps(learner: Any, names: Sequence[str]) -> dict[str, int | None]:
+    """How many categories of each column have levels of their own; None is all of them."""
+    given = _by_column(learner.max_levels, names, "max_levels", None)
+    return {name: None if most is None else int(most) for name, most in given.items()}
 
 
 def read_crosses(given: Any, table: Table) -> tuple[tuple[str, str], ...]:
@@ -81,7 +104,7 @@ def read_crosses(given: Any, table: Table) -> tuple[tuple[str, str], ...]:
     for pair in given if listed else () if given is None else [given]:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise ValueError(f"crosses must be pairs, such as [('a', 'b')], got {given!r}")
-        left, right = (_name(column, table, "crosses") for column in pair)
+        left, right = (_name(column, table.names, "crosses") for column in pair)
         joined = {name for other in pairs for name in other}
         if left == right or {left, right} & joined:
             twice = left if left == right or left in joined else right
@@ -107,7 +130,7 @@ def read_orders(given: Any, tally: Tally, table: Table) -> tuple[int, ...]:
                 "such as {'age': 1} names those that are meant"
             )
         given = dict(zip(table.names, listed, strict=True))
-    asked = {_name(column, table, "monotonic_cst"): sign for column, sign in given.items()}
+    asked = {_name(column, table.names, "monotonic_cst"): sign for column, sign in given.items()}
     numeric = {t.feature.name for t in tally.tables if t.feature.parts[0].is_numeric}
     for name, sign in asked.items():
         if not (is_number(sign) and sign in (-1, 0, 1)):
@@ -120,19 +143,19 @@ def read_orders(given: Any, tally: Tally, table: Table) -> tuple[int, ...]:
     return tuple(int(asked.get(t.feature.name, 0)) for t in tally.tables)
 
 
-def _by_column(value: Any, table: Table, parameter: str, default: Any) -> dict[str, Any]:
+def _by_column(value: Any, names: Sequence[str], parameter: str, default: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        return dict.fromkeys(table.names, value)
-    given = {_name(column, table, parameter): choice for column, choice in value.items()}
-    return {name: given.get(name, default) for name in table.names}
+        return dict.fromkeys(names, value)
+    given = {_name(column, names, parameter): choice for column, choice in value.items()}
+    return {name: given.get(name, default) for name in names}
 
 
-def _name(column: Any, table: Table, parameter: str) -> str:
-    if is_count(column) and -len(table.names) <= column < len(table.names):
-        return table.names[int(column)]
-    if column in table.names:
+def _name(column: Any, names: Sequence[str], parameter: str) -> str:
+    if is_count(column) and -len(names) <= column < len(names):
+        return names[int(column)]
+    if column in names:
         return str(column)
-    raise ValueError(f"{parameter} names {column!r}, but the columns are {[*table.names]}")
+    raise ValueError(f"{parameter} names {column!r}, but the columns are {[*names]}")
 
 
 def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
@@ -154,7 +177,7 @@ def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
                 f"categorical_features is a mask of {len(chosen)} for {len(table.names)} columns"
             )
         chosen = np.flatnonzero(chosen).tolist()
-    names = {_name(column, table, "categorical_features") for column in chosen}
+    names = {_name(column, table.names, "categorical_features") for column in chosen}
     return {name: name in names for name in table.names}
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from weigh.bins import Cross, Feature, Placed, sort_values
+from weigh.bins import Cross, Feature, Placed, kind_of, sort_values
 from weigh.frames import Codes, Column, Floats, Integers, Table, key, sort_classes
 
 
@@ -71,10 +72,27 @@ class Tally:
             tables.append(Counts(feature, laid[0] + laid[1]))
         return Tally(classes, class_counts, tuple(tables))
 
+    def join_rare(self, most: Mapping[str, int | None]) -> Tally:
+        """The same with at most so many categories of each column, the heaviest, beside `other`."""
+        for table in self.tables:
+            for part in table.feature.parts if isinstance(table.feature, Cross) else ():
+                _refuse_outgrown(part, most[part.name])
+        tables = (join_rare(t, most.get(t.feature.name)) for t in self.tables)
+        return replace(self, tables=tuple(tables))
+
 
 def add(tallies: list[Tally]) -> Tally:
     """The sum of tallies, from the first to the last."""
     return reduce(lambda a, b: a + b, tallies)
+
+
+def _refuse_outgrown(part: Feature, most: int | None) -> None:
+    """The rows of a pair do not tell what its columns held alone."""
+    if most is not None and not part.is_numeric and len(part.values) > most:
+        raise ValueError(
+            f"column {part.name!r} is part of a cross and has more than max_levels={most} levels "
+            "by now; fit all rows at once, or raise max_levels"
+        )
 
 
 def _positions(some: np.ndarray[Any, Any], every: np.ndarray[Any, Any]) -> Integers:
@@ -141,6 +159,34 @@ def count_categories(name: str, column: Codes, rows: Rows, skip_missing: bool) -
     feature = Feature(name, sort_values(present - {key(None)}), None, missing, skip_missing)
     kept = Codes(np.array(used), tuple(column.values[code] for code in used))
     return Counts(feature, _gather(feature.place(kept), raw[used], len(feature.levels)))
+
+
+@dataclass(frozen=True)
+class Rare:
+    """Values of a column that were not told apart: their weight in each class, and their kinds."""
+
+    counts: Floats
+    kinds: tuple[str, ...]
+
+
+def join_rare(counts: Counts, most: int | None, rare: Rare | None = None) -> Counts:
+    """Keep the heaviest categories of a feature, `most` of them; the others are one level.
+
+    Of equally heavy ones those that come first in order are kept. `rare` is of the others too.
+    """
+    feature, n = counts.feature, len(counts.feature.parts[0].values)
+    if most is None or isinstance(feature, Cross) or feature.is_numeric:
+        return counts
+    if feature.other or (n <= most and rare is None):
+        return counts
+    ranks = np.argsort(-counts.counts[:n].sum(axis=1), kind="stable")  # values are in order
+    kept, gone = np.sort(ranks[:most]), np.sort(ranks[most:])
+    joined, kinds = counts.counts[gone].sum(axis=0), {kind_of(feature.values[i]) for i in gone}
+    if rare is not None:
+        joined, kinds = joined + rare.counts, kinds | {*rare.kinds}
+    values = tuple(feature.values[i] for i in kept)
+    table = np.vstack([counts.counts[kept], joined, counts.counts[n:]])
+    return Counts(replace(feature, values=values, other=tuple(sorted(kinds))), table)
 
 
 def count_pairs(parts: tuple[Feature, Feature], table: Table, rows: Rows) -> Counts:

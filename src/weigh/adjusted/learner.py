@@ -53,7 +53,7 @@ class AdjustedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, class_prior, crosses
+    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior, crosses
         As in `EvidenceNB`.
     norm : "cv", None or float, default="cv"
         m. "cv" is APMR: m is chosen on internal folds. None is APM: no restriction; of several
@@ -118,6 +118,7 @@ class AdjustedNB(EvidenceClassifier):
         categorical_features: Any = "from_dtype",
         missing: Any = "level",
         special_values: Any = None,
+        max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
         norm: Any = "cv",
@@ -132,6 +133,7 @@ class AdjustedNB(EvidenceClassifier):
         self.categorical_features = categorical_features
         self.missing = missing
         self.special_values = special_values
+        self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
         self.norm = norm

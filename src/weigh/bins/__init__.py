@@ -8,10 +8,21 @@ discretizer   the cuts alone, as a scikit-learn transformer
 
 from weigh.bins.crosses import AND, Cross
 from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
-from weigh.bins.levels import Feature, Interval, Level, Placed, label, printable, sort_values
+from weigh.bins.levels import (
+    OTHER,
+    Feature,
+    Interval,
+    Level,
+    Placed,
+    kind_of,
+    label,
+    printable,
+    sort_values,
+)
 
 __all__ = [
     "AND",
+    "OTHER",
     "Cross",
     "Feature",
     "Interval",
@@ -19,6 +30,7 @@ __all__ = [
     "Placed",
     "check_cuts",
     "fine_cuts",
+    "kind_of",
     "label",
     "mdl_cuts",
     "midpoint",

@@ -29,7 +29,16 @@ class Interval:
         return self.label
 
 
-Level: TypeAlias = Value | Interval | tuple[Value | Interval, ...]
+@dataclass(frozen=True)
+class Other:
+    """All values that have no level of their own, where rare ones were joined into one level."""
+
+    def __str__(self) -> str:
+        return "other"
+
+
+OTHER = Other()
+Level: TypeAlias = Value | Interval | Other | tuple[Value | Interval | Other, ...]
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,9 @@ class Placed:
 
 @dataclass(frozen=True)
 class Feature:
-    """The levels of one feature: intervals, then categories or special codes, then missing.
+    """The levels of one feature: intervals, categories or special codes, other, then missing.
+
+    `other` holds the kinds of the values that share the level `other`; empty, there is none.
 
     >>> from weigh.frames import Numbers
     >>> age = Feature("age", values=(-1,), cuts=(18.0, 65.0), has_missing=True)
@@ -50,6 +61,8 @@ class Feature:
     ('<= 18.0', '(18.0, 65.0]', '> 65.0', '-1', 'missing')
     >>> age.place(Numbers(np.array([18.0, 70.0, -1.0, np.nan]))).codes.tolist()
     [0, 2, 3, 4]
+    >>> Feature("town", values=("North", "South"), other=("text",), has_missing=True).labels
+    ('North', 'South', 'other', 'missing')
     """
 
     name: str
@@ -58,6 +71,7 @@ class Feature:
     has_missing: bool = False
     skip_missing: bool = False
     in_order: bool = False  # values stay in the order given: the tokens of a model of documents
+    other: tuple[str, ...] = ()
 
     verb: ClassVar[str] = "="
 
@@ -73,8 +87,14 @@ class Feature:
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
-        """Category or special code as it is, interval as an `Interval`, missing as None."""
-        return (*self._intervals, *self.values, *((None,) if self.has_missing else ()))
+        """Category or special code as it is, an `Interval`, `OTHER`, and None for missing."""
+        other, missing = (OTHER,) if self.other else (), (None,) if self.has_missing else ()
+        return (*self._intervals, *self.values, *other, *missing)
+
+    @property
+    def rest(self) -> int:
+        """The place of a value without a level of its own: `other`, or the number of levels."""
+        return len(self.values) if self.other else len(self.levels)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -113,8 +133,7 @@ class Feature:
     @cached_property
     def _lookup(self) -> dict[tuple[type, Value], int]:
         places = {key(v): i for i, v in enumerate(self.values, len(self._intervals))}
-        if self.has_missing:
-            places[key(None)] = len(self.levels) - 1
+        places[key(None)] = len(self.levels) - self.has_missing
         return places
 
     def read(self, table: Table) -> Placed:
@@ -162,20 +181,20 @@ class Feature:
         return Placed(self._place_numbers(numbers.values), np.arange(len(self.levels) + 1))
 
     def _place_codes(self, column: Codes) -> Placed:
-        nothing, lookup = len(self.levels), self._lookup
+        nothing, rest, lookup = len(self.levels), self.rest, self._lookup
         levels = np.full(max(len(column.values), 1), nothing)
         few = len(column.codes) < len(column.values)
         used = np.unique(column.codes).tolist() if few else range(len(column.values))
         self.check_kind([column.values[code] for code in used])
         for code in used:
-            levels[code] = lookup.get(key(column.values[code]), nothing)
+            levels[code] = lookup.get(key(column.values[code]), rest)
         return Placed(column.codes, levels)
 
     def _place_numbers(self, values: Floats) -> Integers:
         from weigh import kernels
 
         specials = np.array(self.values, dtype=np.float64)
-        missing = self._lookup.get(key(None), len(self.levels))
+        missing = self._lookup[key(None)]
         codes = np.empty(len(values), dtype=np.min_scalar_type(len(self.levels)))
         kernels.digitize(values, np.array(self.cuts), specials, missing, codes)
         return codes
@@ -185,16 +204,21 @@ class Feature:
         if not self._known_kinds:
             return
         for value in values:
-            if value is not None and _kind(value) not in self._known_kinds:
+            if value is not None and kind_of(value) not in self._known_kinds:
                 raise ValueError(
                     f"column {self.name!r} held {' and '.join(sorted(self._known_kinds))} in "
-                    f"training (such as {self.values[0]!r}) and holds {_kind(value)} here (such as "
-                    f"{value!r}); convert it to the type it had in training"
+                    f"training (such as {self.values[0]!r}) and holds {kind_of(value)} here (such "
+                    f"as {value!r}); convert it to the type it had in training"
                 )
 
     @cached_property
     def _known_kinds(self) -> frozenset[str]:
-        return frozenset(map(_kind, self.values))
+        return frozenset((*map(kind_of, self.values), *self.other))
+
+    @property
+    def holds_text(self) -> bool:
+        """Whether training saw text."""
+        return "text" in self._known_kinds
 
     def positions(self, other: Feature) -> Integers:
         """Where the levels of another feature, all of which this one has, stand in this one."""
@@ -204,7 +228,8 @@ class Feature:
     def unite(self, other: Feature) -> Feature:
         """The levels of both; cut points and treatment of missing values must be the same.
 
-        A column without a single value takes the other's levels.
+        A column without a single value takes the other's levels. Where rare values were joined, the
+        levels that were kept must be the same too: nobody knows what the joined ones were.
         """
         for one, two in ((self, other), (other, self)):
             if not (one.is_numeric or one.values) and two.skip_missing == one.skip_missing:
@@ -220,6 +245,8 @@ class Feature:
                     "fit both parts with the same settings, cut points given through bins="
                 )
         has_missing = self.has_missing or other.has_missing
+        if self.other or other.other:
+            return replace(self._unite_rare(other), has_missing=has_missing)
         if self.is_numeric:
             return replace(self, has_missing=has_missing)
         if not self._known_kinds & other._known_kinds:
@@ -227,6 +254,14 @@ class Feature:
         keys = dict.fromkeys(map(key, self.values + other.values))
         values = tuple(value for _, value in keys) if self.in_order else sort_values({*keys})
         return replace(self, values=values, has_missing=has_missing)
+
+    def _unite_rare(self, other: Feature) -> Feature:
+        if not (self.other and other.other and self.values == other.values):
+            raise ValueError(
+                f"column {self.name!r}: max_levels joined rare values, and kept other levels in "
+                "one part than in the other; fit all rows at once, or both parts without max_levels"
+            )
+        return replace(self, other=tuple(sorted({*self.other, *other.other})))
 
 
 def label(level: Level) -> str:
@@ -255,7 +290,8 @@ def _cut_texts(cuts: tuple[float, ...]) -> list[str]:
     return [text if set(text) & set(".en") else f"{text}.0" for text in texts]
 
 
-def _kind(value: Value) -> str:
+def kind_of(value: Value) -> str:
+    """What a value is, in words: kinds are told apart, and a column is refused one that is new."""
     return (
         "text" if isinstance(value, str) else "booleans" if isinstance(value, bool) else "numbers"
     )

@@ -40,7 +40,7 @@ class BoostedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, class_prior, crosses
+    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior, crosses
         As in `EvidenceNB`.
     n_rounds : int, default=10
         Rounds at the most. They end early where the error reaches one half, or nothing.
@@ -98,6 +98,7 @@ class BoostedNB(EvidenceClassifier):
         categorical_features: Any = "from_dtype",
         missing: Any = "level",
         special_values: Any = None,
+        max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
         n_rounds: int = 10,
@@ -111,6 +112,7 @@ class BoostedNB(EvidenceClassifier):
         self.categorical_features = categorical_features
         self.missing = missing
         self.special_values = special_values
+        self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
         self.n_rounds = n_rounds

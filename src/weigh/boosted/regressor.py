@@ -45,7 +45,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     bins : int, "fine" or dict, default=10
         A number of quantile bins, up to 128 of them ("fine"), or a dict from column to one of these
         or to cut points.
-    categorical_features, missing, special_values, crosses
+    categorical_features, missing, special_values, max_levels, crosses
         As in `EvidenceNB`.
     n_rounds : int, default=10
         Rounds at the most.
@@ -94,6 +94,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         categorical_features: Any = "from_dtype",
         missing: Any = "level",
         special_values: Any = None,
+        max_levels: Any = None,
         crosses: Any = None,
         n_rounds: int = 10,
         grid: int = 100,
@@ -106,6 +107,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         self.categorical_features = categorical_features
         self.missing = missing
         self.special_values = special_values
+        self.max_levels = max_levels
         self.crosses = crosses
         self.n_rounds = n_rounds
         self.grid = grid

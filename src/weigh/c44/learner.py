@@ -47,6 +47,9 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         A missing value is a level of its own, or goes down every branch in part.
     special_values : dict, optional
         Codes of numeric columns that are levels of their own, such as {"income": [-999]}.
+    max_levels : int or dict, optional
+        The most frequent values of a column of categories that keep levels of their own, for all
+        columns or by name; the others, and values not seen in training, share the level `other`.
     crosses : list, optional
         Pairs of columns joined into one.
     min_rows : float, default=2
@@ -90,6 +93,7 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         categorical_features: Any = "from_dtype",
         missing: Any = "skip",
         special_values: Any = None,
+        max_levels: Any = None,
         crosses: Any = None,
         min_rows: float = 2,
     ) -> None:
@@ -98,6 +102,7 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         self.categorical_features = categorical_features
         self.missing = missing
         self.special_values = special_values
+        self.max_levels = max_levels
         self.crosses = crosses
         self.min_rows = min_rows
 

@@ -18,6 +18,7 @@ from weigh.cli.options import (
     data_argument,
     drop_option,
     json_option,
+    max_levels_option,
     model_argument,
     read_parameters,
     weight_option,
@@ -125,6 +126,7 @@ def demo(save: str | None) -> None:
     type=click.Choice(["level", "skip"]),
     help="A missing value is a level of its own, or no evidence; otherwise as the learner has it.",
 )
+@max_levels_option
 @click.option(
     "--cross", "crosses", nargs=2, multiple=True, metavar="COL COL", help="Join two columns."
 )

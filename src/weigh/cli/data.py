@@ -138,7 +138,7 @@ def read_like(model: Any, data: str, target: str | None = None) -> Any:
     parts = [part for feature in model._learnt.features for part in feature.parts]
     if model._learnt.event_model == "counts":
         parts = []
-    text = [part.name for part in parts if any(isinstance(v, str) for v in part.values)]
+    text = [part.name for part in parts if part.holds_text]
     spelled = [part.name for part in parts if _may_be_spelled(part.values)]
     if target is not None and any(isinstance(label, str) for label in model.classes_.tolist()):
         text.append(target)

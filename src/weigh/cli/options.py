@@ -48,6 +48,12 @@ drop_option = click.option(
 categorical_option = click.option(
     "--categorical", multiple=True, metavar="COL", help="A column of categories (repeatable)."
 )
+max_levels_option = click.option(
+    "--max-levels",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep the N most frequent levels of each column; the others share one.",
+)
 target_option = click.option(
     "--target", metavar="COL", help="The column that holds what came true."
 )

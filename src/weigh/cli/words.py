@@ -118,6 +118,8 @@ OPTIONS = (
         r"--cost \1 such as 1 5; got \2 \3",
     ),
     (r"\bcategorical_features\b", "--categorical"),
+    (r"\bmax_levels=", "--max-levels "),
+    (r"\bmax_levels\b", "--max-levels"),
     (r"\bcv(?= must\b)", "--folds"),
     (r"\bcv=", "--folds "),
 )

@@ -4,13 +4,15 @@ A column that is read in batches becomes a short one: each of its values once fo
 the weight that it has there. Levels and cut points are then found in the short column as they are
 in a whole one.
 
-    codes     categories, every one of them
+    codes     categories: every one, or the most frequent ones and the others together
+    frequent  which categories are the most frequent, where there is no room for all
     numbers   numbers: every one while they are few, else cells between some of them
     column    either, by the type of the column
 """
 
 from weigh.distinct.codes import DistinctCodes
 from weigh.distinct.column import Short, Survey
+from weigh.distinct.frequent import Frequent
 from weigh.distinct.numbers import CellCounts, DistinctNumbers
 
-__all__ = ["CellCounts", "DistinctCodes", "DistinctNumbers", "Short", "Survey"]
+__all__ = ["CellCounts", "DistinctCodes", "DistinctNumbers", "Frequent", "Short", "Survey"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,22 +12,24 @@ from weigh.bins import midpoint
 from weigh.distinct.codes import DistinctCodes
 from weigh.distinct.numbers import CellCounts, DistinctNumbers
 from weigh.frames import Codes, Column, Floats, Numbers
-from weigh.tally import Rows
+from weigh.tally import Rare, Rows
 
 HEAVY = 1 << 9
-"""A cell of more than this part of the weight is looked at once more, number by number."""
+"""A cell of several numbers that has more than this part of the weight is looked at once more."""
 
 
 @dataclass(frozen=True)
 class Short:
     """A column in which each value stands once for every class, with its weight.
 
-    Where `least` is given, a number stands for the cell of which it is the largest.
+    Where `least` is given, a number stands for the cell of which it is the largest. `rare` is of
+    categories that were not told apart.
     """
 
     column: Column
     rows: Rows
     least: Floats | None = None
+    rare: Rare | None = None
 
     def settle(self, cuts: tuple[float, ...]) -> tuple[float, ...]:
         """Cut points between cells, halfway between the numbers next to them."""
@@ -50,6 +52,8 @@ class Survey:
         The number of classes.
     cuts, special : sequences of numbers
         Where the user cuts it, if he does, and numbers that are levels of their own.
+    most : int, optional
+        How many categories are to be levels.
     """
 
     def __init__(
@@ -58,20 +62,27 @@ class Survey:
         n_classes: int,
         cuts: Sequence[float] | None = None,
         special: Sequence[float] = (),
+        most: int | None = None,
     ) -> None:
-        self.name, self.n_classes = name, n_classes
+        self.name, self.n_classes, self.most = name, n_classes, most
         self.special = np.array(special, dtype=np.float64)
         self.codes: DistinctCodes | None = None
         self.numbers: DistinctNumbers | None = None
         self.cells = None if cuts is None else CellCounts(self._ends(cuts), n_classes)
         self.inside: DistinctNumbers | None = None  # of the heavy cells
 
+    @property
+    def n_categories(self) -> int:
+        """How many categories are held in memory."""
+        return 0 if self.codes is None else len(self.codes)
+
     # ------------------------------------------------------------ passes
 
     def add(self, column: Column, rows: Rows) -> None:
         """Take some more rows of this pass."""
         if isinstance(column, Codes):
-            self.codes = self.codes or DistinctCodes(self.name, self.n_classes)
+            if self.codes is None:
+                self.codes = DistinctCodes(self.name, self.n_classes, self.most)
             self.codes.add(column, rows)
         elif self.inside is not None:
             self.inside.add(*self._heavy_rows(column.values, rows))
@@ -95,15 +106,32 @@ class Survey:
 
     def wants_more(self) -> bool:
         """Whether another pass is needed; it is made ready for that."""
-        if self.numbers is None or self.numbers.sample is None or self.inside is not None:
+        if self.codes is not None:
+            return self.codes.wants_more()
+        if self.numbers is None or self.numbers.sample is None:
             return False
         if self.cells is None:
             self.cells = CellCounts(self._ends(self.numbers.sample), self.n_classes)
             return True
-        if self._heavy().any():
-            self.inside = DistinctNumbers(self.n_classes)
-            return True
-        return False
+        if self.inside is not None:
+            return self._part_heavy()
+        heavy = int(self._heavy().sum())
+        if heavy:  # each ends with a number that was sampled already
+            self.inside = DistinctNumbers(self.n_classes, more=heavy)
+        return heavy > 0
+
+    def _part_heavy(self) -> bool:
+        """Part the heavy cells in turn, where they hold too many numbers to look at one by one.
+
+        Each time they hold thousands of times fewer, so this ends soon.
+        """
+        assert self.inside is not None
+        assert self.cells is not None
+        if self.inside.sample is None:
+            return False
+        ends = self._ends([*self.cells.ends, *self.inside.sample])
+        self.cells, self.inside = CellCounts(ends, self.n_classes), None
+        return True
 
     def _ends(self, ends: Any) -> Floats:
         """Ends of cells, among which special codes have cells of their own."""
@@ -126,7 +154,7 @@ class Survey:
         """The column in brief."""
         if self.codes is not None:
             codes = self.codes.short()
-            return _repeat(codes.codes, self.codes.counts, codes)
+            return replace(_repeat(codes.codes, self.codes.counts, codes), rare=self.codes.rare)
         if self.cells is not None:
             values, counts, least = self._cells()
             missing = self.cells.missing
@@ -142,13 +170,11 @@ class Survey:
         """The largest number, the counts and the least number of each cell that has any rows."""
         assert self.cells is not None
         kept = self.cells.counts.any(axis=1)
-        exact = self.inside is not None and self.inside.sample is None
-        if exact:
+        if self.inside is not None:
             kept &= ~self._heavy()
         values, counts = self.cells.most[kept], self.cells.counts[kept]
         least = self.cells.least[kept]
-        if exact:
-            assert self.inside is not None
+        if self.inside is not None:
             values, least = (np.append(part, self.inside.values) for part in (values, least))
             counts = np.vstack([counts, self.inside.counts])
         order = np.argsort(values)

@@ -26,11 +26,12 @@ NONE = np.iinfo(np.uint64).max
 class DistinctNumbers:
     """Each number of a column and its weight in each class, while there are at most `EXACT`.
 
-    NaN is a number like others here. Those of two sets of rows add.
+    NaN is a number like others here. Those of two sets of rows add. The sample is of `more` numbers
+    more than `SAMPLED`.
     """
 
-    def __init__(self, n_classes: int) -> None:
-        self.missing = np.zeros(n_classes)
+    def __init__(self, n_classes: int, more: int = 0) -> None:
+        self.missing, self.more = np.zeros(n_classes), more
         self.sample: Floats | None = None  # once there are too many to count
         self._bound = NONE
         self._make_room(1 << 10)
@@ -42,10 +43,12 @@ class DistinctNumbers:
     def __getstate__(self) -> dict[str, Any]:
         """What is known, without the room for more."""
         known = {"missing": self.missing, "sample": self.sample, "bound": self._bound}
+        known |= {"more": self.more}
         return known | {"values": self.values, "counts": self.counts}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.missing, self.sample, self._bound = state["missing"], state["sample"], state["bound"]
+        self.more = state["more"]
         self._make_room(1 << 10)
         if self.sample is None:
             self._insert_counts(state["values"], state["counts"])
@@ -115,10 +118,11 @@ class DistinctNumbers:
         found = np.empty(len(values))
         n = kernels.collect_below(values, values.view(np.uint64), self._bound, found)
         every = np.unique(np.concatenate([self.sample, found[:n]]))
-        if len(every) > SAMPLED:
+        size = SAMPLED + self.more
+        if len(every) > size:
             mixed = np.empty(len(every), dtype=np.uint64)
             kernels.hash_all(every.view(np.uint64), mixed)
-            self._bound = np.partition(mixed, SAMPLED)[SAMPLED]
+            self._bound = np.partition(mixed, size)[size]
             every = every[mixed < self._bound]
         self.sample = every
 

@@ -35,7 +35,7 @@ class EducatedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, categorical_features, missing, special_values, class_prior, crosses
+    smoothing, categorical_features, missing, special_values, max_levels, class_prior, crosses
         As in `EvidenceNB`. `smoothing` changes no weight, only the information value.
     bins : "fine", "mdl", int or dict, default="fine"
         How numbers become intervals. "fine" gives up to 128 levels, fewer where there are more
@@ -97,6 +97,7 @@ class EducatedNB(EvidenceClassifier):
         categorical_features: Any = "from_dtype",
         missing: Any = "level",
         special_values: Any = None,
+        max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
         pairs: int = 0,
@@ -109,6 +110,7 @@ class EducatedNB(EvidenceClassifier):
         self.categorical_features = categorical_features
         self.missing = missing
         self.special_values = special_values
+        self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
         self.pairs = pairs

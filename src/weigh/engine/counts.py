@@ -12,8 +12,17 @@ from weigh.distinct import Short
 from weigh.engine.kept import recall_counts
 from weigh.engine.surveys import Setting, batches, survey
 from weigh.engine.threads import Item, spread
-from weigh.frames import Cluster, Codes, Floats, Sample, Scan, count_matrix
-from weigh.tally import Counts, Rows, Tally, add, count_categories, count_levels, count_pairs
+from weigh.frames import Cluster, Codes, Floats, Sample, Scan, Table, count_matrix
+from weigh.tally import (
+    Counts,
+    Rows,
+    Tally,
+    add,
+    count_categories,
+    count_levels,
+    count_pairs,
+    join_rare,
+)
 
 TOKEN = "token"
 """The one feature of a model of documents; its levels are the tokens."""
@@ -34,12 +43,8 @@ def _find(
     sample: Sample, settings: Mapping[str, Setting], crosses: Sequence[tuple[str, str]]
 ) -> tuple[Counts, ...]:
     groups = _groups(sample.table.names, crosses)
-    if isinstance(sample.table, Cluster):
-        return _tally_cluster(sample, groups, settings).tables
-    if isinstance(sample.table, Scan):
-        shorts = survey(sample, settings)
-        count_short = lambda name, _: _count_short(shorts[name], name, settings)  # noqa: E731
-        return _tally(sample, groups, count_short).tables
+    if isinstance(sample.table, Cluster | Scan):
+        return _find_in_passes(sample, groups, settings)
     read = sample.table.column
 
     def count(name: str, rows: Rows) -> Counts:
@@ -48,21 +53,19 @@ def _find(
     return _tally(sample, groups, count).tables
 
 
-def _tally_cluster(
+def _find_in_passes(
     sample: Sample, groups: Sequence[tuple[str, ...]], settings: Mapping[str, Setting]
-) -> Tally:
-    """The same on a cluster: one pass for all columns, one more for all crosses."""
-    from weigh.engine.remote import count_cluster_pairs
-
-    shorts = survey(sample, settings)
-    counts = {name: _count_short(shorts[name], name, settings) for name in sample.table.names}
+) -> tuple[Counts, ...]:
+    """The same where rows are dear to read: a pass for all columns, and one for all crosses."""
+    shorts, names = survey(sample, settings), sample.table.names
+    count = lambda name: _count_short(shorts[name], name, settings)  # noqa: E731
+    counts = dict(zip(names, spread(count, names, sample.table.n_rows), strict=True))
     pairs = [group for group in groups if len(group) > 1]
     if pairs:
         parts = [tuple(counts[name].feature.parts[0] for name in pair) for pair in pairs]
-        joined = count_cluster_pairs(sample, parts)  # type: ignore[arg-type]
+        joined = _count_all_pairs(sample, parts)  # type: ignore[arg-type]
         counts |= dict(zip((pair[0] for pair in pairs), joined.tables, strict=True))
-    tables = tuple(counts[group[0]] for group in groups)
-    return Tally(sample.classes, sample.class_counts, tables)
+    return tuple(counts[group[0]] for group in groups)
 
 
 def _groups(names: Sequence[str], crosses: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
@@ -82,18 +85,29 @@ def _tally(
         if len(counts) == 1:
             return counts[0]
         left, right = (part.feature.parts[0] for part in counts)
-        return _count_pairs((left, right), sample)
+        return _count_all_pairs(sample, [(left, right)]).tables[0]
 
     counts = spread(count_group, groups, sample.table.n_rows)
     return Tally(sample.classes, sample.class_counts, tuple(counts))
 
 
-def _count_pairs(parts: tuple[Feature, Feature], sample: Sample) -> Counts:
-    read = replace(sample, table=sample.table.select(tuple(part.name for part in parts)))
-    counts = [count_pairs(parts, table, rows) for table, rows in batches(read)]
-    nothing = np.zeros(len(sample.classes))
-    tallies = [Tally(sample.classes, nothing, (part,)) for part in counts]
-    return add(tallies).tables[0]
+def _count_all_pairs(sample: Sample, parts: Sequence[tuple[Feature, Feature]]) -> Tally:
+    """The pairs of all crosses, in one pass."""
+    if isinstance(sample.table, Cluster):
+        from weigh.engine.remote import count_cluster_pairs
+
+        return count_cluster_pairs(sample, parts)
+    names = tuple(part.name for pair in parts for part in pair)
+    read, nothing = replace(sample, table=sample.table.select(names)), np.zeros(len(sample.classes))
+    found: list[Tally] = []
+    for table, rows in batches(read):
+
+        def count(pair: tuple[Feature, Feature], table: Table = table, rows: Rows = rows) -> Counts:
+            return count_pairs(pair, table, rows)
+
+        batch = Tally(sample.classes, nothing, tuple(spread(count, parts, table.n_rows)))
+        found = [add([*found, batch])]
+    return found[0]
 
 
 def tally_levels(
@@ -101,7 +115,8 @@ def tally_levels(
 ) -> Tally:
     """Count on cut points that are known; new categories become levels.
 
-    A feature that had not a single value so far is read as if for the first time.
+    A feature that had not a single value so far is read as if for the first time. Where rare
+    values were joined, new ones join them.
     """
 
     def count_part(feature: Feature, rows: Rows) -> Counts:
@@ -110,7 +125,7 @@ def tally_levels(
             short = Short(sample.table.column(feature.name, kind), rows)
             return _count_short(short, feature.name, settings)
         column = sample.table.column(feature.name, not feature.is_numeric)
-        if isinstance(column, Codes):
+        if isinstance(column, Codes) and not feature.other:
             return count_categories(feature.name, column, rows, feature.skip_missing)
         return count_levels(_with_missing(feature), column, rows)
 
@@ -133,7 +148,8 @@ def tally_counts(sample: Sample) -> Tally:
 def _count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Counts:
     column, rows, setting = short.column, short.rows, settings[name]
     if isinstance(column, Codes):
-        return count_categories(name, column, rows, setting.skip_missing)
+        counts = count_categories(name, column, rows, setting.skip_missing)
+        return join_rare(counts, setting.max_levels, short.rare)
     cuts = _find_cuts(column.values, name, setting, rows)
     if isinstance(setting.bins, str | int):
         cuts = short.settle(cuts)

@@ -10,7 +10,7 @@ import numpy as np
 
 from weigh.bins import Feature
 from weigh.distinct import Survey
-from weigh.engine.surveys import Setting
+from weigh.engine.surveys import Setting, check_room
 from weigh.frames import Cluster, Sample, sum_samples
 from weigh.tally import Rows, Tally, count_pairs
 
@@ -33,12 +33,14 @@ class SurveyStep:
         rows = Rows(sample.labels, sample.weight, len(sample.classes))
         for name, survey in found.items():
             survey.add(sample.table.column(name, self.settings[name].categorical), rows)
+        check_room(found)
         return found
 
     def merge(self, one: Surveys, other: Surveys) -> Surveys:
         """What two sets of rows have shown."""
         for name, survey in one.items():
             survey.merge(other[name])
+        check_room(one)
         return one
 
 

@@ -10,6 +10,9 @@ from weigh.engine.threads import report, spread
 from weigh.frames import Cluster, Sample, Scan, Table, Value
 from weigh.tally import Rows
 
+MOST_TOGETHER = 4_000_000
+"""More categories than this in all columns would fill the memory: some 230 bytes for each."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -20,6 +23,7 @@ class Setting:
     special: tuple[Value, ...] = ()
     skip_missing: bool = False
     most_levels: int = 128  # of bins="fine"
+    max_levels: int | None = None  # of categories
 
 
 def batches(sample: Sample) -> Iterator[tuple[Table, Rows]]:
@@ -36,7 +40,7 @@ def batches(sample: Sample) -> Iterator[tuple[Table, Rows]]:
 
 
 def survey(sample: Sample, settings: Mapping[str, Setting]) -> dict[str, Short]:
-    """Every column in brief: one pass, and up to two more over numbers of very many values."""
+    """Every column in brief: one pass, and some more over columns of very many values."""
     found = {name: _begin(name, settings[name], len(sample.classes)) for name in settings}
     names = sample.table.names
     while names:
@@ -47,7 +51,20 @@ def survey(sample: Sample, settings: Mapping[str, Setting]) -> dict[str, Short]:
 
 def _begin(name: str, setting: Setting, n_classes: int) -> Survey:
     cuts = None if isinstance(setting.bins, str | int) else setting.bins
-    return Survey(name, n_classes, cuts, setting.special)  # type: ignore[arg-type]
+    return Survey(name, n_classes, cuts, setting.special, setting.max_levels)  # type: ignore[arg-type]
+
+
+def check_room(found: Mapping[str, Survey]) -> None:
+    """Refuse more categories than memory would hold, and name the columns that have most."""
+    if sum(column.n_categories for column in found.values()) <= MOST_TOGETHER:
+        return
+    widest = sorted(found.values(), key=lambda column: -column.n_categories)[:3]
+    told = ", ".join(f"{column.name!r} ({column.n_categories:,} so far)" for column in widest)
+    raise ValueError(
+        f"the columns hold more than {MOST_TOGETHER:,} distinct categories together, most of them "
+        f"in {told}; join rare ones into one level with max_levels=1000 (or a dict by column), or "
+        "leave a column out"
+    )
 
 
 def _look(
@@ -69,5 +86,6 @@ def _look(
             found[name].add(table.column(name, settings[name].categorical), rows)
 
         spread(add, names, table.n_rows)
+        check_room(found)
         done += table.n_rows
         report(done, sample.table.n_rows)

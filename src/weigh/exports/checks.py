@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from weigh.evidence import Evidence
-from weigh.exports.formula import Column, Formula, Input, evidence_of
+from weigh.exports.formula import Column, Formula, Input, Kind, evidence_of
 from weigh.frames import Floats, Value, key, match, read
 from weigh.sheet import Reasons, find_reasons
 
@@ -91,8 +91,19 @@ def _example(column: Column, place: int) -> Value:
     """A value of the level at a place."""
     if column.kind == "number" and place <= len(column.cuts):
         return _inside(column, place)
+    if column.has_other and place == column.rest:
+        return _unseen(column.kind, column.values)[0]
     found = [test.value for test in column.tests if test.place == place]
     return found[0]
+
+
+def _unseen(kind: Kind, values: tuple[Value, ...]) -> list[Value]:
+    """A category that is not among the values, where there can be one."""
+    if kind == "boolean":
+        return [value for value in (False, True) if value not in values]
+    if kind == "code":
+        return [max((float(v) for v in values), default=0.0) / 2 + 0.25]  # type: ignore[arg-type]
+    return [UNSEEN]
 
 
 def _inside(column: Column, place: int) -> float:
@@ -110,10 +121,8 @@ def _cells(column: Input, step: float, finite: bool) -> list[Value]:
     cells: list[Value] = [None, *column.values]
     if column.kind == "number":
         cells += _numbers(column.cuts, step)
-    elif column.kind in ("text", "mixed"):
-        cells += [UNSEEN]
-    elif column.kind == "code":
-        cells += [max((float(v) for v in column.values), default=0.0) / 2 + 0.25]  # type: ignore[arg-type]
+    elif column.kind != "boolean" or column.has_other:
+        cells += _unseen(column.kind, column.values)
     if column.kind in ("number", "code") and not finite:
         cells += [np.inf, -np.inf]
     kept = {key(cell): cell for cell in cells if not (finite and _is_infinite(cell))}

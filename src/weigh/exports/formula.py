@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from weigh.bins import Cross, Feature, label
+from weigh.bins import Cross, Feature, kind_of, label
 from weigh.evidence import Attenuation, Evidence, FeatureTable
 from weigh.exports.curve import Curve
 from weigh.frames import Value, key
@@ -34,7 +34,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Column:
-    """A column and its levels: intervals, then categories or special codes, then missing.
+    """A column and its levels: intervals, categories or special codes, other, then missing.
 
     Numbers are cut into intervals that contain their upper end; codes are numbers taken as
     categories; a mixed column holds values of several types. The place after the last level is
@@ -48,6 +48,7 @@ class Column:
     cuts: tuple[float, ...] = ()
     has_missing: bool = False
     skips: bool = False
+    has_other: bool = False
 
     @classmethod
     def of(cls, part: Feature) -> Column:
@@ -55,18 +56,24 @@ class Column:
         values = tuple(map(float, part.values)) if part.is_numeric else part.values  # type: ignore[arg-type]
         return cls(
             part.name,
-            "number" if part.is_numeric else _kind(values),
+            "number" if part.is_numeric else _kind(part),
             part.labels,
             values,
             part.cuts or (),
             part.has_missing,
             part.skip_missing,
+            bool(part.other),
         )
 
     @property
     def none(self) -> int:
         """The place of what is no level."""
         return len(self.labels)
+
+    @property
+    def rest(self) -> int:
+        """The place of a category that is not among the values: `other`, or no level."""
+        return len(self.values) if self.has_other else self.none
 
     @cached_property
     def tests(self) -> tuple[Test, ...]:
@@ -77,15 +84,16 @@ class Column:
         last = self.none - 1 if self.has_missing else self.none
         tests = [Test("missing", None, last), *(Test("equal", v, place) for v, place in known)]
         tests += [Test("at most", cut, place) for place, cut in enumerate(self.cuts)]
-        return (*tests, Test("any", None, len(self.cuts))) if start else tuple(tests)
+        if start or self.has_other:
+            tests.append(Test("any", None, len(self.cuts) if start else self.rest))
+        return tuple(tests)
 
 
-def _kind(values: tuple[Value, ...]) -> Kind:
+def _kind(part: Feature) -> Kind:
     """What a column of categories holds; one that was always empty counts as text."""
-    found = {"text" if isinstance(v, str) else "boolean" if isinstance(v, bool) else "code"
-             for v in values}  # fmt: skip
-    kinds: tuple[Kind, ...] = ("text", "boolean", "code")
-    return next((kind for kind in kinds if found <= {kind}), "mixed")
+    found = {*map(kind_of, part.values), *part.other}
+    kinds: dict[str, Kind] = {"text": "text", "booleans": "boolean", "numbers": "code"}
+    return next((kinds[kind] for kind in kinds if found <= {kind}), "mixed")
 
 
 @dataclass(frozen=True)
@@ -133,6 +141,7 @@ class Input:
     kind: Kind
     values: tuple[Value, ...]
     cuts: tuple[float, ...]
+    has_other: bool = False
 
 
 @dataclass(frozen=True)
@@ -205,7 +214,8 @@ class Formula:
         read = [c for c in self._columns() if c.name == name]
         values = {key(value): value for column in read for value in column.values}
         cuts = {cut for column in read for cut in column.cuts}
-        return Input(name, read[0].kind, tuple(values.values()), tuple(sorted(cuts)))
+        other = any(column.has_other for column in read)
+        return Input(name, read[0].kind, tuple(values.values()), tuple(sorted(cuts)), other)
 
     def _columns(self) -> Iterator[Column]:
         return (column for term in self.terms for column in term.columns)

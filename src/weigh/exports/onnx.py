@@ -155,10 +155,10 @@ class _Graph:
         return self.add("Where", [lacks, self.constant(column.tests[0].place, np.int64), place])
 
     def _count_cuts(self, column: Column, x: str, lacks: str) -> str:
-        """How many cut points lie below a number; what is no code is no level."""
+        """How many cut points lie below a number; what is no code is no level, or `other`."""
         if column.kind == "number" and column.cuts:
             return self.count(self.add("Greater", [x, self.constant([column.cuts])]))
-        base = self.constant(0 if column.kind == "number" else column.none, np.int64)
+        base = self.constant(0 if column.kind == "number" else column.rest, np.int64)
         return self.add("Where", [lacks, base, base])
 
     def _pick_equal(self, column: Column, x: str, otherwise: str) -> str:
@@ -190,7 +190,7 @@ class _Graph:
             domain="ai.onnx.ml",
             keys_strings=[*known],
             values_int64s=[*known.values()],
-            default_int64=column.none,
+            default_int64=column.rest,
         )
 
     def answers(self, column: Column) -> str:

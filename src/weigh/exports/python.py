@@ -10,8 +10,9 @@ from weigh.exports.formula import Column, Formula, Input, Term
 HEAD = '''"""{name}, written down by weigh: score(row) says what a dict of answers adds up to.
 
 None, NaN or a key that lacks is an answer that is not known; a value that training did not see
-weighs nothing. A key that is no column, or a value of another type than in training, is a
-ValueError. Needs Python 3.8 or newer and nothing else.
+weighs nothing, or as much as `other` where a column has such a level. A key that is no column, or
+a value of another type than in training, is a ValueError. Needs Python 3.8 or newer and nothing
+else.
 """
 
 import difflib
@@ -23,7 +24,7 @@ PRIOR = {prior}
 COLUMNS = {columns}  # and the types that each held in training: n(umbers), t(ext), b(ooleans)
 # of each feature: its name, how its columns are read, and weights by level
 #   how a column is read: name, cut points or None, levels by type and value, the level of missing
-#   answers, whether they are no evidence, and how many levels there are
+#   answers, whether they are no evidence, and the level of any other answer
 TERMS = [
 {terms}]
 ATTENUATION = {attenuation}  # k, whether the prior is attenuated, what is added in the end
@@ -54,12 +55,12 @@ def score(row):
             raise ValueError("column %r held %s in training, not %r" % (name, held, value))
 
     def place(column):
-        name, cuts, levels, missing, skips, none = column
+        name, cuts, levels, missing, skips, rest = column
         value = row.get(name)
         if value is None or value != value:
             return missing, not skips
         if cuts is None:
-            return levels.get((kind(value), value), none), True
+            return levels.get((kind(value), value), rest), True
         value = float(value)
         if ("n", value) in levels:
             return levels["n", value], True
@@ -145,7 +146,7 @@ def _term(term: Term) -> str:
 def _column(column: Column) -> tuple[Any, ...]:
     levels = {(_letter(t.value), t.value): t.place for t in column.tests if t.answer == "equal"}
     cuts = list(column.cuts) if column.kind == "number" else None
-    return column.name, cuts, levels, column.tests[0].place, column.skips, column.none
+    return column.name, cuts, levels, column.tests[0].place, column.skips, column.rest
 
 
 def _letters(column: Input) -> str:

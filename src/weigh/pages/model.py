@@ -102,6 +102,8 @@ def _part(part: Feature, questions: list[Question]) -> dict[str, Any]:
     else:
         places = {key(value): i for i, value in enumerate(part.values)}
         found["places"] = [places.get(key(value), -1) for value in questions[at].values]
+    if part.other:
+        found["rest"] = part.rest
     labels, asked = [*part.labels], [*questions[at].labels, label(None)]
     return (
         found if labels == asked[: len(labels)] else found | {"labels": [*map(printable, labels)]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weigh.bins import Feature, label, printable, sort_values
@@ -44,7 +44,7 @@ def _question(name: str, parts: list[Feature]) -> Question:
     values = sort_values({key(value) for part in parts for value in part.values})
     if parts[0].is_numeric:
         return Question(name, "number", values, tuple(map(label, values)), parts[0])
-    whole = Feature(name, values, has_missing=any(part.has_missing for part in parts))
+    whole = replace(parts[0], values=values, has_missing=any(part.has_missing for part in parts))
     return Question(name, "choice", values, whole.labels[: len(values)], parts[0])
 
 

@@ -39,10 +39,13 @@ const weigh = (() => {
   // ---------------------------------------------------------------- levels
 
   // The level of an answer among those of a column; -1 is none. Intervals hold their upper end.
+  // A choice that is no level of its own is of the rest, where that is one.
   function place(part, answer) {
     if (answer === null) return part.missing;
-    if (!part.cuts)
-      return (part.places ? part.places[answer] : answer < part.n ? answer : -1) ?? -1;
+    if (!part.cuts) {
+      const known = (part.places ? part.places[answer] : answer < part.n ? answer : -1) ?? -1;
+      return known < 0 ? (part.rest ?? -1) : known;
+    }
     const special = part.specials.indexOf(answer);
     if (special >= 0) return part.cuts.length + 1 + special;
     let [low, high] = [0, part.cuts.length];

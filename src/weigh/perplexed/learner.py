@@ -34,7 +34,7 @@ class PerplexedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, class_prior, crosses
+    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior, crosses
         As in `EvidenceNB`.
     attenuation : "likelihood", "calibrated", "flat" or float, default="likelihood"
         k, a number of at least 1, where n + 1 and more is naive Bayes; or how to choose it: by the
@@ -91,6 +91,7 @@ class PerplexedNB(EvidenceClassifier):
         categorical_features: Any = "from_dtype",
         missing: Any = "level",
         special_values: Any = None,
+        max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
         attenuation: Any = "likelihood",
@@ -105,6 +106,7 @@ class PerplexedNB(EvidenceClassifier):
         self.categorical_features = categorical_features
         self.missing = missing
         self.special_values = special_values
+        self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
         self.attenuation = attenuation

@@ -154,8 +154,10 @@ def _levels(table: FeatureTable, question: Question) -> _Levels:
 
 
 def _has_every(feature: Feature | Cross) -> bool:
-    """Whether every answer has a level: numbers do, and missing may."""
-    return isinstance(feature, Feature) and feature.is_numeric and feature.has_missing
+    """Whether every answer has a level: numbers do, rare values may, and missing may."""
+    if isinstance(feature, Cross):
+        return False
+    return feature.has_missing and (feature.is_numeric or bool(feature.other))
 
 
 def _no_level(feature: Feature | Cross, taken: Sequence[str], shown: Sequence[int]) -> str:

@@ -120,7 +120,8 @@ class _Column:
 
     def _category(self, frame: Any, name: str) -> tuple[Any, Any]:
         values = self.feature.values
-        if values and not any(_of_kind(self.kind, value) for value in values):
+        known = any(_of_kind(self.kind, value) for value in values)
+        if values and not (known or self._holds_other()):
             raise ValueError(
                 f"column {self.feature.name!r} held values such as {values[0]!r} in training and "
                 f"holds {self.kind} here; convert it to the type it had in training"
@@ -129,7 +130,12 @@ class _Column:
         pairs.sort(key=lambda pair: pair[0].encode() if isinstance(pair[0], str) else pair[0])
         keys, places = [key for key, _ in pairs], [place for _, place in pairs]
         column = self.column.cast("double") if self.kind in FRACTIONS else self.column
-        return _search(frame, column, keys, places, self.nothing, name)
+        return _search(frame, column, keys, places, self.feature.rest, name)
+
+    def _holds_other(self) -> bool:
+        """Whether the column holds values of a kind that was joined as a whole."""
+        samples: dict[str, Value] = {"text": "", "booleans": True, "numbers": 0}
+        return any(_of_kind(self.kind, samples[kind]) for kind in self.feature.other)
 
     def _keys(self, value: Value) -> list[Any]:
         """A level as a value that the column can hold; nothing where it cannot."""

@@ -20,6 +20,10 @@ Weight: TypeAlias = Callable[[Row], Any]
 KINDS: dict[type, str] = {str: "text", bool: "true or false", int: "a number", float: "a number"}
 
 
+JOINED: dict[str, type] = {"text": str, "booleans": bool, "numbers": float}
+"""The types of values that share the level `other`."""
+
+
 @dataclass(frozen=True)
 class Field:
     """A column that rows may have: the types of JSON that it takes, and levels that it knows."""
@@ -36,6 +40,7 @@ class Field:
         values = [value for part in parts for value in part.values]
         known = tuple({key(value): value for value in values}.values())
         types = {int, float} if first.is_numeric else {*map(type, known)}
+        types |= {JOINED[kind] for part in parts for kind in part.other}
         if types & {int, float}:
             types |= {int, float}
         return cls(first.name, frozenset(types or KINDS), known, first.is_numeric)
@@ -135,13 +140,13 @@ def _place(part: Feature) -> Callable[[Any], int]:
 
 def _place_category(part: Feature, missing: int) -> Callable[[Any], int]:
     """By type and value, since True is not 1; of one type, by value alone."""
-    nothing = len(part.levels)
+    rest = part.rest
     places: dict[Any, int] = {value: i for i, value in enumerate(part.values)} | {None: missing}
-    if len({_kind(value) for value in part.values}) == 1:
-        return lambda value: places.get(value, nothing)
+    if len({_kind(value) for value in part.values} | {JOINED[kind] for kind in part.other}) == 1:
+        return lambda value: places.get(value, rest)
     typed = {(_kind(value), value): i for i, value in enumerate(part.values)}
     typed[_kind(None), None] = missing
-    return lambda value: typed.get((_kind(value), value), nothing)
+    return lambda value: typed.get((_kind(value), value), rest)
 
 
 def _kind(value: Any) -> type:

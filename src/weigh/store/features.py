@@ -11,6 +11,8 @@ from weigh.bins import Cross, Feature, check_cuts
 from weigh.frames import canonical, key, sort_classes
 from weigh.store.values import check, numbers, plain, unplain
 
+KINDS = ("booleans", "numbers", "text")
+
 
 def read_classes(data: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     """The class labels, two or more, in order."""
@@ -57,7 +59,7 @@ def _part_to_dict(feature: Feature) -> dict[str, Any]:
         "cuts": None if feature.cuts is None else list(feature.cuts),
         "has_missing": feature.has_missing,
         "skip_missing": feature.skip_missing,
-    }
+    } | ({"other": list(feature.other)} if feature.other else {})
 
 
 def _cross_to_dict(cross: Cross) -> dict[str, Any]:
@@ -96,7 +98,17 @@ def _feature_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Featu
         data["has_missing"],
         data["skip_missing"],
         in_order,
+        _other(data),
     )
+
+
+def _other(data: Mapping[str, Any]) -> tuple[str, ...]:
+    kinds = data.get("other", [])
+    sound = isinstance(kinds, list) and all(kind in KINDS for kind in kinds)
+    check(sound and kinds == sorted({*kinds}), f"other must list kinds of values, of {KINDS}")
+    check(not kinds or data["cuts"] is None, "other is a level of categories")
+    check("other" not in data or len(kinds) > 0, "other, where there is one, holds some kind")
+    return tuple(kinds)
 
 
 def _cuts(data: Mapping[str, Any]) -> tuple[float, ...]:

@@ -47,7 +47,7 @@ class WeightedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, class_prior, crosses
+    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior, crosses
         As in `EvidenceNB`.
     method : str, default="hill_climbing_both_ways"
         "gain_ratio" sets weights by gain ratio (Eq. 3). "hill_climbing" starts from 1 and raises
@@ -107,6 +107,7 @@ class WeightedNB(EvidenceClassifier):
         categorical_features: Any = "from_dtype",
         missing: Any = "level",
         special_values: Any = None,
+        max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
         method: str = "hill_climbing_both_ways",
@@ -120,6 +121,7 @@ class WeightedNB(EvidenceClassifier):
         self.categorical_features = categorical_features
         self.missing = missing
         self.special_values = special_values
+        self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
         self.method = method

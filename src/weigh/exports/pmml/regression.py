@@ -67,7 +67,7 @@ def _whole(place: int) -> Element:
 def _place(column: Column) -> Element:
     """Text by its value, numbers by the code that they are or the interval that they fall in."""
     if column.kind in ("number", "code"):
-        tree = _interval(column) if column.kind == "number" else _whole(column.none)
+        tree = _interval(column) if column.kind == "number" else _whole(column.rest)
         for test in reversed([test for test in column.tests if test.answer == "equal"]):
             same = apply("equal", field(column.name), number(float(test.value)))  # type: ignore[arg-type]
             tree = apply("if", same, _whole(test.place), tree)
@@ -82,10 +82,11 @@ def _category(column: Column) -> Element:
 
     Text stands in attributes, where no evaluator trims it.
     """
-    parts = [number(float(column.none))]
+    parts = [number(float(column.rest))]
     for test in column.tests[1:]:
-        same = node("NormDiscrete", field=column.name, value=spell(test.value))
-        parts.append(apply("*", number(float(test.place - column.none)), same))
+        if test.answer == "equal":
+            same = node("NormDiscrete", field=column.name, value=spell(test.value))
+            parts.append(apply("*", number(float(test.place - column.rest)), same))
     return apply("round", apply("sum", *parts))
 
 

@@ -94,6 +94,8 @@ def _both(columns: tuple[Column, ...], places: tuple[int, ...]) -> Element:
 
 def _is_level(column: Column, place: int) -> list[Element]:
     """What must hold for a column to be of a level, whatever comes before or after."""
+    if column.has_other and place == column.rest:
+        return _is_other(column)
     own = [test for test in column.tests if test.place == place]
     if column.kind != "number" or place > len(column.cuts):
         return [_test(column, own[0])]
@@ -107,6 +109,15 @@ def _is_level(column: Column, place: int) -> list[Element]:
     if place < len(column.cuts):
         parts.append(compare("lessOrEqual", column.cuts[place]))
     return parts + [compare("notEqual", float(v)) for v in column.values]  # type: ignore[arg-type]
+
+
+def _is_other(column: Column) -> list[Element]:
+    """An answer that is none of the levels."""
+    known = [
+        node("SimplePredicate", field=column.name, operator="notEqual", value=spell(value))
+        for value in column.values
+    ]
+    return [node("SimplePredicate", field=column.name, operator="isNotMissing"), *known]
 
 
 def _outputs(formula: Formula) -> Element:

@@ -32,7 +32,7 @@ def case_of(term: Term, read: Mapping[str, Any], dialect: Dialect, pick: Pick, n
 def _case(column: Column, x: Any, dialect: Dialect, results: Mapping[int, Any], none: Any) -> Any:
     """One column's tests. Those that come to nothing are left out where order allows it."""
     exp = import_sqlglot().exp
-    tree, needed = exp.Case(), column.kind == "number"
+    tree, needed = exp.Case(), column.tests[-1].answer == "any"
     for test in column.tests:
         result = results[test.place]
         if test.answer == "any":

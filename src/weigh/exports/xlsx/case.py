@@ -8,7 +8,7 @@ from weigh.exports.curve import BOUND, Curve
 from weigh.exports.formula import Formula, Input, Term
 from weigh.exports.xlsx.cells import BIG, Block, address, import_openpyxl, put, put_formula
 from weigh.exports.xlsx.lookup import Lookup, choices, spell_boolean
-from weigh.exports.xlsx.words import NO_NUMBER, UNSEEN, words_of
+from weigh.exports.xlsx.words import AS_OTHER, NO_NUMBER, UNSEEN, words_of
 
 SHEET = "Case"
 FIRST = 5
@@ -95,16 +95,16 @@ class Case:
 
     def _offer(self, column: Input, cell: Any) -> None:
         """A drop-down list, which warns of other values and lets them be."""
-        offered = choices(self.formula, column.name)
+        offered = choices(column)
         if not offered:
             return
         block = self.lookup.list(f"{column.name}: choices", offered)
-        words = "This value was not seen in training, and weighs nothing."
+        words = AS_OTHER if column.has_other else UNSEEN
         self._guard(cell, words, type="list", formula1=block.range, errorStyle="warning")
         answer = self.answers[column.name]
         text = spell_boolean(answer) if column.kind == "boolean" else answer
         same = f"{block.range}={text}" if column.kind == "code" else f"EXACT({block.range},{text})"
-        self._note(cell, f"SUMPRODUCT(({same})*1)>0", UNSEEN)
+        self._note(cell, f"SUMPRODUCT(({same})*1)>0", words)
 
     def _guard(self, cell: Any, words: str, **rule: str) -> None:
         kind = import_openpyxl().worksheet.datavalidation.DataValidation

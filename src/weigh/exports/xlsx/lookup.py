@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from weigh.exports.curve import Curve
-from weigh.exports.formula import Column, Formula, Term
+from weigh.exports.formula import Column, Input, Term
 from weigh.exports.xlsx.cells import BIG, Block, put
 
 SHEET = "Lookup"
@@ -33,10 +33,10 @@ class Lookup:
     def place(self, column: Column, cell: str) -> str:
         """The place of a cell's level, from 1 on; one past the last level is no level."""
         lacks = f'{cell}=""'
-        missing, none = column.tests[0].place + 1, column.none + 1
+        missing, rest = column.tests[0].place + 1, column.rest + 1
         tree = self._number(column, cell) if column.kind in ("number", "code") else ""
         tree = tree or self._category(column, cell)
-        return f"IF({lacks},{missing},{tree})" if tree else f"IF({lacks},{missing},{none})"
+        return f"IF({lacks},{missing},{tree})" if tree else f"IF({lacks},{missing},{rest})"
 
     def _category(self, column: Column, cell: str) -> str:
         """Where the text of a cell stands in the list of texts."""
@@ -49,7 +49,7 @@ class Lookup:
         found = self._find(
             self.list(column.name, [str(text) for text in texts]), cell, "EXACT({},{})"
         )
-        return f"IF({found}>0,{found},{column.none + 1})"
+        return f"IF({found}>0,{found},{column.rest + 1})"
 
     def _find(self, block: Block, cell: str, same: str) -> str:
         """The position in a list, or 0."""
@@ -60,7 +60,8 @@ class Lookup:
         """A code, or else the interval that holds the number and its own upper end."""
         tests = [t for t in column.tests if t.answer == "equal"]
         none = str(column.none + 1)
-        otherwise = self._interval(column, cell) if column.kind == "number" else none
+        numeric = column.kind == "number"
+        otherwise = self._interval(column, cell) if numeric else str(column.rest + 1)
         if tests:
             codes = [float(t.value) for t in tests]  # type: ignore[arg-type]
             codes = [min(max(code, -BIG), BIG) for code in codes]
@@ -94,9 +95,8 @@ def spell_boolean(cell: str) -> str:
     return f'IF(ISLOGICAL({cell}),IF({cell},"true","false"),LOWER({cell}))'
 
 
-def choices(formula: Formula, name: str) -> list[Any]:
+def choices(column: Input) -> list[Any]:
     """What a column's drop-down list offers."""
-    column = next(column for column in formula.inputs if column.name == name)
     if column.kind == "boolean":
         return ["true" if value else "false" for value in column.values]
     return [value for value in column.values if value != ""]
