@@ -253,13 +253,58 @@ def test_a_saved_card_scores_the_same(card, tmp_path):
     assert again.to_json() == edited.to_json() == weigh.export(edited, "json")
 
 
-@pytest.mark.parametrize("name", ["points", "evidence", "edits", "base_points", "of"])
+@pytest.mark.parametrize("name", ["points", "rounded", "evidence", "edits", "base_points", "of"])
 def test_a_file_that_is_not_whole_is_refused(card, tmp_path, name):
     data = json.loads(card.to_json())
     del data[name]
     (tmp_path / "card.json").write_text(json.dumps(data))
     with pytest.raises(ValueError, match="not a whole scorecard"):
         Scorecard.load(tmp_path / "card.json")
+
+
+def test_a_card_measured_on_rows_that_are_all_alike_is_saved(tmp_path):
+    alike = Scorecard(fitted("adjusted"), X=ROWS.iloc[[0, 0]])
+    assert np.isnan(alike.rounding.kendall)
+    alike.save(tmp_path / "card.json")
+    again = Scorecard.load(tmp_path / "card.json")
+    assert np.isnan(again.rounding.kendall)
+    assert again.rounding.largest_change == alike.rounding.largest_change
+
+
+def spoil(data, *keys, value):
+    *path, last = keys
+    for key in path:
+        data = data[key]
+    data[last] = value
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "says"),
+    [
+        (("points", "job", 1), 77, "job = b has 77 points, rounded .* no edit says so"),
+        (("base_points",), 1, "base_points are 1, rounded"),
+        (("edits", 0, "after"), 5, "job = a has 99 points"),
+        (("edits", 0, "after"), "5", "text and whole numbers"),
+        (("edits", 0, "why"), None, "text and whole numbers"),
+        (("edits", 0, "level"), "z", "an edit of no level"),
+        (("rounding",), {"largest_change": 0.1, "kendall": "x"}, "rounding must hold numbers"),
+        (("rounding",), {"largest_change": None, "kendall": 1}, "rounding must hold numbers"),
+    ],
+)
+def test_a_file_that_was_changed_by_hand_is_refused_with_what_to_do(
+    card, tmp_path, keys, value, says
+):
+    data = json.loads(card.edit("job", "a", 99).to_json())
+    spoil(data, *keys, value=value)
+    (tmp_path / "card.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=says):
+        Scorecard.load(tmp_path / "card.json")
+
+
+def test_a_level_that_was_edited_twice_is_read_again(card, tmp_path):
+    edited = card.edit("job", "a", 99).edit("job", "a", 7).edit("job", "b", 99)
+    edited.save(tmp_path / "card.json")
+    assert Scorecard.load(tmp_path / "card.json").points == edited.points
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):

@@ -112,6 +112,7 @@ class Scorecard:
         self.edits: tuple[Edit, ...] = ()
         self.rounding: Rounding | None = None
         self._round(X, y)
+        self._rounded = dict(self._points)  # before any edit
 
     def _of(self, of: Any) -> int:
         return find_class(self._source.classes.tolist(), of, 1)
