@@ -105,3 +105,10 @@ def test_what_xml_cannot_write_is_refused(odd):
     model = weigh.EvidenceNB().fit([{"a": odd}, {"a": "b"}] * 2, [0, 1] * 2)
     with pytest.raises(ValueError, match=re.escape("which XML cannot write")):
         weigh.export(model, "pmml")
+
+
+def test_a_reason_that_xml_cannot_write_is_refused():
+    model = weigh.EvidenceNB().fit([{"a": "x"}, {"a": "b"}] * 2, [0, 1] * 2)
+    card = weigh.Scorecard(model, texts={"a": "bad\x01text"})
+    with pytest.raises(ValueError, match=re.escape("a reason is called 'bad\\x01text'")):
+        weigh.export(card, "pmml")

@@ -218,6 +218,7 @@ class Formula:
         """Refuse names and levels that a target has no way to write."""
         named = {"a column": self.column_names, "a class": self.class_names}
         named |= {f"a level of {c.name!r}": c.values for c in self.inputs}  # type: ignore[misc]
+        named["a reason"] = () if self.costs is None else self.costs.texts
         for what, texts in named.items():
             for text in texts:
                 if isinstance(text, str) and is_odd(text):
@@ -230,11 +231,17 @@ class Formula:
         """Targets whose numbers are doubles cannot tell large whole numbers apart."""
         for column in self.inputs:
             for value in column.values:
-                if isinstance(value, int) and abs(value) > 2**53:
+                if is_large(value):
                     raise ValueError(
                         f"column {column.name!r} has the level {value}, and numbers of {target} "
-                        "hold 2^53 at the most; convert the column to text before fitting"
+                        "tell whole numbers below 2^53 apart; convert the column to text before "
+                        "fitting"
                     )
+
+
+def is_large(value: Value) -> bool:
+    """Whether a double takes a whole number for its neighbour: 2^53 is also 2^53 + 1."""
+    return type(value) is int and abs(value) >= 2**53
 
 
 def is_no_unicode(text: str) -> bool:
