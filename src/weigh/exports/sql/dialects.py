@@ -6,19 +6,26 @@ from dataclasses import dataclass
 from math import isinf
 from typing import Any
 
-from weigh.exports.formula import Input, is_no_unicode
+from weigh.exports.formula import Input
 from weigh.frames import Value
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql")
 
 NAN = "NULLIF(CAST(c AS DOUBLE), CAST('NaN' AS DOUBLE))"
-READ = {  # so that NaN is NULL, and text is compared byte by byte
+NUMBER = r"^[[:space:]]*[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?[[:space:]]*;$"
+READ = {  # so that NaN is NULL, text in place of a number an error, and text compared in bytes
     "number": {
         "": NAN,
         "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, CAST(c AS FLOAT64))",
-        "sqlite": "CAST(c AS REAL)",
-        "tsql": "CAST(c AS FLOAT)",
-        "mysql": "CAST(c AS DOUBLE)",
+        "sqlite": (  # which casts text to 0; a path that is none is an error that says what it saw
+            "CASE WHEN TYPEOF(c) = 'text' THEN JSON_REMOVE('{}', 'a number is wanted, not ' || c)"
+            " ELSE CAST(c AS REAL) END"
+        ),
+        "tsql": "CASE WHEN CAST(c AS NVARCHAR(MAX)) <> N'' THEN CAST(c AS FLOAT) END",
+        "mysql": (  # which casts text to 0 too; what is out of range is an error
+            f"CASE WHEN REGEXP_REPLACE(CONCAT(c, ';'), '{NUMBER}', '') = '' THEN CAST(c AS DOUBLE)"
+            " WHEN NOT c IS NULL THEN EXP(1000 + LENGTH(c)) END"
+        ),
     },
     "code": {  # not as doubles, which cannot tell large whole numbers apart
         "": "CASE WHEN CAST(c AS DOUBLE) = CAST('NaN' AS DOUBLE) THEN NULL ELSE c END",
@@ -28,16 +35,23 @@ READ = {  # so that NaN is NULL, and text is compared byte by byte
         "mysql": "c",
     },
     "text": {
-        "": "CAST(c AS TEXT)",
-        "spark": "CAST(c AS STRING)",
-        "bigquery": "CAST(c AS STRING)",
+        "duckdb": "CAST(c AS TEXT) COLLATE C",
+        "postgres": 'CAST(c AS TEXT) COLLATE "C"',
+        "snowflake": "COLLATE(CAST(c AS TEXT), '')",
+        "spark": "CAST(CAST(c AS STRING) AS BINARY)",
+        "bigquery": "CAST(CAST(c AS STRING) AS BYTES)",
         "sqlite": "CAST(c AS TEXT) COLLATE BINARY",
         "tsql": "CAST(CAST(c AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
         "mysql": "CAST(CONVERT(c USING utf8mb4) AS BINARY)",
     },
     "boolean": {"": "c"},
 }
-LONGEST_NAME = 60  # bytes; PostgreSQL cuts names at 63
+BYTES = ("tsql", "mysql", "bigquery", "spark")
+"""Where text is compared as bytes, whatever collation a column or a session has."""
+
+SOURCE = "weigh_rows"
+"""What the table is called inside. Its columns are given with it, because SQLite takes a quoted
+name alone, where there is no such column, for text."""
 
 
 def import_sqlglot() -> Any:
@@ -64,11 +78,12 @@ class Dialect:
 
     def read(self, column: Input) -> Any:
         """A column of the table, as the weights compare it."""
-        sqlglot = import_sqlglot()
-        templates = READ[column.kind]
-        template = templates.get(self.name, templates[""])
-        tree = sqlglot.parse_one(template, dialect=self.name)
-        own = name_column(column.name)
+        return self._fill(column.kind, name_column(column.name, SOURCE))
+
+    def _fill(self, kind: str, own: Any) -> Any:
+        """What is read, in its place in a template."""
+        template = READ[kind].get(self.name) or READ[kind][""]
+        tree = import_sqlglot().parse_one(template, dialect=self.name)
         return own if template == "c" else tree.transform(lambda node: _swap(node, own))
 
     def is_equal(self, x: Any, value: Value) -> Any:
@@ -90,10 +105,8 @@ class Dialect:
 
     def text(self, value: str) -> Any:
         """Text, quoted as the dialect does, and in the bytes that a column is read as."""
-        exp = import_sqlglot().exp
-        if self.name == "tsql":
-            return exp.cast(exp.National(this=value), "VARBINARY(MAX)", dialect="tsql")
-        return exp.Literal.string(value)
+        text = self.label(value)
+        return self._fill("text", text) if self.name in BYTES else text
 
     def label(self, value: str) -> Any:
         """Text to show."""
@@ -126,10 +139,10 @@ class Dialect:
         name = "MAX" if self.name == "sqlite" else "GREATEST"
         return trees[0] if len(trees) == 1 else exp.Anonymous(this=name, expressions=trees)
 
-
-def is_no_sql(text: str) -> bool:
-    """Whether text holds what no query can: a NUL, or half a character."""
-    return "\0" in text or is_no_unicode(text)
+    def finish(self, query: Any) -> str:
+        """The text of a query. Spark looks for variables, ${...}, before it reads literals."""
+        text = str(query.sql(dialect=self.name, pretty=True, comments=False))
+        return text.replace("${", r"\u0024{") if self.name == "spark" else text
 
 
 def _swap(node: Any, own: Any) -> Any:
@@ -141,24 +154,8 @@ def minus(tree: Any) -> Any:
     return import_sqlglot().exp.Neg(this=tree)
 
 
-def name_column(name: str) -> Any:
-    """A column by name, quoted whatever the name."""
+def name_column(name: str, table: str = "") -> Any:
+    """A column by name, quoted whatever the name; of a table, where that is given."""
     exp = import_sqlglot().exp
-    return exp.Column(this=exp.to_identifier(name, quoted=True))
-
-
-def unique_names(names: list[str]) -> list[str]:
-    """Names that no database takes for one another: short, and apart without regard to case."""
-    found: list[str] = []
-    for name in names:
-        short, n = cut_name(name), 1
-        while short.casefold() in {other.casefold() for other in found}:
-            n += 1
-            short = f"{cut_name(name, LONGEST_NAME - 6)}_{n}"
-        found.append(short)
-    return found
-
-
-def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
-    """The beginning of a name that is too long."""
-    return name.encode("utf-8")[:longest].decode("utf-8", errors="ignore")
+    of = exp.to_identifier(table, quoted=True) if table else None
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=of)
