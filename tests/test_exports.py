@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.exported import (
     LEARNERS,
     MANY,
@@ -276,3 +277,59 @@ def test_a_formula_knows_the_columns_of_the_table_and_their_kinds():
     assert kinds == {
         "age": "number", "job": "text", "smokes": "boolean", "ward": "code", "income": "number"
     }  # fmt: skip
+
+
+# ---------------------------------------------------------------- one rule of types
+
+
+def coded_rows():
+    """Codes as text and as numbers, and a number that is cut; nothing in them is alike."""
+    return [
+        {"code": c, "ward": w, "age": a}
+        for c, w, a in zip("1213" * 6, [1, 2, 1, 3] * 6, [1.5, 2.5, 1.0, 9.0] * 6, strict=True)
+    ]
+
+
+def coded_model():
+    options = {"categorical_features": ["code", "ward"], "bins": {"age": [2.0]}}
+    return weigh.EvidenceNB(**options).fit(coded_rows(), [0, 1, 0, 1] * 6)
+
+
+@pytest.mark.parametrize("odd", [{"code": 1}, {"code": True}, {"ward": "1"}, {"age": "1.5"}])
+def test_the_function_refuses_the_types_that_the_model_refuses(odd):
+    model, (name,) = coded_model(), odd
+    row = coded_rows()[0] | odd
+    with pytest.raises(ValueError, match=f"column '{name}'"):
+        model.predict_proba([row])
+    with pytest.raises(ValueError, match=f"column '{name}' held .* in training, not"):
+        run_python(weigh.export(model, "python"), [row])
+
+
+@LIGHT
+@given(models(), st.data())
+def test_the_function_refuses_a_value_where_the_model_does_and_nowhere_else(model, data):
+    formula, python = visited(model)
+    row = dict(python.rows[-1])
+    name = data.draw(st.sampled_from([*row]))
+    row[name] = data.draw(st.sampled_from(["1", "other", 1, 2.5, True, None, float("nan")]))
+    text, known = weigh.export(model, "python"), next(c for c in formula.inputs if c.name == name)
+    try:
+        wanted = model.predict_proba([row])[0]
+    except ValueError:
+        with pytest.raises(ValueError, match="in training"):
+            run_python(text, [row])
+        assert known.values or known.kind == "number"
+    else:
+        found = run_python(text, [row])[0]["probabilities"]
+        np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_the_function_refuses_a_key_that_is_no_column_and_says_which_was_meant():
+    text = weigh.export(coded_model(), "python")
+    with pytest.raises(ValueError, match="no column is called 'aeg'; did you mean 'age'"):
+        run_python(text, [{"aeg": 1.5}])
+
+
+def test_a_key_that_lacks_is_not_known_in_the_function():
+    lacks, empty = run_python(weigh.export(coded_model(), "python"), [{}, {"age": None}])
+    assert lacks == empty

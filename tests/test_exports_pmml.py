@@ -112,3 +112,16 @@ def test_a_reason_that_xml_cannot_write_is_refused():
     card = weigh.Scorecard(model, texts={"a": "bad\x01text"})
     with pytest.raises(ValueError, match=re.escape("a reason is called 'bad\\x01text'")):
         weigh.export(card, "pmml")
+
+
+@pytest.mark.system
+def test_the_reason_codes_of_a_card_are_its_texts_of_features_and_levels(evaluate):
+    texts = {"job": {"missing": "Job not given", "a": "Job a"}, "income": {-999: "Income refused"}}
+    card = weigh.Scorecard(fitted("adjusted"), texts={"age": "Age"}, level_texts=texts)
+    found, python = evaluate(card)
+    wanted = card.reasons(python.rows, n=1).to_dict("records")
+    for row, one in zip(found, wanted, strict=True):
+        if one["cost_1"] > 0:
+            assert row["reason_1"] == one["reason_1"]
+    told = {row["reason_2"] for row in found} | {row["reason_3"] for row in found}
+    assert {"Job not given", "Job a"} <= told

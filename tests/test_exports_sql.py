@@ -3,6 +3,7 @@
 import re
 import sqlite3
 import sys
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -516,3 +517,67 @@ def test_names_that_we_make_are_ones_that_the_database_can_read():
         "probability_${x}", "probability_b", "probability_U+1F600", "probability_U+1F60E",
     )  # fmt: skip
     assert made["spark"][0] == "probability_$ {x}"
+
+
+# ---------------------------------------------------------------- types of columns
+
+
+CODED = {"code": "1", "ward": 1, "age": 1.5}
+
+
+def ask_coded(dialect, odd):
+    """The query of a model of codes, on a table of one row with types of its own."""
+    import duckdb
+    from tests.test_exports import coded_model
+
+    row = CODED | odd
+    types = {str: "TEXT", int: "INTEGER", float: "DOUBLE", bool: "BOOLEAN"}
+    columns = ", ".join(f"{name} {types[type(value)]}" for name, value in row.items())
+    connect = duckdb.connect if dialect == "duckdb" else sqlite3.connect
+    with closing(connect(":memory:")) as connection:
+        connection.execute(f"CREATE TABLE rows ({columns})")
+        connection.execute("INSERT INTO rows VALUES (?, ?, ?)", [*row.values()])
+        query = weigh.export(coded_model(), "sql", dialect=dialect)
+        return connection.execute(query).fetchone()
+
+
+@pytest.mark.parametrize("dialect", RUN)
+@pytest.mark.parametrize("odd", [{"code": 1}, {"code": 1.0}])
+def test_a_number_for_a_level_of_text_is_refused_by_name(dialect, odd):
+    assert ask_coded(dialect, {})[0] != 0
+    with pytest.raises(Exception, match=r"'code'+ held text in training and holds numbers here"):
+        ask_coded(dialect, odd)
+
+
+@pytest.mark.parametrize("odd", [{"ward": "1"}, {"age": "1.5"}, {"age": "much"}, {"age": ""}])
+def test_sqlite_refuses_text_for_a_number_by_name(odd):
+    """SQLite would take any text for 0, and none for the level 1."""
+    (name,) = odd
+    with pytest.raises(Exception, match=rf"'{name}'+ held numbers in training and holds text here"):
+        ask_coded("sqlite", odd)
+
+
+def test_duckdb_takes_an_enum_for_text():
+    import duckdb
+    from tests.test_exports import coded_model
+
+    with duckdb.connect(":memory:") as connection:
+        connection.execute("CREATE TYPE codes AS ENUM ('1', '2', 'INTEGER')")
+        connection.execute("CREATE TABLE rows (code codes, ward INTEGER, age DOUBLE)")
+        connection.execute("INSERT INTO rows VALUES ('1', 1, 1.5)")
+        found = connection.execute(weigh.export(coded_model(), "sql")).fetchone()
+    assert found[0] == pytest.approx(coded_model().decision_function([CODED])[0])
+
+
+@pytest.mark.system
+def test_postgresql_refuses_a_number_for_a_level_of_text_by_name(postgres, psql):
+    from tests.test_exports import coded_model
+
+    script = postgres.folder / "scripts" / "coded.sql"
+    for kind, value in (("integer", "1"), ("double precision", "1"), ("boolean", "true")):
+        script.write_text(
+            f"DROP TABLE IF EXISTS rows; CREATE TABLE rows (code {kind}, ward integer, age float);"
+            f"INSERT INTO rows VALUES ({value}, 1, 1.5);"
+        )
+        with pytest.raises(Exception, match="held text in training and holds numbers here"):
+            postgres.ask(script, weigh.export(coded_model(), "sql", dialect="postgres"))

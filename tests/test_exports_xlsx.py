@@ -16,6 +16,7 @@ import weigh
 from weigh.exports import Formula, checks
 from weigh.exports.xlsx.cells import escape
 from weigh.exports.xlsx.run import run
+from weigh.exports.xlsx.words import NO_NUMBER, UNSEEN
 
 STEP = 1e-12
 """Spreadsheets take numbers that differ in their fifteenth digit for one."""
@@ -88,11 +89,55 @@ def test_text_that_spells_an_escape_of_excel_stays_text():
 
 def test_every_column_that_has_levels_offers_them_in_a_list():
     book = open_book(fitted("evidence"))
-    lists = book["Case"].data_validations.dataValidation
+    every = book["Case"].data_validations.dataValidation
+    lists = [one for one in every if one.type == "list"]
     assert len(lists) == 3  # job, smokes and ward
     lookup = book["Lookup"]
     first = lists[0].formula1.replace("$", "").split("!")[1]
     assert [cell.value for (cell,) in lookup[first]] == ["a", "b", "c", "d"]
+
+
+def test_a_cell_for_a_number_takes_no_text_and_says_so():
+    rules = open_book(fitted("evidence"))["Case"].data_validations.dataValidation
+    numbers = [one for one in rules if one.type == "decimal"]
+    assert len(numbers) == 2  # age and income
+    assert all(one.showErrorMessage and one.errorStyle in (None, "stop") for one in numbers)
+    assert numbers[0].error.startswith("age is a number")
+
+
+@pytest.mark.system
+def test_a_cell_that_is_not_understood_has_a_note_beside_it(recalculate):
+    """What is pasted goes past the rules of a cell."""
+    model = fitted("evidence")
+    formula = Formula.of(model)
+    known = {"age": 1.0, "job": "a", "smokes": True, "ward": 1, "income": -999}
+    odd = {"age": "old", "job": "A", "smokes": "perhaps", "ward": 9, "income": "much"}
+    rows = [known, odd, dict.fromkeys(known), {**known, "smokes": "FALSE"}]
+    found = run(weigh.export(model, "xlsx"), formula, rows)
+    notes = [[note or None for note in line] for line in found.notes]
+    assert notes[0] == notes[2] == notes[3] == [None] * 5
+    assert notes[1] == [NO_NUMBER, UNSEEN, UNSEEN, UNSEEN, NO_NUMBER]
+
+
+def texts_of(book):
+    return [str(c.value) for sheet in book for row in sheet.iter_rows() for c in row if c.value]
+
+
+def test_the_workbook_of_a_scorecard_speaks_of_points_and_scores():
+    card = weigh.Scorecard(fitted("adjusted"))
+    book = open_book(card)
+    held = texts_of(book)
+    assert {"Base points", "Points", "Score", "Log odds of yes", "Probability of yes"} <= {*held}
+    assert any("600 points are odds of 50 to 1, and 20 points more double them" in t for t in held)
+    for odd in ("times 100", "ecalibration", "Piece", "Weight", "Prior", "log_odds", "Distance"):
+        assert not any(odd in text for text in held), odd
+    assert "For, times 100" in texts_of(open_book(fitted("adjusted")))
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("of", ["no", "yes"])
+def test_the_workbook_of_a_scorecard_says_what_the_card_says(recalculate, of):
+    recalculate(weigh.Scorecard(fitted("adjusted"), of=of))
 
 
 def test_formulas_are_those_that_old_and_free_spreadsheets_know():

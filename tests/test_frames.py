@@ -650,7 +650,8 @@ def test_a_hundred_thousand_levels_are_counted_and_found_again():
     for model in models:
         assert model.evidence_["v"].levels == tuple(texts)
         assert model.evidence_["v"].counts.tobytes() == np.ones((n, 2)).tobytes()
-    lopsided = EvidenceNB().fit(frames[0].slice(0, n), y[:n])
+    with pytest.warns(UserWarning, match="100,000 levels in 100,000 rows"):
+        lopsided = EvidenceNB().fit(frames[0].slice(0, n), y[:n])
     assert lopsided.predict(frames[0].slice(0, n)).tolist() == y[:n].tolist()
     assert lopsided.decision_function([{"v": "level"}]).tolist() == [lopsided.evidence_.prior]
 

@@ -13,10 +13,11 @@ from scipy.special import expit, logit
 from tests.exported import draw_table, fitted
 
 import weigh
-from weigh import Scorecard
+from weigh import Scorecard, engine
 from weigh.exports import Formula, checks
 from weigh.exports.sql import plan
-from weigh.exports.sql.run import run_duckdb
+from weigh.exports.sql.run import run_duckdb, run_sqlite
+from weigh.scorecard import costs
 from weigh.scorecard.rounding import mean_added, round_nearest, round_together
 
 LIGHT = settings(max_examples=60, deadline=None, database=None)
@@ -217,6 +218,79 @@ def test_reasons_say_what_the_user_wants_them_to():
     assert card.reasons([crew], n=1).to_pydict()["reason_1"] == ["Men came last"]
     with pytest.raises(ValueError, match="texts must be a dict from features"):
         Scorecard(model, texts={"Sax": "x"})
+
+
+LEVEL_TEXTS = {
+    "age": {"missing": "Age not given"},
+    "job": {"a": "Job a", None: "Job not given"},
+    "income": {-999: "Income refused"},
+}
+
+
+@pytest.fixture(scope="module")
+def worded():
+    return Scorecard(fitted("adjusted"), texts={"age": "Age"}, level_texts=LEVEL_TEXTS)
+
+
+def slow_reasons(card, row):
+    """What costs points in a row, dearest first, one feature after the other."""
+    table, found = card._read([row]), []
+    for j, feature in enumerate(card.evidence.features):
+        points = card.evidence.contributions(table)[0, j, 0]
+        (placed,) = engine.place(table, [feature])
+        level = int(placed.levels[placed.codes[0]])
+        name = feature.labels[level] if level < len(feature.labels) else None
+        text = card.level_texts.get(feature.name, {}).get(name, card.texts[feature.name])
+        found.append((card.baselines()[j] - points, text))
+    dearest = sorted(found, key=lambda pair: -pair[0])
+    return [(text, cost) if cost > 0 else (None, 0.0) for cost, text in dearest]
+
+
+def test_a_level_may_have_a_text_of_its_own(worded):
+    rows = checks.visit(Formula.of(worded))
+    found = costs.find_costs(worded, worded._read(rows), 5, "best").columns()
+    for i, row in enumerate(rows):
+        told = [(found[f"reason_{j}"][i], found[f"cost_{j}"][i]) for j in range(1, 6)]
+        assert told == slow_reasons(worded, row)
+    said = {text for j in range(1, 6) for text in found[f"reason_{j}"]}
+    assert {"Age not given", "Age", "Job not given", "Income refused", "income"} <= said
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_the_reasons_of_a_query_are_those_of_the_card(worded, dialect):
+    formula = Formula.of(worded)
+    rows = checks.visit(formula)
+    query = plan(formula, dialect, reasons=3)
+    found = {"duckdb": run_duckdb, "sqlite": run_sqlite}[dialect](query.text, formula, rows)
+    assert query.reasons[:2] == ("reason_1", "reason_cost_1")
+    for row, told in zip(rows, found, strict=True):
+        said = [(told[f"reason_{j}"], told[f"reason_cost_{j}"]) for j in (1, 2, 3)]
+        assert said == slow_reasons(worded, row)[:3]
+
+
+def test_texts_of_levels_are_kept_in_the_file(worded, tmp_path):
+    worded.save(tmp_path / "card.json")
+    again = Scorecard.load(tmp_path / "card.json")
+    assert again.level_texts == worded.level_texts
+    assert again.level_texts["job"] == {"a": "Job a", "missing": "Job not given"}
+    data = json.loads(worded.to_json())
+    del data["level_texts"]  # as files had it before there were any
+    (tmp_path / "card.json").write_text(json.dumps(data))
+    assert Scorecard.load(tmp_path / "card.json").level_texts == {}
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        ({"aeg": {"missing": "x"}}, "did you mean 'age'"),
+        ({"age": {"never": "x"}}, "'age' has no level 'never'"),
+        ({"age": "x"}, "dicts from levels to text"),
+        ({"age": {"missing": 3}}, "dicts from levels to text"),
+    ],
+)
+def test_texts_of_levels_that_there_are_not_are_refused(texts, says):
+    with pytest.raises(ValueError, match=says):
+        Scorecard(fitted("adjusted"), level_texts=texts)
 
 
 # ---------------------------------------------------------------- edits, files, exports

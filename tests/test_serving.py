@@ -1,11 +1,13 @@
 """A model as an API: Python's numbers, refusals that name the field, and never a failure."""
 
 import asyncio
+import html
 import io
 import json
 import math
 import random
 import re
+import shlex
 import sys
 from urllib.parse import urlencode
 
@@ -149,6 +151,37 @@ def test_the_docs_load_nothing_and_run_nothing(tmp_path):
     for path in ("/score", "/explain", "/model", "/healthz"):
         assert path in page
     assert ask(app, "GET", "/openapi.json").json["openapi"].startswith("3.1")
+
+
+def test_the_examples_of_the_docs_are_what_it_takes_and_answers(app, mixed_app):
+    for one in (app, mixed_app):
+        contract = ask(one, "GET", "/openapi.json").json
+        page = html.unescape(ask(one, "GET", "/docs").body.decode())
+        for path in ("/score", "/explain"):
+            post = contract["paths"][path]["post"]
+            asked = post["requestBody"]["content"]["application/json"]["examples"]
+            told = post["responses"]["200"]["content"]["application/json"]["examples"]
+            for name, example in asked.items():
+                answer = ask(one, "POST", path, example["value"])
+                assert (answer.status, answer.json) == (200, told[name]["value"])
+            line = next(line for line in page.splitlines() if f":8000{path}</pre>" in line)
+            words = shlex.split(line[line.index("curl") :].split("</pre>")[0])
+            assert words[:2] == ["curl", "-d"]
+            assert json.loads(words[2]) == asked["a row"]["value"]
+            refused = post["responses"]["422"]["content"]["application/json"]["examples"]
+            (refusal,) = (example["value"] for example in refused.values())
+            answer = ask(one, "POST", path, {refusal["field"]: None})
+            assert (answer.status, answer.json) == (422, refusal)
+
+
+def test_the_example_has_every_column_and_a_level_of_training(mixed_app):
+    contract = ask(mixed_app, "GET", "/openapi.json").json
+    post = contract["paths"]["/explain"]["post"]
+    told = post["responses"]["200"]["content"]["application/json"]["examples"]["a row"]["value"]
+    row = post["requestBody"]["content"]["application/json"]["examples"]["a row"]["value"]
+    assert [*row] == [*contract["components"]["schemas"]["Row"]["properties"]]
+    assert all(value is not None for value in row.values())
+    assert all("not seen" not in item["level"] for item in told["items"])
 
 
 # ---------------------------------------------------------------- refusals

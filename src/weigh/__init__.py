@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from weigh import datasets, metrics
     from weigh.adjusted import AdjustedNB
-    from weigh.bins import MDLDiscretizer
+    from weigh.bins.discretizer import MDLDiscretizer
     from weigh.boosted import BoostedNB, BoostedNBRegressor
     from weigh.c44 import C44Classifier
     from weigh.calibrate import SplineCalibrator
@@ -106,7 +106,7 @@ _HOMES = {
     "EvidenceNB": "naive",
     "GainsDisplay": "plot",
     "LiftDisplay": "plot",
-    "MDLDiscretizer": "bins",
+    "MDLDiscretizer": "bins.discretizer",
     "NetBenefitDisplay": "plot",
     "NomogramDisplay": "plot",
     "NormPathDisplay": "plot",

@@ -7,6 +7,7 @@ as something else than a table builds on `TableEstimator`, which reads and nothi
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -154,7 +155,10 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
         sample_weight : array or str, optional
             Row weights, or the name of the column of X that holds them.
         """
-        return self._fit_sample(read_sample(self, X, y, sample_weight))
+        sample = read_sample(self, X, y, sample_weight)
+        self._fit_sample(sample)
+        warn_ids(self._learnt.features, sample.table.n_rows)
+        return self
 
     def _fit_sample(self, sample: Sample) -> Self:
         learnt = self._learn(sample)
@@ -238,6 +242,22 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self.event_model == "counts"
         return tags
+
+
+FEW_IDS = 50
+"""In a table of so few rows every row may have a level of its own by chance."""
+
+
+def warn_ids(features: Sequence[Feature | Cross], n_rows: int) -> None:
+    """A column whose every row has a level of its own is an id, and says nothing of new rows."""
+    for part in [part for feature in features for part in feature.parts]:
+        text = bool(part.values) and isinstance(part.values[0], str) and not part.in_order
+        if text and len(part.values) >= n_rows > FEW_IDS:
+            warn_caller(
+                f"column {part.name!r} has {len(part.values):,} levels in {n_rows:,} rows, one for "
+                "each row, as an id has: it says nothing of other rows; leave it out",
+                UserWarning,
+            )
 
 
 def remember(learnt: Any, table: Table) -> Any:

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.model_selection import check_cv
-from sklearn.utils import check_random_state
 
 from weigh.frames import Integers
 
@@ -50,6 +48,9 @@ def check_folds(cv: Any) -> None:
 
 def read_splits(cv: Any, labels: Integers, kept: Mask, random_state: Any) -> list[Split]:
     """The folds that `cv` asks for, of rows of which `kept` says which of those given they are."""
+    from sklearn.model_selection import check_cv
+    from sklearn.utils import check_random_state
+
     if isinstance(cv, int | np.integer):
         return deal(labels, int(cv), check_random_state(random_state))
     every = np.zeros(len(kept), dtype=np.intp)

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from weigh.base import EvidenceClassifier, read_sample
+from weigh.base import EvidenceClassifier, read_sample, warn_ids
 from weigh.calibrate import FITS, recalibrate
 from weigh.evidence import Evidence, Recalibration
 from weigh.folds import Split, check_folds, read_splits
@@ -93,6 +93,7 @@ class RecalibratedClassifier(EvidenceClassifier):
         evidence = _table_of(learner._fit_sample(sample))
         worth = self._worth(_hold_out(learner, sample, self._splits(sample)))
         self.model_ = learner
+        warn_ids(evidence.features, sample.table.n_rows)
         set_names(self, sample.table.names, sample.table.named)
         known = _join(evidence, worth, evidence.assumed_rate)
         if given is not None:

@@ -8,7 +8,6 @@ discretizer   the cuts alone, as a scikit-learn transformer
 
 from weigh.bins.crosses import AND, Cross
 from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
-from weigh.bins.discretizer import MDLDiscretizer
 from weigh.bins.levels import Feature, Interval, Level, Placed, label, printable, sort_values
 
 __all__ = [
@@ -17,7 +16,6 @@ __all__ = [
     "Feature",
     "Interval",
     "Level",
-    "MDLDiscretizer",
     "Placed",
     "check_cuts",
     "fine_cuts",

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from weigh.frames import Codes, Column, Floats, Integers, Table, Value, key, order
+from weigh.frames import OR_CATEGORIES, Codes, Column, Floats, Integers, Table, Value, key, order
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,10 @@ class Feature:
         return self.place(self._column(table))
 
     def _column(self, table: Table) -> Column:
-        return table.column(self.name, not self.is_numeric)
+        try:
+            return table.column(self.name, not self.is_numeric)
+        except ValueError as error:
+            raise ValueError(str(error).replace(OR_CATEGORIES, "")) from None
 
     def value(self, table: Table) -> Value:
         """What a table's first row holds, before it becomes a level."""

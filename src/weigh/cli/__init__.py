@@ -1,6 +1,7 @@
 """The command line: data to stdout, words to stderr, heavy imports only where they are used.
 
-commands   fit, show, score, explain, merge, demo
+commands   fit, show, merge, demo
+rows       score, explain
 judge      evaluate, compare
 people     report, calculator, serve
 share      export, check
@@ -9,7 +10,7 @@ data       tables on their way between files and models
 words      what is said to people
 """
 
-from weigh.cli import judge, people, share
+from weigh.cli import judge, people, rows, share
 from weigh.cli.commands import main
 
-__all__ = ["judge", "main", "people", "share"]
+__all__ = ["judge", "main", "people", "rows", "share"]

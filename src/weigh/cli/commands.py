@@ -9,21 +9,12 @@ from typing import Any
 
 import click
 
-from weigh.cli.data import (
-    check_column,
-    count_rows,
-    explain_row,
-    find_class,
-    read_like,
-    read_table,
-    take_row,
-)
+from weigh.cli.data import count_rows, read_table, read_table_of
 from weigh.cli.kept import keep_passes
 from weigh.cli.options import (
     BINS,
     SMOOTHING,
     categorical_option,
-    class_option,
     data_argument,
     drop_option,
     json_option,
@@ -31,7 +22,16 @@ from weigh.cli.options import (
     read_parameters,
     weight_option,
 )
-from weigh.cli.words import advise, hint, keep_apart, say, speak_options, terminal_width
+from weigh.cli.words import (
+    advise,
+    hint,
+    hint_at_glob,
+    keep_apart,
+    say,
+    say_class,
+    speak_options,
+    terminal_width,
+)
 from weigh.progress import show_progress
 
 
@@ -40,12 +40,21 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
+        told: set[str] = set()
+
+        def tell(text: Any) -> None:
+            words = speak_options(str(text))
+            if words not in told:
+                say(f"warning: {words}")
+            told.add(words)
+
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = lambda text, *_, **__: say(
-                    f"warning: {speak_options(str(text))}"
-                )
+                warnings.simplefilter("always", UserWarning)
+                warnings.showwarning = lambda text, *_, **__: tell(text)
                 return super().invoke(ctx)
+        except click.UsageError as error:
+            raise hint_at_glob(error) from None
         except BrokenPipeError:
             sys.stderr.close()
             ctx.exit(1)
@@ -185,6 +194,7 @@ def fit(
     rows, columns = f"{count_rows(table):,}", model.n_features_in_
     done = "" if recalibrate is None else ", recalibrated,"
     say(f"{learners()[learner]}{done} from {rows} rows and {columns} columns: {output}")
+    say_class(model._learnt)
     hint(f"weigh show {output}")
 
 
@@ -200,124 +210,19 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
     from dataclasses import replace
 
     from weigh.evidence import Evidence
-    from weigh.scoring import json_rows
-    from weigh.store import load
 
-    shown = load(model)._learnt
-    shown = getattr(shown, "evidence", shown)  # of an estimate
+    shown = read_table_of(model)
     if feature is not None:
         if not isinstance(shown, Evidence):
             raise ValueError("--feature picks one table, and this model has none; leave it out")
         shown = replace(shown, tables=(shown[feature],))
     if as_json:
+        from weigh.scoring import json_rows
+
         click.echo(json.dumps(json_rows(shown.to_frame()), ensure_ascii=False))
     else:
         click.echo(shown.to_text(terminal_width()))
-
-
-@main.command()
-@model_argument
-@data_argument
-@click.option("-o", "--output", default="-", metavar="FILE", help="CSV, TSV or Parquet to write.")
-@click.option("--keep", multiple=True, metavar="COL", help="A column to copy (repeatable).")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
-def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bool) -> None:
-    """Predict every row: class, total weight of evidence (where there is one), probabilities.
-
-    A file larger than 256 MiB, a folder or a glob is read and written batch by batch. An output
-    without an ending is a folder of Parquet files.
-
-    Example: weigh score model.json people.csv -o scores.csv
-
-    Example: weigh score model.json 'people/*.parquet' -o scores/
-    """
-    from weigh.scoring import score_parts, write_lines, write_scores
-    from weigh.store import load
-
-    keep_apart(data, output)
-    fitted = load(model)
-    table = read_like(fitted, data)
-    kept = tuple(check_column(table, name) for name in keep)
-    write = write_lines if as_json else write_scores
-    with show_progress("scoring"):
-        n_rows = write(score_parts(fitted, table, kept), output)
-    if output != "-":
-        say(f"{n_rows:,} rows: {output}")
-
-
-@main.command()
-@model_argument
-@data_argument
-@click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
-@class_option
-@click.option("--against", metavar="CLASS", help="Its rival, for more than two classes.")
-@click.option(
-    "--reasons",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Instead, write the N heaviest features of every row as columns.",
-)
-@click.option("--keep", multiple=True, metavar="COL", help="A column to copy beside reasons.")
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write reasons.")
-@json_option
-def explain(
-    model: str,
-    data: str,
-    row: int,
-    of: str | None,
-    against: str | None,
-    reasons: int | None,
-    keep: tuple[str, ...],
-    output: str,
-    as_json: bool,
-) -> None:
-    """Print the balance sheet of one row, its path down a tree, or reasons of every row.
-
-    Example: weigh explain model.json people.csv --row 3
-
-    Example: weigh explain model.json people.csv --reasons 3 -o reasons.csv
-    """
-    from weigh.store import load
-
-    fitted = load(model)
-    table = read_like(fitted, data)
-    if reasons is not None:
-        source = click.get_current_context().get_parameter_source("row")
-        if source is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError("--reasons is of every row, --row of one: give one of them")
-        keep_apart(data, output)
-        write_reasons(fitted, table, reasons, of, keep, output)
-        return
-    if keep or output != "-":
-        raise click.UsageError("--keep and -o go with --reasons N")
-    last = count_rows(table) - 1
-    if not 0 <= row <= last:
-        raise click.BadParameter(f"{row} is not in 0 to {last}", param_hint="--row")
-    page = explain_row(fitted, take_row(table, row), of, against)
-    if as_json:
-        click.echo(json.dumps(page.to_dict(), ensure_ascii=False))
-    else:
-        click.echo(page.to_text(terminal_width()))
-
-
-def write_reasons(
-    model: Any, table: Any, n: int, of: str | None, keep: tuple[str, ...], output: str
-) -> None:
-    """The heaviest features of every row, as a table in a file."""
-    from weigh.exports.formula import evidence_of
-    from weigh.scoring import score_parts, write_scores
-    from weigh.sheet import find_reasons
-
-    evidence, label = evidence_of(model), find_class(model, of)
-    kept = tuple(check_column(table, name) for name in keep)
-
-    def columns(model: Any, part: Any) -> dict[str, Any]:
-        return find_reasons(evidence, model._read(part), n, label).columns()
-
-    with show_progress("explaining"):
-        n_rows = write_scores(score_parts(model, table, kept, columns), output)
-    if output != "-":
-        say(f"{n_rows:,} rows: {output}")
+        say_class(shown)
 
 
 @main.command()

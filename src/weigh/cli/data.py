@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import glob
 import os
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+Columns: TypeAlias = Callable[[Any, Any], dict[str, Any]]
 
 
 def label_text(label: Any) -> str:
@@ -18,15 +21,25 @@ LARGE = 1 << 28
 """Files of more bytes are read in passes, batch by batch; smaller ones at once."""
 
 
-def open_data(data: str, text: tuple[str, ...]) -> Any:
-    """A file as a table; a large one, a folder or a glob as a scan."""
-    from weigh.frames import read_file, scan
+def open_data(data: str, text: Sequence[str], spelled: Sequence[str]) -> Any:
+    """A file as a table; a large one, a folder or a glob as a scan.
+
+    Columns named in `text` are read as text where the file has no types (CSV); those named in
+    `spelled` are made text where it has (Parquet).
+    """
+    from weigh.frames import read_file, scan, spell
 
     try:
         large = os.path.getsize(data) > LARGE or os.path.isdir(data)
     except OSError:
         large = glob.has_magic(data) or data.startswith("postgres")
-    return scan(data, text=text) if large else read_file(data, text)
+    if large:
+        opened = scan(data, text=text)
+        return opened.spelled({*spelled} & {*opened.names})
+    table = read_file(data, tuple(text))
+    for name in {*spelled} & {*table.column_names}:
+        table = table.set_column(table.column_names.index(name), name, spell(table[name]))
+    return table
 
 
 def column_names(table: Any) -> tuple[str, ...]:
@@ -41,15 +54,18 @@ def count_rows(table: Any) -> int:
 
 def check_column(table: Any, name: str) -> str:
     """A column's name, or an error that lists the names."""
-    if name not in column_names(table):
-        held = ", ".join(column_names(table))
-        raise ValueError(f"the table has no column {name!r}; it holds {held}")
+    from weigh.frames import did_you_mean
+
+    names = column_names(table)
+    if name not in names:
+        meant = did_you_mean(name, names)
+        raise ValueError(f"the table has no column {name!r}; it holds {', '.join(names)}{meant}")
     return name
 
 
 def read_table(data: str, categorical: tuple[str, ...], drop: tuple[str, ...]) -> Any:
     """Read a file to learn from, with the columns that hold categories."""
-    table = open_data(data, categorical)
+    table = open_data(data, categorical, categorical)
     for name in (*categorical, *drop):
         check_column(table, name)
     if hasattr(table, "batches"):
@@ -61,15 +77,79 @@ def read_table(data: str, categorical: tuple[str, ...], drop: tuple[str, ...]) -
     return table
 
 
+def read_any(path: str) -> Any:
+    """A model, or a scorecard."""
+    from weigh import Scorecard
+    from weigh.store import SCORECARD, load, read_json
+
+    data = read_json(path, "a model")
+    card = isinstance(data, dict) and data.get("format") == SCORECARD
+    return Scorecard.load(path) if card else load(path)
+
+
+def read_table_of(path: str) -> Any:
+    """What `weigh show` prints of a file: evidence, a scorecard, a tree or a vote."""
+    from weigh.store import SCORECARD, load_learnt, read_json
+
+    data = read_json(path, "a model")
+    if isinstance(data, dict) and data.get("format") == SCORECARD:
+        from weigh import Scorecard
+
+        return Scorecard.load(path)
+    learnt = load_learnt(path)
+    return getattr(learnt, "evidence", learnt)  # of an estimate
+
+
+def is_card(model: Any) -> bool:
+    """Whether it is a scorecard."""
+    return hasattr(model, "base_points")
+
+
+def score_columns(model: Any) -> Columns:
+    """What `weigh score` says of rows."""
+    if is_card(model):
+        from weigh.scorecard.rows import score_columns
+
+        return score_columns
+    from weigh import scoring
+
+    return scoring.score_columns
+
+
+def reason_columns(model: Any, n: int, of: str | None, only: str | None) -> Columns:
+    """What `weigh explain --reasons` says of rows: what weighs most, or costs most points."""
+    if is_card(model):
+        if of is not None or only is not None:
+            raise ValueError("reasons of a scorecard are what costs points: leave out --of, --only")
+        from weigh.scorecard.rows import cost_columns
+
+        return lambda card, part: cost_columns(card, part, n)
+    from weigh.exports.formula import evidence_of
+    from weigh.sheet import find_reasons
+
+    evidence, label = evidence_of(model), find_class(model, of)
+    return lambda model, part: find_reasons(evidence, model._read(part), n, label, only).columns()
+
+
 def read_like(model: Any, data: str, target: str | None = None) -> Any:
     """Read a file with the types that the model was fitted on."""
     parts = [part for feature in model._learnt.features for part in feature.parts]
-    text = [part.name for part in parts if any(isinstance(v, str) for v in part.values)]
     if model._learnt.event_model == "counts":
-        text = []
+        parts = []
+    text = [part.name for part in parts if any(isinstance(v, str) for v in part.values)]
+    spelled = [part.name for part in parts if _may_be_spelled(part.values)]
     if target is not None and any(isinstance(label, str) for label in model.classes_.tolist()):
         text.append(target)
-    return open_data(data, tuple(text))
+        spelled += [target] if _may_be_spelled(model.classes_.tolist()) else []
+    return open_data(data, text, spelled)
+
+
+def _may_be_spelled(values: Sequence[Any]) -> bool:
+    """Whether levels are text that numbers or booleans of a file may be spelled as."""
+    from weigh.frames import reads_as_number
+
+    text = all(isinstance(value, str) for value in values)
+    return text and any(reads_as_number(v) or v in ("true", "false") for v in values)
 
 
 def find_target(model: Any, table: Any) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 import click
 
 from weigh.cli.commands import main
+from weigh.cli.data import read_any
 from weigh.cli.options import model_argument
 from weigh.cli.words import hint, keep_apart, say
 
@@ -48,7 +50,10 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
     import weigh
 
     keep_apart(model, output)
+    check_ending(to, output)
     fitted = read_any(model)
+    for name in options["keep"]:
+        advise_keep(name, fitted)
     if output != "-":
         weigh.export(fitted, to, output, **options)
         say(f"{to} of {type(fitted).__name__}: {output}")
@@ -61,6 +66,35 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
         sys.stdout.buffer.write(written)
     else:
         click.echo(written, nl=False)
+
+
+ENDINGS = {
+    "sql": (".sql",),
+    "xlsx": (".xlsx",),
+    "pmml": (".pmml", ".xml"),
+    "onnx": (".onnx",),
+    "python": (".py",),
+    "json": (".json",),
+}
+
+
+def check_ending(to: str, output: str) -> None:
+    """A name that says something else than what is written."""
+    found = os.path.splitext(output)[1].lower()
+    if found and found not in ENDINGS[to]:
+        wanted = " or ".join(ENDINGS[to])
+        raise click.UsageError(f"--to {to} writes {wanted}, and -o {output} ends in {found}")
+
+
+def advise_keep(name: str, model: Any) -> None:
+    """A column that is no feature is the table's own, unless it is a feature misspelt."""
+    from weigh.exports.formula import evidence_of
+    from weigh.frames import did_you_mean
+
+    known = evidence_of(model).column_names
+    meant = did_you_mean(name, known)
+    if name not in known and meant:
+        say(f"note: --keep {name!r} is no feature, and must be a column of the table{meant}")
 
 
 @main.command()
@@ -84,19 +118,3 @@ def check(exported: str, model: str, dialect: str | None) -> None:
     if not found.difference.holds:
         raise ValueError(f"{exported} is not {model}: {found}")
     click.echo(f"{exported} says what {model} says: {found}")
-
-
-def read_any(path: str) -> Any:
-    """A model, or a scorecard."""
-    import json
-    from pathlib import Path
-
-    from weigh import Scorecard, load
-    from weigh.scorecard.file import FORMAT
-
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):
-        data = None  # which load says in its own words
-    card = isinstance(data, dict) and data.get("format") == FORMAT
-    return Scorecard.load(path) if card else load(path)

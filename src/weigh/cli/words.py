@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -26,22 +27,54 @@ def keep_apart(data: str, output: str) -> None:
         raise ValueError(f"{output} is the data itself; give -o another name")
 
 
+def say_class(learnt: Any) -> None:
+    """Which class the weights of a table speak for."""
+    from weigh.evidence import Evidence
+
+    if not isinstance(learnt, Evidence):
+        return
+    from weigh.bins import label
+
+    names = [label(value) for value in learnt.classes.tolist()]
+    if len(names) == 2:
+        say(f"positive weights speak for {names[1]}, negative ones for {names[0]}")
+    else:
+        say(f"each of the {len(names)} classes has weights of its own")
+
+
+MOST_CLASSES = 20
+"""More classes than these, all numbers, are rather amounts than classes."""
+
+
 def advise(model: Any, table: Any, weight: str | None) -> None:
     """Say what a fit cannot know but a person may not have meant."""
     rows = int(table.n_rows if hasattr(table, "n_rows") else table.num_rows)
+    _advise_classes(getattr(model, "classes_", ()))
     for part in [part for feature in model._learnt.features for part in feature.parts]:
-        levels = () if part.is_numeric else part.values
+        levels: Sequence[Any] = () if part.is_numeric else part.values
         odd = [level for level in levels if not _is_number(level)]
         if len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels):
             say(f"note: column {part.name!r} is text, because of {odd[0]!r} among numbers")
             hint("make that cell empty if it means missing")
         elif len(levels) > 50 and len(levels) > rows / 2:
-            say(f"note: column {part.name!r} has {len(levels):,} levels in {rows:,} rows")
+            if not (isinstance(levels[0], str) and len(levels) == rows and _warns(model)):
+                say(f"note: column {part.name!r} has {len(levels):,} levels in {rows:,} rows")
             hint(f"leave an id out with --drop {part.name!r}")
     mean = model._learnt.class_counts.sum() / rows
     if weight is not None and not 0.5 < mean < 2:
         say(f"note: the weights average {mean:,.4g}, and a weight counts as so many rows")
         hint(f"divide {weight!r} by its mean where it is a sampling weight")
+
+
+def _warns(model: Any) -> bool:
+    """Whether the fit itself warns of ids."""
+    return hasattr(model, "class_prior")
+
+
+def _advise_classes(classes: Any) -> None:
+    if len(classes) > MOST_CLASSES and not any(isinstance(c, str | bool) for c in classes.tolist()):
+        say(f"note: the target has {len(classes)} classes, all of them numbers, each for itself")
+        hint("--learner boosted-regressor estimates a number")
 
 
 def _is_number(level: Any) -> bool:
@@ -59,8 +92,18 @@ def terminal_width() -> int:
     return min(shutil.get_terminal_size((100, 24)).columns, 120)
 
 
+def hint_at_glob(error: click.UsageError) -> click.UsageError:
+    """The same error, with a hint where the shell has put the names of files for a glob."""
+    words = error.message.rpartition("(")[2].rstrip(")").split()
+    if "unexpected extra argument" not in error.message or not all(map(os.path.exists, words)):
+        return error
+    told = f"{error.message}\nhint: quote a glob, as in 'people/*.csv', or name the folder"
+    return click.UsageError(told, error.ctx)
+
+
 OPTIONS = (
     (r"\bpos_label=", "--of "),
+    (r"^(of|against)=", r"--\1 "),
     (r"\bpos_label\b", "--of"),
     (
         r"^sample_weight must be .*: column .* is numeric but holds text (\('.*'\));.*",

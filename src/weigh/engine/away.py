@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.utils import check_random_state
 
 from weigh.bins import Cross, Feature
 from weigh.engine.passes import (
@@ -108,6 +107,8 @@ class SparkRows:
                 f"cv={cv!r}: rows on a cluster have no numbers that splits could name; give a "
                 f"number of folds up to {MOST_FOLDS}"
             )
+        from sklearn.utils import check_random_state
+
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
         roles = np.full((cv, cv), TRAIN, dtype=np.uint8)
         np.fill_diagonal(roles, HELD_OUT)

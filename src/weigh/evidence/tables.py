@@ -15,7 +15,7 @@ from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
 from weigh.evidence.attenuation import Attenuation
 from weigh.evidence.recalibration import BOUND, Recalibration
-from weigh.frames import Floats, Table
+from weigh.frames import Floats, Table, did_you_mean
 from weigh.tally import Counts, Tally
 
 
@@ -128,7 +128,8 @@ class Evidence:
         try:
             return self._by_name[name]
         except KeyError:
-            raise KeyError(f"no feature {name!r}; there are {[*self._by_name]}") from None
+            meant = did_you_mean(name, self._by_name)
+            raise KeyError(f"no feature {name!r}; there are {[*self._by_name]}{meant}") from None
 
     def __iter__(self) -> Iterator[FeatureTable]:
         return iter(self.tables)

@@ -17,6 +17,7 @@ from weigh.evidence import Attenuation, Evidence, FeatureTable
 from weigh.exports.curve import Curve
 from weigh.frames import Value, key
 from weigh.scorecard import Scorecard
+from weigh.scorecard.show import title
 
 Kind: TypeAlias = Literal["number", "code", "text", "boolean", "mixed"]
 Answer: TypeAlias = Literal["missing", "equal", "at most", "any"]
@@ -136,10 +137,14 @@ class Input:
 
 @dataclass(frozen=True)
 class Costs:
-    """What terms are compared with when they cost points, and what to tell people of each."""
+    """What terms are compared with when they cost points, and what to tell people of each.
+
+    `texts` holds, by term, what to say of each level, and last of what is no level.
+    """
 
     baselines: tuple[float, ...]
-    texts: tuple[str, ...]
+    texts: tuple[tuple[str, ...], ...]
+    about: str = ""  # what the score means, in a sentence
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,7 @@ class Formula:
             None if evidence.recalibration is None else Curve.of(evidence.recalibration),
             score_name="score" if card else "",
             model_name=type(model).__name__,
-            costs=Costs(model.baselines("best"), tuple(model.texts.values())) if card else None,
+            costs=_costs(model) if card else None,
         )
 
     @property
@@ -218,7 +223,8 @@ class Formula:
         """Refuse names and levels that a target has no way to write."""
         named = {"a column": self.column_names, "a class": self.class_names}
         named |= {f"a level of {c.name!r}": c.values for c in self.inputs}  # type: ignore[misc]
-        named["a reason"] = () if self.costs is None else self.costs.texts
+        costs = () if self.costs is None else self.costs.texts
+        named["a reason"] = tuple(text for texts in costs for text in texts)
         for what, texts in named.items():
             for text in texts:
                 if isinstance(text, str) and is_odd(text):
@@ -242,6 +248,10 @@ class Formula:
 def is_large(value: Value) -> bool:
     """Whether a double takes a whole number for its neighbour: 2^53 is also 2^53 + 1."""
     return type(value) is int and abs(value) >= 2**53
+
+
+def _costs(card: Scorecard) -> Costs:
+    return Costs(card.baselines("best"), card._level_texts(), title(card))
 
 
 def is_no_unicode(text: str) -> bool:

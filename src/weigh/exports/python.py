@@ -5,19 +5,22 @@ from __future__ import annotations
 from math import isinf
 from typing import Any
 
-from weigh.exports.formula import Column, Formula, Term
+from weigh.exports.formula import Column, Formula, Input, Term
 
 HEAD = '''"""{name}, written down by weigh: score(row) says what a dict of answers adds up to.
 
 None, NaN or a key that lacks is an answer that is not known; a value that training did not see
-weighs nothing. Needs Python 3.8 or newer and nothing else.
+weighs nothing. A key that is no column, or a value of another type than in training, is a
+ValueError. Needs Python 3.8 or newer and nothing else.
 """
 
+import difflib
 import math
 
 INF = math.inf
 CLASSES = {classes}
 PRIOR = {prior}
+COLUMNS = {columns}  # and the types that each held in training: n(umbers), t(ext), b(ooleans)
 # of each feature: its name, how its columns are read, and weights by level
 #   how a column is read: name, cut points or None, levels by type and value, the level of missing
 #   answers, whether they are no evidence, and how many levels there are
@@ -35,7 +38,20 @@ def score(row):
     """Totals, probabilities (as CLASSES) and contributions (by feature) of one row; its score."""
 
     def kind(value):
-        return "b" if value is True or value is False else "t" if isinstance(value, str) else "n"
+        if type(value).__name__ in ("bool", "bool_"):
+            return "b"
+        return "t" if isinstance(value, str) else "n"
+
+    def check(name, value):
+        if name not in COLUMNS:
+            near = difflib.get_close_matches(str(name), COLUMNS, 1) or COLUMNS
+            meant = ", ".join(map(repr, near))
+            raise ValueError("no column is called %r; did you mean %s?" % (name, meant))
+        held, known = COLUMNS[name], value is not None and value == value
+        if known and held and kind(value) not in held:
+            words = {"n": "numbers", "t": "text", "b": "booleans"}
+            held = " and ".join(words[letter] for letter in held)
+            raise ValueError("column %r held %s in training, not %r" % (name, held, value))
 
     def place(column):
         name, cuts, levels, missing, skips, none = column
@@ -59,6 +75,8 @@ def score(row):
             y = math.log(y / (1 - y))
         return y + shift
 
+    for name in row:
+        check(name, row[name])
     n, sums, contributions = 0, [0.0] * len(PRIOR), {}
     totals = list(PRIOR)
     for name, columns, weights in TERMS:
@@ -101,6 +119,7 @@ def write(formula: Formula) -> str:
         name=formula.model_name,
         classes=_literal(list(formula.classes)),
         prior=_literal(list(formula.prior)),
+        columns=_literal({column.name: _letters(column) for column in formula.inputs}),
         terms="".join(f"    {_term(term)},\n" for term in formula.terms),
         attenuation=_literal(rule and (rule.k, rule.form == "root", rule.shift.tolist())),
         curve=_literal(
@@ -127,6 +146,13 @@ def _column(column: Column) -> tuple[Any, ...]:
     levels = {(_letter(t.value), t.value): t.place for t in column.tests if t.answer == "equal"}
     cuts = list(column.cuts) if column.kind == "number" else None
     return column.name, cuts, levels, column.tests[0].place, column.skips, column.none
+
+
+def _letters(column: Input) -> str:
+    """The types that a column takes; numbers to be cut take booleans too, and none is any."""
+    if column.kind == "number":
+        return "nb"
+    return "".join(sorted({*map(_letter, column.values)}))
 
 
 def _letter(value: Any) -> str:

@@ -30,6 +30,7 @@ from weigh.frames.clusters import (
     sum_row,
 )
 from weigh.frames.columns import (
+    OR_CATEGORIES,
     Codes,
     Column,
     Floats,
@@ -39,9 +40,12 @@ from weigh.frames.columns import (
     canonical,
     key,
     order,
+    reads_as_number,
+    spell,
 )
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
+from weigh.frames.names import did_you_mean
 from weigh.frames.native import collect, count_rows, pick_columns, take_rows
 from weigh.frames.roles import label_batch
 from weigh.frames.scans import Scan, open_scan
@@ -60,6 +64,7 @@ from weigh.frames.tables import (
 from weigh.frames.targets import Sample, check_name, label_sample, number_sample, sort_classes
 
 __all__ = [
+    "OR_CATEGORIES",
     "Away",
     "Cluster",
     "Codes",
@@ -81,6 +86,7 @@ __all__ = [
     "collect",
     "count_matrix",
     "count_rows",
+    "did_you_mean",
     "gather",
     "is_spark",
     "join_batches",
@@ -96,9 +102,11 @@ __all__ = [
     "read",
     "read_csv",
     "read_file",
+    "reads_as_number",
     "scan",
     "set_names",
     "sort_classes",
+    "spell",
     "stay",
     "sum_parts",
     "sum_row",

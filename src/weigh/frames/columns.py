@@ -22,6 +22,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[Any]
 
 SMALL_RANGE = 1 << 16
+OR_CATEGORIES = ", or, where it is a feature, name it in categorical_features"
+"""Advice that comes too late once a model is fitted."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,10 @@ class Codes:
         """The same column as numbers, for a feature that is numeric."""
         texts = [value for value in self.values if isinstance(value, str)]
         if texts:
-            odd = next((text for text in texts if not _reads_as_number(text)), texts[0])
+            odd = next((text for text in texts if not reads_as_number(text)), texts[0])
             raise ValueError(
                 f"column {name!r} is numeric but holds text ({odd!r}); convert it to numbers "
-                "(missing as null), or, where it is a feature, name it in categorical_features"
+                f"(missing as null){OR_CATEGORIES}"
             )
         try:
             table = np.array([np.nan if v is None else float(v) for v in self.values] or [np.nan])
@@ -67,7 +69,8 @@ class Codes:
 Column: TypeAlias = Numbers | Codes
 
 
-def _reads_as_number(text: str) -> bool:
+def reads_as_number(text: str) -> bool:
+    """Whether text spells a number."""
     try:
         float(text)
     except ValueError:
@@ -101,6 +104,21 @@ def canonical(value: Any) -> Value:
         f"argument must be a string or a real number, not {type(value).__name__!r} ({value!r}); "
         "derive a number or a text from it first, or leave the column out"
     )
+
+
+def spell(array: Any) -> Any:
+    """An Arrow column of numbers or booleans as the text that they are shown by: 3.0 is 3."""
+    kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean
+    if not any(kind(array.type) for kind in kinds):
+        return array
+    coded = array.dictionary_encode()
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    values = map(canonical, coded.dictionary.to_pylist())
+    texts = [
+        None if v is None else str(v).lower() if isinstance(v, bool) else str(v) for v in values
+    ]
+    words = pa.DictionaryArray.from_arrays(coded.indices, pa.array(texts, pa.string()))
+    return words.cast(pa.string())
 
 
 def key(value: Value) -> tuple[type, Value]:
@@ -220,8 +238,27 @@ def _number_array(array: np.ndarray[Any, Any]) -> Numbers:
     return Numbers(np.ascontiguousarray(array, dtype=np.float64))
 
 
+KINDS = {
+    "date": "dates",
+    "timestamp": "dates",
+    "time": "times of day",
+    "duration": "lengths of time",
+    "timedelta": "lengths of time",
+    "binary": "bytes",
+    "fixed_size_binary": "bytes",
+    "|S": "bytes",
+    "list": "lists",
+    "struct": "rows within rows",
+    "map": "rows within rows",
+}
+"""What libraries call types that have no levels, by how the name begins, and what people do."""
+
+
 def _no_levels(name: str, kind: Any) -> str:
-    return f"column {name!r} holds {kind} values, which have no levels: derive numbers, or drop it"
+    known = sorted(KINDS, key=len, reverse=True)  # timestamp before time
+    words = (KINDS[start] for start in known if str(kind).removeprefix("large_").startswith(start))
+    held = next(words, f"{kind} values")
+    return f"column {name!r} holds {held}, which have no levels: derive numbers, or drop it"
 
 
 def _arrow_is_category(array: Any, name: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from weigh.frames.columns import Codes, Column, Integers, Numbers, Value, key
+from weigh.frames.columns import Codes, Column, Integers, Numbers, Value, key, spell
 from weigh.frames.tables import Table
 
 ROWS = 1 << 18
@@ -100,6 +100,17 @@ class Scan(Table):
                     j, column = wanted.index(name), batch.column(name)
                     if not pa.types.is_dictionary(column.type):
                         batch = batch.set_column(j, name, column.dictionary_encode())
+                yield batch
+
+        return replace(self, read_batches=read) if names else self
+
+    def spelled(self, names: set[str]) -> Scan:
+        """The same with some columns as text, whatever their type."""
+
+        def read(wanted: tuple[str, ...]) -> Iterator[Any]:
+            for batch in self.read_batches(wanted):
+                for name in names & {*wanted}:
+                    batch = batch.set_column(wanted.index(name), name, spell(batch.column(name)))
                 yield batch
 
         return replace(self, read_batches=read) if names else self

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
 
 from weigh.frames.clusters import Cluster
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers, Value, key, order
+from weigh.frames.names import did_you_mean
 from weigh.frames.tables import Table, refuse_empty, vector, warn_caller
 
 
@@ -125,13 +124,14 @@ def check_name(table: Table, name: str, role: str) -> str:
             f"{role} as an array, or a table with names"
         )
     held = ", ".join(map(repr, table.names))
-    near = get_close_matches(name.lower(), [n.lower() for n in table.names], 1)
-    hint = next((f"; did you mean {n!r}?" for n in table.names if [n.lower()] == near), "")
-    raise ValueError(f"{role} names the column {name!r}, but the table holds {held}{hint}")
+    meant = did_you_mean(name, table.names)
+    raise ValueError(f"{role} names the column {name!r}, but the table holds {held}{meant}")
 
 
 def _flat(y: Any) -> Any:
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
         message = "A column-vector y was passed when a 1d array was expected; use y.ravel()"
         warn_caller(message, DataConversionWarning)
         return np.asarray(y).ravel()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.frames import Floats
+from weigh.frames import Floats, did_you_mean
 from weigh.metrics.many import Many, find, read_classes
 from weigh.metrics.numbers import LARGEST, read_threshold
 from weigh.metrics.scored import Labels, Scored, read_codes, read_matrix, shape_of
@@ -112,5 +112,6 @@ def _order_costs(costs: Any, known: list[Any], pos_label: Any) -> Floats:
             "cell for every class and decision; leave pos_label out, or give costs as a pair"
         )
     if pos_label not in known:
-        raise ValueError(f"pos_label={pos_label!r} is not among the classes {known}")
+        meant = did_you_mean(pos_label, known)
+        raise ValueError(f"pos_label={pos_label!r} is not among the classes {known}{meant}")
     return matrix[::-1, ::-1] if known.index(pos_label) == 0 else matrix

@@ -7,7 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from weigh.frames import Floats, Table, Value, canonical, check_name, pick_columns, read
+from weigh.frames import (
+    Floats,
+    Table,
+    Value,
+    canonical,
+    check_name,
+    did_you_mean,
+    pick_columns,
+    read,
+)
 from weigh.metrics.many import Many, read_classes
 from weigh.metrics.scored import (
     Flags,
@@ -91,7 +100,8 @@ def _choose(classes: tuple[Value, ...], pos_label: Any) -> Value:
     if pos_label is None:
         return classes[1] if len(classes) == 2 else None
     if pos_label not in classes:
-        raise ValueError(f"pos_label={pos_label!r} is not among the classes {[*classes]}")
+        meant = did_you_mean(pos_label, classes)
+        raise ValueError(f"pos_label={pos_label!r} is not among the classes {[*classes]}{meant}")
     return canonical(pos_label)
 
 

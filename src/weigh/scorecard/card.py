@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit
 
-from weigh.bins import Level, label
+from weigh.bins import Level
 from weigh.evidence import Evidence, FeatureTable, Recalibration
-from weigh.frames import Floats, build, label_sample, match, read
+from weigh.frames import Floats, Table, build, label_sample, match, read
 from weigh.parameters import is_count, is_number
 from weigh.scorecard import costs, file, show
 from weigh.scorecard.rounding import (
@@ -23,6 +23,7 @@ from weigh.scorecard.rounding import (
     round_nearest,
     round_together,
 )
+from weigh.scorecard.texts import find_level, read_level_texts, read_texts, texts_of
 from weigh.sheet import find_class
 
 
@@ -60,6 +61,9 @@ class Scorecard:
         The class in question, that high scores speak for: by default `classes_[1]`.
     texts : dict, optional
         What reason codes say, by feature; by default its name.
+    level_texts : dict, optional
+        What they say in its place where a row has a certain level, by feature and level, such as
+        `{"age": {"missing": "age not given"}}`.
     X, y : table and labels, optional
         Rows on which `rounding` is measured; without y no AUC.
 
@@ -96,6 +100,7 @@ class Scorecard:
         *,
         of: Any = None,
         texts: Mapping[str, str] | None = None,
+        level_texts: Mapping[str, Mapping[Any, str]] | None = None,
         X: Any = None,
         y: Any = None,
     ) -> None:
@@ -108,7 +113,8 @@ class Scorecard:
         self.points_to_double, self.base_score = float(points_to_double), float(base_score)
         self.base_odds = float(base_odds)
         self.of = self._source.classes.tolist()[self._of(of)]
-        self.texts = _read_texts(texts, self._source)
+        self.texts = read_texts(texts, self._source)
+        self.level_texts = read_level_texts(level_texts, self._source)
         self.edits: tuple[Edit, ...] = ()
         self.rounding: Rounding | None = None
         self._round(X, y)
@@ -185,9 +191,16 @@ class Scorecard:
         points = self._points[table.name].reshape(-1, 1)
         return replace(table, by_class=points, variances=None, known_errors=None)
 
-    def _read(self, X: Any) -> Any:
-        table = read(X)
+    def _read(self, X: Any) -> Table:
+        return self._match(read(X))
+
+    def _match(self, table: Table) -> Table:
         return match(table, self._source.column_names, table.named, "Scorecard")
+
+    @property
+    def _learnt(self) -> Evidence:
+        """What it was made of, under the name that models have."""
+        return self._source
 
     def score(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The score of every row, a whole number."""
@@ -213,7 +226,7 @@ class Scorecard:
         if y is not None:
             sample = label_sample(table, y, None, self._source.classes)
             table, positive = sample.table, sample.labels == self._of(self.of)
-        rows = match(table, self._source.column_names, table.named, "Scorecard")
+        rows = self._match(table)
         sign = float(np.sign(self._scale))
         totals, scores = sign * self._source.total(rows)[:, 0], self.evidence.raw_total(rows)[:, 0]
         p = expit(np.append(totals, sign * self._source.prior_row[0]))
@@ -241,6 +254,11 @@ class Scorecard:
         found = costs.find_costs(self, self._read(X), n, against)
         return build(found.columns(), self._source.backend)
 
+    def _level_texts(self) -> tuple[tuple[str, ...], ...]:
+        """By feature: what reason codes say of each level, and last of what is no level."""
+        own = self.level_texts
+        return tuple(texts_of(t, self.texts[t.name], own.get(t.name, {})) for t in self._source)
+
     def baselines(self, against: str = "best") -> tuple[float, ...]:
         """What each feature's points are compared with in `reasons`."""
         return tuple(costs.baselines(self, against).tolist())
@@ -264,7 +282,7 @@ class Scorecard:
         if not is_count(points):
             raise ValueError(f"points must be a whole number, got {points!r}")
         table = self._source[feature]
-        place = _find_level(table, level)
+        place = find_level(table, level)
         before = int(self._points[feature][place])
         changed = self._points[feature].copy()
         changed[place] = points
@@ -339,19 +357,3 @@ def _straighten(evidence: Evidence) -> Evidence:
     tables = tuple(replace(t, by_class=t.by_class * slope) for t in evidence)
     prior = float(curve.apply(evidence.prior_row)[0])
     return replace(evidence, prior=prior, tables=tables, recalibration=None)
-
-
-def _read_texts(texts: Mapping[str, str] | None, evidence: Evidence) -> dict[str, str]:
-    known = {table.name: table.name for table in evidence}
-    for name, text in (texts or {}).items():
-        if name not in known or not isinstance(text, str):
-            raise ValueError(f"texts must be a dict from features {[*known]} to text, got {name!r}")
-    return known | dict(texts or {})
-
-
-def _find_level(table: FeatureTable, level: Any) -> int:
-    for names in (table.levels, table.labels):
-        places = [i for i, own in enumerate(names) if own == level and type(own) is type(level)]
-        if places:
-            return places[0]
-    raise ValueError(f"{table.name!r} has no level {label(level)!r}; it has {[*table.labels]}")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weigh.frames import Floats, Table
+from weigh import engine
+from weigh.frames import Floats, Integers, Table
 from weigh.parameters import is_count
 
 if TYPE_CHECKING:
@@ -51,6 +52,15 @@ def find_costs(card: Scorecard, table: Table, n: int, against: str) -> CostsFoun
     costs = baselines(card, against) - points
     dearest = np.argsort(-costs, axis=1, kind="stable")[:, :n]
     chosen = np.take_along_axis(costs, dearest, axis=1)
-    texts = np.array([*card.texts.values()], dtype=object)[dearest]
+    texts = _texts(card, table, dearest)
     texts[chosen <= 0] = None
     return CostsFound(texts, np.maximum(chosen, 0.0))
+
+
+def _texts(card: Scorecard, table: Table, dearest: Integers) -> Any:
+    """What to say of the features that were chosen, at the levels that rows have."""
+    texts, said = np.full(dearest.shape, None, dtype=object), card._level_texts()
+    for j, placed in enumerate(engine.place(table, card.evidence.features)):
+        rows, at = np.nonzero(dearest == j)
+        texts[rows, at] = np.array(said[j], dtype=object)[placed.levels[placed.codes[rows]]]
+    return texts

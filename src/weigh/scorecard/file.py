@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weigh.frames import Floats
-from weigh.store import write_text
+from weigh.store import SCORECARD, read_json, write_text
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.values import check, numbers
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
 
-FORMAT, VERSION = "weigh-scorecard", 1
+FORMAT, VERSION = SCORECARD, 1
 SETTINGS = ("points_to_double", "base_score", "base_odds", "of", "texts")
+OPTIONAL = ("level_texts",)  # which files did not have from the first
 
 
 def to_json(card: Scorecard) -> str:
@@ -27,7 +27,7 @@ def to_json(card: Scorecard) -> str:
     data = {
         "format": FORMAT,
         "version": VERSION,
-        **{name: getattr(card, name) for name in SETTINGS},
+        **{name: getattr(card, name) for name in SETTINGS + OPTIONAL},
         "base_points": card.base_points,
         "points": {name: [*points] for name, points in card.points.items()},
         "rounded": {
@@ -48,10 +48,7 @@ def save(card: Scorecard, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> Scorecard:
     """Read a card; nothing in it is executed."""
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no scorecard: it is no complete JSON file ({error})") from None
+    data = read_json(path, "a scorecard")
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f'{path} is no scorecard: it lacks "format": "{FORMAT}"')
     if data.get("version") != VERSION:
@@ -70,9 +67,9 @@ def from_dict(data: Mapping[str, Any]) -> Scorecard:
     from weigh.scorecard.card import Edit, Scorecard
     from weigh.scorecard.rounding import Rounding
 
-    card = Scorecard(
-        evidence_from_dict(data["evidence"]), **{name: data[name] for name in SETTINGS}
-    )
+    settings = {name: data[name] for name in SETTINGS}
+    settings |= {name: data[name] for name in OPTIONAL if name in data}
+    card = Scorecard(evidence_from_dict(data["evidence"]), **settings)
     card.base_points = _base_points(data)
     card._points = _points(data["points"], card)
     card._rounded = _points(data["rounded"]["points"], card)

@@ -10,7 +10,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from weigh.engine import report
-from weigh.frames import Scan, Table, is_spark, read
+from weigh.frames import Scan, Table, did_you_mean, is_spark, read
 from weigh.scoring.columns import score_columns
 from weigh.scoring.files import write_scores
 from weigh.sheet import find_reasons
@@ -92,8 +92,8 @@ def _score_spark(model: Any, X: Any, path: Any, keep: Sequence[str] | None, reas
 def _check(table: Table, keep: Sequence[str]) -> tuple[str, ...]:
     for name in keep:
         if name not in table.names:
-            held = ", ".join(table.names)
-            raise ValueError(f"the table has no column {name!r}; it holds {held}")
+            held, meant = ", ".join(table.names), did_you_mean(name, table.names)
+            raise ValueError(f"the table has no column {name!r}; it holds {held}{meant}")
     return tuple(keep)
 
 

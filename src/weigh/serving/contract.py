@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import shlex
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 import weigh
@@ -14,6 +17,7 @@ from weigh.serving.lookup import Field, Lookup
 NAMES = {str: "string", bool: "boolean", int: "number", float: "number"}
 MOST_EXAMPLES = 10
 LARGEST = sys.float_info.max
+ADDRESS = "127.0.0.1:8000"
 
 
 def describe(lookup: Lookup, name: str, most_rows: int) -> dict[str, Any]:
@@ -32,6 +36,37 @@ def describe(lookup: Lookup, name: str, most_rows: int) -> dict[str, Any]:
         "paths": _paths(lookup),
         "components": {"schemas": schemas},
     }
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A row, and what is answered: its score, its sheet, and a refusal of a name that is wrong."""
+
+    row: dict[str, Any]
+    score: dict[str, Any]
+    sheet: dict[str, Any]
+    refusal: dict[str, Any]
+
+
+def add_examples(contract: dict[str, Any], examples: Examples) -> dict[str, Any]:
+    """The same with cases to try, so that a reader sees how to ask."""
+    one, sheet = examples.row, examples.sheet
+    asked = {"a row": {"value": one}, "many rows": {"value": {"rows": [one, one]}}}
+    told = {"a row": {"value": examples.score}}
+    told["many rows"] = {"value": {"rows": [examples.score] * 2}}
+    explained = {"a row": {"value": one}}, {"a row": {"value": sheet}}
+    made = copy.deepcopy(contract)
+    for path, (takes, gives) in {"/score": (asked, told), "/explain": explained}.items():
+        post = made["paths"][path]["post"]
+        _content(post["requestBody"])["examples"] = takes
+        _content(post["responses"]["200"])["examples"] = gives
+        refused = {"a field that the model does not have": {"value": examples.refusal}}
+        _content(post["responses"]["422"])["examples"] = refused
+    return made
+
+
+def _content(part: dict[str, Any]) -> dict[str, Any]:
+    return part["content"]["application/json"]  # type: ignore[no-any-return]
 
 
 def _paths(lookup: Lookup) -> dict[str, Any]:
@@ -145,13 +180,34 @@ LINKS = 'The same for programs: <a href="openapi.json">openapi.json</a>. <a href
 
 def _operation(name: str, operation: dict[str, Any]) -> str:
     text = f"<h2>{escape(name)}</h2><p>{escape(operation['summary'])}.</p>"
+    text += _call(name, operation)
     for parameter in operation.get("parameters", ()):
         text += f"<p>?{escape(parameter['name'])}= {escape(parameter['description'])}</p>"
     if "requestBody" in operation:
         text += f"<p>Takes</p>{_schema_of(operation['requestBody'])}"
+        text += _examples_of(operation["requestBody"])
     for status, answer in operation["responses"].items():
         text += f"<p>{status}: {escape(answer['description'])}</p>{_schema_of(answer)}"
+        text += _examples_of(answer)
     return text
+
+
+def _call(name: str, operation: dict[str, Any]) -> str:
+    """A request as it is typed, at the address of this page."""
+    if "requestBody" not in operation:
+        return ""
+    path = name.split()[1]
+    row = next(iter(_content(operation["requestBody"])["examples"].values()))["value"]
+    words = f"curl -d {shlex.quote(json.dumps(row, ensure_ascii=False))} {ADDRESS}{path}"
+    return f"<p>For example, where this page is at {ADDRESS}:</p><pre>{escape(words)}</pre>"
+
+
+def _examples_of(part: dict[str, Any]) -> str:
+    found = part["content"].get("application/json", {}).get("examples", {})
+    return "".join(
+        f"<p>Example, {escape(name)}:</p>{_code(example['value'])}"
+        for name, example in found.items()
+    )
 
 
 def _schema_of(part: dict[str, Any]) -> str:

@@ -16,8 +16,9 @@ from weigh.frames import Floats
 from weigh.pages import calculator
 from weigh.pages.subject import read_subject
 from weigh.serving import contract
+from weigh.serving.example import example_row
 from weigh.serving.lookup import Lookup, Row
-from weigh.serving.rows import Asked, RefusalError, fill_row, find_class
+from weigh.serving.rows import Asked, RefusalError, check_row, fill_row, find_class
 from weigh.store import load, to_json
 
 
@@ -56,11 +57,28 @@ class Served:
             _encode(calculator(model) or ""),
             _encode(to_json(model)),
             described,
-            _encode(contract.show(described)),
+            b"",
         )
+        served = served.described()
         served.score(Asked(({}, {}), single=False))  # kernels are loaded before the first request
         served.score(Asked(({},), single=True))
         return served
+
+    def described(self) -> Served:
+        """The same with examples of what it answers, and the page that shows them."""
+        row = example_row(self.lookup.evidence)
+        name = next(iter(row))
+        while name in row:
+            name += "_"
+        try:
+            check_row({name: None}, self.lookup)
+            raise AssertionError(f"{name!r} is a column")
+        except RefusalError as error:
+            refusal = error.to_dict()
+        score = json.loads(self.score(Asked((row,), single=True)))
+        sheet = json.loads(self.explain(row, None, None))
+        made = contract.add_examples(self.contract, contract.Examples(row, score, sheet, refusal))
+        return replace(self, contract=made, docs=_encode(contract.show(made)))
 
     def after(self, old: Served) -> Served:
         """The same as the successor of another."""

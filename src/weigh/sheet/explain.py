@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logsumexp, ndtri, polygamma
 
 from weigh.evidence import Evidence, FeatureTable, scale_variances
-from weigh.frames import Floats, Table, count_matrix
+from weigh.frames import Floats, Table, count_matrix, did_you_mean
 from weigh.sheet.attenuated import Attenuated, attenuate_row
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
 from weigh.sheet.recalibrated import map_ends, recalibrate_row
@@ -113,7 +113,10 @@ def find_class(classes: list[Any], wanted: Any, default: int = 0, role: str = "o
     if wanted is None:
         return default
     if wanted not in classes:
-        raise ValueError(f"{role}={wanted!r} is not a class of the model; these are: {classes}")
+        meant = did_you_mean(wanted, classes)
+        raise ValueError(
+            f"{role}={wanted!r} is not a class of the model; these are: {classes}{meant}"
+        )
     return classes.index(wanted)
 
 

@@ -29,7 +29,10 @@ class Reasons:
         return found
 
 
-def reasons(model: Any, X: Any, n: int = 3, of: Any = None) -> Any:
+SIGNS = {"for": 1.0, "against": -1.0}
+
+
+def reasons(model: Any, X: Any, n: int = 3, of: Any = None, only: str | None = None) -> Any:
     """What weighs most in every row: the n levels with the largest |w|, heaviest first.
 
     Parameters
@@ -43,6 +46,9 @@ def reasons(model: Any, X: Any, n: int = 3, of: Any = None) -> Any:
     of : label, optional
         The class that positive weights speak for: by default `classes_[1]` of two, the most
         probable of more, row by row.
+    only : "for" or "against", optional
+        Name only what speaks for the class in question, or only what speaks against it, as an
+        adverse decision has to be explained.
 
     Returns
     -------
@@ -66,18 +72,23 @@ def reasons(model: Any, X: Any, n: int = 3, of: Any = None) -> Any:
         raise ValueError(
             "a model of documents has tokens, not features; balance_sheet lists those of one row"
         )
-    found = find_reasons(evidence, model._read(X), int(n), of)
+    found = find_reasons(evidence, model._read(X), int(n), of, only)
     return build(found.columns(), evidence.backend)
 
 
-def find_reasons(evidence: Evidence, table: Table, n: int, of: Any = None) -> Reasons:
-    """The n heaviest features of every row of a table."""
+def find_reasons(
+    evidence: Evidence, table: Table, n: int, of: Any = None, only: str | None = None
+) -> Reasons:
+    """The n heaviest features of every row of a table, or of those that speak one way."""
+    if only not in (None, *SIGNS):
+        raise ValueError(f"only must be 'for' or 'against', got {only!r}")
     weights = _of_class(evidence, table, of)
-    heaviest = np.argsort(-np.abs(weights), axis=1, kind="stable")[:, :n]
-    chosen = np.take_along_axis(weights, heaviest, axis=1)
+    heavy = np.abs(weights) if only is None else np.maximum(SIGNS[only] * weights, 0.0)
+    heaviest = np.argsort(-heavy, axis=1, kind="stable")[:, :n]
+    told = np.take_along_axis(heavy, heaviest, axis=1) > 0
     texts = _texts(evidence, table, heaviest)
-    texts[chosen == 0] = None
-    return Reasons(texts, chosen)
+    texts[~told] = None
+    return Reasons(texts, np.where(told, np.take_along_axis(weights, heaviest, axis=1), 0.0))
 
 
 def _of_class(evidence: Evidence, table: Table, of: Any) -> Floats:

@@ -11,16 +11,40 @@ model      a learner, its parameters, and one of these
 file       saving and loading
 """
 
-from weigh.store.file import load, save, to_json, write_bytes, write_text
-from weigh.store.model import from_dict, learners, to_dict
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from weigh.store.file import (
+    SCORECARD,
+    load,
+    load_learnt,
+    read_json,
+    save,
+    to_json,
+    write_bytes,
+    write_text,
+)
+
+if TYPE_CHECKING:
+    from weigh.store.model import from_dict, learners, to_dict
 
 __all__ = [
+    "SCORECARD",
     "from_dict",
     "learners",
     "load",
+    "load_learnt",
+    "read_json",
     "save",
     "to_dict",
     "to_json",
     "write_bytes",
     "write_text",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load learners, and with them scikit-learn, when they are asked for: a table needs none."""
+    if name in ("from_dict", "learners", "to_dict"):
+        return getattr(import_module("weigh.store.model"), name)
+    raise AttributeError(f"module 'weigh.store' has no attribute {name!r}")

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from weigh.base import TableEstimator
-from weigh.store.model import FORMAT, VERSION, from_dict, to_dict
+from weigh.store.evidence import evidence_from_dict
+from weigh.store.values import FORMAT, VERSION
+
+if TYPE_CHECKING:
+    from weigh.base import TableEstimator
+
+SCORECARD = "weigh-scorecard"
+"""The format of files that hold a scorecard, which is no model."""
 
 
 def save(model: TableEstimator, path: str | os.PathLike[str]) -> None:
@@ -22,6 +29,8 @@ def save(model: TableEstimator, path: str | os.PathLike[str]) -> None:
     path : path
         The file to write, usually ending in `.json`.
     """
+    from weigh.base import TableEstimator
+
     if not isinstance(model, TableEstimator):
         raise TypeError(f"save takes a fitted model of this package, got {type(model).__name__}")
     model._column_names()  # which says where it is not fitted
@@ -30,6 +39,8 @@ def save(model: TableEstimator, path: str | os.PathLike[str]) -> None:
 
 def to_json(model: TableEstimator) -> str:
     """The text of a model's file."""
+    from weigh.store.model import to_dict
+
     return _pretty(to_dict(model)) + "\n"
 
 
@@ -56,10 +67,27 @@ def load(path: str | os.PathLike[str]) -> Any:
     path : path
         The file to read.
     """
-    try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not a model: it is no complete JSON file ({error})") from None
+    from weigh.store.model import from_dict
+
+    return _whole(path, _read(path), from_dict)
+
+
+def load_learnt(path: str | os.PathLike[str]) -> Any:
+    """What a model ends as: evidence, for which no learner is loaded, or what it has instead."""
+    data = _read(path)
+    if "evidence" in data:
+        return _whole(path, data["evidence"], evidence_from_dict)
+    return load(path)._learnt
+
+
+def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a file of a model holds, which may not be whole."""
+    data = read_json(path, "a model")
+    if isinstance(data, dict) and data.get("format") == SCORECARD:
+        raise ValueError(
+            f"{path} is a scorecard, not a model: weigh.Scorecard.load reads it; weigh show, "
+            "score, explain --reasons, export and check take it"
+        )
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f'{path} is not a model: it lacks "format": "{FORMAT}"')
     if data.get("version") is True or data.get("version") != VERSION:
@@ -67,8 +95,13 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{path} is a model of format version {data.get('version')!r}; this release reads "
             f"{VERSION}. Upgrade weigh, or save the model again with the release that reads it"
         )
+    return data
+
+
+def _whole(path: Any, data: Any, build: Callable[[Any], Any]) -> Any:
+    """What is built from a file's data, or an error that says what the file lacks."""
     try:
-        return from_dict(data)
+        return build(data)
     except (
         KeyError,
         TypeError,
@@ -80,6 +113,18 @@ def load(path: str | os.PathLike[str]) -> Any:
     ) as error:
         lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise ValueError(f"{path} is not a whole model: {lacks}") from None
+
+
+def read_json(path: str | os.PathLike[str], what: str) -> Any:
+    """What a JSON file holds, or an error that says what it should have been."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileNotFoundError(f"no such file: {path}; {what} was expected there") from None
+    except IsADirectoryError:
+        raise ValueError(f"{path} is a folder; {what} is a file, such as model.json") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not {what}: it is no complete JSON file ({error})") from None
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:

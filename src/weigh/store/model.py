@@ -17,10 +17,9 @@ from weigh.store.estimate import estimate_from_dict, estimate_to_dict
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.mean import mean_from_dict, mean_to_dict
 from weigh.store.tree import tree_from_dict, tree_to_dict
-from weigh.store.values import check, is_object, parameter, plain, unplain
+from weigh.store.values import FORMAT, VERSION, check, is_object, parameter, plain, unplain
 from weigh.store.vote import vote_from_dict, vote_to_dict
 
-FORMAT, VERSION = "weigh", 1
 WRAPPERS = ("RecalibratedClassifier",)  # learners of a learner
 ENDINGS = {"NB": "", "NBRegressor": "-regressor", "Classifier": ""}
 BODIES: tuple[tuple[str, type, Any, Any], ...] = (

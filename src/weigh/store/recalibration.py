@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from weigh.calibrate import FITS
 from weigh.evidence import Recalibration
 from weigh.frames import Floats
 from weigh.store.values import check, numbers
@@ -25,6 +24,8 @@ def recalibration_from_dict(evidence: Mapping[str, Any]) -> Recalibration | None
     """The curve that `recalibration_to_dict` described, if an evidence has one."""
     if "recalibration" not in evidence:
         return None
+    from weigh.calibrate import FITS  # which brings scikit-learn
+
     check(len(evidence["classes"]) == 2, "a recalibration is of two classes")
     data = evidence["recalibration"]
     check(data["method"] in FITS, f"method must be one of {[*FITS]}")

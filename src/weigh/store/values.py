@@ -9,6 +9,9 @@ import numpy as np
 
 from weigh.frames import Floats, Integers
 
+FORMAT, VERSION = "weigh", 1
+"""What model files say that they are."""
+
 
 def check(holds: bool, what: str) -> None:
     """Refuse a file in which something does not hold."""

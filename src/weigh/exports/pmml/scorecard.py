@@ -44,15 +44,18 @@ def _characteristic(formula: Formula, term: Term) -> Element:
     made = node(
         "Characteristic",
         name=own_name(formula, f"characteristic {place + 1}: {term.name}"),
-        reasonCode=term.name if costs is None else costs.texts[place],
+        reasonCode=term.name if costs is None else costs.texts[place][-1],
         baselineScore=spell(0.0 if costs is None else costs.baselines[place]),
     )
-    made.extend(_attributes(term))
+    made.extend(_attributes(term, () if costs is None else costs.texts[place]))
     return made
 
 
-def _attributes(term: Term) -> list[Element]:
-    """The first predicate that holds decides; the last always does."""
+def _attributes(term: Term, texts: tuple[str, ...]) -> list[Element]:
+    """The first predicate that holds decides; the last always does.
+
+    A level that has a text of its own has it as its reason code.
+    """
     if len(term.columns) == 1:
         (column,) = term.columns
         pairs = [(_only(test.place), _test(column, test)) for test in column.tests]
@@ -62,7 +65,10 @@ def _attributes(term: Term) -> list[Element]:
     for place, predicate in pairs:
         level = term.lookup.get(place)
         weight = 0.0 if level is None else term.weights[level][0]
-        found.append(node("Attribute", predicate, partialScore=spell(weight)))
+        made = node("Attribute", predicate, partialScore=spell(weight))
+        if level is not None and texts and texts[level] != texts[-1]:
+            made.set("reasonCode", texts[level])
+        found.append(made)
     if not (pairs and pairs[-1][1].tag == "True"):
         found.append(node("Attribute", node("True"), partialScore="0.0"))
     return found

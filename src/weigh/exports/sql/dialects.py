@@ -17,10 +17,8 @@ READ = {  # so that NaN is NULL, text in place of a number an error, and text co
     "number": {
         "": NAN,
         "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, CAST(c AS FLOAT64))",
-        "sqlite": (  # which casts text to 0; a path that is none is an error that says what it saw
-            "CASE WHEN TYPEOF(c) = 'text' THEN JSON_REMOVE('{}', 'a number is wanted, not ' || c)"
-            " ELSE CAST(c AS REAL) END"
-        ),
+        "sqlite": "CASE WHEN TYPEOF(c) = 'text' THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) "
+        "ELSE CAST(c AS REAL) END",
         "tsql": "CASE WHEN CAST(c AS NVARCHAR(MAX)) <> N'' THEN CAST(c AS FLOAT) END",
         "mysql": (  # which casts text to 0 too; what is out of range is an error
             f"CASE WHEN REGEXP_REPLACE(CONCAT(c, ';'), '{NUMBER}', '') = '' THEN CAST(c AS DOUBLE)"
@@ -30,22 +28,32 @@ READ = {  # so that NaN is NULL, text in place of a number an error, and text co
     "code": {  # not as doubles, which cannot tell large whole numbers apart
         "": "CASE WHEN CAST(c AS DOUBLE) = CAST('NaN' AS DOUBLE) THEN NULL ELSE c END",
         "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, c)",
-        "sqlite": "c",
+        "sqlite": "CASE WHEN TYPEOF(c) = 'text' THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) "
+        "ELSE c END",
         "tsql": "c",
         "mysql": "c",
     },
-    "text": {
-        "duckdb": "CAST(c AS TEXT) COLLATE C",
-        "postgres": 'CAST(c AS TEXT) COLLATE "C"',
+    "text": {  # a number is refused, where a database lets a query do so: as text it is any level
+        "duckdb": "CASE WHEN REGEXP_MATCHES(TYPEOF(c), '^([A-Z]*INT|FLOAT|DOUBLE|DECIMAL|BOOL)') "
+        "THEN ERROR('refuse' || TYPEOF(c)) ELSE CAST(c AS TEXT) END COLLATE C",
+        "postgres": "CASE WHEN CAST(PG_TYPEOF(c) AS TEXT) IN ('smallint', 'integer', 'bigint', "
+        "'real', 'double precision', 'numeric', 'boolean') "
+        "THEN CAST(CAST('refuse' || PG_TYPEOF(c) AS INT) AS TEXT) ELSE CAST(c AS TEXT) END "
+        'COLLATE "C"',
         "snowflake": "COLLATE(CAST(c AS TEXT), '')",
         "spark": "CAST(CAST(c AS STRING) AS BINARY)",
         "bigquery": "CAST(CAST(c AS STRING) AS BYTES)",
-        "sqlite": "CAST(c AS TEXT) COLLATE BINARY",
+        "sqlite": "CASE WHEN TYPEOF(c) IN ('integer', 'real') "
+        "THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) ELSE CAST(c AS TEXT) END COLLATE BINARY",
         "tsql": "CAST(CAST(c AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
         "mysql": "CAST(CONVERT(c USING utf8mb4) AS BINARY)",
     },
     "boolean": {"": "c"},
+    "nothing": {"": "c"},  # of which training saw no value, so that any type will do
 }
+REFUSE = "refuse"
+"""What stands in a template for words that name the column."""
+
 BYTES = ("tsql", "mysql", "bigquery", "spark")
 """Where text is compared as bytes, whatever collation a column or a session has."""
 
@@ -78,13 +86,14 @@ class Dialect:
 
     def read(self, column: Input) -> Any:
         """A column of the table, as the weights compare it."""
-        return self._fill(column.kind, name_column(column.name, SOURCE))
+        kind = column.kind if column.values or column.kind == "number" else "nothing"
+        return self._fill(kind, name_column(column.name, SOURCE), self.label(_refuse(column)))
 
-    def _fill(self, kind: str, own: Any) -> Any:
-        """What is read, in its place in a template."""
+    def _fill(self, kind: str, own: Any, words: Any = None) -> Any:
+        """What is read, in its place in a template; `words` say what is refused."""
         template = READ[kind].get(self.name) or READ[kind][""]
         tree = import_sqlglot().parse_one(template, dialect=self.name)
-        return own if template == "c" else tree.transform(lambda node: _swap(node, own))
+        return own if template == "c" else tree.transform(lambda node: _swap(node, own, words))
 
     def is_equal(self, x: Any, value: Value) -> Any:
         """Whether a column that was read holds a value."""
@@ -145,8 +154,17 @@ class Dialect:
         return text.replace("${", r"\u0024{") if self.name == "spark" else text
 
 
-def _swap(node: Any, own: Any) -> Any:
+def _swap(node: Any, own: Any, words: Any) -> Any:
+    if type(node).__name__ == "Literal" and node.this == REFUSE:
+        return words
     return own if type(node).__name__ == "Column" else node
+
+
+def _refuse(column: Input) -> str:
+    """What a query says of a column whose type is not that of training."""
+    held, other = ("text", "numbers") if column.kind == "text" else ("numbers", "text")
+    seen = f"held {held} in training and holds {other} here"
+    return f"column {column.name!r} {seen}; convert it from "
 
 
 def minus(tree: Any) -> Any:

@@ -135,8 +135,14 @@ class _Chain:
         """Whether a step is computed once, where a database would write it out at every use.
 
         One total is short enough to be written out, and then an index of the table still serves.
+        Each reason names every weight, and the one after it every reason before: written out, the
+        terms of n features and k reasons are n to the power 2k.
         """
         long = len(self.queries) > SHORT and name not in (f"{STEP}inputs", f"{STEP}weights")
+        if self.dialect.name == "duckdb":
+            reasons = any(step.startswith(f"{STEP}heaviest") for step, _ in self.queries)
+            written = (f"{STEP}powers", f"{STEP}heaviest", f"{STEP}named")
+            return reasons and name.startswith(written)
         return long and self.dialect.name in ("postgres", "sqlite")
 
     def _select(self, columns: Named) -> Any:
@@ -194,7 +200,7 @@ class _Names:
 def _names(
     formula: Formula, dialect: str, contributions: bool, reasons: int, kept: tuple[str, ...]
 ) -> _Names:
-    many = len(formula.prior) > 1
+    many, kind = len(formula.prior) > 1, "reason_weight" if formula.costs is None else "reason_cost"
     weights = [
         f"weight_{term.name}_{name}" if many else f"weight_{term.name}"
         for term in formula.terms
@@ -205,7 +211,7 @@ def _names(
         [*formula.total_names],
         [*formula.probability_names],
         weights if contributions else [],
-        [f"{what}_{i + 1}" for i in range(reasons) for what in ("reason", "reason_weight")],
+        [f"{what}_{i + 1}" for i in range(reasons) for what in ("reason", kind)],
     )
     own = make_names([name for group in groups for name in group], dialect)
     for name in kept:

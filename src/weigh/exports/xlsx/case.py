@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from weigh.exports.curve import BOUND, Curve
-from weigh.exports.formula import Formula, Term
-from weigh.exports.xlsx.cells import Block, address, import_openpyxl, put, put_formula
-from weigh.exports.xlsx.lookup import Lookup, choices
+from weigh.exports.formula import Formula, Input, Term
+from weigh.exports.xlsx.cells import BIG, Block, address, import_openpyxl, put, put_formula
+from weigh.exports.xlsx.lookup import Lookup, choices, spell_boolean
+from weigh.exports.xlsx.words import NO_NUMBER, UNSEEN, words_of
 
 SHEET = "Case"
 FIRST = 5
 ANSWER = 2
 NAMES, LEVELS, WEIGHTS = 1, 2, 3
+LONGEST = 225  # characters of a message that a spreadsheet shows
 
 
 class Case:
@@ -21,6 +23,7 @@ class Case:
     def __init__(self, book: Any, formula: Formula, lookup: Lookup, blocks: list[Block]) -> None:
         self.book, self.sheet, self.formula = book, book[SHEET], formula
         self.lookup, self.blocks = lookup, blocks
+        self.words = words_of(formula)
         self.answers = {c.name: address(FIRST + j, ANSWER) for j, c in enumerate(formula.inputs)}
         self.row = FIRST + len(formula.inputs) + 1
 
@@ -30,14 +33,15 @@ class Case:
         self._weigh()
         totals = self._attenuate(self._add())
         if self.formula.curve is not None:
-            totals = [self._apply(self.formula.curve, totals[0])]
+            apply = self._mean if self.formula.score_name else self._apply
+            totals = [apply(self.formula.curve, totals[0])]
+        named = self.words.totals(self.formula)
         cells = [
             self.line(name, total, f"total_{k + 1}")
-            for k, (name, total) in enumerate(zip(self.formula.total_names, totals, strict=True))
+            for k, (name, total) in enumerate(zip(named, totals, strict=True))
         ]
-        for k, (name, p) in enumerate(
-            zip(self.formula.probability_names, self._share(cells), strict=True)
-        ):
+        shares = zip(self.words.probabilities(self.formula), self._share(cells), strict=True)
+        for k, (name, p) in enumerate(shares):
             self.line(name, p, f"probability_{k + 1}", "0.0000")
 
     def line(self, text: str, formula: str, name: str = "", look: str = "0.0000") -> str:
@@ -68,6 +72,8 @@ class Case:
             self.sheet, 1, 1, f"{self.formula.model_name}: fill in the yellow cells"
         ).font = self.bold
         put(self.sheet, 2, 1, "An empty cell is an answer that is not known.")
+        if self.formula.costs is not None:
+            put(self.sheet, 3, 1, f"{self.formula.costs.about}.")
         for place, head in ((1, "Question"), (ANSWER, "Answer")):
             put(self.sheet, FIRST - 1, place, head).font = self.bold
         for j, column in enumerate(self.formula.inputs):
@@ -76,34 +82,52 @@ class Case:
             cell.fill = styles.PatternFill("solid", fgColor="FFF2B3")
             cell.number_format = "@" if column.kind == "text" else "General"
             self.name(f"answer_{j + 1}", self.answers[column.name])
-            if column.kind != "number":
-                self._offer(column.name, cell)
+            if column.kind == "number":
+                self._ask_number(column.name, cell)
+            else:
+                self._offer(column, cell)
 
-    def _offer(self, name: str, cell: Any) -> None:
+    def _ask_number(self, name: str, cell: Any) -> None:
+        """A cell that takes numbers only; what is pasted past that is said beside it."""
+        words = f"{name} is a number; leave the cell empty where it is not known."
+        self._guard(cell, words, type="decimal", formula1=f"{-BIG!r}", formula2=f"{BIG!r}")
+        self._note(cell, f"ISNUMBER({self.answers[name]})", NO_NUMBER)
+
+    def _offer(self, column: Input, cell: Any) -> None:
         """A drop-down list, which warns of other values and lets them be."""
-        offered = choices(self.formula, name)
+        offered = choices(self.formula, column.name)
         if not offered:
             return
-        block = self.lookup.list(f"{name}: choices", offered)
+        block = self.lookup.list(f"{column.name}: choices", offered)
+        words = "This value was not seen in training, and weighs nothing."
+        self._guard(cell, words, type="list", formula1=block.range, errorStyle="warning")
+        answer = self.answers[column.name]
+        text = spell_boolean(answer) if column.kind == "boolean" else answer
+        same = f"{block.range}={text}" if column.kind == "code" else f"EXACT({block.range},{text})"
+        self._note(cell, f"SUMPRODUCT(({same})*1)>0", UNSEEN)
+
+    def _guard(self, cell: Any, words: str, **rule: str) -> None:
         kind = import_openpyxl().worksheet.datavalidation.DataValidation
-        choice = kind(type="list", formula1=block.range, allow_blank=True, errorStyle="warning")
-        choice.error = "This value was not seen in training, and weighs nothing."
-        choice.showErrorMessage = True
-        self.sheet.add_data_validation(choice)
-        choice.add(cell)
+        made = kind(allow_blank=True, showErrorMessage=True, error=words[:LONGEST], **rule)
+        self.sheet.add_data_validation(made)
+        made.add(cell)
+
+    def _note(self, cell: Any, holds: str, words: str) -> None:
+        """Words beside an answer that is not understood."""
+        empty = f'{address(cell.row, ANSWER)}=""'
+        made = put_formula(
+            self.sheet, cell.row, ANSWER + 1, f'IF({empty},"",IF({holds},"","{words}"))'
+        )
+        made.font = import_openpyxl().styles.Font(color="B00020")
 
     def _weigh(self) -> None:
-        many = len(self.formula.prior) > 1
-        heads = (
-            self.formula.class_names if many else ("Weight", "For, times 100", "Against, times 100")
-        )
-        for column, head in enumerate(("Feature", "Level", *heads), 1):
+        for column, head in enumerate(("Feature", "Level", *self.words.heads(self.formula)), 1):
             put(self.sheet, self.row, column, head).font = self.bold
         self.row += 1
         self.first = self.row
-        put(self.sheet, self.row, NAMES, "Prior")
+        put(self.sheet, self.row, NAMES, self.words.prior)
         for k, prior in enumerate(self.formula.prior):
-            self.sheet.cell(self.row, WEIGHTS + k, prior).number_format = "0.0000"
+            self.sheet.cell(self.row, WEIGHTS + k, prior).number_format = self.words.look
         self._sides()
         self.row += 1
         for term, block in zip(self.formula.terms, self.blocks, strict=True):
@@ -113,7 +137,7 @@ class Case:
 
     def _sides(self) -> None:
         """What speaks for and what against, as on paper."""
-        if len(self.formula.prior) == 1:
+        if len(self.formula.prior) == 1 and not self.formula.score_name:
             weight = address(self.row, WEIGHTS)
             for column, sign in ((WEIGHTS + 1, ">"), (WEIGHTS + 2, "<")):
                 formula = f'IF({weight}{sign}0,100*{weight},"")'
@@ -138,7 +162,7 @@ class Case:
         put_formula(self.sheet, self.row, LEVELS, f"INDEX({block.range},{at})")
         for k in range(len(self.formula.prior)):
             weight = f"INDEX({block.beside(1 + k).range},{at})"
-            put_formula(self.sheet, self.row, WEIGHTS + k, weight, "0.0000")
+            put_formula(self.sheet, self.row, WEIGHTS + k, weight, self.words.look)
 
     def _add(self) -> list[tuple[str, str]]:
         """The prior and the sum of weights, of every total."""
@@ -154,7 +178,7 @@ class Case:
         if rule is None:
             totals = [f"{prior}+{weights}" for prior, weights in pairs]
             if self.formula.score_name:
-                return [self.line(self.formula.score_name, totals[0], "score", "0")]
+                return [self.line("Score", totals[0], "score", "0")]
             return totals
         always = sum(not term.skips for term in self.formula.terms)
         answered = [self._answered(term) for term in self.formula.terms if term.skips]
@@ -169,6 +193,12 @@ class Case:
     def _answered(self, term: Term) -> str:
         asked = [f'({self.answers[c.name]}<>"")' for c in term.columns if c.skips]
         return f"IF({'*'.join(asked)},1,0)"
+
+    def _mean(self, curve: Curve, score: str) -> str:
+        """What a score means: a straight line, so that every piece of it is the same."""
+        piece = curve.pieces[-1]
+        level, slope = piece.cubic[0] + curve.shift, piece.cubic[1]
+        return f"({score}-({piece.start!r}))*({slope!r})+({level!r})"
 
     def _apply(self, curve: Curve, total: str) -> str:
         before = self.line("Before recalibration", total)
@@ -186,7 +216,7 @@ class Case:
         """Probabilities from the cells of totals; no exponential overflows."""
         if len(cells) == 1:
             (t,) = cells
-            small = self.line("exp(-|log odds|)", f"EXP(-MIN(ABS({t}),700))")
+            small = self.line(self.words.small, f"EXP(-MIN(ABS({t}),700))")
             return [f"IF({t}<0,1,{small})/(1+{small})", f"IF({t}<0,{small},1)/(1+{small})"]
         top = f"MAX({','.join(cells)})"
         ovr = self.formula.link == "ovr"

@@ -45,7 +45,7 @@ class Lookup:
             return ""
         if column.kind == "boolean":
             texts = ["true" if value else "false" for value in texts]
-            cell = f'IF(ISLOGICAL({cell}),IF({cell},"true","false"),LOWER({cell}))'
+            cell = spell_boolean(cell)
         found = self._find(
             self.list(column.name, [str(text) for text in texts]), cell, "EXACT({},{})"
         )
@@ -87,6 +87,11 @@ class Lookup:
         columns = [[min(piece.upper, BIG) for piece in pieces], [piece.start for piece in pieces]]
         columns += [[piece.cubic[power] for piece in pieces] for power in range(4)]
         return self.list("What totals are worth", *columns)
+
+
+def spell_boolean(cell: str) -> str:
+    """What a cell says, be it text or one of a spreadsheet's own booleans."""
+    return f'IF(ISLOGICAL({cell}),IF({cell},"true","false"),LOWER({cell}))'
 
 
 def choices(formula: Formula, name: str) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from weigh.exports.formula import Formula
-from weigh.exports.xlsx.case import SHEET
+from weigh.exports.xlsx.case import ANSWER, FIRST, SHEET
 from weigh.exports.xlsx.cells import escape, import_openpyxl
 from weigh.frames import Floats
 
@@ -27,6 +27,7 @@ class Recalculated:
     totals: Floats
     probabilities: Floats
     levels: list[list[Any]]
+    notes: list[list[Any]]  # beside answers that are not understood
 
 
 def run(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> Recalculated:
@@ -76,11 +77,12 @@ def _collect(book: Any, places: dict[str, str], formula: Formula, n: int) -> Rec
         value = sheet[places[name].replace("$", "")].value
         return value if isinstance(value, int | float) else np.nan
 
-    sheets = [book[f"row{i}"] for i in range(n)]
+    sheets, asked = [book[f"row{i}"] for i in range(n)], range(len(formula.inputs))
     totals = [f"total_{k + 1}" for k in range(len(formula.prior))]
     shares = [f"probability_{k + 1}" for k in range(len(formula.classes))]
     return Recalculated(
         np.array([[pick(sheet, name) for name in totals] for sheet in sheets], dtype=np.float64),
         np.array([[pick(sheet, name) for name in shares] for sheet in sheets], dtype=np.float64),
         [[cell.value for cell in sheet["B"]] for sheet in sheets],
+        [[sheet.cell(FIRST + j, ANSWER + 1).value for j in asked] for sheet in sheets],
     )

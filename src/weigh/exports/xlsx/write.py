@@ -12,8 +12,8 @@ from weigh.exports.xlsx.case import Case
 from weigh.exports.xlsx.cells import Block, import_openpyxl, is_no_cell, put
 from weigh.exports.xlsx.lookup import SHEET as LOOKUP
 from weigh.exports.xlsx.lookup import Lookup
+from weigh.exports.xlsx.words import Words, words_of
 
-EVIDENCE = "Evidence"
 NONE = "no evidence, or not seen in training"
 
 
@@ -24,8 +24,9 @@ def write(formula: Formula) -> bytes:
     formula.refuse_text("a workbook", is_no_cell)
     book = import_openpyxl().Workbook()
     book.active.title = CASE
-    evidence, lists = book.create_sheet(EVIDENCE), book.create_sheet(LOOKUP)
-    blocks = _write_evidence(formula, evidence)
+    words = words_of(formula)
+    evidence, lists = book.create_sheet(words.table), book.create_sheet(LOOKUP)
+    blocks = _write_evidence(formula, evidence, words)
     Case(book, formula, Lookup(lists), blocks).fill()
     for sheet in (book[CASE], evidence):
         for letter, width in (("A", 34), ("B", 34), ("C", 14), ("D", 16), ("E", 18)):
@@ -37,19 +38,19 @@ def write(formula: Formula) -> bytes:
     return stream.getvalue()
 
 
-def _write_evidence(formula: Formula, sheet: Any) -> list[Block]:
+def _write_evidence(formula: Formula, sheet: Any, words: Words) -> list[Block]:
     """One line for every level; each feature ends with what is no level."""
     bold = import_openpyxl().styles.Font(bold=True)
     many = len(formula.prior) > 1
-    heads = [f"Weight for {name}" for name in formula.class_names] if many else ["Weight"]
+    heads = [f"Weight for {name}" for name in formula.class_names] if many else [words.weight]
     for column, head in enumerate(("Feature", "Level", *heads), 1):
         put(sheet, 1, column, head).font = bold
-    put(sheet, 2, 1, "Prior")
+    put(sheet, 2, 1, words.prior)
     for k, prior in enumerate(formula.prior):
         put(sheet, 2, 3 + k, prior)
     row, blocks = 3, []
     for term in formula.terms:
-        blocks.append(Block(EVIDENCE, 2, row, len(term.places) + 1))
+        blocks.append(Block(words.table, 2, row, len(term.places) + 1))
         row = _write_term(term, len(formula.prior), sheet, row)
     return blocks
 

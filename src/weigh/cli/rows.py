@@ -1,0 +1,130 @@
+"""The commands that say what a model makes of rows. Each imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from weigh.cli.commands import main
+from weigh.cli.data import (
+    Columns,
+    check_column,
+    count_rows,
+    explain_row,
+    is_card,
+    read_any,
+    read_like,
+    reason_columns,
+    score_columns,
+    take_row,
+)
+from weigh.cli.options import class_option, data_argument, json_option, model_argument
+from weigh.cli.words import keep_apart, say, terminal_width
+from weigh.progress import show_progress
+
+
+@main.command()
+@model_argument
+@data_argument
+@click.option("-o", "--output", default="-", metavar="FILE", help="CSV, TSV or Parquet to write.")
+@click.option("--keep", multiple=True, metavar="COL", help="A column to copy (repeatable).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
+def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bool) -> None:
+    """Predict every row: class, total weight of evidence (where there is one), probabilities.
+
+    A file larger than 256 MiB, a folder or a glob is read and written batch by batch. An output
+    without an ending is a folder of Parquet files.
+
+    Example: weigh score model.json people.csv -o scores.csv
+
+    Example: weigh score model.json 'people/*.parquet' -o scores/
+    """
+    from weigh.scoring import score_parts, write_lines, write_scores
+
+    keep_apart(data, output)
+    fitted = read_any(model)
+    table = read_like(fitted, data)
+    kept = tuple(check_column(table, name) for name in keep)
+    write = write_lines if as_json else write_scores
+    with show_progress("scoring"):
+        n_rows = write(score_parts(fitted, table, kept, score_columns(fitted)), output)
+    if output != "-":
+        say(f"{n_rows:,} rows: {output}")
+
+
+@main.command()
+@model_argument
+@data_argument
+@click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
+@class_option
+@click.option("--against", metavar="CLASS", help="Its rival, for more than two classes.")
+@click.option(
+    "--reasons",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Instead, write the N heaviest features of every row as columns.",
+)
+@click.option(
+    "--only",
+    type=click.Choice(["for", "against"]),
+    help="Of reasons: only what speaks for the class, or only what speaks against it.",
+)
+@click.option("--keep", multiple=True, metavar="COL", help="A column to copy beside reasons.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write reasons.")
+@json_option
+def explain(
+    model: str,
+    data: str,
+    row: int,
+    of: str | None,
+    against: str | None,
+    reasons: int | None,
+    only: str | None,
+    keep: tuple[str, ...],
+    output: str,
+    as_json: bool,
+) -> None:
+    """Print the balance sheet of one row, its path down a tree, or reasons of every row.
+
+    Example: weigh explain model.json people.csv --row 3
+
+    Of a scorecard, reasons are what cost a row most points.
+
+    Example: weigh explain model.json people.csv --reasons 3 -o reasons.csv
+    """
+    fitted = read_any(model)
+    table = read_like(fitted, data)
+    if reasons is not None:
+        source = click.get_current_context().get_parameter_source("row")
+        if source is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError("--reasons is of every row, --row of one: give one of them")
+        keep_apart(data, output)
+        write_reasons(fitted, table, reason_columns(fitted, reasons, of, only), keep, output)
+        return
+    if keep or only or output != "-":
+        raise click.UsageError("--only, --keep and -o go with --reasons N")
+    if is_card(fitted):
+        raise ValueError(f"{model} is a scorecard: --reasons N says what cost rows most points")
+    last = count_rows(table) - 1
+    if not 0 <= row <= last:
+        raise click.BadParameter(f"{row} is not in 0 to {last}", param_hint="--row")
+    page = explain_row(fitted, take_row(table, row), of, against)
+    if as_json:
+        click.echo(json.dumps(page.to_dict(), ensure_ascii=False))
+    else:
+        click.echo(page.to_text(terminal_width()))
+
+
+def write_reasons(
+    model: Any, table: Any, columns: Columns, keep: tuple[str, ...], output: str
+) -> None:
+    """The heaviest features of every row, as a table in a file."""
+    from weigh.scoring import score_parts, write_scores
+
+    kept = tuple(check_column(table, name) for name in keep)
+    with show_progress("explaining"):
+        n_rows = write_scores(score_parts(model, table, kept, columns), output)
+    if output != "-":
+        say(f"{n_rows:,} rows: {output}")

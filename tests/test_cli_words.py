@@ -1,0 +1,285 @@
+"""What the command line says to a newcomer: types, names, classes, files that are not there."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from tests.test_cli import fails, run
+
+import weigh
+from weigh.datasets import titanic
+from weigh.frames import write_file
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    path = tmp_path_factory.mktemp("words") / "people.csv"
+    write_file(titanic(), str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(people):
+    path = people.parent / "model.json"
+    run("fit", people, "--target", "Survived", "-o", path)
+    return path
+
+
+# ---------------------------------------------------------------- types
+
+CODES = pa.table(
+    {
+        "code": [1, 2, 1, None] * 3,
+        "size": [0.5, 2.0, 2.0, 0.5] * 3,
+        "new": [True, False, True, True] * 3,
+        "y": ["a", "b", "a", "b"] * 3,
+    }
+)
+CATEGORICAL = ["--categorical", "code", "--categorical", "size", "--categorical", "new"]
+
+
+def write_both(folder):
+    """The same table as CSV, as Parquet, and as a folder of Parquet files, which is scanned."""
+    parquet.write_table(CODES, folder / "t.parquet")
+    (folder / "parts").mkdir()
+    for i in range(3):
+        parquet.write_table(CODES.slice(4 * i, 4), folder / "parts" / f"{i}.parquet")
+    lines = [["code", "size", "new", "y"]]
+    for row in CODES.to_pylist():
+        code, new = "" if row["code"] is None else row["code"], str(row["new"]).lower()
+        lines.append([code, "2" if row["size"] == 2 else row["size"], new, row["y"]])
+    (folder / "t.csv").write_text("\n".join(",".join(map(str, line)) for line in lines) + "\n")
+    return [folder / name for name in ("t.csv", "t.parquet", "parts")]
+
+
+def test_categories_are_the_same_levels_from_a_file_with_types_and_from_one_without(tmp_path):
+    texts = []
+    for path in write_both(tmp_path):
+        run("fit", path, "--target", "y", *CATEGORICAL, "-o", tmp_path / "m.json")
+        texts.append((tmp_path / "m.json").read_text())
+    assert texts[0] == texts[1] == texts[2]
+    assert weigh.load(tmp_path / "m.json").evidence_["code"].levels == ("1", "2", None)
+
+
+def test_a_file_is_scored_with_the_types_of_training_whatever_its_kind(tmp_path):
+    paths = write_both(tmp_path)
+    run("fit", paths[0], "--target", "y", *CATEGORICAL, "-o", tmp_path / "m.json")
+    scores = [run("score", tmp_path / "m.json", path, "--keep", "code").stdout for path in paths]
+    assert scores[0] == scores[1] == scores[2]
+
+
+# ---------------------------------------------------------------- the class that weights speak for
+
+
+def test_fit_and_show_say_which_class_positive_weights_speak_for(people, model, tmp_path):
+    told = "positive weights speak for Yes, negative ones for No"
+    said = run("fit", people, "--target", "Survived", "-o", tmp_path / "m.json").stderr
+    assert told in said
+    assert told in run("show", model).stderr
+    assert weigh.load(model).evidence_["Sex"].weights[0] > 0  # of women, who survived
+
+
+def test_fit_of_many_classes_says_that_each_has_weights(people, tmp_path):
+    said = run("fit", people, "--target", "Class", "-o", tmp_path / "m.json").stderr
+    assert "each of the 4 classes has weights of its own" in said
+
+
+# ---------------------------------------------------------------- scorecards
+
+
+@pytest.fixture(scope="module")
+def card(model):
+    path = model.parent / "card.json"
+    weigh.Scorecard(weigh.load(model), base_score=100, base_odds=1).save(path)
+    return path
+
+
+def test_a_scorecard_is_shown(card):
+    loaded = weigh.Scorecard.load(card)
+    assert run("show", card).stdout == loaded.to_text() + "\n"
+    assert json.loads(run("show", card, "--json").stdout) == loaded.to_frame().to_pylist()
+    assert "leave it out" in fails("show", card, "--feature", "Sex")
+
+
+@pytest.mark.parametrize("scanned", [False, True])
+def test_a_scorecard_scores_a_file(card, people, tmp_path, scanned):
+    loaded, path = weigh.Scorecard.load(card), people
+    if scanned:
+        (tmp_path / "parts").mkdir()
+        path = tmp_path / "parts"
+        write_file(titanic(), str(path / "one.parquet"))
+    rows = [*csv.DictReader(io.StringIO(run("score", card, path, "--keep", "Sex").stdout))]
+    assert [*rows[0]] == ["Sex", "score", "log_odds", "probability_No", "probability_Yes"]
+    assert [int(row["score"]) for row in rows] == loaded.score(titanic()).tolist()
+    found = [float(row["probability_Yes"]) for row in rows]
+    np.testing.assert_allclose(found, loaded.predict_proba(titanic())[:, 1])
+
+
+def test_a_scorecard_says_what_cost_points(card, people):
+    rows = [*csv.DictReader(io.StringIO(run("explain", card, people, "--reasons", 2).stdout))]
+    wanted = weigh.Scorecard.load(card).reasons(titanic(), 2).to_pylist()
+    assert [row["reason_1"] or None for row in rows] == [row["reason_1"] for row in wanted]
+    assert [float(row["cost_2"]) for row in rows] == [row["cost_2"] for row in wanted]
+    assert "--reasons N" in fails("explain", card, people)
+
+
+@pytest.mark.parametrize(
+    "command", [["serve"], ["evaluate", "DATA"], ["calculator", "-o", "c.html"]]
+)
+def test_what_takes_no_scorecard_says_what_does(card, people, command):
+    name, *rest = [str(people) if word == "DATA" else word for word in command]
+    text = fails(name, card, *rest)
+    assert "card.json is a scorecard, not a model" in text
+    assert "weigh show, score, explain --reasons, export and check take it" in text
+
+
+# ---------------------------------------------------------------- reasons that speak one way
+
+
+@pytest.mark.parametrize("only", ["for", "against"])
+def test_reasons_can_be_only_what_speaks_one_way(model, people, only):
+    sign = 1 if only == "for" else -1
+    out = run("explain", model, people, "--reasons", 3, "--only", only).stdout
+    rows = [*csv.DictReader(io.StringIO(out))]
+    parts = weigh.load(model).evidence_.contributions(weigh.load(model)._read(titanic()))[:, :, 0]
+    for row, weights in zip(rows, parts, strict=True):
+        wanted = sorted((w for w in weights if sign * w > 0), key=lambda w: -sign * w)
+        found = [float(row[f"weight_{j}"]) for j in (1, 2, 3) if row[f"reason_{j}"]]
+        assert found == pytest.approx(wanted)
+        assert [float(row[f"weight_{j}"]) for j in range(len(wanted) + 1, 4)] == [0.0] * (
+            3 - len(wanted)
+        )
+
+
+def test_only_goes_with_reasons_and_takes_two_words(model, people):
+    assert "go with --reasons" in fails("explain", model, people, "--only", "for", code=2)
+    with pytest.raises(ValueError, match="only must be 'for' or 'against', got 'both'"):
+        weigh.reasons(weigh.load(model), titanic(), only="both")
+
+
+# ---------------------------------------------------------------- slips
+
+
+@pytest.mark.parametrize(
+    "command", [["show"], ["score", "DATA"], ["serve"], ["export", "--to", "sql"]]
+)
+def test_a_model_that_is_not_there_is_said_in_words(people, tmp_path, command):
+    name, *rest = [str(people) if word == "DATA" else word for word in command]
+    text = fails(name, tmp_path / "gone.json", *rest)
+    assert "no such file: " in text
+    assert "a model was expected there" in text
+    assert "Errno" not in text
+    assert "is a folder; a model is a file" in fails(name, tmp_path, *rest)
+
+
+def test_score_does_not_advise_what_only_fit_takes(tmp_path):
+    train, other = tmp_path / "a.csv", tmp_path / "b.csv"
+    train.write_text("\n".join(["size,y", *(f"{i},{i > 5}" for i in range(12))]))
+    other.write_text("size\n1\nNA\n")
+    run("fit", train, "--target", "y", "-o", tmp_path / "m.json")
+    text = fails("score", tmp_path / "m.json", other)
+    assert "column 'size' is numeric but holds text ('NA'); convert it to numbers" in text
+    assert "categorical" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["score", "MODEL", "DATA", "--keep", "clas"], "'Class'"),
+        (["fit", "DATA", "--target", "Survived", "-o", "m.json", "--drop", "Aeg"], "'Age'"),
+        (["fit", "DATA", "--target", "Survived", "-o", "m.json", "--categorical", "sx"], "'Sex'"),
+        (["explain", "MODEL", "DATA", "--of", "yess"], "'Yes'"),
+        (["evaluate", "MODEL", "DATA", "--target", "Survived", "--of", "yess"], "'Yes'"),
+        (["show", "MODEL", "--feature", "Clas"], "'Class'"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value[-2],
+)
+def test_a_name_that_is_misspelt_is_met_with_the_one_that_was_meant(model, people, words, meant):
+    names = {"MODEL": model, "DATA": people}
+    text = fails(*[names.get(word, word) for word in words])
+    assert f"did you mean {meant}?" in text
+    assert "pos_label" not in text
+    assert "of=" not in text
+
+
+def test_a_glob_that_the_shell_has_replaced_is_hinted_at(people, model):
+    words = ["fit", people, model, "--target", "Survived", "-o", "m.json"]
+    assert "hint: quote a glob" in fails(*words, code=2)
+    words[2] = "nonsense"
+    assert "hint" not in fails(*words, code=2)
+
+
+def test_a_target_of_many_numbers_is_met_with_the_regressor(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["a,age", *(f"{'xy'[i % 2]},{i % 30}" for i in range(90))]))
+    said = run("fit", path, "--target", "age", "-o", tmp_path / "m.json").stderr
+    assert "the target has 30 classes, all of them numbers" in said
+    assert "hint: --learner boosted-regressor estimates a number" in said
+
+
+def test_an_export_whose_name_says_something_else_is_refused(model, tmp_path):
+    text = fails("export", model, "--to", "xlsx", "-o", tmp_path / "x.csv", code=2)
+    assert "--to xlsx writes .xlsx" in text
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_a_kept_column_of_a_query_that_may_be_misspelt_is_noted(model, tmp_path):
+    words = ["export", model, "--to", "sql", "-o", tmp_path / "x.sql", "--keep"]
+    assert "did you mean 'Class'?" in run(*words, "Clas").stderr
+    assert "note" not in run(*words, "passenger_number").stderr
+    assert "note" not in run(*words, "Class").stderr
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (pa.array([0, 1], pa.date32()), "holds dates"),
+        (pa.array([0, 1], pa.timestamp("us")), "holds dates"),
+        (pa.array([0, 1], pa.time32("s")), "holds times of day"),
+        (pa.array([0, 1], pa.duration("s")), "holds lengths of time"),
+        (pa.array([b"a", b"b"]), "holds bytes"),
+        (pa.array([[1], [2]]), "holds lists"),
+        (pa.array([{"a": 1}, {"a": 2}]), "holds rows within rows"),
+    ],
+    ids=str,
+)
+def test_types_without_levels_are_named_as_people_do(values, said):
+    table = pa.table({"when": pa.chunked_array([values] * 40), "y": [0, 1] * 40})
+    with pytest.raises(ValueError, match=f"column 'when' {said}, which have no levels"):
+        weigh.EvidenceNB().fit(table, "y")
+
+
+# ---------------------------------------------------------------- ids
+
+
+@pytest.mark.parametrize("kind", ["table", "scan"])
+def test_a_fit_warns_of_a_column_with_a_level_for_every_row(tmp_path, kind):
+    table = pa.table({"id": [f"n{i}" for i in range(80)], "a": ["x", "y"] * 40, "y": [0, 1] * 40})
+    parquet.write_table(table, tmp_path / "t.parquet")
+    rows = table if kind == "table" else weigh.scan(tmp_path / "t.parquet")
+    with pytest.warns(UserWarning, match="column 'id' has 80 levels in 80 rows, one for each row"):
+        weigh.EvidenceNB().fit(rows, "y")
+    weigh.EvidenceNB().fit(table.drop_columns("id"), "y")  # without a warning
+
+
+# ---------------------------------------------------------------- what is loaded
+
+
+def test_show_loads_no_learner(model):
+    """A table of weights is printed without scikit-learn, which takes longest to load."""
+    code = (
+        "import sys; from weigh.cli import main\n"
+        "main(['show', sys.argv[1]], standalone_mode=False)\n"
+        "print([name for name in sys.modules if name in ('sklearn', 'numba', 'pandas')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(model)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("[]\n")
+    assert "Weights of evidence for Yes" in done.stdout
