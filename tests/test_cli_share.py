@@ -81,14 +81,12 @@ def test_a_weight_that_was_changed_is_found_out(folder, to, ending):
 @pytest.mark.parametrize(("to", "ending"), [("python", "py"), ("onnx", "onnx"), ("json", "json")])
 def test_classes_of_other_names_are_found_out(folder, tmp_path, to, ending):
     weigh.export(weigh.load(folder / "model.json"), to, tmp_path / f"out.{ending}")
-    said = {"No": "dead", "Yes": "alive"}
+    said = {"No": "alive", "Yes": "dead"}  # in the same order, so that all numbers are the same
     labels = [said[label] for label in PEOPLE["Survived"].to_pylist()]
     rows = PEOPLE.drop_columns("Survived")
     other = weigh.EvidenceNB().fit(rows, labels)
-    turned = other.evidence_.classes.tolist() == ["alive", "dead"]
     weigh.save(other, tmp_path / "other.json")
     done = run("check", tmp_path / f"out.{ending}", tmp_path / "other.json")
-    assert turned
     assert done.exit_code == 1
     assert "its classes are ['No', 'Yes'], not ['alive', 'dead']" in done.stderr
 
