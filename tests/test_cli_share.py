@@ -78,6 +78,47 @@ def test_a_weight_that_was_changed_is_found_out(folder, to, ending):
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize(("to", "ending"), [("python", "py"), ("onnx", "onnx"), ("json", "json")])
+def test_classes_of_other_names_are_found_out(folder, tmp_path, to, ending):
+    weigh.export(weigh.load(folder / "model.json"), to, tmp_path / f"out.{ending}")
+    said = {"No": "alive", "Yes": "dead"}  # in the same order, so that all numbers are the same
+    labels = [said[label] for label in PEOPLE["Survived"].to_pylist()]
+    rows = PEOPLE.drop_columns("Survived")
+    other = weigh.EvidenceNB().fit(rows, labels)
+    weigh.save(other, tmp_path / "other.json")
+    done = run("check", tmp_path / f"out.{ending}", tmp_path / "other.json")
+    assert done.exit_code == 1
+    assert "its classes are ['No', 'Yes'], not ['alive', 'dead']" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "old", "new", "says"),
+    [
+        ("model", r'"w1_0" AS "weight_Sex"', r'-99 AS "weight_Sex"', "'Sex' weighs"),
+        ("model", "'Sex = Male'", "'Sex = Female'", "reason_1 is 'Sex = Female', not 'Sex = Male'"),
+        ("card", r'"score" AS "score"', r'2 * "score" AS "score"', "the score is"),
+    ],
+)
+def test_a_query_whose_other_columns_were_changed_is_found_out(folder, source, old, new, says):
+    path, model = folder / "changed.sql", folder / f"{source}.json"
+    run("export", model, "--to", "sql", "--contributions", "--reasons", 1, "-o", path)
+    head, _, tail = path.read_text().rpartition(old)
+    assert head
+    path.write_text(head + new + tail)
+    done = run("check", path, model)
+    assert done.exit_code == 1
+    assert says in done.stderr
+
+
+def test_a_query_of_a_model_with_other_classes_lacks_columns_and_says_so(folder, tmp_path):
+    rows = PEOPLE.drop_columns("Survived")
+    other = weigh.EvidenceNB().fit(rows, [c != "No" for c in PEOPLE["Survived"].to_pylist()])
+    weigh.export(other, "sql", tmp_path / "other.sql")
+    done = run("check", tmp_path / "other.sql", folder / "model.json")
+    assert done.exit_code == 1
+    assert "gives no 'probability_No'" in done.stderr
+
+
 def test_an_export_to_standard_output_is_what_python_returns(folder):
     model = weigh.load(folder / "model.json")
     assert run("export", folder / "model.json", "--to", "python").stdout == weigh.export(

@@ -70,7 +70,16 @@ def test_the_rows_stand_on_both_sides_of_every_cut_point_and_lack_every_answer(n
         if column.kind in ("number", "code"):
             assert {np.inf, -np.inf} <= {*values}
         if column.kind == "text":
-            assert checks.UNSEEN in values
+            first = column.values[0]
+            assert {checks.UNSEEN, "", first.swapcase(), f"{first} "} <= {*values}
+
+
+def test_the_rows_hold_the_neighbours_of_codes_that_doubles_cannot_tell_apart():
+    rows = [{"id": 2**53}, {"id": 5}] * 4
+    model = weigh.EvidenceNB(categorical_features="all").fit(rows, [0, 1] * 4)
+    _, python = visited(model)
+    assert {2**53 - 1, 2**53, 2**53 + 1} <= {row["id"] for row in python.rows}
+    assert_python(model)
 
 
 def test_a_difference_is_found_in_a_total_a_probability_and_a_nan():

@@ -54,13 +54,21 @@ def test_a_column_may_be_called_like_an_output():
     assert_onnx(weigh.EvidenceNB().fit(rows, [0, 1] * 3))
 
 
-def test_empty_text_is_missing_unless_it_is_a_level():
-    graph = onnx.load_from_string(weigh.export(fitted("evidence"), "onnx"))
-    assert {p.key: p.value for p in graph.metadata_props}[MISSING] == ""
-    rows = [{"a": ""}, {"a": "<missing 1>"}, {"a": None}] * 3
-    model = weigh.EvidenceNB().fit(rows, [0, 1, 1] * 3)
+def missing_word(model):
     graph = onnx.load_from_string(weigh.export(model, "onnx"))
-    assert {p.key: p.value for p in graph.metadata_props}[MISSING] == "<missing 2>"
+    return {p.key: p.value for p in graph.metadata_props}[MISSING]
+
+
+def test_what_stands_for_missing_text_is_never_empty_and_no_level():
+    rows = [{"a": "x"}, {"a": None}, {"a": "y"}] * 3
+    model = weigh.EvidenceNB().fit(rows, [0, 1, 1] * 3)
+    assert missing_word(model) == "<missing>"
+    python = checks.wanted(model, [*rows[:3], {"a": ""}])
+    assert python.totals[3] != python.totals[1]  # empty text was not seen, and weighs nothing
+    assert_onnx(model, python)
+    rows = [{"a": ""}, {"a": "<missing>"}, {"a": None}] * 3
+    model = weigh.EvidenceNB().fit(rows, [0, 1, 1] * 3)
+    assert missing_word(model) == "<missing 2>"
     assert_onnx(model)
 
 
@@ -72,8 +80,9 @@ def test_the_file_names_classes_and_features():
     assert [i.name for i in graph.graph.input] == [*draw_table()[0].columns]
 
 
-def test_what_a_double_cannot_tell_apart_is_refused():
-    rows = [{"id": 2**53 + 1}, {"id": 5}] * 4
+@pytest.mark.parametrize("code", [2**53, -(2**53), 2**53 + 1])
+def test_what_a_double_cannot_tell_apart_is_refused(code):
+    rows = [{"id": code}, {"id": 5}] * 4
     model = weigh.EvidenceNB(categorical_features="all").fit(rows, [0, 1] * 4)
     with pytest.raises(ValueError, match=re.escape("2^53")):
         weigh.export(model, "onnx")

@@ -107,6 +107,13 @@ def test_what_xml_cannot_write_is_refused(odd):
         weigh.export(model, "pmml")
 
 
+def test_a_reason_that_xml_cannot_write_is_refused():
+    model = weigh.EvidenceNB().fit([{"a": "x"}, {"a": "b"}] * 2, [0, 1] * 2)
+    card = weigh.Scorecard(model, texts={"a": "bad\x01text"})
+    with pytest.raises(ValueError, match=re.escape("a reason is called 'bad\\x01text'")):
+        weigh.export(card, "pmml")
+
+
 @pytest.mark.system
 def test_the_reason_codes_of_a_card_are_its_texts_of_features_and_levels(evaluate):
     texts = {"job": {"missing": "Job not given", "a": "Job a"}, "income": {-999: "Income refused"}}

@@ -173,7 +173,7 @@ def test_no_power_of_many_classes_overflows(dialect):
 def test_names_and_levels_stay_inside_their_quotes(dialect, model):
     """Read again by a parser of the dialect, the query is one SELECT with the names that it had."""
     formula = Formula.of(model)
-    assume(dialect != "bigquery" or "." not in "".join(formula.column_names))
+    assume(all(can_be_named(name, dialect) for name in formula.column_names))
     query = plan(formula, dialect, contributions=True)
     (tree,) = sqlglot.parse(query.text, dialect=dialect)
     assert isinstance(tree, sqlglot.exp.Select)
@@ -184,6 +184,12 @@ def test_names_and_levels_stay_inside_their_quotes(dialect, model):
     kinds = (sqlglot.exp.Literal, sqlglot.exp.National)
     held = {str(node.this) for node in tree.find_all(*kinds)}
     assert {text for text in texts if isinstance(text, str) and _weighs(formula, text)} <= held
+
+
+def can_be_named(name, dialect):
+    if dialect == "mysql":
+        return max(name) <= "\uffff" and not name.endswith(" ")
+    return {"bigquery": ".", "spark": "${"}.get(dialect, "\0") not in name
 
 
 def _weighs(formula, text):
@@ -354,6 +360,163 @@ def test_hundreds_of_features_make_one_query():
         found = run(query.text, formula, X.to_dict("records"))
         totals = [row["log_odds"] for row in found]
         np.testing.assert_allclose(totals, model.decision_function(X), rtol=1e-9)
+
+
+# ---------------------------------------------------------------- what databases do by themselves
+
+
+def titanic_model():
+    return weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+
+
+@pytest.mark.parametrize("keep", [[], ["id"]])
+@pytest.mark.parametrize("columns", ["Class, gender, Age", "Class, Sex, Age"])
+def test_a_column_that_lacks_is_an_error_in_sqlite_and_no_text(columns, keep):
+    query = weigh.export(titanic_model(), "sql", dialect="sqlite", keep=keep)
+    connection = sqlite3.connect(":memory:")
+    connection.execute(f"CREATE TABLE rows ({columns})")
+    connection.execute("INSERT INTO rows VALUES ('1st', 'Male', 'Adult')")
+    if "Sex" in columns and not keep:
+        assert len(connection.execute(query).fetchall()) == 1
+    else:
+        with pytest.raises(sqlite3.OperationalError, match="no such column"):
+            connection.execute(query).fetchall()
+    connection.close()
+
+
+CASES = ["a", "A", "b"]
+
+
+def cased_model():
+    return weigh.EvidenceNB().fit([{"c": c} for c in CASES] * 3, [0, 1, 1] * 3)
+
+
+def assert_cases(found):
+    totals = cased_model().decision_function([{"c": c} for c in [*CASES, "B"]])
+    np.testing.assert_allclose([float(row) for row in found], totals, rtol=1e-9)
+
+
+def test_a_collation_of_duckdb_makes_no_difference():
+    import duckdb
+
+    query = weigh.export(cased_model(), "sql", dialect="duckdb")
+    for pragma, collation in (("", "COLLATE NOCASE"), ("PRAGMA default_collation=NOCASE", "")):
+        with duckdb.connect(":memory:") as connection:
+            connection.execute(pragma or "SELECT 1")
+            connection.execute(f"CREATE TABLE rows (c VARCHAR {collation})")
+            connection.execute("INSERT INTO rows VALUES ('a'), ('A'), ('b'), ('B')")
+            assert_cases([row[0] for row in connection.execute(query).fetchall()])
+
+
+@pytest.mark.system
+def test_a_collation_of_postgresql_makes_no_difference(postgres):
+    folder = postgres.folder / "scripts"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)
+    script = folder / "cases.sql"
+    script.write_text(
+        'DROP TABLE IF EXISTS "rows"; DROP COLLATION IF EXISTS anycase;\n'
+        "CREATE COLLATION anycase "
+        "(provider = icu, locale = 'und-u-ks-level2', deterministic = false);\n"
+        'CREATE TABLE "rows" (c TEXT COLLATE anycase);\n'
+        "INSERT INTO \"rows\" VALUES ('a'), ('A'), ('b'), ('B');\n"
+    )
+    found = postgres.ask(script, weigh.export(cased_model(), "sql", dialect="postgres"))
+    assert_cases([row["log_odds"] for row in found])
+
+
+@pytest.mark.parametrize("kind", ["", "REAL"])
+def test_text_in_a_column_of_numbers_is_an_error_in_sqlite_and_not_zero(kind):
+    model = weigh.EvidenceNB(bins={"v": [1.0]}).fit([{"v": 0.5}, {"v": 2.0}] * 3, [0, 1] * 3)
+    query = weigh.export(model, "sql", dialect="sqlite")
+
+    def ask(value):
+        connection = sqlite3.connect(":memory:")
+        connection.execute(f"CREATE TABLE rows (v {kind})")
+        connection.execute("INSERT INTO rows VALUES (?)", (value,))
+        try:
+            return connection.execute(query).fetchall()[0][0]
+        finally:
+            connection.close()
+
+    for value in (2, 2.5, -1, None, 2**60 + 1):
+        number = None if value is None else float(value)
+        assert ask(value) == pytest.approx(model.decision_function([{"v": number}])[0])
+    for value in ("", "n/a", "2x", "2,5"):
+        with pytest.raises(sqlite3.OperationalError, match="number"):
+            ask(value)
+
+
+# ---------------------------------------------------------------- names that mean something else
+
+
+@pytest.mark.parametrize("table", ["server.db.dbo.people", "a..b", "", "people."])
+def test_a_table_of_more_parts_than_a_query_can_name_is_refused(table):
+    with pytest.raises(ValueError, match=re.escape(f"got {table!r}")):
+        weigh.export(fitted("evidence"), "sql", dialect="tsql", table=table)
+
+
+@pytest.mark.parametrize("table", ["inputs", "weights", "totals", "powers", "weigh_rows"])
+@pytest.mark.parametrize("dialect", RUN)
+def test_a_table_may_be_called_like_a_step(table, dialect):
+    model = fitted("evidence")
+    formula, rows = Formula.of(model), checks.visit(Formula.of(model))
+    query = weigh.export(model, "sql", dialect=dialect, table=table)
+    found = RUN[dialect](query, formula, rows, table=table)
+    wanted = checks.wanted(model, rows).totals[:, 0]
+    np.testing.assert_allclose([row["log_odds"] for row in found], wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("table", ["weigh_inputs", "WEIGH_totals"])
+def test_a_table_that_is_a_step_is_refused_by_name(table):
+    with pytest.raises(ValueError, match=f"table '{table}': a step of the query has this name"):
+        weigh.export(fitted("evidence"), "sql", table=table)
+    assert f'"main"."{table}"' in weigh.export(fitted("evidence"), "sql", table=f"main.{table}")
+
+
+def test_what_the_writer_of_queries_takes_for_a_line_break_is_refused():
+    word = "a__SQLGLOT__LB__b"
+    model = weigh.EvidenceNB().fit([{"a": word}, {"a": "b"}] * 2, [0, 1] * 2)
+    with pytest.raises(ValueError, match="a level of 'a' is called"):
+        weigh.export(model, "sql")
+    for option in ({"keep": [word]}, {"table": word}):
+        with pytest.raises(ValueError, match=f"{word}': SQL cannot write this name"):
+            weigh.export(fitted("evidence"), "sql", **option)
+
+
+@pytest.mark.parametrize("level", ["${x}", r"\${x}", r"\u0024{x}", "$${a:b}"])
+def test_no_variable_of_spark_is_in_the_query_and_the_level_is_read_back(level):
+    model = weigh.EvidenceNB().fit([{"a": level}, {"a": "b"}] * 3, [0, 1] * 3)
+    query = weigh.export(model, "sql", dialect="spark", reasons=1)
+    assert "${" not in query
+    tree = sqlglot.parse_one(query, dialect="spark")
+    assert level in {str(node.this) for node in tree.find_all(sqlglot.exp.Literal)}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "says"),
+    [
+        ("spark", "${x}", "Spark puts a variable"),
+        ("mysql", "😀", "beyond U+FFFF"),
+        ("mysql", "a ", "a blank at the end"),
+        ("mysql", "x" * 65, "more than 64 characters"),
+    ],
+)
+def test_a_column_that_a_database_cannot_name_is_refused(dialect, name, says):
+    model = weigh.EvidenceNB().fit([{name: "a"}, {name: "b"}] * 2, [0, 1] * 2)
+    for asked in ({"model": model}, {"keep": [name]}, {"table": name}):
+        with pytest.raises(ValueError, match=f"{re.escape(repr(name))}: .*{re.escape(says)}"):
+            weigh.export(**{"model": fitted("evidence")} | asked, to="sql", dialect=dialect)
+
+
+def test_names_that_we_make_are_ones_that_the_database_can_read():
+    rows, labels = [{"a": "x"}, {"a": "y"}] * 2, ["😀", "😎 ", "${x}", "b "]
+    formula = Formula.of(weigh.EvidenceNB().fit(rows, labels))
+    made = {dialect: plan(formula, dialect).probabilities for dialect in ("mysql", "spark")}
+    assert made["mysql"] == (
+        "probability_${x}", "probability_b", "probability_U+1F600", "probability_U+1F60E",
+    )  # fmt: skip
+    assert made["spark"][0] == "probability_$ {x}"
 
 
 # ---------------------------------------------------------------- types of columns

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from scipy.special import logit
+from scipy.special import expit, logit
 from tests.exported import draw_table, fitted
 
 import weigh
@@ -18,7 +18,7 @@ from weigh.exports import Formula, checks
 from weigh.exports.sql import plan
 from weigh.exports.sql.run import run_duckdb, run_sqlite
 from weigh.scorecard import costs
-from weigh.scorecard.rounding import round_nearest, round_together
+from weigh.scorecard.rounding import mean_added, round_nearest, round_together
 
 LIGHT = settings(max_examples=60, deadline=None, database=None)
 ROWS = draw_table()[0]
@@ -66,10 +66,61 @@ def test_fine_points_are_the_model_itself():
     np.testing.assert_allclose(fine.predict_proba(ROWS), model.predict_proba(ROWS), atol=1e-6)
 
 
-def test_every_row_is_within_half_a_point_for_each_feature_and_the_base():
+def exact_scores(model, rows):
+    return (model.decision_function(rows) - np.log(50)) * 20 / np.log(2) + 600
+
+
+def test_every_training_row_is_within_a_point_for_each_feature_and_half_a_one_for_the_base():
     model, card = fitted("adjusted"), Scorecard(fitted("adjusted"))
-    exact = (model.decision_function(ROWS) - np.log(50)) * 20 / np.log(2) + 600
-    assert np.abs(card.score(ROWS) - exact).max() <= len(card.points) + 0.5
+    gap = card.score(ROWS) - exact_scores(model, ROWS)
+    assert np.abs(gap).max() <= len(card.points) + 0.5
+    assert abs(gap.mean()) <= 0.5
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """A model of forty features, and rows that say nothing of them, or of every other one."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 500)
+    names = [f"f{j:02}" for j in range(40)]
+    X = {n: np.where(rng.random(500) < 0.1 + 0.2 * y, "rare", "often") for n in names}
+    model = weigh.EvidenceNB().fit(pd.DataFrame(X), y)
+    return model, pd.DataFrame(X), y, dict.fromkeys(names, "never seen")
+
+
+def test_a_case_of_which_nothing_is_known_is_within_a_point_of_the_model(wide):
+    model, X, y, empty = wide
+    for card in (Scorecard(model), Scorecard(model, X=X, y=y)):
+        assert abs(card.score([empty])[0] - exact_scores(model, [empty])[0]) <= 1
+        assert card.score([empty])[0] == card.base_points
+        change = np.abs(card.predict_proba([empty]) - model.predict_proba([empty])).max()
+        assert change <= card.measure(X).largest_change
+
+
+@LIGHT
+@given(st.sets(st.integers(0, 39)))
+def test_a_case_with_few_answers_is_within_two_points_for_each_and_one_for_the_base(wide, known):
+    model, X, _, empty = wide
+    card = Scorecard(model)
+    names = [*empty]
+    rows = [empty | {names[j]: X[names[j]].iloc[i] for j in known} for i in range(5)]
+    gap = np.abs(card.score(rows) - exact_scores(model, rows)).max()
+    assert gap <= 2 * len(known) + 1
+
+
+@LIGHT
+@given(
+    hnp.arrays(float, st.integers(1, 6), elements=st.floats(-30, 30)),
+    st.floats(-0.5, 0.5),
+    st.integers(0, 2**32 - 1),
+)
+def test_what_features_add_on_average_never_grows_beyond_half_a_point(weights, added, seed):
+    rows = np.random.default_rng(seed).integers(1, 9, len(weights)).astype(float)
+    found = round_together(weights, rows, added)
+    assert abs(added + mean_added(found, weights, rows)) <= 0.5 + 1e-9
+    assert spread(found, weights, rows) == pytest.approx(
+        spread(round_together(weights, rows), weights, rows), abs=1e-9
+    )
 
 
 def test_high_scores_speak_for_the_class_that_is_asked_for():
@@ -124,7 +175,9 @@ def test_with_rows_the_ranking_is_measured_and_no_worse_than_nearest():
     after = weigh.metrics.auc(y, card.probability(card.score(X)), pos_label="yes").value
     assert card.rounding.auc_after == pytest.approx(after)
     change = np.abs(card.predict_proba(X) - model.predict_proba(X)).max()
-    assert card.rounding.largest_change == pytest.approx(change)
+    prior = expit(model.evidence_.prior_row[0])
+    empty = abs(card.probability(card.base_points) - prior)
+    assert card.rounding.largest_change == pytest.approx(max(change, empty))
     assert "Rounding moved the AUC" in str(card)
 
 
@@ -274,13 +327,58 @@ def test_a_saved_card_scores_the_same(card, tmp_path):
     assert again.to_json() == edited.to_json() == weigh.export(edited, "json")
 
 
-@pytest.mark.parametrize("name", ["points", "evidence", "edits", "base_points", "of"])
+@pytest.mark.parametrize("name", ["points", "rounded", "evidence", "edits", "base_points", "of"])
 def test_a_file_that_is_not_whole_is_refused(card, tmp_path, name):
     data = json.loads(card.to_json())
     del data[name]
     (tmp_path / "card.json").write_text(json.dumps(data))
     with pytest.raises(ValueError, match="not a whole scorecard"):
         Scorecard.load(tmp_path / "card.json")
+
+
+def test_a_card_measured_on_rows_that_are_all_alike_is_saved(tmp_path):
+    alike = Scorecard(fitted("adjusted"), X=ROWS.iloc[[0, 0]])
+    assert np.isnan(alike.rounding.kendall)
+    alike.save(tmp_path / "card.json")
+    again = Scorecard.load(tmp_path / "card.json")
+    assert np.isnan(again.rounding.kendall)
+    assert again.rounding.largest_change == alike.rounding.largest_change
+
+
+def spoil(data, *keys, value):
+    *path, last = keys
+    for key in path:
+        data = data[key]
+    data[last] = value
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "says"),
+    [
+        (("points", "job", 1), 77, "job = b has 77 points, rounded .* no edit says so"),
+        (("base_points",), 1, "base_points are 1, rounded"),
+        (("edits", 0, "after"), 5, "job = a has 99 points"),
+        (("edits", 0, "after"), "5", "text and whole numbers"),
+        (("edits", 0, "why"), None, "text and whole numbers"),
+        (("edits", 0, "level"), "z", "an edit of no level"),
+        (("rounding",), {"largest_change": 0.1, "kendall": "x"}, "rounding must hold numbers"),
+        (("rounding",), {"largest_change": None, "kendall": 1}, "rounding must hold numbers"),
+    ],
+)
+def test_a_file_that_was_changed_by_hand_is_refused_with_what_to_do(
+    card, tmp_path, keys, value, says
+):
+    data = json.loads(card.edit("job", "a", 99).to_json())
+    spoil(data, *keys, value=value)
+    (tmp_path / "card.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=says):
+        Scorecard.load(tmp_path / "card.json")
+
+
+def test_a_level_that_was_edited_twice_is_read_again(card, tmp_path):
+    edited = card.edit("job", "a", 99).edit("job", "a", 7).edit("job", "b", 99)
+    edited.save(tmp_path / "card.json")
+    assert Scorecard.load(tmp_path / "card.json").points == edited.points
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):

@@ -17,11 +17,14 @@ import pytest
 from benchmarks import cluster
 from pyarrow import parquet
 from sklearn.base import clone
+from tests.exported import LEARNERS, MANY, fitted
+from tests.test_exports_sql import CASES, assert_cases, assert_sql, cased_model
 
 import weigh
 from weigh import engine
 from weigh.adjusted.moments import count_groups
 from weigh.engine import away, remote
+from weigh.exports import Formula
 from weigh.frames import label_sample, read
 
 pytestmark = [
@@ -470,3 +473,48 @@ def test_a_dataframe_of_spark_connect_is_fitted_and_scored(tmp_path, require):
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+# ---------------------------------------------------------------- the exported query, at home
+
+SPARK = {"number": "DOUBLE", "text": "STRING", "boolean": "BOOLEAN", "code": "DOUBLE"}
+
+
+def ask_spark(spark, kinds=SPARK):
+    """Run a query on rows, in a view of their own."""
+
+    def run(query, formula, rows):
+        columns = ", ".join(f"`{c.name}` {kinds[c.kind]}" for c in formula.inputs)
+        cells = [tuple(_cell(row[c.name], c.kind) for c in formula.inputs) for row in rows]
+        spark.createDataFrame(cells, columns).coalesce(1).createOrReplaceTempView("rows")
+        return [row.asDict() for row in spark.sql(query).collect()]
+
+    return run
+
+
+def _cell(value, kind):
+    return value if value is None or kind in ("text", "boolean") else float(value)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_exported_query_says_in_spark_what_the_model_says(spark, name):
+    reasons = 0 if name in MANY else 2 if name == "evidence" else 1  # Spark writes each step out
+    assert_sql(fitted(name), "spark", ask_spark(spark), reasons=reasons)
+
+
+def test_text_is_compared_in_bytes_whatever_the_collation_of_a_spark_column(spark):
+    run = ask_spark(spark, {"text": "STRING COLLATE UTF8_LCASE"})
+    query = weigh.export(cased_model(), "sql", dialect="spark")
+    rows = [{"c": c} for c in [*CASES, "B"]]
+    found = run(query, Formula.of(cased_model()), rows)
+    assert_cases([row["log_odds"] for row in found])
+
+
+def test_no_variable_of_spark_takes_the_place_of_a_level(spark):
+    words = ["${x}", "\\${x}", "\\u0024{x}", "${spark.app.name}", "a'b\\", "年😀"]
+    model = weigh.EvidenceNB().fit([{"a": word} for word in words] * 2, [0, 1, 1, 0, 1, 0] * 2)
+    spark.conf.set("x", "another level")
+    try:
+        assert_sql(model, "spark", ask_spark(spark), reasons=1)
+    finally:
+        spark.conf.unset("x")

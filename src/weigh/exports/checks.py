@@ -1,7 +1,8 @@
 """Rows that visit everything a formula knows, and what Python says of them.
 
 Every level, every cut point and the numbers next to it, special codes, missing and unseen values,
-infinities, and every pair of levels of a cross. What an export says of these rows must be the same.
+text and large codes that nearly are levels, infinities, and every pair of levels of a cross. What
+an export says of these rows must be the same.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from weigh.evidence import Evidence
-from weigh.exports.formula import Column, Formula, Input, Kind, evidence_of
+from weigh.exports.formula import Column, Formula, Input, Kind, evidence_of, is_large
 from weigh.frames import Floats, Value, key, match, read
 from weigh.sheet import Reasons, find_reasons
 
@@ -21,6 +22,9 @@ TOLERANCE = 1e-9
 UNSEEN = "a level that nobody has seen"
 EXTREME = 12.0
 """Log odds of a probability that is within 1e-5 of 0 or 1."""
+
+NEARLY = 3
+"""Of how many levels of text others are made that are nearly the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,12 @@ class Wanted:
     contributions: Floats
     evidence: Evidence
     rows: list[dict[str, Value]]
+
+    @property
+    def scores(self) -> Floats:
+        """The sums before any curve: of a scorecard, its scores."""
+        table = match(read(self.rows), self.evidence.column_names, True, "the model")
+        return self.evidence.raw_total(table)[:, 0]
 
     def reasons(self, n: int) -> Reasons:
         """What weighs most in every row."""
@@ -57,7 +67,7 @@ def visit(formula: Formula, step: float = 0.0, finite: bool = False) -> list[dic
     step : float, default=0.0
         How far from a cut point its neighbours are, as a share of it: 0 is the very next numbers.
     finite : bool, default=False
-        Leave infinities out, for targets that have none.
+        Leave infinities and empty text out, for targets that have none.
     """
     cells = {column.name: _cells(column, step, finite) for column in formula.inputs}
     n = max(map(len, cells.values()))
@@ -102,7 +112,7 @@ def _unseen(kind: Kind, values: tuple[Value, ...]) -> list[Value]:
     if kind == "boolean":
         return [value for value in (False, True) if value not in values]
     if kind == "code":
-        return [max((float(v) for v in values), default=0.0) / 2 + 0.25]  # type: ignore[arg-type]
+        return _neighbours(values) or [_between(values)]
     return [UNSEEN]
 
 
@@ -121,12 +131,30 @@ def _cells(column: Input, step: float, finite: bool) -> list[Value]:
     cells: list[Value] = [None, *column.values]
     if column.kind == "number":
         cells += _numbers(column.cuts, step)
-    elif column.kind != "boolean" or column.has_other:
+    elif column.kind in ("text", "mixed"):
+        cells += [UNSEEN, *_nearly(column.values), *([] if finite else [""])]
+    elif column.kind == "code" or column.has_other:
         cells += _unseen(column.kind, column.values)
-    if column.kind in ("number", "code") and not finite:
+    if column.kind in ("number", "code") and not finite and not _neighbours(column.values):
         cells += [np.inf, -np.inf]
     kept = {key(cell): cell for cell in cells if not (finite and _is_infinite(cell))}
     return [*kept.values()]
+
+
+def _nearly(values: Sequence[Value]) -> list[Value]:
+    """Text that a database or a reader of files may take for a level: in capitals, with a blank."""
+    texts = [v for v in values if isinstance(v, str)][:NEARLY]
+    return [near for text in texts for near in (text.swapcase(), f"{text} ", f" {text}")]
+
+
+def _neighbours(values: Sequence[Value]) -> list[Value]:
+    """Whole numbers next to those that doubles cannot tell apart."""
+    near = [v + step for v in values if is_large(v) for step in (-1, 1)]  # type: ignore[operator]
+    return [value for value in near if value not in values]
+
+
+def _between(values: Sequence[Value]) -> float:
+    return max((float(v) for v in values), default=0.0) / 2 + 0.25  # type: ignore[arg-type]
 
 
 def _numbers(cuts: tuple[float, ...], step: float) -> list[Value]:
@@ -151,11 +179,12 @@ class Difference:
     probability: float
     n_rows: int
     row: dict[str, Value]
+    other: str = ""  # what differs that is neither
 
     @property
     def holds(self) -> bool:
         """Whether it is as near as promised."""
-        return max(self.total, self.probability) <= TOLERANCE
+        return not self.other and max(self.total, self.probability) <= TOLERANCE
 
 
 def compare_rows(python: Wanted, totals: Any, probabilities: Any) -> Difference:

@@ -48,7 +48,7 @@ class Column:
     cuts: tuple[float, ...] = ()
     has_missing: bool = False
     skips: bool = False
-    has_other: bool = False
+    other: tuple[str, ...] = ()  # the kinds of values that share the level `other`
 
     @classmethod
     def of(cls, part: Feature) -> Column:
@@ -62,8 +62,13 @@ class Column:
             part.cuts or (),
             part.has_missing,
             part.skip_missing,
-            bool(part.other),
+            part.other,
         )
+
+    @property
+    def has_other(self) -> bool:
+        """Whether rare values share a level."""
+        return bool(self.other)
 
     @property
     def none(self) -> int:
@@ -141,7 +146,12 @@ class Input:
     kind: Kind
     values: tuple[Value, ...]
     cuts: tuple[float, ...]
-    has_other: bool = False
+    other: tuple[str, ...] = ()
+
+    @property
+    def has_other(self) -> bool:
+        """Whether rare values share a level."""
+        return bool(self.other)
 
 
 @dataclass(frozen=True)
@@ -214,7 +224,7 @@ class Formula:
         read = [c for c in self._columns() if c.name == name]
         values = {key(value): value for column in read for value in column.values}
         cuts = {cut for column in read for cut in column.cuts}
-        other = any(column.has_other for column in read)
+        other = tuple(sorted({kind for column in read for kind in column.other}))
         return Input(name, read[0].kind, tuple(values.values()), tuple(sorted(cuts)), other)
 
     def _columns(self) -> Iterator[Column]:
@@ -233,6 +243,8 @@ class Formula:
         """Refuse names and levels that a target has no way to write."""
         named = {"a column": self.column_names, "a class": self.class_names}
         named |= {f"a level of {c.name!r}": c.values for c in self.inputs}  # type: ignore[misc]
+        costs = () if self.costs is None else self.costs.texts
+        named["a reason"] = tuple(text for texts in costs for text in texts)
         for what, texts in named.items():
             for text in texts:
                 if isinstance(text, str) and is_odd(text):
@@ -245,11 +257,17 @@ class Formula:
         """Targets whose numbers are doubles cannot tell large whole numbers apart."""
         for column in self.inputs:
             for value in column.values:
-                if isinstance(value, int) and abs(value) > 2**53:
+                if is_large(value):
                     raise ValueError(
                         f"column {column.name!r} has the level {value}, and numbers of {target} "
-                        "hold 2^53 at the most; convert the column to text before fitting"
+                        "tell whole numbers below 2^53 apart; convert the column to text before "
+                        "fitting"
                     )
+
+
+def is_large(value: Value) -> bool:
+    """Whether a double takes a whole number for its neighbour: 2^53 is also 2^53 + 1."""
+    return type(value) is int and abs(value) >= 2**53
 
 
 def _costs(card: Scorecard) -> Costs:

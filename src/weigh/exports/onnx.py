@@ -32,9 +32,9 @@ def import_onnx() -> Any:
 
 
 def missing_text(formula: Formula) -> str:
-    """What stands for missing text, which ONNX has no word for: empty, unless that is a level."""
+    """What stands for missing text, which ONNX has no word for; empty text is text like another."""
     levels = {value for column in formula.inputs for value in column.values}
-    texts = ["", *(f"<missing {n}>" for n in range(1, len(levels) + 2))]
+    texts = ["<missing>", *(f"<missing {n}>" for n in range(2, len(levels) + 3))]
     return next(text for text in texts if text not in levels)
 
 
@@ -289,13 +289,22 @@ def _link(graph: _Graph, formula: Formula) -> None:
     graph.add("Div", [parts, norm], "probabilities")
 
 
-def run(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> dict[str, Floats]:
-    """What the file says of rows, computed by onnxruntime."""
+def _open(data: bytes) -> Any:
     try:
         import onnxruntime
     except ImportError:
         raise ImportError("running the file needs onnxruntime: pip install onnxruntime") from None
-    session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+
+
+def read_metadata(data: bytes) -> dict[str, str]:
+    """What the file says of itself."""
+    return dict(_open(data).get_modelmeta().custom_metadata_map)
+
+
+def run(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> dict[str, Floats]:
+    """What the file says of rows, computed by onnxruntime."""
+    session = _open(data)
     missing = session.get_modelmeta().custom_metadata_map.get(MISSING, "")
     inputs = input_names(formula)
     feed = {inputs[c.name]: _cells(c.name, c.kind == "text", rows, missing) for c in formula.inputs}

@@ -153,7 +153,7 @@ def _letters(column: Input) -> str:
     """The types that a column takes; numbers to be cut take booleans too, and none is any."""
     if column.kind == "number":
         return "nb"
-    return "".join(sorted({*map(_letter, column.values)}))
+    return "".join(sorted({*map(_letter, column.values), *(kind[0] for kind in column.other)}))
 
 
 def _letter(value: Any) -> str:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from weigh.exports.checks import Difference, Wanted, compare_rows, visit, wanted
+import numpy as np
+
+from weigh.bins import label
+from weigh.exports.checks import TOLERANCE, Difference, Wanted, compare_rows, visit, wanted
 from weigh.exports.formula import Formula
+from weigh.frames import Floats
+
+Rows: TypeAlias = list[dict[str, Any]]
 
 NEAR = 1e-12
 """How far from a cut point spreadsheets are tried, as a share of it."""
@@ -29,16 +36,23 @@ class Checked:
             f"{found.n_rows} rows that visit every level and boundary, in {self.ran_in}: totals "
             f"differ by {found.total:.1e} and probabilities by {found.probability:.1e} at the most"
         )
+        if found.other:
+            return f"{text}, and {found.other}"
         return text if found.holds else f"{text}, the worst at {found.row}"
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What a file says of rows, and what ran it."""
+    """What a file says of rows, and what ran it; None where it says nothing."""
 
     totals: Any
     probabilities: Any
     by: str
+    classes: list[str] | None = None
+    features: list[str] | None = None
+    contributions: Any = None  # by row, feature and total
+    scores: Any = None  # of a scorecard
+    other: str = ""  # what differs that is none of these
 
 
 def check(path: str | os.PathLike[str], model: Any, dialect: str | None = None) -> Checked:
@@ -57,17 +71,60 @@ def check(path: str | os.PathLike[str], model: Any, dialect: str | None = None) 
     runner = RUNNERS.get(file.suffix.lower())
     if runner is None:
         raise ValueError(f"{path}: the name must end in one of {', '.join(RUNNERS)}")
-    cells = {"step": NEAR, "finite": True} if runner is _run_xlsx else {}
-    python = wanted(model, visit(formula, **cells))  # type: ignore[arg-type]
+    python = wanted(model, _visit(formula, file, dialect))
     ran = runner(file, formula, python, dialect)
-    return Checked(compare_rows(python, ran.totals, ran.probabilities), ran.by)
+    found = compare_rows(python, ran.totals, ran.probabilities)
+    return Checked(replace(found, other=ran.other or _compare_rest(formula, python, ran)), ran.by)
+
+
+def _visit(formula: Formula, file: Path, dialect: str | None) -> list[dict[str, Any]]:
+    """Rows to try; spreadsheets and MySQL have no infinities."""
+    runner = RUNNERS[file.suffix.lower()]
+    if runner is _run_xlsx:
+        return visit(formula, step=NEAR, finite=True)
+    return visit(formula, finite=runner is _run_sql and _find_dialect(file, dialect) == "mysql")
+
+
+def _compare_rest(formula: Formula, python: Wanted, ran: Ran) -> str:
+    """What differs beside totals and probabilities, where the file says it."""
+    classes, features = [*formula.class_names], [term.name for term in formula.terms]
+    if ran.classes not in (None, classes):
+        return f"its classes are {ran.classes}, not {classes}"
+    if ran.features not in (None, features):
+        return f"its features are {ran.features}, not {features}"
+    if ran.contributions is not None:
+        given = np.array(ran.contributions, dtype=np.float64).reshape(python.contributions.shape)
+        for j, name in enumerate(features):
+            if (at := _first_gap(given[:, j], python.contributions[:, j])) is not None:
+                weights = given[at, j].tolist(), python.contributions[at, j].tolist()
+                return f"{name!r} weighs {weights[0]}, not {weights[1]}, at {python.rows[at]}"
+    if ran.scores is not None:
+        scores = np.array(ran.scores, dtype=np.float64)
+        if (at := _first_gap(scores, python.scores)) is not None:
+            return f"the score is {scores[at]:g}, not {python.scores[at]:g}, at {python.rows[at]}"
+    return ""
+
+
+def _first_gap(given: Any, own: Any) -> int | None:
+    """The first row that differs by more than is promised; NaN does."""
+    near = np.abs(given - own) <= TOLERANCE * np.maximum(np.abs(own), 1.0)
+    apart = np.flatnonzero(~near.reshape(len(near), -1).all(axis=1))
+    return int(apart[0]) if len(apart) else None
 
 
 def _run_python(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
     names: dict[str, Any] = {}
     exec(compile(file.read_text("utf-8"), str(file), "exec"), names)
     found = [names["score"](row) for row in python.rows]
-    return Ran([f["totals"] for f in found], [f["probabilities"] for f in found], "Python")
+    return Ran(
+        [f["totals"] for f in found],
+        [f["probabilities"] for f in found],
+        "Python",
+        [label(c) for c in names["CLASSES"]],
+        [*found[0]["contributions"]],
+        [[np.atleast_1d(w) for w in f["contributions"].values()] for f in found],
+        [f["score"] for f in found] if formula.score_name else None,
+    )
 
 
 def _run_json(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
@@ -76,25 +133,39 @@ def _run_json(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
 
     card = formula.costs is not None
     again = wanted(Scorecard.load(file) if card else load(file), python.rows)
-    return Ran(again.totals, again.probabilities, "weigh")
+    return Ran(
+        again.totals,
+        again.probabilities,
+        "weigh",
+        [label(c) for c in again.evidence.classes.tolist()],
+        [table.name for table in again.evidence],
+        again.contributions,
+        again.scores if card else None,
+    )
 
 
 def _run_onnx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
-    from weigh.exports.onnx import run
+    from weigh.exports.onnx import read_metadata, run
 
-    found = run(file.read_bytes(), formula, python.rows)
-    return Ran(found["totals"], found["probabilities"], "onnxruntime")
+    data = file.read_bytes()
+    found, told = run(data, formula, python.rows), read_metadata(data)
+    return Ran(
+        found["totals"],
+        found["probabilities"],
+        "onnxruntime",
+        json.loads(told["classes"]),
+        json.loads(told["features"]),
+        found["contributions"],
+    )
 
 
 def _run_pmml(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
     from weigh.exports.pmml.run import output_names, run
 
     found = run(file.read_text("utf-8"), formula, python.rows)
-    totals, shares = (
-        [[row[name] for name in output_names(formula, names)] for row in found]
-        for names in (formula.total_names, formula.probability_names)
-    )
-    return Ran(totals, shares, "PMML4S")
+    names = (formula.total_names, formula.probability_names, (formula.score_name or "score",))
+    totals, shares, scores = (_pick(file, found, output_names(formula, own)) for own in names)
+    return Ran(totals, shares, "PMML4S", scores=scores[:, 0] if formula.score_name else None)
 
 
 def _run_xlsx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
@@ -106,28 +177,74 @@ def _run_xlsx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
 
 def _run_sql(file: Path, formula: Formula, python: Wanted, dialect: str | None) -> Ran:
     from weigh.exports.sql import plan
-    from weigh.exports.sql.run import run_duckdb, run_sqlite, translate
 
-    text = file.read_text("utf-8")
-    said = re.match(r"-- .*, written down by weigh for (\w+), table ", text)
+    written = _find_dialect(file, dialect)
+    found = _ask(file, file.read_text("utf-8"), written, formula, python)
+    two = len(formula.prior) == 1
+    n = sum(two and re.fullmatch(r"reason_\d+", name) is not None for name in found[0])
+    own = plan(formula, written, contributions=True, reasons=n)
+    weights = own.contributions if {*own.contributions} <= {*found[0]} else ()
+    by = {"sqlite": "SQLite", "duckdb": "DuckDB"}[_engine(written)]
+    return Ran(
+        _pick(file, found, own.totals),
+        _pick(file, found, own.probabilities),
+        by if written == _engine(written) else f"{by}, translated from {written}",
+        contributions=_pick(file, found, weights) if weights else None,
+        scores=_pick(file, found, (own.score,))[:, 0] if own.score else None,
+        other=_compare_reasons(found, _ask(file, own.text, written, formula, python), own.reasons),
+    )
+
+
+def _find_dialect(file: Path, dialect: str | None) -> str:
+    """The one that is asked for, or that the first line of the file says."""
+    said = re.match(r"-- .*, written down by weigh for (\w+), table ", file.read_text("utf-8"))
     written = dialect or (said and said[1])
     if not written:
         raise ValueError(f"{file}: its first line does not name a dialect; give it (--dialect)")
-    names = plan(formula, written)
-    run_in = "sqlite" if written == "sqlite" else "duckdb"
+    return written
+
+
+def _engine(dialect: str) -> str:
+    return "sqlite" if dialect == "sqlite" else "duckdb"
+
+
+def _ask(file: Path, text: str, written: str, formula: Formula, python: Wanted) -> Rows:
+    """What a query says, in the database that comes nearest to its own."""
+    from weigh.exports.sql.run import run_duckdb, run_sqlite, translate
+
+    run_in = _engine(written)
     try:
         query = translate(text, formula, written, run_in)
-        found = (run_sqlite if run_in == "sqlite" else run_duckdb)(query, formula, python.rows)
+        return (run_sqlite if run_in == "sqlite" else run_duckdb)(query, formula, python.rows)
     except ImportError:
         raise
     except Exception as error:  # each database and parser has errors of its own
         raise ValueError(f"{file} cannot be run in {run_in}: {error}") from None
-    totals, shares = (
-        [[row[name] for name in own] for row in found]
-        for own in (names.totals, names.probabilities)
-    )
-    by = {"sqlite": "SQLite", "duckdb": "DuckDB"}[run_in]
-    return Ran(totals, shares, by if written == run_in else f"{by}, translated from {written}")
+
+
+def _compare_reasons(found: Rows, own: Rows, names: Sequence[str]) -> str:
+    """Where reasons are others than those of a query that is written now, which Python's are."""
+    for name in names:
+        for given, row in zip(found, own, strict=True):
+            if not _is_near(given.get(name), row[name]):
+                return f"{name} is {given.get(name)!r}, not {row[name]!r}"
+    return ""
+
+
+def _is_near(given: Any, own: Any) -> bool:
+    if isinstance(own, float) and isinstance(given, float):
+        return abs(given - own) <= TOLERANCE * max(abs(own), 1.0)
+    return bool(given == own)
+
+
+def _pick(file: Path, found: Rows, names: Sequence[str]) -> Floats:
+    """Columns of what a file says, by name."""
+    for name in names:
+        if name not in found[0]:
+            raise ValueError(
+                f"{file} gives no {name!r}, which the model does; it gives {[*found[0]]}"
+            )
+    return np.array([[row[name] for name in names] for row in found], dtype=np.float64)
 
 
 RUNNERS: dict[str, Callable[[Path, Formula, Wanted, str | None], Ran]] = {

@@ -16,7 +16,13 @@ from weigh.evidence import Evidence, FeatureTable, Recalibration
 from weigh.frames import Floats, Table, build, label_sample, match, read
 from weigh.parameters import is_count, is_number
 from weigh.scorecard import costs, file, show
-from weigh.scorecard.rounding import Rounding, measure, round_nearest, round_together
+from weigh.scorecard.rounding import (
+    Rounding,
+    mean_added,
+    measure,
+    round_nearest,
+    round_together,
+)
 from weigh.scorecard.texts import find_level, read_level_texts, read_texts, texts_of
 from weigh.sheet import find_class
 
@@ -68,7 +74,8 @@ class Scorecard:
     points : dict
         By feature, one whole number for each of its levels.
     rounding : Rounding or None
-        AUC before and after, and the largest change of a probability, on the rows given.
+        AUC before and after on the rows given, and the largest change of a probability, theirs or
+        that of a case of which nothing is known.
     edits : tuple of Edit
         What was changed by hand.
 
@@ -111,6 +118,7 @@ class Scorecard:
         self.edits: tuple[Edit, ...] = ()
         self.rounding: Rounding | None = None
         self._round(X, y)
+        self._rounded = dict(self._points)  # before any edit
 
     def _of(self, of: Any) -> int:
         return find_class(self._source.classes.tolist(), of, 1)
@@ -132,16 +140,18 @@ class Scorecard:
         self.rounding, self._points, self.base_points = best
 
     def _round_by(self, method: Any) -> tuple[dict[str, Floats], int]:
-        """Points by feature, and the base points that make up for what they add on average."""
+        """Points by feature, and the base points, which make up for half a point at the most.
+
+        An answer that is not known has no points, so that nothing is added to it: where the base
+        made up for more, cases with few answers would be paid for what they do not have.
+        """
         points, added = {}, 0.0
         for table in self._source:
             weights, rows = self._scale * table.by_class[:, 0], table.counts.sum(axis=1)
-            found = method(weights, rows)
-            points[table.name] = found
-            if rows.sum():
-                added += float((found - weights) @ rows / rows.sum())
+            points[table.name] = found = method(weights, rows, added)
+            added += mean_added(found, weights, rows)
         start = self._offset + self._scale * self._source.prior_row[0]
-        return points, int(np.floor(start - added + 0.5))
+        return points, int(np.floor(start - np.clip(added, -0.5, 0.5) + 0.5))
 
     @property
     def _scale(self) -> float:
@@ -207,15 +217,21 @@ class Scorecard:
         return np.asarray(expit(odds))
 
     def measure(self, X: Any, y: Any = None) -> Rounding:
-        """What rounding (and editing) does to rows: AUC before and after, and probabilities."""
+        """What rounding (and editing) does to rows: AUC before and after, and probabilities.
+
+        The largest change of a probability is that of these rows, or of a case of which nothing is
+        known, whose points are the base.
+        """
         table, positive = read(X), None
         if y is not None:
             sample = label_sample(table, y, None, self._source.classes)
             table, positive = sample.table, sample.labels == self._of(self.of)
         rows = self._match(table)
-        totals = float(np.sign(self._scale)) * self._source.total(rows)[:, 0]
-        scores = self.evidence.raw_total(rows)[:, 0]
-        return measure(totals, scores, expit(totals), self.probability(scores), positive)
+        sign = float(np.sign(self._scale))
+        totals, scores = sign * self._source.total(rows)[:, 0], self.evidence.raw_total(rows)[:, 0]
+        p = expit(np.append(totals, sign * self._source.prior_row[0]))
+        q = self.probability(np.append(scores, self.base_points))
+        return measure(totals, scores, p, q, positive)
 
     def reasons(self, X: Any, n: int = 4, against: str = "best") -> Any:
         """The n features that cost every row most points.

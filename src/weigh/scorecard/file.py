@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weigh.frames import Floats
 from weigh.store import SCORECARD, read_json, write_text
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.values import check, numbers
@@ -29,8 +30,12 @@ def to_json(card: Scorecard) -> str:
         **{name: getattr(card, name) for name in SETTINGS + OPTIONAL},
         "base_points": card.base_points,
         "points": {name: [*points] for name, points in card.points.items()},
+        "rounded": {
+            "base_points": card.base_points,
+            "points": {name: [*map(int, points)] for name, points in card._rounded.items()},
+        },
         "edits": [vars(edit) for edit in card.edits],
-        "rounding": card.rounding and vars(card.rounding),
+        "rounding": card.rounding and {n: _known(v) for n, v in vars(card.rounding).items()},
         "evidence": evidence_to_dict(card._source),
     }
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
@@ -65,15 +70,56 @@ def from_dict(data: Mapping[str, Any]) -> Scorecard:
     settings = {name: data[name] for name in SETTINGS}
     settings |= {name: data[name] for name in OPTIONAL if name in data}
     card = Scorecard(evidence_from_dict(data["evidence"]), **settings)
-    check(type(data["base_points"]) is int, "base_points must be a whole number")
-    card.base_points = data["base_points"]
-    listed = data["points"]
+    card.base_points = _base_points(data)
+    card._points = _points(data["points"], card)
+    card._rounded = _points(data["rounded"]["points"], card)
+    card.edits = tuple(Edit(**edit) for edit in data["edits"])
+    _check_edits(card)
+    card.rounding = None if data["rounding"] is None else Rounding(**_measures(data["rounding"]))
+    return card
+
+
+def _known(value: float | None) -> float | None:
+    """JSON has no NaN, which is the rank correlation of rows that are all alike."""
+    return None if value is None or np.isnan(value) else value
+
+
+def _base_points(data: Mapping[str, Any]) -> int:
+    found, rounded = data["base_points"], data["rounded"]["base_points"]
+    check(type(found) is int, "base_points must be a whole number")
+    check(
+        found == rounded, f"base_points are {found}, rounded {rounded}; change base_score instead"
+    )
+    return int(found)
+
+
+def _points(listed: Mapping[str, Any], card: Scorecard) -> dict[str, Floats]:
     names = [table.name for table in card._source]
     check([*listed] == names, "points must be those of the features")
+    found = {t.name: numbers(listed, t.name, (len(t.levels),)) for t in card._source}
+    whole = all((points == np.rint(points)).all() for points in found.values())
+    check(whole, "points must be whole numbers")
+    return found
+
+
+def _check_edits(card: Scorecard) -> None:
+    """What differs from the points that were rounded was changed by an edit."""
+    for edit in card.edits:
+        texts, points = (edit.feature, edit.level, edit.why), (edit.before, edit.after)
+        sound = all(type(t) is str for t in texts) and all(type(p) is int for p in points)
+        check(sound, f"edits must hold text and whole numbers, got {edit}")
+        check(edit.level in card._source[edit.feature].labels, f"an edit of no level: {edit}")
+    done = {(edit.feature, edit.level, edit.after) for edit in card.edits}
     for table in card._source:
-        points = numbers(listed, table.name, (len(table.levels),))
-        check(bool((points == np.rint(points)).all()), "points must be whole numbers")
-        card._points[table.name] = points
-    card.edits = tuple(Edit(**edit) for edit in data["edits"])
-    card.rounding = None if data["rounding"] is None else Rounding(**data["rounding"])
-    return card
+        now, before = card._points[table.name], card._rounded[table.name]
+        for name, p, rounded in zip(table.labels, now, before, strict=True):
+            known = p == rounded or (table.name, name, int(p)) in done
+            what = f"{table.name} = {name} has {p:g} points, rounded {rounded:g}"
+            check(known, f"{what}, and no edit says so; change points with edit, which records it")
+
+
+def _measures(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What rounding did; the rank correlation of rows that are all alike is not known."""
+    sound = all(v is None or type(v) in (int, float) for v in data.values())
+    check(sound and data["largest_change"] is not None, "rounding must hold numbers")
+    return {**data, "kendall": np.nan if data["kendall"] is None else data["kendall"]}

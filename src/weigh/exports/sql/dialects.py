@@ -6,20 +6,24 @@ from dataclasses import dataclass
 from math import isinf
 from typing import Any
 
-from weigh.exports.formula import Input, is_no_unicode
+from weigh.exports.formula import Input
 from weigh.frames import Value
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql")
 
 NAN = "NULLIF(CAST(c AS DOUBLE), CAST('NaN' AS DOUBLE))"
-READ = {  # so that NaN is NULL, and text is compared byte by byte
+NUMBER = r"^[[:space:]]*[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?[[:space:]]*;$"
+READ = {  # so that NaN is NULL, text in place of a number an error, and text compared in bytes
     "number": {
         "": NAN,
         "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, CAST(c AS FLOAT64))",
         "sqlite": "CASE WHEN TYPEOF(c) = 'text' THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) "
         "ELSE CAST(c AS REAL) END",
-        "tsql": "CAST(c AS FLOAT)",
-        "mysql": "CAST(c AS DOUBLE)",
+        "tsql": "CASE WHEN CAST(c AS NVARCHAR(MAX)) <> N'' THEN CAST(c AS FLOAT) END",
+        "mysql": (  # which casts text to 0 too; what is out of range is an error
+            f"CASE WHEN REGEXP_REPLACE(CONCAT(c, ';'), '{NUMBER}', '') = '' THEN CAST(c AS DOUBLE)"
+            " WHEN NOT c IS NULL THEN EXP(1000 + LENGTH(c)) END"
+        ),
     },
     "code": {  # not as doubles, which cannot tell large whole numbers apart
         "": "CASE WHEN CAST(c AS DOUBLE) = CAST('NaN' AS DOUBLE) THEN NULL ELSE c END",
@@ -30,14 +34,15 @@ READ = {  # so that NaN is NULL, and text is compared byte by byte
         "mysql": "c",
     },
     "text": {  # a number is refused, where a database lets a query do so: as text it is any level
-        "": "CAST(c AS TEXT)",
         "duckdb": "CASE WHEN REGEXP_MATCHES(TYPEOF(c), '^([A-Z]*INT|FLOAT|DOUBLE|DECIMAL|BOOL)') "
-        "THEN ERROR('refuse' || TYPEOF(c)) ELSE CAST(c AS TEXT) END",
+        "THEN ERROR('refuse' || TYPEOF(c)) ELSE CAST(c AS TEXT) END COLLATE C",
         "postgres": "CASE WHEN CAST(PG_TYPEOF(c) AS TEXT) IN ('smallint', 'integer', 'bigint', "
         "'real', 'double precision', 'numeric', 'boolean') "
-        "THEN CAST(CAST('refuse' || PG_TYPEOF(c) AS INT) AS TEXT) ELSE CAST(c AS TEXT) END",
-        "spark": "CAST(c AS STRING)",
-        "bigquery": "CAST(c AS STRING)",
+        "THEN CAST(CAST('refuse' || PG_TYPEOF(c) AS INT) AS TEXT) ELSE CAST(c AS TEXT) END "
+        'COLLATE "C"',
+        "snowflake": "COLLATE(CAST(c AS TEXT), '')",
+        "spark": "CAST(CAST(c AS STRING) AS BINARY)",
+        "bigquery": "CAST(CAST(c AS STRING) AS BYTES)",
         "sqlite": "CASE WHEN TYPEOF(c) IN ('integer', 'real') "
         "THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) ELSE CAST(c AS TEXT) END COLLATE BINARY",
         "tsql": "CAST(CAST(c AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
@@ -48,7 +53,13 @@ READ = {  # so that NaN is NULL, and text is compared byte by byte
 }
 REFUSE = "refuse"
 """What stands in a template for words that name the column."""
-LONGEST_NAME = 60  # bytes; PostgreSQL cuts names at 63
+
+BYTES = ("tsql", "mysql", "bigquery", "spark")
+"""Where text is compared as bytes, whatever collation a column or a session has."""
+
+SOURCE = "weigh_rows"
+"""What the table is called inside. Its columns are given with it, because SQLite takes a quoted
+name alone, where there is no such column, for text."""
 
 
 def import_sqlglot() -> Any:
@@ -75,11 +86,13 @@ class Dialect:
 
     def read(self, column: Input) -> Any:
         """A column of the table, as the weights compare it."""
-        sqlglot = import_sqlglot()
-        templates = READ[column.kind if column.values or column.kind == "number" else "nothing"]
-        template = templates.get(self.name, templates[""])
-        tree = sqlglot.parse_one(template, dialect=self.name)
-        own, words = name_column(column.name), self.label(_refuse(column))
+        kind = column.kind if column.values or column.other or column.kind == "number" else "nothing"
+        return self._fill(kind, name_column(column.name, SOURCE), self.label(_refuse(column)))
+
+    def _fill(self, kind: str, own: Any, words: Any = None) -> Any:
+        """What is read, in its place in a template; `words` say what is refused."""
+        template = READ[kind].get(self.name) or READ[kind][""]
+        tree = import_sqlglot().parse_one(template, dialect=self.name)
         return own if template == "c" else tree.transform(lambda node: _swap(node, own, words))
 
     def is_equal(self, x: Any, value: Value) -> Any:
@@ -101,10 +114,8 @@ class Dialect:
 
     def text(self, value: str) -> Any:
         """Text, quoted as the dialect does, and in the bytes that a column is read as."""
-        exp = import_sqlglot().exp
-        if self.name == "tsql":
-            return exp.cast(exp.National(this=value), "VARBINARY(MAX)", dialect="tsql")
-        return exp.Literal.string(value)
+        text = self.label(value)
+        return self._fill("text", text) if self.name in BYTES else text
 
     def label(self, value: str) -> Any:
         """Text to show."""
@@ -137,10 +148,10 @@ class Dialect:
         name = "MAX" if self.name == "sqlite" else "GREATEST"
         return trees[0] if len(trees) == 1 else exp.Anonymous(this=name, expressions=trees)
 
-
-def is_no_sql(text: str) -> bool:
-    """Whether text holds what no query can: a NUL, or half a character."""
-    return "\0" in text or is_no_unicode(text)
+    def finish(self, query: Any) -> str:
+        """The text of a query. Spark looks for variables, ${...}, before it reads literals."""
+        text = str(query.sql(dialect=self.name, pretty=True, comments=False))
+        return text.replace("${", r"\u0024{") if self.name == "spark" else text
 
 
 def _swap(node: Any, own: Any, words: Any) -> Any:
@@ -161,24 +172,8 @@ def minus(tree: Any) -> Any:
     return import_sqlglot().exp.Neg(this=tree)
 
 
-def name_column(name: str) -> Any:
-    """A column by name, quoted whatever the name."""
+def name_column(name: str, table: str = "") -> Any:
+    """A column by name, quoted whatever the name; of a table, where that is given."""
     exp = import_sqlglot().exp
-    return exp.Column(this=exp.to_identifier(name, quoted=True))
-
-
-def unique_names(names: list[str]) -> list[str]:
-    """Names that no database takes for one another: short, and apart without regard to case."""
-    found: list[str] = []
-    for name in names:
-        short, n = cut_name(name), 1
-        while short.casefold() in {other.casefold() for other in found}:
-            n += 1
-            short = f"{cut_name(name, LONGEST_NAME - 6)}_{n}"
-        found.append(short)
-    return found
-
-
-def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
-    """The beginning of a name that is too long."""
-    return name.encode("utf-8")[:longest].decode("utf-8", errors="ignore")
+    of = exp.to_identifier(table, quoted=True) if table else None
+    return exp.Column(this=exp.to_identifier(name, quoted=True), table=of)

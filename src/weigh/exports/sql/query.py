@@ -10,13 +10,8 @@ from weigh.bins import printable
 from weigh.exports.formula import Formula
 from weigh.exports.sql import reasons as why
 from weigh.exports.sql import steps
-from weigh.exports.sql.dialects import (
-    Dialect,
-    import_sqlglot,
-    is_no_sql,
-    name_column,
-    unique_names,
-)
+from weigh.exports.sql.dialects import SOURCE, Dialect, import_sqlglot, name_column
+from weigh.exports.sql.names import STEP, is_no_sql, make_names, refuse_columns, split_table
 from weigh.exports.sql.steps import Named
 
 SHORT = 4
@@ -77,12 +72,13 @@ def plan(
     formula.refuse_mixed("a database")
     formula.refuse_text("SQL", is_no_sql)
     say = Dialect.named(dialect)
-    _check_names(formula, dialect)
+    refuse_columns((*formula.column_names, *keep), dialect)
     _check_reasons(formula, reasons)
     reasons = min(reasons, len(formula.terms))
-    chain = _Chain(say, {f"k{i}": name_column(name) for i, name in enumerate(keep)}, table)
+    kept = {f"k{i}": name_column(name, SOURCE) for i, name in enumerate(keep)}
+    chain = _Chain(say, kept, table)
     _add_steps(chain, formula, reasons)
-    names = _names(formula, contributions, reasons, tuple(keep))
+    names = _names(formula, dialect, contributions, reasons, tuple(keep))
     text = chain.end(dict(zip(names.every, _columns(formula, say, names), strict=True)))
     head = (
         f"-- {formula.model_name}, written down by weigh for {dialect}, table {printable(table)}\n"
@@ -95,14 +91,6 @@ def plan(
         names.reasons,
         names.score[0] if names.score else "",
     )
-
-
-def _check_names(formula: Formula, dialect: str) -> None:
-    for name in formula.column_names:
-        if not name:
-            raise ValueError("a column without a name cannot be queried; name it before fitting")
-        if dialect == "bigquery" and "." in name:  # which BigQuery reads as a path, even quoted
-            raise ValueError(f"column {name!r}: BigQuery has no names with dots; rename it")
 
 
 def _check_reasons(formula: Formula, reasons: int) -> None:
@@ -127,8 +115,11 @@ class _Chain:
     def _source(self) -> Any:
         if self.queries:
             return self.exp.to_identifier(self.queries[-1][0], quoted=True)
-        parts = [self.exp.to_identifier(part, quoted=True) for part in self.table.split(".")]
-        return self.exp.Table(**dict(zip(("this", "db", "catalog"), reversed(parts), strict=False)))
+        to_id = self.exp.to_identifier
+        parts = [to_id(part, quoted=True) for part in split_table(self.table, self.dialect.name)]
+        named = dict(zip(("this", "db", "catalog"), parts, strict=False))  # of up to three
+        alias = self.exp.TableAlias(this=to_id(SOURCE, quoted=True))
+        return self.exp.Table(**named, alias=alias)
 
     def step(self, name: str, columns: Named, drop: str = "") -> None:
         """Add columns; a column of the same name is replaced, and those that begin so dropped."""
@@ -137,7 +128,7 @@ class _Chain:
         ]
         old = {c: name_column(c) for c in carried} if self.queries else self.kept
         query = self._select(old | columns)
-        self.queries.append((name, query))
+        self.queries.append((STEP + name, query))
         self.carried = [*old, *columns]
 
     def _keeps(self, name: str) -> bool:
@@ -147,10 +138,11 @@ class _Chain:
         Each reason names every weight, and the one after it every reason before: written out, the
         terms of n features and k reasons are n to the power 2k.
         """
-        long = len(self.queries) > SHORT and name not in ("inputs", "weights")
+        long = len(self.queries) > SHORT and name not in (f"{STEP}inputs", f"{STEP}weights")
         if self.dialect.name == "duckdb":
-            reasons = any(step.startswith("heaviest") for step, _ in self.queries)
-            return reasons and name.startswith(("powers", "heaviest", "named"))
+            reasons = any(step.startswith(f"{STEP}heaviest") for step, _ in self.queries)
+            written = (f"{STEP}powers", f"{STEP}heaviest", f"{STEP}named")
+            return reasons and name.startswith(written)
         return long and self.dialect.name in ("postgres", "sqlite")
 
     def _select(self, columns: Named) -> Any:
@@ -160,11 +152,12 @@ class _Chain:
 
     def end(self, columns: Named) -> str:
         """The last query, over all the steps."""
+        split_table(self.table, self.dialect.name, {name for name, _ in self.queries})
         query = self._select(columns)
         for name, step in self.queries:
             alias = self.exp.to_identifier(name, quoted=True)
             query = query.with_(alias, as_=step, materialized=self._keeps(name) or None)
-        return str(query.sql(dialect=self.dialect.name, pretty=True, comments=False)) + ";"
+        return self.dialect.finish(query) + ";"
 
 
 def _add_steps(chain: _Chain, formula: Formula, reasons: int) -> None:
@@ -204,7 +197,9 @@ class _Names:
         return (*self.kept, *own)
 
 
-def _names(formula: Formula, contributions: bool, reasons: int, kept: tuple[str, ...]) -> _Names:
+def _names(
+    formula: Formula, dialect: str, contributions: bool, reasons: int, kept: tuple[str, ...]
+) -> _Names:
     many, kind = len(formula.prior) > 1, "reason_weight" if formula.costs is None else "reason_cost"
     weights = [
         f"weight_{term.name}_{name}" if many else f"weight_{term.name}"
@@ -218,7 +213,7 @@ def _names(formula: Formula, contributions: bool, reasons: int, kept: tuple[str,
         weights if contributions else [],
         [f"{what}_{i + 1}" for i in range(reasons) for what in ("reason", kind)],
     )
-    own = unique_names([name for group in groups for name in group])
+    own = make_names([name for group in groups for name in group], dialect)
     for name in kept:
         if name.casefold() in {other.casefold() for other in own} or kept.count(name) > 1:
             raise ValueError(f"keep names {name!r}, which the scores have too, or twice; rename it")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from weigh.exports.formula import Formula
+from weigh.exports.formula import Formula, is_large
 from weigh.frames import Value
 
 TYPES = {
@@ -24,9 +24,7 @@ def column_types(formula: Formula, dialect: str) -> dict[str, str]:
     """What type each column of a table for the model needs; large codes are whole numbers."""
     types = {}
     for column in formula.inputs:
-        whole = column.kind == "code" and any(
-            type(v) is int and abs(v) > 2**53 for v in column.values
-        )
+        whole = column.kind == "code" and any(map(is_large, column.values))
         wide = {"duckdb": "HUGEINT", "postgres": "NUMERIC"}.get(dialect, "") if whole else None
         types[column.name] = TYPES[dialect][column.kind] if wide is None else wide
     return types
@@ -94,20 +92,25 @@ def translate(text: str, formula: Formula, written: str, wanted: str) -> str:
     steps = {step.alias for step in tree.find_all(exp.CTE)}
     for table in [*tree.find_all(exp.Table)]:
         if table.name not in steps or table.args.get("db"):
-            table.replace(exp.to_table("rows", dialect=wanted))
+            table.replace(exp.to_table("rows", dialect=wanted, alias=table.args.get("alias")))
     first = next(tree.find_all(exp.CTE)).this
     for column in [*first.find_all(exp.Column)]:
         if column.name not in formula.column_names:  # kept for the user
             column.replace(exp.null())
-    for cast in tree.find_all(exp.Cast):
+    for cast in [*tree.find_all(exp.Cast)]:
         _plain_type(cast, exp)
     return str(tree.sql(dialect=wanted))
 
 
 def _plain_type(cast: Any, exp: Any) -> None:
-    """A type without what only its own database knows: (MAX), character sets, FLOAT for doubles."""
+    """A type without what only its own database knows: (MAX), character sets, FLOAT for doubles.
+
+    Bytes are text again: DuckDB casts no more than ASCII to them.
+    """
     kind = cast.args["to"]
-    if kind.this == exp.DataType.Type.CHARACTER_SET:
+    if kind.is_type("binary", "varbinary"):
+        cast.replace(cast.this)
+    elif kind.this == exp.DataType.Type.CHARACTER_SET:
         cast.set("to", exp.DataType.build("text"))
     elif kind.is_type("float"):
         cast.set("to", exp.DataType.build("double"))
