@@ -390,6 +390,8 @@ def test_a_report_is_refused_without_rows_or_with_too_much(people):
         weigh.report(model)
     with pytest.raises(ValueError, match="X is part of the evaluation"):
         weigh.report(model, people, evaluation=found)
+    with pytest.raises(ValueError, match="costs is part of the evaluation"):
+        weigh.report(model, evaluation=found, costs=(1, 3))
     with pytest.raises(ValueError, match="must be what evaluate returns, got dict"):
         weigh.report(model, evaluation={})
     other = weigh.EvidenceNB().fit(people.select(["Sex", "Age"]), "Age")
