@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -361,6 +361,32 @@ def test_levels_and_answers_that_lack_weigh_nothing_and_the_sheet_says_so():
     assert sheet.total == pytest.approx(sheet.prior + sum(item.weight for item in sheet.items))
     known = model.balance_sheet({"x": 0.0, "z": None, "c": X["c"].dropna().iloc[0], "d": None})
     assert known.interval[0] < known.probability < known.interval[1]
+
+
+def test_an_answer_that_lacked_nowhere_in_training_leaves_the_interval_of_the_others():
+    X, y = draw_frame(15)
+    known = X["z"].notna()
+    X, y = X[known], y[known]
+    level, skip = (EducatedNB(missing=missing).fit(X, y) for missing in ("level", "skip"))
+    row = X.iloc[0].to_dict() | {"z": None, "d": None}
+    mine, wanted = level.balance_sheet(row), skip.balance_sheet(row)
+    np.testing.assert_allclose(mine.interval, wanted.interval, rtol=1e-9)
+    assert mine.probability == pytest.approx(wanted.probability, rel=1e-9)
+    assert mine.assumes.endswith("as none did in training, tells nothing")
+    assert "as none did" not in wanted.assumes
+    at = [0]  # the covariance of the prior and of what is answered, by hand
+    for table, start in zip(
+        level.evidence_,
+        np.cumsum([1, *(len(table.levels) for table in level.evidence_)]),
+        strict=False,
+    ):
+        if row[table.name] is not None:
+            cell = pd.DataFrame([row])
+            placed = table.feature.read(level._read(cell))
+            at.append(start + int(placed.levels[placed.codes[0]]))
+    error = np.sqrt(level.evidence_.covariance[np.ix_(at, at)].sum())
+    reach = np.diff(logit(np.array(mine.interval)))[0] / 2
+    assert reach == pytest.approx(1.6448536269514722 * error, rel=1e-9)
 
 
 def test_a_sheet_can_be_drawn():

@@ -18,6 +18,7 @@ from tests.page_models import ASKED, CODES, LEARNERS, MANY, WEIRD, big_model, mi
 import weigh
 from weigh.bins import printable
 from weigh.frames import canonical, key
+from weigh.pages.levels import spell_levels, spell_sheet
 from weigh.pages.questions import ask_questions
 
 
@@ -74,8 +75,9 @@ def near(a, b, tolerance=1e-9):
     return math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
 
 
-def hold_equal(told, sheet, tolerance=1e-9):
-    """What the page says, beside Python's balance sheet."""
+def hold_equal(told, sheet, tolerance=1e-9, evidence=None):
+    """What the page says, beside Python's balance sheet, whose intervals it puts into words."""
+    sheet = sheet if evidence is None else spell_sheet(sheet, evidence)
     assert near(told["prior"], sheet.prior)
     assert near(told["total"], sheet.total)
     assert near(told["probability"], sheet.probability)
@@ -112,7 +114,7 @@ def test_the_page_computes_what_python_does(name, browser, tmp_path):
         sheets.append(shifted.balance_sheet(row, of=model.classes_[of]))
         cases.append([answers_of(model, row), {"of": of, "rate": rate and [1 - rate, rate]}])
     for told, sheet in zip(scored(browser, model, tmp_path, cases), sheets, strict=True):
-        hold_equal(told, sheet)
+        hold_equal(told, sheet, evidence=model.evidence_)
         assert near(told["probabilities"][told["of"]], sheet.probability)
 
 
@@ -131,7 +133,7 @@ def test_a_page_of_the_first_class_computes_what_python_says_of_it(name, browser
         cases.append([answers_of(model, row), {"rate": rate and [rate, 1 - rate]}])
     found = scored(browser, model, tmp_path, cases, of="class 0")
     for told, sheet in zip(found, sheets, strict=True):
-        hold_equal(told, sheet)
+        hold_equal(told, sheet, evidence=model.evidence_)
     assert browser.driver.title == "The probability of class 0"
     assert shown(browser, "of-what") == "Probability of class 0"
     assert "Base rate of class 0" in shown(browser, "rate-name")
@@ -183,7 +185,7 @@ def test_the_page_computes_what_python_does_for_many_classes(name, browser, tmp_
         cases.append([answers_of(model, row), options])
     for told, sheet in zip(scored(browser, model, tmp_path, cases), sheets, strict=True):
         assert classes[told["of"]] == sheet.of
-        hold_equal(told, sheet)
+        hold_equal(told, sheet, evidence=model.evidence_)
         for total, wanted in zip(told["totals"], (sheet.totals or {}).values(), strict=False):
             assert near(total, wanted)
 
@@ -248,7 +250,7 @@ def test_any_table_gives_a_page_that_computes_what_python_does(
     rows = [row for row in X.to_pylist() if all(map(is_sent, row.values()))]
     told = scored(browser, model, tmp_path, [[answers_of(model, row), {}] for row in rows])
     for found, row in zip(told, rows, strict=True):
-        hold_equal(found, model.balance_sheet(row))
+        hold_equal(found, model.balance_sheet(row), evidence=model.evidence_)
     assert [line for line in browser.logs() if "favicon" not in line] == []
 
 
@@ -354,8 +356,9 @@ def test_the_case_stands_in_the_address_and_comes_back_from_it(browser, tmp_path
     assert shown(browser, "probability") == probability
     assert settled(browser) == address
     hint = browser.run("return document.querySelector('.hint').textContent")
-    level = next(t for t in model.evidence_["age"].levels if t.lower < 41.5 <= t.upper)
-    assert hint == f"Level: {level.label}"
+    places = model.evidence_["age"].levels
+    level = next(t for t in places if t.lower < 41.5 <= t.upper)
+    assert hint == f"Level: {spell_levels(model.evidence_['age'].feature)[places.index(level)]}"
     browser.run("document.getElementById('clear').click()")
     assert settled(browser).partition("#")[2] == ""
     none = model.balance_sheet(dict.fromkeys(case))
@@ -375,6 +378,87 @@ def test_what_is_no_number_is_not_known_and_said_to_be_none(text, browser, tmp_p
     assert shown(browser, "probability") == before
     told = browser.run("return document.querySelector('.hint').textContent")
     assert told == ("Not a number: taken as not known" if text else "Not known")
+
+
+@pytest.mark.system
+def test_numbers_are_read_as_the_page_writes_them(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pa.table({"income": rng.normal(50_000, 20_000, 300)})
+    model = weigh.EvidenceNB(bins={"income": [24643.5, 25078.0]}).fit(X, rng.integers(0, 2, 300))
+    weigh.calculator(model, tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    hints = {}
+    for text in ["25000", "25,000", "25 000", "25,000.5", "24,6435e3", "0,5", "1,25"]:
+        choose(browser, "income", text)
+        hints[text] = browser.run("return document.querySelector('.hint').textContent")
+    inside = "Level: 24,643.5 to 25,078"
+    assert hints["25000"] == hints["25 000"] == inside
+    assert hints["25,000"] == f"Read as 25000. {inside}"
+    assert hints["25,000.5"] == f"Read as 25000.5. {inside}"
+    assert hints["24,6435e3"] == f"Read as 24643.5. {'Level: up to 24,643.5'}"
+    assert hints["0,5"] == "Read as 0.5. Level: up to 24,643.5"
+    assert hints["1,25"] == "Read as 1.25. Level: up to 24,643.5"
+    choose(browser, "income", "30000")
+    assert "income above 25,078" in shown(browser, "rest")
+
+
+@pytest.mark.system
+def test_what_the_address_holds_and_the_page_cannot_use_is_said(browser, tmp_path):
+    model = weigh.EvidenceNB().fit(mixed(), "y")
+    weigh.calculator(model, tmp_path / "page.html", {"income": ("member", True)})
+    odd = "#age=old&colour=purple&shoe=3&member=false&income=5&~rate=2&colour=red&~of=class+0&age="
+    browser.open(tmp_path / "page.html", odd + "&<b>x</b>=1")
+    told = shown(browser, "ignored")
+    assert told == (
+        "Not used of this page's address: age=old (not a number); colour=purple (no such level); "
+        "shoe=3 (no such question); ~rate=2 (not between 0 and 1); colour=red (given twice); "
+        "~of=class 0 (no such question); age= (given twice); <b>x</b>=1 (no such question); "
+        "and 1 more."
+    )
+    assert settled(browser).endswith("#member=false")
+    assert browser.violations() == []
+    browser.run("document.getElementById('clear').click()")
+    assert shown(browser, "ignored") == ""
+    browser.open(tmp_path / "page.html", "#age=41.5&colour=red&~rate=0.2&income=")
+    assert not browser.run("return document.getElementById('ignored').checkVisibility()")
+    browser.open(tmp_path / "page.html", "#income=5")
+    assert shown(browser, "ignored").endswith("income (not asked here).")
+
+
+@pytest.mark.system
+def test_of_many_classes_the_address_names_rivals_that_can_be(browser, tmp_path):
+    model = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
+    weigh.calculator(model, tmp_path / "page.html")
+    browser.open(tmp_path / "page.html", "#~of=class+9&~against=class+1&~rate-of=nobody")
+    told = shown(browser, "ignored")
+    assert "~of=class 9 (no such class)" in told
+    assert "~rate-of=nobody (no such class)" in told
+    assert "~against=class 1 (against itself, or of no class)" in told
+
+
+@pytest.mark.system
+def test_blank_questions_leave_the_interval_of_those_that_are_answered(browser, tmp_path):
+    """Where training lacked no answer, a blank is as if the model skipped what is missing."""
+    whole = mixed().drop_columns(["age", "colour"])
+    rng = np.random.default_rng(4)
+    whole = whole.append_column("kind", pa.array(rng.choice([*"abc"], 400)))
+    level, skip = (
+        weigh.EducatedNB(missing=missing, random_state=0).fit(whole, "y")
+        for missing in ("level", "skip")
+    )
+    rows = [
+        {"income": income, "member": member, "kind": kind}
+        for income in (None, 3.0)
+        for member in (None, True)
+        for kind in (None, "b")
+    ]
+    told = scored(browser, level, tmp_path, [[answers_of(level, row), {}] for row in rows])
+    for found, row in zip(told, rows, strict=True):
+        hold_equal(found, level.balance_sheet(row), evidence=level.evidence_)
+        wanted = skip.balance_sheet(row).interval
+        assert all(near(a, b) for a, b in zip(found["interval"], wanted, strict=True))
+    assert shown(browser, "interval").startswith("90% interval")
+    assert "as none did in training, tells nothing" in shown(browser, "notes")
 
 
 @pytest.mark.system
@@ -571,6 +655,14 @@ def test_forty_features_and_four_hundred_levels_make_a_small_and_fast_page(
     hold_equal(
         told, model.balance_sheet(case), 1e-9 if model.evidence_.covariance is None else 1e-5
     )
+
+
+def test_sixteen_thousand_levels_make_a_page_of_few_hundred_kilobytes():
+    """Their names twice, for the form and for those without scripts, and ten bytes a number."""
+    model = big_model(weigh.EvidenceNB(), n_levels=400)
+    names = sum(len(label) for table in model.evidence_ for label in table.labels)
+    assert len(weigh.calculator(model).encode()) < 650_000
+    assert 2 * names > 250_000
 
 
 # ---------------------------------------------------------------- the file

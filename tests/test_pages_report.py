@@ -390,6 +390,8 @@ def test_a_report_is_refused_without_rows_or_with_too_much(people):
         weigh.report(model)
     with pytest.raises(ValueError, match="X is part of the evaluation"):
         weigh.report(model, people, evaluation=found)
+    with pytest.raises(ValueError, match="costs is part of the evaluation"):
+        weigh.report(model, evaluation=found, costs=(1, 3))
     with pytest.raises(ValueError, match="must be what evaluate returns, got dict"):
         weigh.report(model, evaluation={})
     other = weigh.EvidenceNB().fit(people.select(["Sex", "Age"]), "Age")
@@ -432,3 +434,26 @@ def test_the_browser_reads_the_table_as_it_was_meant(browser, tmp_path, people):
     assert rows[2] == ["Sex information value 0.92"]
     assert rows[3] == ["Female", "470", "+174", "+158 to +189", ""]
     assert browser.run("return document.querySelectorAll('.weights svg').length") == 9
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_no_weight_is_cut_and_wide_tables_scroll_within_themselves(width, browser, tmp_path):
+    browser.width(width)
+    rng = np.random.default_rng(0)
+    numbers = mixed().append_column("x" * 200, pa.array(rng.normal(0, 1e6, 400)))
+    for data in (numbers, weird()):
+        model = weigh.EvidenceNB(bins=20).fit(data, "y")
+        weigh.report(model, data, "y", tmp_path / "report.html", by=data.column_names[2])
+        browser.open(tmp_path / "report.html")
+        assert browser.run("return document.documentElement.scrollWidth") <= width
+        cut = (
+            "const box = document.querySelector('.scroll');"
+            "const edge = box.getBoundingClientRect().right + 1;"
+            "return [...box.querySelectorAll('td, svg')]"
+            ".filter((cell) => cell.getBoundingClientRect().right > edge)"
+            ".map((cell) => cell.outerHTML.slice(0, 80))"
+        )
+        browser.run("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+        assert browser.run(cut) == []
+        assert browser.run("return document.documentElement.scrollWidth") <= width

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from weigh.frames import canonical
 from weigh.metrics.predicted import Predicted, predict_rows
 from weigh.pages.document import asset, document, escape
 from weigh.pages.exact import exact_formula
-from weigh.pages.examples import choose_examples
+from weigh.pages.examples import Example, choose_examples
 from weigh.pages.levels import spell_sheet
 from weigh.pages.parts import paragraphs, scroll, section, sheet_of
 from weigh.pages.quality import groups, quality, thresholds
@@ -75,42 +76,43 @@ def report(
     ('<!doctype html>', True)
     """
     subject = read_subject(model)
-    asked = {"sample_weight": sample_weight, "pos_label": pos_label}
+    asked = {"sample_weight": sample_weight, "by": by, "pos_label": pos_label}
     if evaluation is None:
-        if X is None or y is None:
-            raise ValueError(
-                "a report says how good a model is: give rows and what came true, X and y, or "
-                "evaluation=, what evaluate returned"
-            )
-        scorer = subject.scorer(X)
-        found = evaluate(scorer, X, y, train=train, by=by, costs=costs, **asked)
-        predicted = predict_rows(scorer, X, y, beside=by, **asked)
-        facing = subject.naming(found.pos_label).facing
-        shown = _examples(scorer, facing, X, predicted, examples)
+        judged = _judge(subject, X, y, {"train": train, "costs": costs, **asked}, examples)
     else:
-        given = {"X": X, "y": y, "train": train, "by": by, **asked}
-        found, predicted, shown = _check(evaluation, subject, given), None, ""
-        facing = subject.naming(found.pos_label).facing
-    heading = title or _title(facing, found)
-    body = [
-        _what(facing, found),
-        section("In short", paragraphs(found.findings)),
-        _weights(facing),
-        quality(found, predicted),
-        thresholds(found),
-        groups(found),
-        section("Reversals", paragraphs(_reversals(facing))),
-        shown,
-        _formula(facing),
-    ]
-    head = f"<header><h1>{escape(heading)}</h1>{paragraphs([_speaks(facing)])}</header>"
-    page = document(
-        heading, f"{head}\n<main>{''.join(body)}</main>", asset("page.css", "report.css")
-    )
+        other = None if np.array_equal(costs, (1.0, 1.0)) else costs
+        given = {"X": X, "y": y, "train": train, "costs": other, **asked}
+        judged = _Judged(_check(evaluation, subject, given))
+    page = _page(subject.naming(judged.found.pos_label).facing, judged, title)
     if path is None:
         return page
     write_text(page, path)
     return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """How good a model is, and the rows that this was found on, where they are at hand."""
+
+    found: Evaluation
+    predicted: Predicted | None = None
+    examples: tuple[Example, ...] = ()
+
+
+def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: int) -> _Judged:
+    if X is None or y is None:
+        raise ValueError(
+            "a report says how good a model is: give rows and what came true, X and y, or "
+            "evaluation=, what evaluate returned"
+        )
+    scorer = subject.scorer(X)
+    found = evaluate(scorer, X, y, **asked)
+    own = {name: asked[name] for name in ("sample_weight", "pos_label")}
+    predicted = predict_rows(scorer, X, y, beside=asked["by"], **own)
+    if examples <= 0:
+        return _Judged(found, predicted)
+    chosen = choose_examples(scorer, X, predicted, found.pos_label, examples)
+    return _Judged(found, predicted, tuple(chosen))
 
 
 def _check(found: Evaluation, subject: Subject, given: dict[str, Any]) -> Evaluation:
@@ -126,6 +128,25 @@ def _check(found: Evaluation, subject: Subject, given: dict[str, Any]) -> Evalua
             f"the evaluation is of the classes {[*found.classes]}, the model of {classes}"
         )
     return found
+
+
+def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
+    found = judged.found
+    heading = title or _title(subject, found)
+    body = [
+        _what(subject, found),
+        section("In short", paragraphs(found.findings)),
+        _weights(subject),
+        quality(found, judged.predicted),
+        thresholds(found),
+        groups(found),
+        section("Reversals", paragraphs(_reversals(subject))),
+        _examples(subject, judged.examples),
+        _formula(subject),
+    ]
+    head = f"<header><h1>{escape(heading)}</h1>{paragraphs([_speaks(subject)])}</header>"
+    text = f"{head}\n<main>{''.join(body)}</main>"
+    return document(heading, text, asset("page.css", "report.css"))
 
 
 def _title(subject: Subject, found: Evaluation) -> str:
@@ -211,13 +232,12 @@ def _is_turned(table: FeatureTable) -> bool:
     return not faint and spread > 0 and float(share @ (own * alone)) < AGREE * spread**0.5
 
 
-def _examples(model: Any, subject: Subject, X: Any, predicted: Predicted, n: int) -> str:
-    if n <= 0:
+def _examples(subject: Subject, examples: tuple[Example, ...]) -> str:
+    if not examples:
         return ""
-    of = None if subject.of is None else subject.evidence.classes.tolist()[subject.of]
-    chosen = choose_examples(model, X, predicted, of, n)
     sheets = "".join(
-        sheet_of(example.title, spell_sheet(example.sheet, subject.evidence)) for example in chosen
+        sheet_of(example.title, spell_sheet(example.sheet, subject.evidence))
+        for example in examples
     )
     return section("Examples", f'<div class="sheets">{sheets}</div>')
 

@@ -4,6 +4,7 @@
   const { columns, classes } = model;
   const two = classes.length === 2;
   const RADIOS = 4;
+  const LISTED = 8; // parts of the address that were not used, and are named
   const LIMIT = 7; // of the slider, in log odds: 0.1% to 99.9%
   const { byId, make, percent, readNumber } = words;
   const show = sheetView(model);
@@ -93,7 +94,8 @@
       const odd = Number.isNaN(value);
       input.setAttribute("aria-invalid", odd);
       const place = odd ? -1 : weigh.place(part, value);
-      const level = value === null ? "Not known" : `Level: ${part.labels[place]}`;
+      const plain = input.value.includes(",") ? `Read as ${value}. ` : "";
+      const level = value === null ? "Not known" : `${plain}Level: ${part.labels[place]}`;
       hint.textContent = odd ? "Not a number: taken as not known" : level;
       for (const [code, button] of buttons) button.setAttribute("aria-pressed", value === code);
       return odd ? null : value;
@@ -226,54 +228,30 @@
 
   // ---------------------------------------------------------------- the case in the address
 
-  // ~ begins what is not a name or a level; names and levels that begin with it have it twice.
-  const guard = (text) => (text.startsWith("~") ? `~${text}` : text);
-
-  function textOf(column, value) {
-    if (column.kind !== "choice") return String(value);
-    return value < column.choices.length ? guard(column.choices[value]) : "~other";
-  }
-
-  function valueOf(column, text) {
-    if (column.kind === "choice") {
-      if (text === "~other") return column.choices.length;
-      const place = column.choices.findIndex((choice) => guard(choice) === text);
-      return place < 0 ? null : place;
-    }
-    const value = readNumber(text);
-    return Number.isNaN(value) || (column.kind === "count" && value <= 0) ? null : value;
-  }
+  const address = addressOf(model);
 
   function writeFragment() {
-    const words = new URLSearchParams();
-    columns.forEach((column, j) => {
-      const value = state.answers[j] ?? null;
-      if (value !== null && isAsked(j)) words.set(guard(column.name), textOf(column, value));
-    });
-    if (!two && state.of !== model.of) words.set("~of", state.of === null ? "" : classes[state.of]);
-    if (state.against !== null) words.set("~against", classes[state.against]);
-    if (state.rate !== null) words.set("~rate", state.rate);
-    if (state.rate !== null && !two) words.set("~rate-of", classes[state.rateOf]);
-    const text = words.toString();
+    const text = address.write(state, isAsked);
     if (text !== location.hash.slice(1)) history.replaceState(null, "", `#${text}`);
   }
 
   function readFragment() {
-    const words = new URLSearchParams(location.hash.slice(1));
-    const classOf = (name) =>
-      classes.includes(words.get(name)) ? classes.indexOf(words.get(name)) : null;
+    const { found, ignored } = address.read(location.hash.slice(1));
+    Object.assign(state, found);
     columns.forEach((column, j) => {
-      const text = words.get(guard(column.name));
-      state.answers[j] = text === null ? null : valueOf(column, text);
       controls[j].show(state.answers[j]);
+      if (state.answers[j] !== null && !isAsked(j)) ignored.push(`${column.name} (not asked here)`);
     });
-    const rate = Number(words.get("~rate"));
-    state.rate = rate > 0 && rate < 1 ? rate : null;
-    state.rateOf = (two ? null : classOf("~rate-of")) ?? model.of ?? 0;
-    state.of = two ? null : words.has("~of") ? classOf("~of") : model.of;
-    state.against = two || state.of === null || model.link === "ovr" ? null : classOf("~against");
-    if (state.against === state.of) state.against = null;
+    showIgnored(ignored);
     showChoice();
+  }
+
+  function showIgnored(ignored) {
+    const rest = ignored.length > LISTED ? `; and ${ignored.length - LISTED} more` : "";
+    byId("ignored").hidden = !ignored.length;
+    byId("ignored").textContent = ignored.length
+      ? `Not used of this page's address: ${ignored.slice(0, LISTED).join("; ")}${rest}.`
+      : "";
   }
 
   const controls = columns.map(question);

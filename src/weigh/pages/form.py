@@ -66,7 +66,7 @@ def calculator(
         heading,
         f"{_header(subject, heading)}{main}",
         asset("page.css", "form.css"),
-        asset("weigh.js", "sheet.js", "form.js"),
+        asset("weigh.js", "sheet.js", "address.js", "form.js"),
         describe(subject, asked, texts),
     )
     if path is None:

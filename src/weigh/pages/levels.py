@@ -24,8 +24,14 @@ def spell_levels(feature: Feature | Cross) -> tuple[str, ...]:
     if isinstance(feature, Feature):
         return tuple(map(_spell, feature.levels, feature.labels))
     left, right = map(spell_levels, feature.parts)
-    texts = tuple(f"{left[i]}{AND}{right[j]}" for i, j in feature.pairs)
-    return texts if len({*texts}) == len(texts) else feature.labels
+    quote = '"' if needs_quotes(feature) else ""
+    return tuple(f"{quote}{left[i]}{quote}{AND}{quote}{right[j]}{quote}" for i, j in feature.pairs)
+
+
+def needs_quotes(cross: Cross) -> bool:
+    """Whether two pairs read alike, because names hold an & themselves."""
+    left, right = map(spell_levels, cross.parts)
+    return len({f"{left[i]}{AND}{right[j]}" for i, j in cross.pairs}) < len(cross.pairs)
 
 
 def _spell(level: Level, text: str) -> str:

@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, polygamma
 
-from weigh.bins import AND, Cross, Feature, label, printable
+from weigh.bins import Cross, Feature, label, printable
 from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import Floats, key
+from weigh.pages.levels import needs_quotes, spell_levels
 from weigh.pages.questions import Question
 from weigh.pages.subject import Subject
 from weigh.sheet import COVERAGE
-from weigh.sheet.explain import SCALES
+from weigh.sheet.explain import SCALES, SILENT
 
 EXACT = 160
 """A covariance of more weights is packed as errors and 16-bit correlations, which keep an interval
 to about six digits, so that the page stays small."""
+
+PLACES = 1 << 16
+"""Numbers that sixteen bits can tell apart."""
 
 OTHER = "another"
 
@@ -31,6 +35,7 @@ def describe(
     evidence = subject.evidence
     parts = [*dict.fromkeys(part for feature in evidence.features for part in feature.parts)]
     tokens = evidence.event_model == "counts"
+    pool = _pool(evidence)
     return {
         "classes": [*map(printable, subject.classes)],
         "of": subject.of,
@@ -43,13 +48,16 @@ def describe(
         "other": OTHER,
         "coverage": COVERAGE,
         "reach": float(ndtri((1 + COVERAGE) / 2)),
-        "assumes": _assumes(evidence),
+        "assumes": "independent features" if evidence.covariance is None else SCALES,
+        "silent": SILENT,
+        "caveat": evidence.caveat,
         "columns": [_column(question, texts) for question in questions],
         "parts": [] if tokens else [_part(part, questions) for part in parts],
+        "pool": None if pool is None else _pack(pool),
         "tables": [
-            _tokens(table)
+            _tokens(table, pool)
             if tokens
-            else _table(table, [parts.index(p) for p in table.feature.parts])
+            else _table(table, [parts.index(p) for p in table.feature.parts], pool)
             for table in evidence
         ],
         "attenuation": _attenuation(evidence),
@@ -65,11 +73,6 @@ def numbers(values: Floats | None) -> Any:
     if values.ndim > 1:
         return [numbers(row) for row in values]
     return [None if np.isnan(x) else float(np.clip(x, -1e300, 1e300)) for x in values.tolist()]
-
-
-def _assumes(evidence: Evidence) -> str:
-    told = "independent features" if evidence.covariance is None else SCALES
-    return f"{told}{evidence.caveat}"
 
 
 def _column(question: Question, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -104,34 +107,50 @@ def _part(part: Feature, questions: list[Question]) -> dict[str, Any]:
         found["places"] = [places.get(key(value), -1) for value in questions[at].values]
     if part.other:
         found["rest"] = part.rest
-    labels, asked = [*part.labels], [*questions[at].labels, label(None)]
+    labels, asked = [*spell_levels(part)], [*questions[at].labels, label(None)]
     return (
         found if labels == asked[: len(labels)] else found | {"labels": [*map(printable, labels)]}
     )
 
 
-def _table(table: FeatureTable, parts: list[int]) -> dict[str, Any]:
+def _pool(evidence: Evidence) -> Floats | None:
+    """The numbers of all tables that differ, where naming them by place takes less room."""
+    every = [part for table in evidence for part in (table.by_class, table.variances)]
+    numbers = np.concatenate([part.ravel() for part in every if part is not None] or [np.empty(0)])
+    pool = np.unique(numbers)
+    small = len(pool) <= PLACES and 8 * len(pool) + 2 * len(numbers) < 8 * len(numbers)
+    return pool if small else None
+
+
+def _write(values: Floats | None, pool: Floats | None) -> str | None:
+    """Row by row, in full or as places in the pool."""
+    if values is None:
+        return None
+    if pool is None:
+        return _pack(values.astype("<f8"))
+    return _pack(np.searchsorted(pool, values).astype("<u2"))
+
+
+def _table(table: FeatureTable, parts: list[int], pool: Floats | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": printable(table.name),
         "note": printable(table.note),
         "parts": parts,
         "unseen": np.flatnonzero(~table.counts.any(axis=1)).tolist(),
-        "weights": numbers(table.by_class),
-        "variances": numbers(table.variances),
+        "weights": _write(table.by_class, pool),
+        "variances": _write(table.variances, pool),
     }
     if isinstance(table.feature, Cross):
         found["pairs"] = [[*pair] for pair in table.feature.pairs]
-        left, right = (part.labels for part in table.feature.parts)
-        plain = [f"{left[i]}{AND}{right[j]}" for i, j in table.feature.pairs]
-        found["quoted"] = plain != [*table.labels]
+        found["quoted"] = needs_quotes(table.feature)
     return found
 
 
-def _tokens(table: FeatureTable) -> dict[str, Any]:
+def _tokens(table: FeatureTable, pool: Floats | None) -> dict[str, Any]:
     norm = table.counts.sum(axis=0) + table.smoothing * table.counts.any(axis=1).sum()
     common = polygamma(1, np.where(norm > 0, norm, np.nan))
     known = table.variances is not None
-    return _table(table, []) | {"common": numbers(common) if known else None}
+    return _table(table, [], pool) | {"common": numbers(common) if known else None}
 
 
 def _attenuation(evidence: Evidence) -> dict[str, Any] | None:

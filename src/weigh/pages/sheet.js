@@ -27,9 +27,12 @@ const words = (() => {
 
   const percent = (p) => `${Number((100 * p).toPrecision(4))}%`;
 
+  // 24,643.5 and 24 643.5 are grouped, as the page writes numbers; 41,5 has a decimal comma.
   function readNumber(text) {
-    const plain = text.trim().replace("−", "-");
-    const dotted = /^[^.,]*,[^.,]*$/.test(plain) ? plain.replace(",", ".") : plain;
+    const plain = text.trim().replace("−", "-").replace(/(?<=\d)\s(?=\d{3}(?!\d))/g, "");
+    const grouped = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(plain);
+    const whole = grouped ? plain.replaceAll(",", "") : plain;
+    const dotted = /^[^.,]*,[^.,]*$/.test(whole) ? whole.replace(",", ".") : whole;
     return dotted === "" ? null : Number(dotted);
   }
 
@@ -184,8 +187,8 @@ function sheetView(model) {
     const silent = sheet.items.filter((item) => item.weight === 0);
     const unknown = silent.filter((item) => item.unknown).map((item) => item.feature);
     const rest = silent.filter((item) => !item.unknown);
-    const more = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
-    const list = unknown.slice(0, LISTED).join(", ") + more;
+    const others = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
+    const list = unknown.slice(0, LISTED).join(", ") + others;
     if (unknown.length) told.push(`Not known, and so without weight: ${list}.`);
     if (rest.length) told.push(`No weight: ${rest.map(phrase).join("; ")}.`);
     told.push("Weights are times 100; above 0 they speak for, below 0 against.");
@@ -205,7 +208,8 @@ function sheetView(model) {
       const part = model.link === "ovr" ? "1/(1 + exp(-total))" : "exp(total)";
       told.push(`The probability is ${part} over the sum of ${part} of all classes.`);
     }
-    if (sheet.interval) told.push(`The interval assumes ${model.assumes}.`);
+    const more = model.covariance && sheet.items.some((item) => item.lacks) ? model.silent : "";
+    if (sheet.interval) told.push(`The interval assumes ${model.assumes}${more}${model.caveat}.`);
     else if (model.covariance) {
       told.push("No interval: what training did not see could weigh anything.");
     }

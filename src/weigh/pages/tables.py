@@ -10,6 +10,10 @@ from collections.abc import Iterable
 from weigh.bins import label
 from weigh.evidence import Evidence, FeatureTable, hundredths, rule
 from weigh.pages.document import escape
+from weigh.pages.levels import spell_levels
+
+MOST = 30
+"""Levels that have a row each."""
 
 
 def static_table(evidence: Evidence) -> str:
@@ -23,11 +27,17 @@ def static_table(evidence: Evidence) -> str:
 
 
 def _rows(table: FeatureTable) -> str:
+    """A row for each level; many levels share one, as they would else be most of the file."""
+    labels, weights = spell_levels(table.feature), table.by_class.tolist()
+    pairs = [(text, [*map(hundredths, row)]) for text, row in zip(labels, weights, strict=True)]
+    if len(pairs) > MOST:
+        told = "; ".join(f"{text} {' '.join(row)}" for text, row in pairs)
+        span = table.by_class.shape[1] + 1
+        return f"<tbody><tr><th>{escape(table.name)}<td colspan={span}>{escape(told)}"
     lines = []
-    for i, text in enumerate(table.labels):
-        first = f"<th rowspan={len(table.labels)}>{escape(table.name)}" if i == 0 else ""
-        weights = map(hundredths, table.by_class[i].tolist())
-        lines.append(f"<tr>{first}{cells([text, *weights])}")
+    for i, (text, row) in enumerate(pairs):
+        first = f"<th rowspan={len(pairs)}>{escape(table.name)}" if i == 0 else ""
+        lines.append(f"<tr>{first}{cells([text, *row])}")
     return "<tbody>" + "".join(lines)
 
 

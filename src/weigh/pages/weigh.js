@@ -16,14 +16,27 @@ const weigh = (() => {
     return new Type(bytes.buffer);
   }
 
+  // Numbers by level and class: each in full, or as the places of those that differ.
+  function rowsOf(text, width, pool) {
+    if (text === null) return null;
+    const places = pool && unpack(text, Uint16Array);
+    const flat = pool ? Array.from(places, (at) => pool[at]) : Array.from(unpack(text, Float64Array));
+    return Array.from({ length: flat.length / width }, (_, i) =>
+      flat.slice(i * width, (i + 1) * width),
+    );
+  }
+
   // What is looked up at every keystroke is made once.
   function open(model) {
     let start = 1;
+    const pool = model.pool && unpack(model.pool, Float64Array);
     for (const part of model.parts) {
       part.labels ??= [...model.columns[part.column].choices, "missing"];
     }
     for (const table of model.tables) {
       table.uses = table.parts.map((p) => model.parts[p]);
+      table.weights = rowsOf(table.weights, model.prior.length, pool);
+      table.variances = rowsOf(table.variances, model.classes.length, pool);
       table.start = start;
       start += table.weights.length;
       table.unseen = new Set(table.unseen);
@@ -60,10 +73,10 @@ const weigh = (() => {
   const spell = (part, at, answer, model) =>
     at >= 0 ? part.labels[at] : answer === null ? "missing" : model.other;
 
-  function relation(table, at, label) {
+  function relation(table, at) {
     if (table.uses.length > 1) return "are";
     const cuts = table.uses[0].cuts;
-    return at < 0 || !cuts || at > cuts.length ? "=" : label.startsWith("(") ? "in" : "";
+    return at < 0 || !cuts || at > cuts.length ? "=" : "";
   }
 
   // What a table says of the answers: the level, its weights and variances by class, and why not.
@@ -82,9 +95,10 @@ const weigh = (() => {
     return {
       feature: table.name,
       label,
-      relation: asked ? relation(table, at, label) : "=",
+      relation: asked ? relation(table, at) : "=",
       at: at < 0 ? -1 : table.start + at,
-      known: at >= 0 || !asked || skips,
+      known: at >= 0 || !asked || given.includes(null),
+      lacks: at < 0 && asked && !skips && given.includes(null),
       answered: asked && !skips,
       unknown: asked && given.includes(null),
       note: at < 0 ? nothing : table.unseen.has(at) ? UNSEEN : table.note,

@@ -20,6 +20,8 @@ UNSEEN = "not seen in training"
 SCALES = "that the scales of the tables are known"
 """What an interval from the covariance of all weights takes for granted."""
 
+SILENT = ", and that an answer which lacks, as none did in training, tells nothing"
+
 
 @dataclass(frozen=True)
 class _Line:
@@ -32,6 +34,7 @@ class _Line:
     variances: Floats | None
     relation: str = "="
     times: float = 1.0
+    lacks: bool = False  # an answer, as none did in training
 
     def item(self, sign: Floats) -> Item:
         """The line for the classes in question."""
@@ -78,13 +81,15 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
         caveat=evidence.caveat,
         attenuation=rule,
         recalibration=worth,
-        assumes="" if interval is None else _assumption(evidence),
+        assumes="" if interval is None else _assumption(evidence, lines),
     )
 
 
-def _assumption(evidence: Evidence) -> str:
+def _assumption(evidence: Evidence, lines: list[_Line]) -> str:
     """What an interval takes for granted."""
-    return "independent features" if evidence.covariance is None else SCALES
+    if evidence.covariance is None:
+        return "independent features"
+    return SCALES + SILENT if any(line.lacks for line in lines) else SCALES
 
 
 def _choose(classes: list[Any], of: Any, against: Any, row: Floats) -> tuple[int, int]:
@@ -174,7 +179,8 @@ def _standard_error(
 def _joint_error(evidence: Evidence, table: Table) -> float | None:
     """Of the log odds, from the covariance of the prior and the row's weights.
 
-    None where a level was not seen: its weight could be any.
+    An answer that lacks adds nothing, whether or not training knew such; a level that was not seen
+    could weigh anything, and there is no error.
     """
     assert evidence.covariance is not None
     at, start = [0], 1
@@ -183,10 +189,15 @@ def _joint_error(evidence: Evidence, table: Table) -> float | None:
         place = int(placed.levels[placed.codes[0]])
         if place < len(part.levels):
             at.append(start + place)
-        elif not part.feature.skips(table):
+        elif not _lacks(part, table):
             return None
         start += len(part.levels)
     return float(np.sqrt(max(evidence.covariance[np.ix_(at, at)].sum(), 0.0)))
+
+
+def _lacks(part: FeatureTable, table: Table) -> bool:
+    """Whether a table's only row holds no answer."""
+    return any(column.value(table) is None for column in part.feature.parts)
 
 
 def items_of(evidence: Evidence, table: Table) -> list[Item]:
@@ -216,7 +227,9 @@ def _nothing(part: FeatureTable, table: Table) -> _Line:
     feature, n_classes = part.feature, part.counts.shape[1]
     note = "no evidence" if feature.skips(table) else UNSEEN
     weights, variances = np.zeros(part.by_class.shape[1]), np.zeros(n_classes)
-    return _Line(part.name, feature.spell(table), note, weights, variances, feature.verb)
+    lacks = note == UNSEEN and _lacks(part, table)
+    text, verb = feature.spell(table), feature.verb
+    return _Line(part.name, text, note, weights, variances, verb, lacks=lacks)
 
 
 def _token_lines(evidence: Evidence, table: Table) -> list[_Line]:

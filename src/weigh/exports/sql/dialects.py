@@ -86,7 +86,9 @@ class Dialect:
 
     def read(self, column: Input) -> Any:
         """A column of the table, as the weights compare it."""
-        kind = column.kind if column.values or column.other or column.kind == "number" else "nothing"
+        kind = (
+            column.kind if column.values or column.other or column.kind == "number" else "nothing"
+        )
         return self._fill(kind, name_column(column.name, SOURCE), self.label(_refuse(column)))
 
     def _fill(self, kind: str, own: Any, words: Any = None) -> Any:
