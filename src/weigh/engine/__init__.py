@@ -26,6 +26,7 @@ from weigh.engine.passes import (
     CodedRows,
     Dealt,
     Piecewise,
+    Pile,
     Statistic,
     Sums,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "CodedRows",
     "Dealt",
     "Piecewise",
+    "Pile",
     "Setting",
     "SparkRows",
     "Spelling",

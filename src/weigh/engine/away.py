@@ -20,8 +20,6 @@ from sklearn.utils import check_random_state
 
 from weigh.bins import Cross, Feature
 from weigh.engine.passes import (
-    HELD_OUT,
-    TRAIN,
     Block,
     Coded,
     CodedRows,
@@ -29,6 +27,8 @@ from weigh.engine.passes import (
     Passes,
     Statistic,
     Sums,
+    add_block,
+    one_each,
     positions,
 )
 from weigh.engine.threads import BLOCK
@@ -109,9 +109,7 @@ class SparkRows:
                 f"number of folds up to {MOST_FOLDS}"
             )
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-        roles = np.full((cv, cv), TRAIN, dtype=np.uint8)
-        np.fill_diagonal(roles, HELD_OUT)
-        return Dealt(replace(self, folds=int(cv), seed=seed), roles)
+        return Dealt(replace(self, folds=int(cv), seed=seed), one_each(int(cv)))
 
     def carrying(self) -> SparkRows:
         """The same rows: what a statistic would keep of them it finds anew."""
@@ -168,12 +166,10 @@ def _sum_blocks(sent: bytes, folds: int, seed: int, batches: Iterable[Any]) -> I
     total, n_rows, part = None, 0, None
     for batch in batches:
         for row in batch.to_pylist():
-            part, block = row["part"], pickle.loads(row["block"])
-            if folds:
-                groups = deal_block(part, row["first"], len(block), folds, seed)
-                block = replace(block, groups=groups)
-            found = statistic(block)
-            total, n_rows = found if total is None else total + found, n_rows + len(block)
+            part, first, block = row["part"], row["first"], pickle.loads(row["block"])
+            groups = deal_block(part, first, len(block), folds, seed) if folds else None
+            block = replace(block, groups=groups, first=first)
+            total, n_rows = add_block(statistic, block, total), n_rows + len(block)
     if part is not None:
         yield sum_row(part, PartSum(n_rows, total))
 
