@@ -215,10 +215,10 @@ class CodedRows:
 
     def sum(self, statistic: Statistic) -> Sums:
         """The statistic of all rows: those of the blocks, added from the first to the last."""
+        self.passes.n += 1  # also where it is recalled: a fit that goes on says what it took
         return Sums(recall(lambda: self._ask(statistic), lambda: self._sum(statistic)))
 
     def _sum(self, statistic: Statistic) -> tuple[Floats, ...]:
-        self.passes.n += 1
         if isinstance(statistic, Pile):
             return self._pile(statistic).arrays
         starts = range(0, max(self.n_rows, 1), BLOCK)
