@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.special import expit, ndtri
 
 from weigh import EducatedNB, engine
-from weigh.educated.design import Design
+from weigh.educated.design import Design, Source, add_squares
 from weigh.educated.prior import LEVEL, WALK
 from weigh.evidence import Evidence
 from weigh.frames import read
@@ -67,10 +67,12 @@ class Held:
 
 def errors_of(evidence: Evidence, table: Any) -> Any:
     """The standard error of each row's log odds, as the sheet has it."""
-    sizes = [len(part.levels) for part in evidence]
-    design = Design.of(engine.place(table, evidence.features), sizes, table.n_rows)
     assert evidence.covariance is not None
-    return np.sqrt(design.squares(evidence.covariance))
+    design = Design(tuple(Source.of(j, len(part.levels)) for j, part in enumerate(evidence)))
+    placed = engine.place(table, evidence.features)
+    rows = engine.Block([part.levels[part.codes] for part in placed], np.zeros(table.n_rows))
+    index = design.index(np.arange(design.n_weights))
+    return np.sqrt(add_squares(design.place(rows), index, evidence.covariance))
 
 
 def held(world: World, rng: np.random.Generator, n_rows: int) -> Held:

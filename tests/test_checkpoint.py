@@ -71,6 +71,7 @@ def run(*words):
         ("adjusted", ()),
         ("adjusted", ("--set", "multiclass=softmax", "--cross", "a", "b")),
         ("boosted", ()),
+        ("educated", ("--set", "pairs=1", "--set", "random_state=0")),
     ],
 )
 def test_a_killed_fit_goes_on_at_its_last_pass_and_ends_in_the_same_model(

@@ -1,5 +1,7 @@
 """Leave-one-out in closed form: against leaving rows out, against repetition, and as a judge."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,12 +9,13 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax
 
 from weigh import EducatedNB
-from weigh.bins import Feature, Placed
+from weigh.bins import Feature
 from weigh.educated import loo
-from weigh.educated.design import Design, Rows
-from weigh.educated.loo import HeldOut, leave_one_out, loosen
+from weigh.educated.design import Design, Source, Target
+from weigh.educated.loo import Judge, compare, is_gain, leave_one_out, loosen
 from weigh.educated.prior import Prior, prior_of
 from weigh.educated.solve import PRECISE, Problem, find_weights, state_at
+from weigh.engine import Block, CodedRows
 
 LIGHT = settings(max_examples=10, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
@@ -36,30 +39,38 @@ def draw_codes(seed, n_rows=60, n_classes=2):
 
 def make_problem(codes, labels, weight=None):
     n_classes = labels.max() + 1
-    rows = Rows(labels, np.ones(len(labels)) if weight is None else weight, n_classes)
-    design = Design.of(
-        [Placed(c, np.arange(m + 1)) for c, m in zip(codes.T, SIZES, strict=True)],
-        SIZES,
-        len(codes),
-    )
+    weight = np.ones(len(labels)) if weight is None else weight
+    rows = CodedRows([*np.ascontiguousarray(codes.T)], labels, weight)
+    design = Design(tuple(Source.of(j, size) for j, size in enumerate(SIZES)))
+    target = Target(np.bincount(labels, weight, n_classes))
     blocks, centres = [], []
     for j, feature in enumerate(FEATURES):
         counts = np.zeros((SIZES[j], n_classes))
-        np.add.at(counts, (codes[:, j], labels), rows.weight)
+        np.add.at(counts, (codes[:, j], labels), weight)
         own, held = prior_of(feature, counts, design.spans[j].start)
         blocks, centres = [*blocks, *own], [*centres, *held]
-    return Problem(design, rows, Prior(tuple(blocks), tuple(centres)))
+    return Problem(rows, design, target, Prior(tuple(blocks), tuple(centres)))
 
 
 def fit(problem, scales=SCALES):
-    weights = np.zeros((problem.design.n_weights, problem.rows.n_totals))
-    weights[0] = problem.rows.prior()
+    weights = np.zeros((problem.n_weights, problem.target.n_totals))
+    weights[0] = problem.target.prior()
     return find_weights(state_at(problem, weights, scales), PRECISE)
+
+
+def block_of(problem):
+    """All rows at once."""
+    return Block(problem.rows.codes, problem.rows.labels, problem.rows.weight)
+
+
+def judged_losses(state):
+    """Of each row, in nats, had it not been there."""
+    return Judge.of(state).losses(block_of(state.problem))
 
 
 def losses_of(state, problem):
     """Of a problem's rows, in nats, by a fit of others."""
-    totals = problem.design.totals(state.weights)
+    totals = problem.design.totals(problem.design.place(block_of(problem)), state.weights)
     if totals.shape[1] == 1:
         totals = np.hstack([np.zeros_like(totals), totals])
     return -log_softmax(totals, axis=1)[np.arange(len(totals)), problem.rows.labels]
@@ -67,11 +78,10 @@ def losses_of(state, problem):
 
 def literal_leave_one_out(problem):
     """Fit all rows but one, and ask for that one, as often as there are rows; the prior stays."""
-    found = []
-    for i in range(problem.design.n_rows):
-        rest = np.flatnonzero(np.arange(problem.design.n_rows) != i)
-        rows = Rows(problem.rows.labels[rest], problem.rows.weight[rest], problem.rows.n_classes)
-        less = Problem(problem.design.take(rest), rows, problem.prior)
+    found, n_rows = [], problem.rows.n_rows
+    for i in range(n_rows):
+        rest = np.flatnonzero(np.arange(n_rows) != i)
+        less = replace(problem, rows=problem.rows.take(rest))
         found.append(losses_of(fit(less), problem)[i])
     return np.array(found)
 
@@ -84,7 +94,7 @@ def test_it_is_close_to_leaving_each_row_out(seed):
     problem = make_problem(*draw_codes(seed))
     state = fit(problem)
     found, real = leave_one_out(state), literal_leave_one_out(problem)
-    np.testing.assert_allclose(found.losses, real, atol=0.5)
+    np.testing.assert_allclose(judged_losses(state), real, atol=0.5)
     assert found.mean == pytest.approx(real.mean(), rel=0.03)
     assert losses_of(state, problem).mean() < real.mean()  # which is why one leaves out
     assert found.bits == found.mean / np.log(2)
@@ -113,10 +123,13 @@ def test_pieces_of_the_hessian_judge_much_as_the_whole_does(monkeypatch):
 def test_a_row_of_weight_three_is_judged_as_three_rows(seed, n_classes):
     codes, labels = draw_codes(seed, n_classes=n_classes)
     times = np.random.default_rng(seed).integers(1, 4, len(labels))
-    heavy = leave_one_out(fit(make_problem(codes, labels, times.astype(float))))
     repeated = (np.repeat(codes, times, axis=0), np.repeat(labels, times))
-    many = leave_one_out(fit(make_problem(*repeated)))
-    np.testing.assert_allclose(np.repeat(heavy.losses, times), many.losses, atol=1e-7)
+    problems = (make_problem(codes, labels, times.astype(float)), make_problem(*repeated))
+    one, other = map(fit, problems)
+    np.testing.assert_allclose(
+        np.repeat(judged_losses(one), times), judged_losses(other), atol=1e-7
+    )
+    heavy, many = leave_one_out(one), leave_one_out(other)
     assert heavy.mean == pytest.approx(many.mean, rel=1e-8)
     assert heavy.total == pytest.approx(many.total, rel=1e-8)
 
@@ -124,32 +137,46 @@ def test_a_row_of_weight_three_is_judged_as_three_rows(seed, n_classes):
 def test_of_many_rows_some_are_judged_evenly_spaced(monkeypatch):
     codes, labels = draw_codes(2, n_rows=1000)
     state = fit(make_problem(codes, labels))
-    every = leave_one_out(state)
     monkeypatch.setattr(loo, "ROWS", 100)
-    some = leave_one_out(state)
-    np.testing.assert_array_equal(some.losses, every.losses[::10])
+    for size in (1000, 37):
+        monkeypatch.setattr("weigh.engine.passes.BLOCK", size)
+        some = leave_one_out(state)
+        assert some.weight == 100
+        assert some.total == pytest.approx(judged_losses(state)[::10].sum(), rel=1e-12)
 
 
 # ---------------------------------------------------------------- what it decides
 
 
+def literal_gain(one, other, weight):
+    """Mean and standard error of what the other saves, row by row."""
+    gain = np.repeat(one - other, weight)
+    return gain.mean(), gain.std() / np.sqrt(weight.sum())
+
+
 def test_better_is_a_mean_gain_of_more_than_its_standard_error():
-    rng = np.random.default_rng(0)
-    base, gain = rng.uniform(0.2, 1, 400), rng.normal(size=400)
+    gain = np.random.default_rng(0).normal(size=400)
     gain -= gain.mean()
     error = gain.std() / np.sqrt(400)
-    one = HeldOut(base, np.ones(400))
     for mean, better in ((1.1 * error, True), (0.9 * error, False), (-1.1 * error, False)):
-        assert HeldOut(base - gain - mean, np.ones(400)).is_better_than(one) == better
-    times = rng.integers(1, 4, 400)
-    heavy, many = (
-        [HeldOut(part[rows], weight) for part in (base, base - gain - 0.03)]
-        for rows, weight in (
-            (np.arange(400), times.astype(float)),
-            (np.repeat(np.arange(400), times), np.ones(times.sum())),
-        )
-    )
-    assert heavy[1].is_better_than(heavy[0]) == many[1].is_better_than(many[0])
+        assert is_gain(mean, float(((gain + mean) ** 2).mean()), 400.0) == better
+    assert is_gain(1e-3, 1e-6 * (1 - 1e-12), 400.0)  # all rows gain the same
+
+
+@LIGHT
+@given(seeds, st.integers(2, 3))
+def test_two_fits_are_compared_row_by_row_in_one_pass(seed, n_classes):
+    codes, labels = draw_codes(seed, n_classes=n_classes)
+    weight = np.random.default_rng(seed).integers(1, 4, len(labels))
+    problem = make_problem(codes, labels, weight.astype(float))
+    one, other = fit(problem), fit(problem, SCALES * 3)
+    before = problem.rows.n_passes
+    told = compare(one, other)
+    assert problem.rows.n_passes == before + 1
+    mean, error = literal_gain(judged_losses(one), judged_losses(other), weight)
+    assert told.better == (mean > error)
+    for judged, state in ((told.before, one), (told.after, other)):
+        assert judged.total == pytest.approx(leave_one_out(state).total, rel=1e-12)
 
 
 def test_scales_are_loosened_where_the_classes_are_nearly_separable():
@@ -173,7 +200,7 @@ def test_scales_stay_where_no_looser_ones_tell_rows_left_out_better():
     state = fit(make_problem(codes, np.random.default_rng(99).integers(0, 2, 400)))
     same, judged = loosen(state)
     assert same is state
-    np.testing.assert_array_equal(judged.losses, leave_one_out(state).losses)
+    assert judged == leave_one_out(state)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

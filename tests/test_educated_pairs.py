@@ -15,9 +15,23 @@ from scipy.special import expit
 import weigh
 from weigh import EducatedNB
 from weigh.bins import Feature
-from weigh.educated.design import Rows
-from weigh.educated.pairs import FOLDS, VARIANCES, Cells, coarsen, is_coarse, rank_pairs
-from weigh.frames import read
+from weigh.educated import pairs as pairs_module
+from weigh.educated.design import Design, Source, Target
+from weigh.educated.pairs import (
+    FOLDS,
+    VARIANCES,
+    Cells,
+    Part,
+    coarsen,
+    count_pairs,
+    is_coarse,
+    rank_pairs,
+)
+from weigh.educated.passes import View
+from weigh.engine import Block, CodedRows, code_rows
+from weigh.frames import label_sample, read
+from weigh.tally import Rows
+from weigh.tally import count_pairs as count_table
 
 LIGHT = settings(max_examples=15, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
@@ -65,35 +79,66 @@ def literal_gain(left, right, slope, curvature, folds):
     return total
 
 
+@pytest.mark.parametrize("room", [1 << 22, 1])
 @LIGHT
-@given(seeds, st.integers(2, 3))
-def test_pairs_are_ranked_by_what_they_would_tell_held_out_rows(seed, n_classes):
+@given(seed=seeds, n_classes=st.integers(2, 3))
+def test_pairs_are_ranked_by_what_they_would_tell_held_out_rows(room, seed, n_classes):
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 3, (200, 4))
     labels = (codes[:, 0] == codes[:, 1]).astype(int) + (n_classes > 2) * rng.integers(0, 2, 200)
-    parts = [Feature(f"x{j}", values=(0, 1, 2)) for j in range(4)]
-    rows = Rows(labels, rng.uniform(0.5, 2, 200), n_classes)
-    moments = rows.moments(rng.normal(size=(200, rows.n_totals)))
-    folds = rng.integers(0, FOLDS, 200)
-    found = rank_pairs(parts, read(codes), moments, folds)
+    parts = [Part(Feature(f"x{j}", values=(0, 1, 2)), Source.of(j, 3)) for j in range(4)]
+    weight, folds = rng.uniform(0.5, 2, 200), rng.integers(0, FOLDS, 200)
+    rows = CodedRows([*np.ascontiguousarray(codes.T)], labels, weight, groups=folds)
+    target = Target(np.bincount(labels, weight, n_classes))
+    design = Design(tuple(part.source for part in parts))
+    view = View(design, target, rng.normal(size=(13, target.n_totals)))
+    block = Block(rows.codes, labels, weight)
+    moments = view.moments(block, design.place(block))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs_module, "ROOM", room)
+        found = rank_pairs(parts, rows, view)
+    assert rows.n_passes == (1 if room > 1 else 3)
     gains = {}
     for i, j in combinations(range(4), 2):
-        gains[parts[i].name, parts[j].name] = sum(
+        gains[i, j] = sum(
             literal_gain(codes[:, i], codes[:, j], s, c, folds)
             for s, c in zip(moments.slope.T, moments.curvature.T, strict=True)
         )
-    names = [(a.name, b.name) for a, b in found]
-    assert {*names} == {*gains}
-    assert (np.diff([gains[pair] for pair in names]) <= 1e-9).all()
+    assert {*found} == {*gains}
+    assert (np.diff([gains[pair] for pair in found]) <= 1e-9).all()
+
+
+@pytest.mark.parametrize("missing", ["level", "skip"])
+@LIGHT
+@given(seed=seeds)
+def test_pairs_are_counted_and_coded_as_the_table_itself_would_have_them(missing, seed):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": rng.normal(size=150), "c": rng.choice([*"abc"], 150)})
+    frame.loc[rng.random(150) < 0.2, "x"], frame.loc[rng.random(150) < 0.2, "c"] = np.nan, None
+    y, weight = rng.integers(0, 2, 150), rng.integers(0, 3, 150).astype(float)
+    sample = label_sample(read(frame), y, weight)
+    tables = EducatedNB(missing=missing)._tally(sample).tables
+    rows = code_rows(sample, [t.feature for t in tables])
+    parts = tuple(Part.of(t, j) for j, t in enumerate(tables))
+    ((counts, source),) = count_pairs([parts], rows, 2)
+    literal = count_table(
+        tuple(p.feature for p in parts), sample.table, Rows(sample.labels, sample.weight, 2)
+    )
+    assert counts.feature == literal.feature
+    np.testing.assert_array_equal(counts.counts, literal.counts)
+    found = source.levels[rows.codes[0].astype(int) * source.width + rows.codes[1]]
+    placed = counts.feature.read(sample.table)
+    np.testing.assert_array_equal(found, placed.levels[placed.codes])
 
 
 def test_the_gain_is_the_loss_that_small_weights_save():
     rng = np.random.default_rng(1)
     labels, cell = rng.integers(0, 2, 500), rng.integers(0, 4, 500)
-    rows, totals = Rows(labels, np.ones(500), 2), rng.normal(size=(500, 1))
-    moments, weights = rows.moments(totals), 0.01 * rng.normal(size=4)
+    target, totals = Target(np.ones(2)), rng.normal(size=(500, 1))
+    moments, weights = target.moments(totals, labels, np.ones(500)), 0.01 * rng.normal(size=4)
     sums = [np.bincount(cell, part[:, 0], 4) for part in (moments.slope, moments.curvature)]
-    saved = moments.loss - rows.moments(totals + weights[cell][:, None]).loss
+    after = target.moments(totals + weights[cell][:, None], labels, np.ones(500))
+    saved = moments.loss - after.loss
     assert Cells(*sums).gain(weights).sum() == pytest.approx(saved, rel=1e-3, abs=1e-4)
 
 

@@ -1,5 +1,6 @@
 """How a fit of EducatedNB runs: the passes it counts, what it says when it stops, and threads."""
 
+import pickle
 import re
 
 import numpy as np
@@ -8,7 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from weigh import EducatedNB
-from weigh.educated.design import Rows
+from weigh.educated.design import Design, Source, Target
+from weigh.educated.loo import Judged
+from weigh.educated.passes import Look, View
+from weigh.engine import CodedRows
 
 
 def draw(seed=0, n_rows=400, n_columns=4):
@@ -18,15 +22,20 @@ def draw(seed=0, n_rows=400, n_columns=4):
     return X, y
 
 
-@pytest.mark.parametrize(
-    ("asked", "more"), [({}, 0), ({"pairs": 3}, 2), ({"monotonic_cst": {0: 1}}, 0)]
-)
-def test_every_look_at_the_rows_is_counted(monkeypatch, asked, more):
-    calls, moments = [], Rows.moments
-    monkeypatch.setattr(Rows, "moments", lambda *given: calls.append(1) or moments(*given))
+@pytest.mark.parametrize("asked", [{}, {"pairs": 3}, {"monotonic_cst": {0: 1}}])
+def test_every_look_at_the_rows_is_counted(monkeypatch, asked):
+    calls, look = [], CodedRows._sum
+    monkeypatch.setattr(CodedRows, "_sum", lambda *given: calls.append(1) or look(*given))
     model = EducatedNB(random_state=0, **asked).fit(*draw())
-    assert model.n_passes_ == len(calls) + more  # pairs are ranked, and counted
+    assert model.n_passes_ == len(calls)
     assert 5 < model.n_passes_ < 60
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_a_fit_takes_few_passes_however_many_classes(n_classes):
+    X, _ = draw(2, n_rows=600)
+    y = np.digitize(X[:, 0] + X[:, 1] ** 2, np.arange(n_classes - 1) + 0.5)
+    assert EducatedNB().fit(X, y).n_passes_ <= 40
 
 
 def test_products_with_the_hessian_of_a_wide_table_are_passes_too(monkeypatch):
@@ -34,6 +43,40 @@ def test_products_with_the_hessian_of_a_wide_table_are_passes_too(monkeypatch):
     monkeypatch.setattr("weigh.educated.solve.FULL", 10)
     pieces = EducatedNB(bins=8).fit(*draw())
     assert pieces.n_passes_ > 2 * whole.n_passes_
+
+
+@pytest.mark.parametrize("asked", [{}, {"pairs": 2}, {"monotonic_cst": {0: 1}}])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_neither_blocks_nor_threads_change_the_model(monkeypatch, asked, n_classes):
+    if n_classes > 2 and "monotonic_cst" in asked:
+        return
+    X, y = draw(3)
+    y = y + (n_classes > 2) * (X[:, 3] > 1)
+    whole = EducatedNB(bins=8, random_state=0, **asked).fit(X, y)
+    found = []
+    for workers in (1, 3):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("weigh.engine.passes.PILED", 150)
+            for name in ("weigh.engine.passes.BLOCK", "weigh.engine.BLOCK"):
+                patch.setattr(name, 64)
+            patch.setattr("weigh.engine.threads.BLOCK", 64)
+            patch.setattr("weigh.engine.threads.workers", lambda n=workers: n)
+            found.append(EducatedNB(bins=8, random_state=0, **asked).fit(X, y))
+    assert (found[0].decision_function(X) == found[1].decision_function(X)).all()
+    np.testing.assert_allclose(
+        found[0].decision_function(X), whole.decision_function(X), rtol=1e-6, atol=1e-6
+    )
+    assert found[0].n_passes_ == whole.n_passes_
+
+
+def test_what_is_sent_to_the_rows_is_the_same_bytes_whether_or_not_it_was_used():
+    design = Design((Source.of(0, 3), Source.of(1, 2)))
+    view = View(design, Target(np.ones(2)), np.zeros((6, 1)))
+    look, judged = Look(view, (0, 1)), Judged((), 1)
+    before = pickle.dumps((look, judged))
+    rows = CodedRows([np.array([0, 1, 3]), np.array([1, 2, 0])], np.array([0, 1, 1]))
+    rows.sum(look)
+    assert pickle.dumps((look, judged)) == before
 
 
 @pytest.mark.parametrize(

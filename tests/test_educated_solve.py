@@ -1,6 +1,6 @@
 """EducatedNB's weights and scales: optimality, limits, pieces, and the marginal likelihood."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,19 +9,29 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
-from weigh.bins import Feature, Placed
+from weigh.bins import Feature
 from weigh.educated import scales as scales_module
 from weigh.educated import solve
-from weigh.educated.design import Design, Rows
+from weigh.educated.design import Design, Source, Target
 from weigh.educated.prior import HELD, Prior, prior_of, walk
 from weigh.educated.scales import HYPER, fellner_schall, find_scales, log_marginal
 from weigh.educated.solve import PRECISE, Problem, find_weights, state_at
+from weigh.engine import CodedRows
 
 LIGHT = settings(max_examples=20, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 
 
 # ---------------------------------------------------------------- problems, and literal versions
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The class of each row, and its weight."""
+
+    labels: np.ndarray
+    weight: np.ndarray
+    n_classes: int
 
 
 def draw_rows(seed, n_rows=120, n_classes=2, weighted=False):
@@ -48,15 +58,16 @@ def features_of(sizes):
 
 
 def make_problem(sizes, codes, rows, features=None):
-    placed = [Placed(codes[:, j], np.arange(m + 1)) for j, m in enumerate(sizes)]
-    design = Design.of(placed, sizes, len(codes))
+    design = Design(tuple(Source.of(j, m) for j, m in enumerate(sizes)))
+    coded = CodedRows([*np.ascontiguousarray(codes.T)], rows.labels, rows.weight)
+    target = Target(np.bincount(rows.labels, rows.weight, rows.n_classes))
     blocks, centres = [], []
     for j, feature in enumerate(features or features_of(sizes)):
         counts = np.zeros((sizes[j] + 1, rows.n_classes))
         np.add.at(counts, (codes[:, j], rows.labels), rows.weight)
         own, held = prior_of(feature, counts[:-1], design.spans[j].start)
         blocks, centres = [*blocks, *own], [*centres, *held]
-    return Problem(design, rows, Prior(tuple(blocks), tuple(centres)))
+    return Problem(coded, design, target, Prior(tuple(blocks), tuple(centres)))
 
 
 def one_hot(sizes, codes):
@@ -115,8 +126,8 @@ def literal_hessian(X, P, rows, weights, k=0):
 
 
 def start(problem, scales):
-    weights = np.zeros((problem.design.n_weights, problem.rows.n_totals))
-    weights[0] = problem.rows.prior()
+    weights = np.zeros((problem.n_weights, problem.target.n_totals))
+    weights[0] = problem.target.prior()
     return state_at(problem, weights, np.asarray(scales, dtype=float))
 
 
@@ -140,7 +151,7 @@ def test_the_penalty_is_the_literal_one(seed, weighted):
         make_problem(sizes, codes, rows),
         literal_penalty(*draw_rows(seed)[:2], rows, SCALES),
     )
-    weights = np.random.default_rng(seed).normal(size=(problem.design.n_weights, 2))
+    weights = np.random.default_rng(seed).normal(size=(problem.n_weights, 2))
     found = problem.prior.apply(weights, np.array(SCALES))
     np.testing.assert_allclose(found, P @ weights, rtol=1e-9, atol=1e-9)
     whole = np.zeros_like(P)
@@ -200,7 +211,7 @@ def test_many_rows_do_not_keep_the_gradient_from_vanishing():
     state = find_weights(start(make_problem(sizes, codes, rows), SCALES), PRECISE)
     X, P = one_hot(sizes, codes), literal_penalty(sizes, codes, rows, SCALES)
     assert literal_gradient(X, P, rows, state.weights) < 1e-8
-    assert state.problem.passes.n < 10
+    assert state.problem.rows.n_passes < 10
 
 
 @LIGHT
@@ -215,6 +226,24 @@ def test_the_hessian_is_the_literal_one(seed, weighted, n_classes):
         expected = literal_hessian(X, P, rows, state.weights, k)
         np.testing.assert_allclose(state.curvature.joint[k] + P, expected, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(piece.inverse, np.linalg.inv(expected), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@LIGHT
+@given(seed=seeds)
+def test_products_with_the_hessian_are_the_same_with_and_without_its_matrix(n_classes, seed):
+    sizes, codes, rows = draw_rows(seed, n_classes=n_classes, weighted=True)
+    found = []
+    for numbers in (solve.ACROSS, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(solve, "ACROSS", numbers)
+            problem = make_problem(sizes, codes, rows)
+            assert problem.whole == bool(numbers)
+            state = start(problem, SCALES)
+            before, direction = problem.rows.n_passes, np.cos(np.arange(state.weights.size))
+            found.append(solve._bend(state, direction.reshape(state.weights.shape)))
+            assert problem.rows.n_passes - before == (not numbers)
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-9)
 
 
 @LIGHT

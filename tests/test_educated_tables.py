@@ -14,9 +14,11 @@ from weigh import BoostedNB, EducatedNB, EvidenceNB, engine
 from weigh.bins import Feature
 from weigh.educated import merge
 from weigh.educated.centre import centre
-from weigh.educated.design import Design
+from weigh.educated.design import Design, Source
 from weigh.educated.merge import APART, add_up, average, group_levels, group_tables, merge_feature
 from weigh.educated.pairs import coarsen
+from weigh.engine import Block
+from weigh.engine.passes import positions
 from weigh.frames import label_sample, read
 from weigh.tally import Counts, Rows, count_pairs
 
@@ -51,8 +53,9 @@ def count_with_pairs(frame, y, missing, weight=None):
 
 
 def totals_of(counts, table, weights):
-    placed = engine.place(table, [c.feature for c in counts])
-    return Design.of(placed, [len(c.counts) for c in counts], table.n_rows).totals(weights)
+    codes = [positions(part) for part in engine.place(table, [c.feature for c in counts])]
+    design = Design(tuple(Source.of(j, len(c.counts)) for j, c in enumerate(counts)))
+    return design.totals(design.place(Block(codes, np.zeros(table.n_rows))), weights)
 
 
 def spans_of(counts):

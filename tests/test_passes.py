@@ -20,7 +20,7 @@ from weigh.bins import Placed
 from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Sums
 from weigh.engine.dealer import Dealer
 from weigh.engine.passes import group_splits
-from weigh.folds import deal_small
+from weigh.folds import deal_small, read_splits
 from weigh.frames import Scan
 
 MOST = 40
@@ -49,6 +49,48 @@ def test_a_sum_is_that_of_all_rows_whatever_the_blocks_and_threads(monkeypatch, 
     found = rows.sum(sum_weights)
     np.testing.assert_array_equal(found.arrays[0], np.bincount(rows.labels, rows.weight))
     assert found.arrays[1] == rows.n_rows
+
+
+class Pile:
+    """The same as a pile: rows are added to what is there."""
+
+    def begin(self):
+        return Sums((np.zeros(3), np.zeros(())))
+
+    def add(self, block, total):
+        for array, more in zip(total.arrays, sum_weights(block).arrays, strict=True):
+            array += more
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_a_pile_is_the_sum_of_all_rows_whatever_comes_at_a_time(monkeypatch, size):
+    rows = draw_rows(0)
+    monkeypatch.setattr("weigh.engine.passes.PILED", size)
+    found = rows.sum(Pile())
+    np.testing.assert_array_equal(found.arrays[0], np.bincount(rows.labels, rows.weight))
+    assert found.arrays[1] == rows.n_rows
+    assert rows.n_passes == 1
+
+
+def test_a_block_knows_the_number_of_its_first_row(monkeypatch):
+    monkeypatch.setattr("weigh.engine.passes.BLOCK", 70)
+    numbers = lambda block: Sums((np.array(block.first + np.arange(len(block)).sum()),))  # noqa: E731
+    starts = np.arange(0, 500, 70)
+    inner = sum(np.arange(min(70, 500 - start)).sum() for start in starts)
+    assert draw_rows(0).sum(numbers).arrays[0] == starts.sum() + inner
+
+
+@pytest.mark.parametrize("n_folds", [2, 5, 300])
+def test_folds_by_number_are_those_of_the_splits(n_folds):
+    rows = draw_rows(1)
+    dealt = rows.deal(n_folds, 3)
+    every = np.ones(rows.n_rows, dtype=bool)
+    splits = read_splits(n_folds, rows.labels, every, 3)
+    assert dealt.roles.shape == (n_folds, n_folds)
+    for k, (train, held_out) in enumerate(splits):
+        role = dealt.roles[:, k][dealt.rows.groups]
+        np.testing.assert_array_equal(role == HELD_OUT, held_out)
+        np.testing.assert_array_equal(role == TRAIN, train)
 
 
 def test_fractions_sum_to_the_same_bits_on_any_number_of_threads(monkeypatch):

@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from weigh.boosted.rounds import Ensemble, Round, Rows01, View, add_columns
-from weigh.engine import Block, Piecewise, Statistic, Sums, sum_each
+from weigh.engine import Block, PerBlock, Piecewise, Sums, sum_each
 from weigh.frames import Floats
 
 LOUDEST, QUIETEST = 10.0, 0.01
@@ -96,7 +96,7 @@ def choose(parts: Sequence[HeldOut], most: int, combine: Combine, scaled: bool) 
     return Choice(losses / np.log(2), scales)
 
 
-def _sum_all(parts: Sequence[HeldOut], statistics: Sequence[Statistic]) -> Sums:
+def _sum_all(parts: Sequence[HeldOut], statistics: Sequence[PerBlock]) -> Sums:
     """The sum over the parts, each with its statistic: one pass where they share their rows."""
     rows = parts[0].rows.rows
     if all(part.rows.rows is rows for part in parts):

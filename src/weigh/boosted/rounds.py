@@ -16,7 +16,7 @@ from weigh.engine import (
     Block,
     Coded,
     Dealt,
-    Statistic,
+    PerBlock,
     Sums,
     side_by_side,
     sum_each,
@@ -29,7 +29,7 @@ PERFECT = 1e-10
 """Below this error there is nothing left to learn from."""
 
 Found = TypeVar("Found")
-Asking: TypeAlias = Generator[Statistic, Sums, Found]
+Asking: TypeAlias = Generator[PerBlock, Sums, Found]
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Rows01:
         return float(missed / weight)
 
     @property
-    def counter(self) -> Statistic:
+    def counter(self) -> PerBlock:
         """How many rows there are of the rest and of the class, whatever they weigh."""
         return partial(count_rows, view=self.view)
 

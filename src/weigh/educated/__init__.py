@@ -1,6 +1,8 @@
 """EducatedNB: all weights of all tables refitted together, how large they are told by the data.
 
-design     rows as places of weights; the sums that a pass over them gives
+design     the places of a row's weights, and the derivatives of its loss
+passes     the sums that one pass over the rows gives, wherever they lie
+hessian    these sums as matrices
 prior      what is thought of weights before the data: independent levels, walks of intervals
 factor     the penalised Hessian in pieces that can be solved with
 solve      damped Newton steps: the weights for given scales

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from weigh.bins import Cross, Feature
+from weigh.educated.pairs import coarse_levels
 from weigh.educated.prior import count_intervals
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts
@@ -66,14 +67,6 @@ def _purify(
     weights[spans[pair.feature.name]] = own - margins @ shares
     parts = zip(pair.feature.parts, np.split(shares, [sizes[0]]), strict=True)
     for part, share in parts:
-        weights[spans[part.name]] += share[_coarse(features[part.name], part)]
-
-
-def _coarse(fine: Feature | Cross, part: Feature) -> Integers:
-    """The level of a pair's part that each level of the feature itself lies in."""
-    assert isinstance(fine, Feature)
-    if fine.cuts is None or part.cuts is None:
-        return np.arange(len(fine.levels))
-    within = np.searchsorted(np.array(part.cuts), np.array([*fine.cuts, np.inf]))
-    others = len(part.cuts) + 1 + np.arange(len(fine.levels) - len(within))
-    return np.concatenate([within, others])
+        fine = features[part.name]
+        assert isinstance(fine, Feature)
+        weights[spans[part.name]] += share[coarse_levels(fine, part)]

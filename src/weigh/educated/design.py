@@ -1,29 +1,40 @@
-"""The rows of a fit as places of weights, and the sums that a pass over them gives.
+"""Where the weights of a row stand, and the derivatives of its loss: what a pass looks at.
 
-Every row has a place in the intercept and in each feature. The weights of all levels stand in one
-vector; the Hessian between two features is their table of co-occurrence.
+Every row has the intercept and a level in each column. The weights of all levels stand in one
+vector, the intercept first. A design holds no rows: it travels to where they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from weigh import engine
-from weigh.bins import Placed
+from weigh.bins import Cross
+from weigh.engine import Block
 from weigh.frames import Floats, Integers
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The class of each row, and its weight."""
+def by_fields(value: Any) -> tuple[type[Any], tuple[Any, ...]]:
+    """How a dataclass is sent: without what it has worked out, so that equals are equal bytes."""
+    return type(value), tuple(getattr(value, field.name) for field in fields(value))
 
-    labels: Integers
-    weight: Floats
-    n_classes: int
+
+@dataclass(frozen=True)
+class Target:
+    """What is told: the weight of each class, or of the rest and one class (`of`)."""
+
+    class_counts: Floats
+    of: int | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """The classes, or the rest and the one."""
+        return len(self.class_counts)
 
     @property
     def n_totals(self) -> int:
@@ -32,23 +43,27 @@ class Rows:
 
     def prior(self) -> Floats:
         """The totals of a model without features."""
-        counts = np.bincount(self.labels, self.weight, self.n_classes)
+        counts = self.class_counts
         logs: Floats = np.log(np.maximum(counts / counts.sum(), 1e-10))
         totals: Floats = logs[1:] - logs[:1] if self.n_classes == 2 else logs - logs.mean()
         return totals
 
-    def moments(self, totals: Floats) -> Moments:
+    def labels(self, block: Block) -> Integers:
+        """The class of each row, from 0."""
+        if self.of is None:
+            return block.labels
+        return np.asarray((block.labels == self.of).view(np.uint8))
+
+    def moments(self, totals: Floats, labels: Integers, weight: Floats) -> Moments:
         """Loss, slope and curvature of each row at its totals."""
         from weigh import kernels
         from weigh.educated.kernels import softmax_moments
 
         slope, second = np.empty_like(totals), np.empty_like(totals)
         if self.n_totals > 1:
-            loss = softmax_moments(totals, self.labels, self.weight, slope, second)
-            return Moments(float(loss), slope, self.weight[:, None] * second * (1 - second), second)
-        loss = kernels.logistic_moments(
-            totals[:, 0], self.labels, self.weight, slope[:, 0], second[:, 0]
-        )
+            loss = softmax_moments(totals, labels, weight, slope, second)
+            return Moments(float(loss), slope, weight[:, None] * second * (1 - second), second)
+        loss = kernels.logistic_moments(totals[:, 0], labels, weight, slope[:, 0], second[:, 0])
         return Moments(float(loss), slope, second)
 
 
@@ -73,129 +88,151 @@ class Moments:
         return bent
 
 
-@dataclass(frozen=True)
-class Design:
-    """Where each row's weights stand: a line per feature, the intercept (place 0) first.
+def weigh_rows(block: Block) -> Floats:
+    """The weight of each row."""
+    return np.ones(len(block)) if block.weight is None else block.weight
 
-    >>> from weigh.bins import Placed
-    >>> part = Placed(np.array([0, 1, 1]), np.arange(3))
-    >>> design = Design.of([part], [2], 3)
-    >>> design.totals(np.array([[-1.0], [2.0], [5.0]])).ravel()
-    array([1., 4., 4.])
+
+@dataclass(frozen=True)
+class Source:
+    """How the level of a column follows from those of one coded feature, or of two.
+
+    `levels` has an entry for each level of the feature, or each two, and for no level; `size`
+    stands for no level.
     """
 
-    places: Integers
-    spans: tuple[slice, ...]  # of the features' weights
-    n_weights: int
+    features: tuple[int, ...]
+    levels: Integers
+    size: int
+    width: int = 1  # the second feature's levels, and no level
 
     @classmethod
-    def of(cls, placed: Sequence[Placed], sizes: Sequence[int], n_rows: int) -> Design:
-        """The rows of features with so many levels each."""
-        starts = np.cumsum([1, *sizes]).tolist()
-        n = starts[-1]
-        places = np.zeros((len(sizes) + 1, n_rows), np.uint16 if n < 1 << 16 else np.uint32)
+    def of(cls, feature: int, size: int) -> Source:
+        """A feature as it is."""
+        return cls((feature,), np.arange(size + 1), size)
 
-        def fill(j: int) -> None:
-            found = np.where(placed[j].levels < sizes[j], placed[j].levels + starts[j], n)
-            places[j + 1] = found.astype(places.dtype)[placed[j].codes]
+    @classmethod
+    def of_cross(cls, cross: Cross, parts: Sequence[Source]) -> Source:
+        """The pairs of the levels of two columns."""
+        left, right = parts
+        grid = np.full((left.size + 1, right.size + 1), len(cross.pairs))
+        if cross.pairs:
+            grid[tuple(np.array(cross.pairs).T)] = np.arange(len(cross.pairs))
+        levels = grid[np.ix_(left.levels, right.levels)].ravel()
+        both = (*left.features, *right.features)
+        return cls(both, levels, len(cross.pairs), len(right.levels))
 
-        engine.spread(fill, range(len(sizes)), n_rows)
-        spans = tuple(slice(a, b) for a, b in pairwise(starts))
-        return cls(places, spans, n)
+
+@dataclass(frozen=True)
+class Design:
+    """The columns of a fit, and the places of their levels.
+
+    Before the places of a column's levels there is one for no level; place 0 is the intercept's. A
+    silent column tells nothing: its rows have no level.
+
+    >>> design = Design((Source.of(0, 2),))
+    >>> block = Block([np.array([0, 1, 2])], np.zeros(3))
+    >>> design.totals(design.place(block), np.array([[-1.0], [2.0], [5.0]])).ravel()
+    array([ 1.,  4., -1.])
+    """
+
+    sources: tuple[Source, ...]
+    silent: frozenset[int] = frozenset()
+
+    __reduce__ = by_fields
 
     @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return int(self.places.shape[1])
+    def sizes(self) -> list[int]:
+        """The levels of each column."""
+        return [source.size for source in self.sources]
 
-    def some(self, most: int) -> Integers:
-        """Up to so many rows, evenly spaced."""
-        return np.arange(0, self.n_rows, -(-self.n_rows // most))
+    @property
+    def n_weights(self) -> int:
+        """Of all levels, and the intercept."""
+        return 1 + sum(self.sizes)
 
-    def take(self, rows: Integers) -> Design:
-        """Some of the rows."""
-        return replace(self, places=np.ascontiguousarray(self.places[:, rows]))
+    @cached_property
+    def spans(self) -> tuple[slice, ...]:
+        """Where the weights of each column stand among all weights."""
+        return tuple(slice(a, b) for a, b in pairwise(np.cumsum([1, *self.sizes]).tolist()))
 
-    def among(self, chosen: Integers) -> Design:
-        """The rows' places among some of the weights, whole features of them."""
-        local = np.full(self.n_weights + 1, len(chosen), dtype=self.places.dtype)
-        local[chosen] = np.arange(len(chosen))
-        kept = [True, *(bool(local[span.start] < len(chosen)) for span in self.spans)]
-        spans = tuple(
-            slice(int(local[span.start]), int(local[span.start]) + span.stop - span.start)
-            for span, keep in zip(self.spans, kept[1:], strict=True)
-            if keep
-        )
-        return Design(local[self.places[kept]], spans, len(chosen))
+    @cached_property
+    def starts(self) -> list[int]:
+        """The place for no level of each column; the last is the number of places."""
+        ends: list[int] = np.cumsum([1, *(size + 1 for size in self.sizes)]).tolist()
+        return ends
 
-    def totals(self, weights: Floats) -> Floats:
+    @cached_property
+    def kept(self) -> Integers:
+        """The places that have a weight."""
+        return np.delete(np.arange(self.starts[-1]), self.starts[:-1])
+
+    @cached_property
+    def _tables(self) -> list[Integers]:
+        """The place of each level that a source can have."""
+        tables, kind = [], self.room(0).dtype
+        for j, (source, start) in enumerate(zip(self.sources, self.starts, strict=False)):
+            known = (source.levels < source.size) & (j not in self.silent)
+            tables.append((start + np.where(known, source.levels + 1, 0)).astype(kind))
+        return tables
+
+    def place(self, block: Block) -> Integers:
+        """Where the weights of each row stand: a line for each column."""
+        out = self.room(len(block))
+        self.fill(block, 0, out)
+        return out
+
+    def room(self, n_rows: int) -> Integers:
+        """For the places of so many rows."""
+        kind = np.uint16 if self.starts[-1] < 1 << 16 else np.uint32
+        return np.empty((len(self.sources), n_rows), kind)
+
+    def fill(self, block: Block, first: int, out: Integers) -> None:
+        """The same, into the columns of an array from `first` on."""
+        from weigh.educated import kernels
+
+        rows = slice(first, first + len(block))
+        for source, table, line in zip(self.sources, self._tables, out, strict=True):
+            codes = [block.codes[j] for j in source.features]
+            if len(codes) == 1:
+                kernels.place(codes[0], table, line[rows])
+            else:
+                kernels.place_pair(*codes, source.width, table, line[rows])
+
+    def pad(self, weights: Floats) -> Floats:
+        """Weights by place, and zero for no level."""
+        out = np.zeros((self.starts[-1], weights.shape[1]))
+        out[self.kept] = weights
+        return out
+
+    def unpad(self, sums: Floats) -> Floats:
+        """Sums by place as sums by weight, class by class: rows of places become columns."""
+        return np.ascontiguousarray(sums[:, self.kept].T)
+
+    def totals(self, places: Integers, weights: Floats) -> Floats:
         """The sum of each row's weights."""
-        from weigh.educated.kernels import add_weights
+        return add_totals(places, self.pad(weights), 0, places.shape[1])
 
-        padded = _pad(weights)
-        out = np.zeros((self.n_rows, weights.shape[1]))
-
-        def fill(start: int) -> None:
-            stop = min(start + engine.BLOCK, self.n_rows)
-            add_weights(self.places, padded, start, stop, out)
-
-        engine.spread(fill, range(0, self.n_rows, engine.BLOCK), self.n_rows)
-        return out
-
-    def sums(self, values: Floats) -> Floats:
-        """The sum of the values of the rows at each place: the gradient, of slopes."""
-        from weigh.educated.kernels import sum_rows
-
-        out = np.zeros((values.shape[1], self.n_weights + 1))
-        columns = np.ascontiguousarray(values.T)
-
-        def fill(j: int) -> None:
-            for column, line in zip(columns, out, strict=True):
-                sum_rows(self.places[j], column, line)  # columns share the last place alone
-
-        engine.spread(fill, range(len(self.places)), self.n_rows)
-        return out[:, :-1].T
-
-    def pairs(self, values: Floats) -> Floats:
-        """The sum of the values of the rows at each pair of places: the Hessian, of curvatures."""
-        from weigh.educated.kernels import sum_pairs
-
-        out = np.zeros((self.n_weights + 1, self.n_weights + 1))
-        busiest_first = range(len(self.places) - 1, 0, -1)
-        engine.spread(lambda j: sum_pairs(self.places, j, values, out), busiest_first, self.n_rows)
-        lower = out[:-1, :-1]
-        whole: Floats = lower + lower.T
-        np.fill_diagonal(whole, self.sums(values[:, None])[:, 0])
-        return whole
-
-    def cells(self, column: int, folds: Integers, values: Floats, n_folds: int) -> Floats:
-        """Sums of each value over the rows of a fold, at a feature's places and those before.
-
-        Value by fold by place in the feature by place in all features before it.
-        """
-        from weigh.educated.kernels import sum_cells
-
-        span = self.spans[column]
-        shape = (n_folds, span.stop - span.start + 1, span.start + 1, values.shape[1])
-        out = np.zeros(shape)
-        sum_cells(self.places, column + 1, folds, values, out)
-        return np.moveaxis(out[:, :-1, 1:-1], -1, 0)
-
-    def squares(self, matrix: Floats) -> Floats:
-        """Each row's x' M x: the variance of its total, of the inverse Hessian."""
-        from weigh.educated.kernels import sum_squares
-
-        padded, out = np.zeros(np.add(matrix.shape, 1)), np.empty(self.n_rows)
-        padded[:-1, :-1] = matrix
-
-        def fill(start: int) -> None:
-            stop = min(start + engine.BLOCK, self.n_rows)
-            sum_squares(self.places, padded, start, stop, out)
-
-        engine.spread(fill, range(0, self.n_rows, engine.BLOCK), self.n_rows)
+    def index(self, local: Integers) -> Integers:
+        """By place: where each weight stands among some, negative where it does not."""
+        out = np.full(self.starts[-1], -1, dtype=np.int32)
+        out[self.kept] = local
         return out
 
 
-def _pad(weights: Floats) -> Floats:
-    """The weights, and zero for no place."""
-    return np.vstack([weights, np.zeros((1, weights.shape[1]))])
+def add_totals(places: Integers, padded: Floats, first: int, n_rows: int) -> Floats:
+    """The sum of the weights of so many rows, those from `first` on."""
+    from weigh.educated.kernels import add_weights
+
+    out = np.tile(padded[0], (n_rows, 1))
+    add_weights(places, padded, first, out)
+    return out
+
+
+def add_squares(places: Integers, index: Integers, matrix: Floats) -> Floats:
+    """Each row's x' M x: the variance of its total, of the inverse Hessian of some weights."""
+    from weigh.educated.kernels import sum_squares
+
+    out = np.empty(places.shape[1])
+    sum_squares(places, index, matrix, out)
+    return out

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from weigh import engine
-from weigh.bins import Cross, Feature
-from weigh.educated.design import Design, Rows
-from weigh.educated.loo import HeldOut, leave_one_out, loosen
+from weigh.bins import Feature
+from weigh.educated.design import Design, Source, Target
+from weigh.educated.loo import HeldOut, compare, leave_one_out, loosen
 from weigh.educated.monotone import Order, hold_orders
-from weigh.educated.pairs import FOLDS, coarsen, is_coarse, rank_pairs
+from weigh.educated.pairs import FOLDS, Part, count_pairs, is_coarse, rank_pairs
 from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
 from weigh.educated.scales import FIRST, Search, find_scales
-from weigh.educated.solve import Passes, Problem, State, state_at
-from weigh.folds import deal_numbers
-from weigh.frames import Floats, Table
-from weigh.tally import Counts, count_pairs
-from weigh.tally import Rows as Counted
+from weigh.educated.solve import Problem, State, state_at
+from weigh.engine import Coded
+from weigh.frames import Floats
+from weigh.tally import Counts
 
 ENOUGH = 1e-8
 """The relative gradient of a fit that has converged."""
@@ -31,17 +27,20 @@ ENOUGH = 1e-8
 class Task:
     """What a fit is given: the levels and their counts, the rows, and what is asked for."""
 
-    table: Table
+    rows: Coded
     counts: tuple[Counts, ...]
-    rows: Rows
+    target: Target
     orders: tuple[int, ...] = ()  # by feature: 1 rises, -1 falls, 0 is free
     n_pairs: int = 0
     random_state: Any = None  # deals the folds that pairs are judged on
+    pairs: tuple[Source, ...] = ()  # of the last features, which rows are not coded for
 
     @property
-    def features(self) -> tuple[Feature | Cross, ...]:
-        """The features alone."""
-        return tuple(counts.feature for counts in self.counts)
+    def sources(self) -> tuple[Source, ...]:
+        """How the levels of each feature follow from those that rows are coded in."""
+        coded = self.counts[: len(self.counts) - len(self.pairs)]
+        own = (Source.of(j, len(counts.counts)) for j, counts in enumerate(coded))
+        return (*own, *self.pairs)
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,9 @@ class Fit:
     covariance: Floats | None  # None where the Hessian is not one matrix
     scales: Floats  # of each feature
     held_out: HeldOut
-    n_passes: int
     search: Search
     gradient: float  # relative: what is left of it
+    n_passes: int = 0
 
     def complaint(self) -> str:
         """What a fit that has not converged says; nothing of others."""
@@ -76,17 +75,19 @@ class Fit:
 
 def fit_task(task: Task) -> Fit:
     """Find scales and weights; then pairs, if any are asked for and help; then hold orders."""
-    passes = Passes()
-    search = find_scales(_problem(task, passes))
+    before = task.rows.n_passes
+    search = find_scales(_problem(task))
     state, held_out = loosen(search.state)
     if task.n_pairs:
         wider = _with_pairs(task, search.state)
-        if wider.counts != task.counts:
-            other = _widen(_problem(wider, passes), state)
-            looser, judged = loosen(other.state)
-            if judged.is_better_than(held_out):
-                task, search, state, held_out = wider, other, looser, judged
-    return _finish(task, search, state, held_out)
+        if wider.pairs:
+            other = _widen(_problem(wider), state)
+            looser, _ = loosen(other.state)
+            told = compare(state, looser)
+            if told.better:
+                task, search, state, held_out = wider, other, looser, told.after
+    fit = _finish(task, search, state, held_out)
+    return replace(fit, n_passes=task.rows.n_passes - before)
 
 
 def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
@@ -101,61 +102,52 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
         inverse = state.factor.by_class[0][0].inverse  # type: ignore[union-attr]
         covariance = inverse if not orders else inverse[np.ix_(ties, ties)]
     scales = _by_feature(task, search.state.problem.prior, state.scales)
-    n_passes, left = state.problem.passes.n, state.relative_gradient
-    return Fit(task.counts, weights, covariance, scales, held_out, n_passes, search, left)
+    left = state.relative_gradient
+    return Fit(task.counts, weights, covariance, scales, held_out, search, left)
 
 
 def _widen(problem: Problem, start: State) -> Search:
     """Scales and weights of more features, from a fit of the first of them."""
-    weights = np.zeros((problem.design.n_weights, problem.rows.n_totals))
+    weights = np.zeros((problem.n_weights, problem.target.n_totals))
     weights[: len(start.weights)] = start.weights
     scales = np.full(len(problem.prior.blocks), FIRST)
     scales[: len(start.scales)] = start.scales
     return find_scales(problem, state_at(problem, weights, scales))
 
 
-def _problem(task: Task, passes: Passes) -> Problem:
-    """The rows as places, and the prior of each feature's weights."""
-    sizes = [len(c.counts) for c in task.counts]
-    placed = [
-        part if not is_silent(c.counts) else replace(part, levels=np.full_like(part.levels, size))
-        for part, c, size in zip(
-            engine.place(task.table, task.features), task.counts, sizes, strict=True
-        )
-    ]
-    design = Design.of(placed, sizes, task.table.n_rows)
+def _problem(task: Task) -> Problem:
+    """The places of the levels, and the prior of each feature's weights."""
+    silent = frozenset(j for j, c in enumerate(task.counts) if is_silent(c.counts))
+    design = Design(task.sources, silent)
     blocks: list[Block] = []
     centres: list[Centre] = []
     for counts, span in zip(task.counts, design.spans, strict=True):
         own, held = prior_of(counts.feature, counts.counts, span.start)
         blocks += own
         centres += held
-    return Problem(design, task.rows, Prior(tuple(blocks), tuple(centres)), passes)
+    return Problem(task.rows, design, task.target, Prior(tuple(blocks), tuple(centres)))
 
 
 def _with_pairs(task: Task, state: State) -> Task:
     """The task with the best pairs as features of their own."""
     orders = task.orders or (0,) * len(task.counts)
     parts = [
-        coarsen(counts.feature, counts.counts)
-        for counts, order in zip(task.counts, orders, strict=True)
+        Part.of(counts, j)
+        for j, (counts, order) in enumerate(zip(task.counts, orders, strict=True))
         if order == 0 and isinstance(counts.feature, Feature)
     ]
-    parts = [part for part in parts if is_coarse(part)]
-    folds = deal_numbers(task.rows.labels, FOLDS, check_random_state(task.random_state))
-    found = rank_pairs(parts, task.table, state.moments, folds)[: task.n_pairs]
-    state.problem.passes.n += 2  # to rank them, and to count the best
-    rows = Counted(task.rows.labels, task.rows.weight, task.rows.n_classes)
-    counted = engine.spread(
-        lambda pair: count_pairs(pair, task.table, rows), found, task.table.n_rows
-    )
-    return replace(task, counts=_distinct([*task.counts, *counted]))
-
-
-def _distinct(counts: Sequence[Counts]) -> tuple[Counts, ...]:
-    """The features less pairs whose name is that of one before them."""
-    by_name = {c.feature.name: c for c in reversed(counts)}
-    return tuple(c for c in counts if by_name[c.feature.name] is c)
+    parts = [part for part in parts if is_coarse(part.feature)]
+    folded = task.rows.deal(FOLDS, task.random_state).rows
+    ranked = rank_pairs(parts, folded, state.problem.view(state.weights))[: task.n_pairs]
+    pairs = [(parts[a], parts[b]) for a, b in ranked]
+    taken = {counts.feature.name for counts in task.counts}
+    kept = []
+    for counts, source in count_pairs(pairs, task.rows, task.target.n_classes):
+        if counts.feature.name not in taken:
+            taken.add(counts.feature.name)
+            kept.append((counts, source))
+    every = (*task.counts, *(counts for counts, _ in kept))
+    return replace(task, counts=every, pairs=tuple(source for _, source in kept))
 
 
 def _orders(task: Task, design: Design) -> list[Order]:

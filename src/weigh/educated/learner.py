@@ -11,13 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
-from weigh.educated.design import Rows
+from weigh.educated.design import Target
 from weigh.educated.fit import Fit, Task, fit_task
 from weigh.educated.tables import evidence_of
 from weigh.evidence import Evidence, weigh_tally
-from weigh.frames import Sample, warn_caller
+from weigh.frames import Sample, Table, warn_caller
 from weigh.parameters import is_count, read_orders, read_settings
-from weigh.tally import Tally
 
 
 class EducatedNB(EvidenceClassifier):
@@ -59,9 +58,9 @@ class EducatedNB(EvidenceClassifier):
     held_out_loss_ : float or ndarray
         The leave-one-out loss of the training rows, in bits (one per class for "ovr").
     n_passes_ : int or ndarray
-        How often all rows were read after they were counted: for the weights, for the scales, to
-        judge by leave-one-out and to find pairs. What rows give at the same weights (loss,
-        gradient, Hessian) is one pass.
+        How often the rows were passed over after they were counted: for the weights, for the
+        scales, to judge by leave-one-out and to find pairs. What rows give at the same weights
+        (loss, gradient, Hessian) is one pass.
     evidence_ : Evidence
         The prior and the tables.
 
@@ -122,13 +121,16 @@ class EducatedNB(EvidenceClassifier):
         self._check(len(sample.classes))
         tally = self._tally(sample)
         rate = self._class_rate(tally.classes)
-        weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
         orders = read_orders(self.monotonic_cst, tally, sample.table)
-        rows = Rows(sample.labels, weight, len(tally.classes))
-        task = Task(sample.table, tally.tables, rows, orders, self.pairs, self.random_state)
+        rows = engine.code_rows(sample, [counts.feature for counts in tally.tables])
+        target = Target(tally.class_counts)
+        task = Task(rows, tally.tables, target, orders, self.pairs, self.random_state)
         each = len(tally.classes) > 2 and self.multiclass == "ovr"
         with engine.one_blas_thread():  # whose sums would depend on how many there are
-            evidence = self._learn_each(task, tally) if each else self._learn_jointly(task, tally)
+            fits = self._fit_each(task) if each else [self._fit_jointly(task)]
+        counts = tally.tables if each else fits[0].counts
+        naive = weigh_tally(tally, self.smoothing)
+        evidence = evidence_of(naive, counts, fits, self._fine(sample.table))
         return evidence if rate is None else evidence.with_prior(rate)
 
     def _check(self, n_classes: int) -> None:
@@ -148,28 +150,26 @@ class EducatedNB(EvidenceClassifier):
                 "than two classes; leave it out, or fit the classes two by two"
             )
 
-    def _learn_jointly(self, task: Task, tally: Tally) -> Evidence:
-        naive = weigh_tally(tally, self.smoothing)
+    def _fit_jointly(self, task: Task) -> Fit:
         fit = _fit_and_warn(task)
         self.scales_, self.held_out_loss_ = fit.scales, fit.held_out.bits
         self.n_passes_ = fit.n_passes
-        return evidence_of(naive, fit.counts, [fit], self._fine(task))
+        return fit
 
-    def _learn_each(self, task: Task, tally: Tally) -> Evidence:
-        fits = []
-        for c in range(len(tally.classes)):
-            own = tuple(table.against_rest(c) for table in tally.tables)
-            rows = Rows((task.rows.labels == c).astype(np.uint8), task.rows.weight, 2)
-            fits.append(_fit_and_warn(replace(task, counts=own, rows=rows)))
+    def _fit_each(self, task: Task) -> list[Fit]:
+        fits, whole = [], task.target.class_counts
+        for c, weight in enumerate(whole):
+            own = tuple(counts.against_rest(c) for counts in task.counts)
+            target = Target(np.array([whole.sum() - weight, weight]), of=c)
+            fits.append(_fit_and_warn(replace(task, counts=own, target=target)))
         self.scales_ = np.array([fit.scales for fit in fits])
         self.held_out_loss_ = np.array([fit.held_out.bits for fit in fits])
         self.n_passes_ = np.array([fit.n_passes for fit in fits])
-        naive = weigh_tally(tally, self.smoothing)
-        return evidence_of(naive, tally.tables, fits, self._fine(task))
+        return fits
 
-    def _fine(self, task: Task) -> set[str]:
+    def _fine(self, table: Table) -> set[str]:
         """The columns that were cut finely, and not as the user laid them out."""
-        settings = read_settings(self, task.table)
+        settings = read_settings(self, table)
         return {name for name, setting in settings.items() if setting.bins == "fine"}
 
 

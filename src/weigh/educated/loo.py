@@ -9,16 +9,19 @@ curvature and V the inverse of the penalised Hessian.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from weigh.educated.design import Design, Rows
+from weigh.educated.design import add_squares, by_fields, weigh_rows
 from weigh.educated.factor import Dense
+from weigh.educated.passes import View
 from weigh.educated.solve import PRECISE, State, find_weights
-from weigh.frames import Floats
+from weigh.engine import Block, Sums
+from weigh.frames import Floats, Integers
 
 ROWS = 50_000
-"""Of more rows, so many evenly spaced ones are judged."""
+"""Of more rows, so many evenly spaced ones are judged; on a cluster, of each partition."""
 
 NEARLY_ONE = 0.999
 LEAST_SCALE = 1e-5
@@ -28,66 +31,73 @@ ENOUGH = 1.0
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The loss of each judged row, in nats, had it not been among the rows."""
+    """The loss of the judged rows, in nats, had each not been among the rows."""
 
-    losses: Floats
-    weight: Floats
-
-    @property
-    def total(self) -> float:
-        """The loss of the judged rows together."""
-        return float(self.weight @ self.losses)
+    total: float
+    weight: float
 
     @property
     def mean(self) -> float:
         """The mean loss."""
-        return float(self.weight @ self.losses / self.weight.sum())
+        return self.total / self.weight
 
     @property
     def bits(self) -> float:
         """The mean loss in bits."""
         return self.mean / float(np.log(2))
 
-    def is_better_than(self, other: HeldOut) -> bool:
-        """Whether the mean is less by more than its standard error, row by row."""
-        gain, share = other.losses - self.losses, self.weight / self.weight.sum()
-        mean = float(share @ gain)
-        error = float(np.sqrt(share @ (gain - mean) ** 2 / self.weight.sum()))
-        return mean > error
 
+@dataclass(frozen=True)
+class Judge:
+    """What it takes to tell each row's loss had it not been there.
 
-def leave_one_out(state: State) -> HeldOut:
-    """Judge a fit by the rows it was made from."""
-    problem = state.problem
-    problem.passes.n += 1
-    some = problem.design.some(ROWS)
-    design, labels = problem.design.take(some), problem.rows.labels[some]
-    weight = problem.rows.weight[some]
-    once = np.minimum(weight, 1.0)  # a row of weight two is two rows: one of them is left out
-    moments = Rows(labels, once, problem.rows.n_classes).moments(design.totals(state.weights))
-    reach = _variances(state, design)
-    alone = np.minimum(reach * moments.curvature, NEARLY_ONE)
-    totals = design.totals(state.weights) + reach / (1 - alone) * moments.slope
-    return HeldOut(_losses(totals, labels), weight)
+    V is the inverse of the penalised Hessian, one for each total; `index` says where a place stands
+    in it, and `own` is the variance of the weights of places that do not.
+    """
 
+    view: View
+    index: Integers
+    inverses: tuple[Floats, ...]
+    own: Floats
 
-def _variances(state: State, design: Design) -> Floats:
-    """The variance of each row's totals."""
-    problem, columns = state.problem, []
-    for joint, *apart in state.factor.by_class:
-        assert isinstance(joint, Dense)
-        inside = design.among(problem.joint) if problem.apart else design
-        column = inside.squares(joint.inverse)
-        if apart:
-            own = np.zeros((design.n_weights, 1))
+    __reduce__ = by_fields
+
+    @classmethod
+    def of(cls, state: State) -> Judge:
+        """The judge of a fit."""
+        problem, view = state.problem, state.problem.view(state.weights)
+        ties = np.arange(problem.n_weights) if problem.ties is None else problem.ties
+        local = np.full(problem.n_weights, -1, dtype=np.int32)
+        local[problem.joint] = np.arange(len(problem.joint))
+        index = view.design.index(local[ties])
+        own, inverses = np.zeros((problem.n_weights, len(state.factor.by_class))), []
+        for k, (joint, *apart) in enumerate(state.factor.by_class):
+            assert isinstance(joint, Dense)
+            inverses.append(joint.inverse)
             for piece in apart:
-                own[piece.places, 0] = piece.variances
-            column = column + design.totals(own)[:, 0]
-        columns.append(column)
-    return np.column_stack(columns)
+                own[piece.places, k] = piece.variances
+        return cls(view, index, tuple(inverses), own[ties])
+
+    def losses(self, block: Block) -> Floats:
+        """Of each row, in nats."""
+        view, weight = self.view, weigh_rows(block)
+        places, labels = view.design.place(block), view.target.labels(block)
+        totals = view.design.totals(places, view.weights)
+        once = np.minimum(weight, 1.0)  # a row of weight two is two rows: one of them is left out
+        moments = view.target.moments(totals, labels, once)
+        reach = self._variances(places)
+        alone = np.minimum(reach * moments.curvature, NEARLY_ONE)
+        return _losses(totals + reach / (1 - alone) * moments.slope, labels)
+
+    def _variances(self, places: Integers) -> Floats:
+        """The variance of each row's totals."""
+        joint = [add_squares(places, self.index, matrix) for matrix in self.inverses]
+        if not self.own.any():
+            return np.column_stack(joint)
+        return np.column_stack(joint) + self.view.design.totals(places, self.own)
 
 
-def _losses(totals: Floats, labels: Floats) -> Floats:
+def _losses(totals: Floats, labels: Any) -> Floats:
     if totals.shape[1] == 1:
         return np.logaddexp(0.0, np.where(labels == 1, -totals[:, 0], totals[:, 0]))
     top = totals.max(axis=1)
@@ -96,17 +106,73 @@ def _losses(totals: Floats, labels: Floats) -> Floats:
     return losses
 
 
+@dataclass(frozen=True)
+class Judged:
+    """The statistic of some judges: weight; each one's loss; its gain over the first, squared.
+
+    Of rows numbered from the first of their partition, every so many-th is judged.
+    """
+
+    judges: tuple[Judge, ...]
+    every: int
+
+    def __call__(self, block: Block) -> Sums:
+        """Judge some rows of a block."""
+        some = block.part(slice(-block.first % self.every, None, self.every))
+        weight = weigh_rows(some)
+        losses = np.array([judge.losses(some) for judge in self.judges])
+        sums = [[line @ weight for line in lines] for lines in (losses, (losses[0] - losses) ** 2)]
+        return Sums((np.array(weight.sum()), *map(np.array, sums)))
+
+
+def _judge(*states: State) -> tuple[Floats, ...]:
+    rows = states[0].problem.rows
+    every = -(-rows.n_rows // ROWS)
+    return rows.sum(Judged(tuple(map(Judge.of, states)), every)).arrays
+
+
+def leave_one_out(state: State) -> HeldOut:
+    """Judge a fit by the rows it was made from: one pass."""
+    weight, totals, _ = _judge(state)
+    return HeldOut(float(totals[0]), float(weight))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What rows left out say of two fits.
+
+    The second is better if its mean loss is less by more than the standard error, row by row.
+    """
+
+    before: HeldOut
+    after: HeldOut
+    better: bool
+
+
+def compare(before: State, after: State) -> Comparison:
+    """Judge a fit beside another, in one pass."""
+    sums, totals, squares = _judge(before, after)
+    weight = float(sums)
+    one, other = (HeldOut(float(total), weight) for total in totals)
+    better = is_gain(one.mean - other.mean, float(squares[1]) / weight, weight)
+    return Comparison(one, other, better)
+
+
+def is_gain(mean: float, square: float, weight: float) -> bool:
+    """Whether gains of such mean and mean square are more than their standard error."""
+    return bool(mean > np.sqrt(max(square - mean**2, 0.0) / weight))
+
+
 def loosen(state: State) -> tuple[State, HeldOut]:
     """Divide all scales by four for as long as rows left out are told better.
 
     Laplace's approximation takes weights for smaller than they are where the classes are nearly
     separable; the rows themselves say so.
     """
-    judged = leave_one_out(state)
-    while judged.total > ENOUGH and state.scales.min(initial=1.0) > LEAST_SCALE:
+    while state.scales.min(initial=1.0) > LEAST_SCALE:
         other = find_weights(state.rescale(state.scales / 4), PRECISE)
-        found = leave_one_out(other)
-        if not found.is_better_than(judged):
-            break
-        state, judged = other, found
-    return state, judged
+        told = compare(state, other)
+        if told.before.total <= ENOUGH or not told.better:
+            return state, told.before
+        state = other
+    return state, leave_one_out(state)

@@ -80,7 +80,7 @@ class Orders:
 
 def hold_orders(state: State, asked: Sequence[Order]) -> Tied:
     """Fit again with weights in order, at the same scales."""
-    orders, n_weights = Orders(asked), state.problem.design.n_weights
+    orders, n_weights = Orders(asked), state.problem.n_weights
     if (orders.rises(state.weights) >= 0).all():
         return Tied(state, np.arange(n_weights))
     near = _descend(state, orders)
@@ -99,9 +99,10 @@ def hold_orders(state: State, asked: Sequence[Order]) -> Tied:
 
 def _wrong(state: State, fit: Tied, orders: Orders, tied: Integers) -> Integers:
     """Neighbours that are tied and strive apart the right way, or free and out of order."""
-    whole = state_at(state.problem, fit.weights, state.scales)
-    least = -10 * PRECISE * float(np.abs(whole.moments.slope).sum())
-    strive = orders.multipliers(whole.gradient)
+    found = fit.state.found  # rows know of no ties
+    least = -10 * PRECISE * found.size
+    pulled = state.problem.prior.apply(fit.weights, state.scales)
+    strive = orders.multipliers(found.slopes + pulled)
     wrong: Integers = np.where(tied, strive < least, orders.rises(fit.weights) < 0)
     return wrong
 
@@ -148,16 +149,11 @@ def _fit_tied(near: State, orders: Orders, tied: Integers) -> Tied:
 
 def _reduce(problem: Problem, ties: Integers) -> Problem:
     """The same problem for tied weights."""
-    n = int(ties.max()) + 1
-    places = np.append(ties, n).astype(problem.design.places.dtype)[problem.design.places]
-    ends = np.append(ties, n).tolist()
-    spans = tuple(slice(ends[s.start], ends[s.stop]) for s in problem.design.spans)
     prior = Prior(
         tuple(_tie_block(block, ties) for block in problem.prior.blocks),
         tuple(_tie_centre(centre, ties) for centre in problem.prior.centres),
     )
-    design = replace(problem.design, places=places, spans=spans, n_weights=n)
-    return Problem(design, problem.rows, prior, problem.passes)
+    return replace(problem, prior=prior, ties=ties)
 
 
 def _tie_block(block: Block, ties: Integers) -> Block:

@@ -6,22 +6,24 @@ curvatures (a score test). Told from all rows but a fold's, they lower the fold'
 
     sum over cells  w G - 1/2 w^2 V
 
-with the G and V of the fold. One pass over coarse levels gives this for all pairs.
+with the G and V of the fold. One pass over coarse levels gives this for all pairs; where there are
+very many pairs, a few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import TypeAlias
 
 import numpy as np
 
 from weigh import engine
 from weigh.bins import Cross, Feature
-from weigh.educated.design import Design, Moments
-from weigh.frames import Floats, Integers, Table
+from weigh.educated.design import Design, Source, by_fields, weigh_rows
+from weigh.educated.passes import Tables, View
+from weigh.engine import Block, Coded, Sums
+from weigh.frames import Floats, Integers
+from weigh.tally import Counts
 
 VARIANCES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 INTERVALS, LEVELS = 5, 16
@@ -29,7 +31,24 @@ INTERVALS, LEVELS = 5, 16
 
 FOLDS = 4
 
-Pair: TypeAlias = tuple[Feature, Feature]
+ROOM = 1 << 22
+"""So many sums are had in one pass, of which one part's may be more."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A feature on few levels, and how these follow from those of the coded feature."""
+
+    feature: Feature
+    source: Source
+
+    @classmethod
+    def of(cls, counts: Counts, place: int) -> Part:
+        """The feature that is coded in this place."""
+        assert isinstance(counts.feature, Feature)
+        few = coarsen(counts.feature, counts.counts)
+        levels = np.append(coarse_levels(counts.feature, few), len(few.levels))
+        return cls(few, Source((place,), levels, len(few.levels)))
 
 
 @dataclass(frozen=True)
@@ -71,31 +90,116 @@ def _by_pair(values: Floats, starts: Integers) -> Floats:
     return np.asarray(np.add.reduceat(values.sum(axis=-2), starts, axis=-1))
 
 
-def rank_pairs(
-    parts: Sequence[Feature], table: Table, moments: Moments, folds: Integers
-) -> list[Pair]:
-    """All pairs, that first which would tell held-out rows best."""
-    sizes = [len(part.levels) for part in parts]
-    design = Design.of(engine.place(table, parts), sizes, table.n_rows)
-    busiest_first = range(len(parts) - 1, 0, -1)
-    judged = engine.spread(lambda j: _judge(design, j, moments, folds), busiest_first, table.n_rows)
-    gains = np.zeros((len(parts), len(parts)))
-    for j, gain in zip(busiest_first, judged, strict=True):
-        gains[:j, j] = gain
-    at = np.triu_indices(len(parts), 1)  # in the order of combinations
-    pairs = [*combinations(parts, 2)]
-    return [pairs[place] for place in np.argsort(-gains[at], kind="stable")]
+@dataclass(frozen=True)
+class CellSums:
+    """The statistic: slopes and curvatures in each cell, by fold, of some parts with those before.
+
+    A row's group is the fold that it is held out in.
+    """
+
+    view: View
+    design: Design  # of the parts
+    later: tuple[int, ...]
+
+    __reduce__ = by_fields
+
+    @property
+    def tables(self) -> Tables:
+        """Of each two parts."""
+        return Tables(self.design, tuple(range(self.later[-1] + 1)), self.later)
+
+    def begin(self) -> Sums:
+        """For each total: fold by cell by slope and curvature."""
+        return Sums((np.zeros((self.view.target.n_totals, FOLDS, self.tables.size, 2)),))
+
+    def add(self, block: Block, total: Sums) -> None:
+        """One part after the other, on threads."""
+        from weigh.educated.kernels import sum_cells
+
+        assert block.groups is not None
+        seen, places, tables = self.view.see(block), self.design.place(block), self.tables
+        for slope, curvature, out in zip(seen.slope, seen.curvature, total.arrays[0], strict=True):
+            values = np.column_stack([slope, curvature])
+
+            def fill(b: int, values: Floats = values, out: Floats = out) -> None:
+                strip = tables.strip(b)
+                sum_cells(places, b, strip.origins, strip.widths, block.groups, values, out)
+
+            engine.spread(fill, self.later[::-1], len(block))  # the busiest first
 
 
-def _judge(design: Design, column: int, moments: Moments, folds: Integers) -> Floats:
-    """What the pairs of one part with each before it would tell: one part's cells at a time."""
-    starts = np.array([span.start - 1 for span in design.spans[:column]])
-    gains: Floats = np.zeros(column)
-    for slope, curvature in zip(moments.slope.T, moments.curvature.T, strict=True):
-        held_out = Cells(*design.cells(column, folds, np.column_stack([slope, curvature]), FOLDS))
-        saved = held_out.gain(held_out.without_fold().weights(starts))
-        gains += _by_pair(saved, starts).sum(axis=0)
-    return gains
+def rank_pairs(parts: Sequence[Part], rows: Coded, view: View) -> list[tuple[int, int]]:
+    """All pairs of parts, that first which would tell held-out rows best.
+
+    The rows' groups are their folds.
+    """
+    design = Design(tuple(part.source for part in parts))
+    gains: dict[tuple[int, int], float] = {}
+    for later in _share(design, view.target.n_totals):
+        cells = CellSums(view, design, later)
+        sums = np.moveaxis(rows.sum(cells).arrays[0], -1, 1)
+        for b in later:
+            saved = np.sum([_judge(cells.tables, b, own) for own in sums], axis=0)
+            gains.update({(a, b): gain for a, gain in enumerate(saved.tolist())})
+    return sorted(sorted(gains), key=lambda pair: -gains[pair])
+
+
+def _share(design: Design, n_totals: int) -> Iterator[tuple[int, ...]]:
+    """The parts whose pairs with those before them are summed in one pass, pass by pass."""
+    widths = np.array(design.sizes) + 1
+    sums = 2 * FOLDS * n_totals * widths * (np.cumsum(widths) - widths)
+    passes = (np.cumsum(sums) - sums) // ROOM
+    for number in np.unique(passes[1:]):
+        yield tuple((1 + np.flatnonzero(passes[1:] == number)).tolist())
+
+
+def _judge(tables: Tables, b: int, sums: Floats) -> Floats:
+    """What the pairs of one part with each before it would tell, of slopes and curvatures."""
+    strip, parts = tables.strip(b), []
+    for start, width in zip(strip.starts, strip.widths, strict=True):
+        part = sums[..., start : start + strip.height * width]
+        parts.append(part.reshape(*part.shape[:-1], strip.height, width)[..., 1:, 1:])
+    starts = np.cumsum(strip.widths - 1) - (strip.widths - 1)
+    held_out = Cells(*np.concatenate(parts, axis=-1))
+    saved = held_out.gain(held_out.without_fold().weights(starts))
+    return np.asarray(_by_pair(saved, starts).sum(axis=0))
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """The statistic of some pairs: the weight of each class in each cell of their grids."""
+
+    sources: tuple[tuple[Source, Source], ...]
+    n_classes: int
+
+    def __call__(self, block: Block) -> Sums:
+        """Count a block."""
+        from weigh import kernels
+
+        counts, weight = [], weigh_rows(block)
+        for pair in self.sources:
+            left, right = (source.levels[block.codes[source.features[0]]] for source in pair)
+            out = np.zeros(((pair[0].size + 1) * (pair[1].size + 1), self.n_classes))
+            kernels.count_weighted(left * (pair[1].size + 1) + right, block.labels, weight, out)
+            counts.append(out)
+        return Sums(tuple(counts))
+
+
+def count_pairs(
+    pairs: Sequence[tuple[Part, Part]], rows: Coded, n_classes: int
+) -> list[tuple[Counts, Source]]:
+    """The pairs as features, whose levels are the cells that have weight: one pass."""
+    if not pairs:
+        return []
+    sources = tuple((left.source, right.source) for left, right in pairs)
+    found = []
+    grids = rows.sum(PairCounts(sources, n_classes)).arrays
+    for (left, right), own, grid in zip(pairs, sources, grids, strict=True):
+        cross, cells = Cross((left.feature, right.feature)), np.arange(len(grid))
+        used = cells[grid.any(axis=1) & cross.is_pair(cells)]
+        cross = cross.of_cells(used)
+        found.append((Counts(cross, grid[used]), Source.of_cross(cross, own)))
+    return found
 
 
 def coarsen(feature: Feature, counts: Floats) -> Feature:
@@ -114,3 +218,12 @@ def coarsen(feature: Feature, counts: Floats) -> Feature:
 def is_coarse(feature: Feature | Cross) -> bool:
     """Whether a pair may be made of it."""
     return isinstance(feature, Feature) and 1 < len(feature.levels) <= LEVELS
+
+
+def coarse_levels(fine: Feature, part: Feature) -> Integers:
+    """The level of a pair's part that each level of the feature itself lies in."""
+    if fine.cuts is None or part.cuts is None:
+        return np.arange(len(fine.levels))
+    within = np.searchsorted(np.array(part.cuts), np.array([*fine.cuts, np.inf]))
+    others = len(part.cuts) + 1 + np.arange(len(fine.levels) - len(within))
+    return np.concatenate([within, others])

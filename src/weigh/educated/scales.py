@@ -41,23 +41,23 @@ class Search:
 
 def log_marginal(state: State) -> float:
     """Laplace's approximation of the log marginal likelihood, and the prior of the scales."""
-    blocks, n_free = state.problem.prior.blocks, state.problem.rows.n_classes - 1
+    blocks, n_free = state.problem.prior.blocks, state.problem.target.n_classes - 1
     ranks = np.array([block.rank for block in blocks])
     logs, h = np.log(state.scales), HYPER
     own = 0.5 * n_free * (ranks * logs).sum()
     hyper = (h * logs - h * np.array([block.variance for block in blocks]) * state.scales).sum()
-    free = n_free / state.problem.rows.n_totals  # of the classes' weights, which sum to zero
+    free = n_free / state.problem.target.n_totals  # of the classes' weights, which sum to zero
     return float(own + hyper - state.loss - 0.5 * free * state.factor.log_det)
 
 
 def fellner_schall(state: State) -> Floats:
     """The next scales."""
-    rows = state.problem.rows
-    share = (rows.n_classes - 1) / rows.n_totals  # of the classes' weights that are free
+    target = state.problem.target
+    share = (target.n_classes - 1) / target.n_totals  # of the classes' weights that are free
     scales = np.empty_like(state.scales)
     for b, block in enumerate(state.problem.prior.blocks):
         tied = state.scales[b] * state.factor.spread(block)
-        free = share * (block.rank * rows.n_totals - tied)
+        free = share * (block.rank * target.n_totals - tied)
         above = max(free, 0.0) + 2 * HYPER
         scales[b] = above / (block.norm(state.weights) + 2 * HYPER * block.variance)
     return np.clip(scales, LEAST_SCALE, MOST_SCALE)
@@ -77,8 +77,8 @@ def find_scales(problem: Problem, start: State | None = None) -> Search:
 
 
 def _begin(problem: Problem) -> State:
-    weights = np.zeros((problem.design.n_weights, problem.rows.n_totals))
-    weights[0] = problem.rows.prior()
+    weights = np.zeros((problem.n_weights, problem.target.n_totals))
+    weights[0] = problem.target.prior()
     return state_at(problem, weights, np.full(len(problem.prior.blocks), FIRST))
 
 

@@ -2,19 +2,23 @@
 
 The Hessian of all weights is one matrix where it is small enough; of wide tables the features that
 fit into it are one block and every other feature is its own, and conjugate gradients mend what the
-blocks leave out. So do they for more than two classes, whose blocks are the classes.
+blocks leave out. So do they for more than two classes, whose blocks are the classes. Every look at
+weights is one pass over the rows, which gives loss, gradient and Hessian.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from weigh.educated.design import Design, Moments, Rows
+from weigh.educated.design import Design, Target
 from weigh.educated.factor import Dense, Diagonal, Factor, make_dense, make_diagonal
+from weigh.educated.hessian import Curvature, add_tied
+from weigh.educated.passes import Bend, Look, View
 from weigh.educated.prior import Prior
+from weigh.engine import Coded
 from weigh.frames import Floats, Integers
 
 FULL = 3072
@@ -23,71 +27,92 @@ FULL = 3072
 FEW = 12
 """So many products with a matrix cost about as much as to factor it."""
 
+ACROSS = 1 << 25
+"""Up to so many numbers, the Hessian of more than two classes is had whole: 268 MB."""
+
 PRECISE = 1e-9
 """The relative gradient at which weights are found."""
 
 
-@dataclass
-class Passes:
-    """How often all rows have been read; what they give at the same weights is read at once."""
-
-    n: int = 0
-
-
 @dataclass(frozen=True)
 class Problem:
-    """Rows, and what is thought of the weights before them."""
+    """Rows, what they tell, and what is thought of the weights before them.
 
+    Weights whose `ties` are equal are one: rows know of all weights, and what they give is summed.
+    """
+
+    rows: Coded
     design: Design
-    rows: Rows
+    target: Target
     prior: Prior
-    passes: Passes = field(default_factory=Passes, compare=False)
+    ties: Integers | None = None
+
+    @cached_property
+    def spans(self) -> tuple[slice, ...]:
+        """Where the weights of each feature stand."""
+        if self.ties is None:
+            return self.design.spans
+        ends = np.append(self.ties, self.n_weights).tolist()
+        return tuple(slice(ends[span.start], ends[span.stop]) for span in self.design.spans)
+
+    @property
+    def n_weights(self) -> int:
+        """Of all levels, and the intercept."""
+        return self.design.n_weights if self.ties is None else int(self.ties[-1]) + 1
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """The features that share one matrix, in order: the smallest."""
+        sizes = np.array([span.stop - span.start for span in self.spans], dtype=np.int64)
+        smallest = np.argsort(sizes, kind="stable")
+        n_kept = int((1 + np.cumsum(sizes[smallest]) <= FULL).sum())
+        return tuple(sorted(smallest[:n_kept].tolist()))
 
     @cached_property
     def joint(self) -> Integers:
-        """The places of the weights that share one matrix: of the smallest features, in order."""
-        spans = sorted(self.design.spans, key=lambda span: span.stop - span.start)
-        sizes = np.cumsum([1, *(span.stop - span.start for span in spans)])
-        kept = spans[: int((sizes <= FULL).sum()) - 1]
-        return np.sort(np.concatenate([[0], *(np.arange(s.start, s.stop) for s in kept)]))
+        """The places of the weights that share one matrix."""
+        own = [np.arange(self.spans[j].start, self.spans[j].stop) for j in self.columns]
+        return np.concatenate([[0], *own]).astype(np.intp)
 
     @cached_property
     def apart(self) -> tuple[Integers, ...]:
         """The places of each feature that does not fit."""
-        inside = np.zeros(self.design.n_weights, dtype=np.bool_)
-        inside[self.joint] = True
         return tuple(
             np.arange(span.start, span.stop)
-            for span in self.design.spans
-            if span.stop > span.start and not inside[span.start]
+            for j, span in enumerate(self.spans)
+            if span.stop > span.start and j not in self.columns
         )
-
-    @cached_property
-    def joint_design(self) -> Design:
-        """The rows' places among the weights that share one matrix."""
-        return self.design.among(self.joint) if self.apart else self.design
 
     @property
     def exact(self) -> bool:
         """Whether one matrix holds the whole Hessian."""
-        return not self.apart and self.rows.n_totals == 1
+        return not self.apart and self.target.n_totals == 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether a look gives the whole Hessian, so that products with it take no pass."""
+        k = self.target.n_totals
+        return not self.apart and k * (k + 1) // 2 * self.n_weights**2 <= ACROSS
+
+    @cached_property
+    def carrying(self) -> Coded:
+        """The rows for products with a Hessian that is not had whole."""
+        return self.rows.carrying() if self.target.n_totals == 1 else self.rows
+
+    def view(self, weights: Floats) -> View:
+        """Rows as these weights have them."""
+        every = weights if self.ties is None else weights[self.ties]
+        return View(self.design, self.target, every)
 
 
 @dataclass(frozen=True)
-class Curvature:
-    """The Hessian of the loss alone, class by class: the joint block, and the diagonal."""
+class Found:
+    """What rows give at some weights."""
 
-    joint: tuple[Floats, ...]
-    diagonal: Floats
-
-    @classmethod
-    def of(cls, problem: Problem, moments: Moments) -> Curvature:
-        """One pass over the rows."""
-        columns = np.ascontiguousarray(moments.curvature.T)
-        joint = tuple(problem.joint_design.pairs(column) for column in columns)
-        if problem.apart:
-            return cls(joint, problem.design.sums(moments.curvature))
-        return cls(joint, np.column_stack([matrix.diagonal() for matrix in joint]))
+    loss: float
+    size: float  # the sum of the slopes, all taken as positive
+    slopes: Floats  # of all weights, tied or not
+    curvature: Curvature
 
 
 @dataclass(frozen=True)
@@ -97,7 +122,7 @@ class State:
     problem: Problem
     weights: Floats
     scales: Floats
-    moments: Moments
+    found: Found
     near: Factor | None = None  # of the Hessian at weights and scales not far away
 
     @cached_property
@@ -107,12 +132,12 @@ class State:
     @cached_property
     def loss(self) -> float:
         """What is made as small as can be, in nats: the loss and the penalty."""
-        return self.moments.loss + 0.5 * float((self.weights * self._pull).sum())
+        return self.found.loss + 0.5 * float((self.weights * self._pull).sum())
 
     @cached_property
     def slopes(self) -> Floats:
         """The gradient of the loss alone."""
-        return self.problem.design.sums(self.moments.slope)
+        return add_tied(self.found.slopes, self.problem.ties)
 
     @property
     def gradient(self) -> Floats:
@@ -123,13 +148,12 @@ class State:
     @property
     def relative_gradient(self) -> float:
         """The largest entry of the gradient over the sum of what it balances."""
-        size = np.abs(self.moments.slope).sum() + 1e-300
-        return float(np.abs(self.gradient).max() / size)
+        return float(np.abs(self.gradient).max() / (self.found.size + 1e-300))
 
-    @cached_property
+    @property
     def curvature(self) -> Curvature:
-        """The Hessian of the loss alone: one pass over the rows."""
-        return Curvature.of(self.problem, self.moments)
+        """The Hessian of the loss alone."""
+        return self.found.curvature
 
     @cached_property
     def factor(self) -> Factor:
@@ -151,11 +175,7 @@ class State:
 
     def rescale(self, scales: Floats) -> State:
         """The same weights under other scales; what the rows gave is kept."""
-        other = replace(self, scales=scales, near=self._nearest)
-        for name in ("slopes", "curvature"):
-            if name in self.__dict__:
-                other.__dict__[name] = self.__dict__[name]
-        return other
+        return replace(self, scales=scales, near=self._nearest)
 
     def moved(self, step: Floats) -> State:
         """Other weights under the same scales."""
@@ -177,9 +197,12 @@ def _off_zero(joint: Floats) -> Floats:
 
 def state_at(problem: Problem, weights: Floats, scales: Floats) -> State:
     """Look at weights: one pass."""
-    problem.passes.n += 1
-    moments = problem.rows.moments(problem.design.totals(weights))
-    return State(problem, weights, scales, moments)
+    look = Look(problem.view(weights), problem.columns, problem.whole)
+    numbers, slopes, diagonals, tables = problem.rows.sum(look).arrays
+    curvature = Curvature.of(look, diagonals, tables, problem.ties)
+    loss, size = numbers.tolist()
+    found = Found(loss, size, problem.design.unpad(slopes), curvature)
+    return State(problem, weights, scales, found)
 
 
 def find_weights(state: State, tolerance: float, nats: float = 0.0, most: int = 50) -> State:
@@ -244,11 +267,11 @@ def _approach(state: State, nearly: Factor, most: int) -> tuple[Floats, bool]:
 
 
 def _bend(state: State, direction: Floats) -> Floats:
-    """The penalised Hessian times a direction: by its matrix, or in a pass over the rows."""
+    """The penalised Hessian times a direction: by its matrices, or in a pass over the rows."""
     problem = state.problem
     pulled = problem.prior.apply(direction, state.scales)
-    if problem.exact:
-        return np.asarray(state.curvature.joint[0] @ direction) + pulled
-    problem.passes.n += 1
-    bent = state.moments.bend(problem.design.totals(direction), problem.rows.weight)
-    return problem.design.sums(bent) + pulled
+    if problem.whole:
+        return state.curvature.bend(direction) + pulled
+    every = direction if problem.ties is None else direction[problem.ties]
+    bent = problem.carrying.sum(Bend(problem.view(state.weights), every)).arrays[0]
+    return add_tied(problem.design.unpad(bent), problem.ties) + pulled

@@ -28,6 +28,7 @@ from weigh.engine.passes import (
     Passes,
     Statistic,
     Sums,
+    add_block,
     fold_roles,
     positions,
 )
@@ -97,8 +98,8 @@ class SparkRows:
     def sum(self, statistic: Statistic) -> Sums:
         """The statistic of all rows: those of the blocks, added in the order of partitions."""
         self.passes.n += 1
-        counted = Counted(statistic, len(self.roles.classes))
-        add = partial(_sum_blocks, pickle.dumps(counted), pickle.dumps(self.dealer))
+        asked = statistic, self.dealer, len(self.roles.classes)
+        add = partial(_sum_blocks, pickle.dumps(asked))
         total = gather(self.frame, add, _Add(), self.n_parts)
         check_rows(total.n_rows, self.n_rows)
         counts, *found = total.found.arrays
@@ -141,19 +142,6 @@ class _Add:
 
     def merge(self, one: Sums | None, other: Sums | None) -> Sums | None:
         return other if one is None else one if other is None else one + other
-
-
-@dataclass(frozen=True)
-class Counted:
-    """A statistic, and before it the weight of each class."""
-
-    statistic: Statistic
-    n_classes: int
-
-    def __call__(self, block: Block) -> Sums:
-        """Count the classes of a block, and take the statistic of it."""
-        counts = np.bincount(block.labels, block.weight, self.n_classes).astype(np.float64)
-        return Sums((counts, *self.statistic(block).arrays))
 
 
 @dataclass(frozen=True)
@@ -244,18 +232,19 @@ def _number_part(n_classes: int, batches: Iterable[Any]) -> Iterator[Any]:
         yield sum_row(part_number(), error)
 
 
-def _sum_blocks(sent: bytes, dealt: bytes, batches: Iterable[Any]) -> Iterator[Any]:
-    statistic, dealer = pickle.loads(sent), pickle.loads(dealt)
-    total, n_rows, part = None, 0, None
+def _sum_blocks(sent: bytes, batches: Iterable[Any]) -> Iterator[Any]:
+    """The weight of each class in a partition, and a statistic of its rows."""
+    statistic, dealer, n_classes = pickle.loads(sent)
+    counts, total, n_rows, part = np.zeros(n_classes), None, 0, None
     try:
         for part, kept in _blocks(batches):
-            block = kept.block
+            block = replace(kept.block, first=int(kept.earlier.sum()))
             if dealer is not None:
                 groups = dealer.deal(part, block.labels, kept.earlier)
                 block = replace(block, groups=groups)
-            found = statistic(block)
-            total, n_rows = found if total is None else total + found, n_rows + len(block)
-        if part is not None:
-            yield sum_row(part, PartSum(n_rows, total))
+            counts += np.bincount(block.labels, block.weight, n_classes)
+            total, n_rows = add_block(statistic, block, total), n_rows + len(block)
+        if part is not None and total is not None:
+            yield sum_row(part, PartSum(n_rows, Sums((counts, *total.arrays))))
     except (ValueError, TypeError) as error:
         yield sum_row(part_number(), error)

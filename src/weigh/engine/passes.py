@@ -2,7 +2,8 @@
 
 A statistic is a function of one `Block`, small and picklable (a frozen dataclass with `__call__`,
 or a partial of a function of a module), because it may run on another machine. What it gives for
-two blocks adds. Rows held out, fold by fold, are marked in the blocks: a fold is no copy.
+two blocks adds. A statistic with large arrays is a `Pile`: rows are added to them where they lie.
+Rows held out, fold by fold, are marked in the blocks: a fold is no copy.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -26,6 +27,9 @@ from weigh.frames import Floats, Integers
 
 TRAIN, HELD_OUT = 1, 2
 """What a row is to a split; 0 is neither."""
+
+PILED = 4 * BLOCK
+"""Rows that are added to a pile at a time."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ class Block:
     """Some rows: their level in each feature, their class, weight (None: one each) and group.
 
     The level after a feature's last stands for no level. Groups are those of `Dealt`; None where no
-    folds were dealt.
+    folds were dealt. `first` is the number of its first row, among those of a partition on a
+    cluster.
     """
 
     codes: Sequence[Integers]
@@ -53,6 +58,7 @@ class Block:
     weight: Floats | None = None
     groups: Integers | None = None
     carry: Carry | None = None
+    first: int = 0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -81,14 +87,42 @@ class Sums:
         return Sums(tuple(np.asarray(mine + theirs) for mine, theirs in pairs))
 
 
-Statistic: TypeAlias = Callable[[Block], Sums]
+PerBlock: TypeAlias = Callable[[Block], Sums]
+"""A statistic of each block on its own."""
+
+
+@runtime_checkable
+class Pile(Protocol):
+    """A statistic whose arrays are too large to be had once for each block.
+
+    Rows are added in their order, many at a time, so that it may use threads of its own.
+    """
+
+    def begin(self) -> Sums:
+        """Of no rows."""
+
+    def add(self, block: Block, total: Sums) -> None:
+        """Add rows to what is there."""
+
+
+Statistic: TypeAlias = PerBlock | Pile
+
+
+def add_block(statistic: Statistic, block: Block, total: Sums | None) -> Sums:
+    """The statistic of a block, and of those before it."""
+    if isinstance(statistic, Pile):
+        total = statistic.begin() if total is None else total
+        statistic.add(block, total)
+        return total
+    found = statistic(block)
+    return found if total is None else total + found
 
 
 @dataclass(frozen=True)
 class Piecewise:
     """A statistic taken of a few rows of a block at a time, because it needs room for each."""
 
-    statistic: Statistic
+    statistic: PerBlock
     n_rows: int
 
     def __call__(self, block: Block) -> Sums:
@@ -185,12 +219,20 @@ class CodedRows:
 
     def sum(self, statistic: Statistic) -> Sums:
         """The statistic of all rows: those of the blocks, added from the first to the last."""
+        self.passes.n += 1  # also where it is recalled: a fit that goes on says what it took
         return Sums(recall(lambda: self._ask(statistic), lambda: self._sum(statistic)))
 
     def _sum(self, statistic: Statistic) -> tuple[Floats, ...]:
-        self.passes.n += 1
+        if isinstance(statistic, Pile):
+            return self._pile(statistic).arrays
         starts = range(0, max(self.n_rows, 1), BLOCK)
         return reduce(add, stream(lambda start: statistic(self._block(start)), starts)).arrays
+
+    def _pile(self, statistic: Pile) -> Sums:
+        total, whole = statistic.begin(), Block(self.codes, self.labels, self.weight, self.groups)
+        for start in range(0, max(self.n_rows, 1), PILED):
+            statistic.add(whole.part(slice(start, start + PILED)), total)
+        return total
 
     def _ask(self, statistic: Statistic) -> bytes:
         """What a pass depends on, beside the data: the statistic, and how folds were dealt."""
@@ -201,9 +243,9 @@ class CodedRows:
         rows, i = slice(start, start + BLOCK), start // BLOCK
         whole = Block(self.codes, self.labels, self.weight, self.groups)
         if self.carried is None:
-            return whole.part(rows)
+            return replace(whole.part(rows), first=start)
         carry = Carry(self.carried.values[rows], self.carried.done[i : i + 1])
-        return replace(whole.part(rows), carry=carry)
+        return replace(whole.part(rows), carry=carry, first=start)
 
     def carrying(self) -> CodedRows:
         """The same rows, each with a number of its own: 0 until a statistic changes it."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from weigh.engine.passes import Block, Coded, Statistic, Sums
+from weigh.engine.passes import Block, Coded, PerBlock, Sums
 
 Ask = TypeVar("Ask")
 Answer = TypeVar("Answer")
@@ -42,14 +42,14 @@ def side_by_side(
 class Each:
     """Statistics of one kind, one after the other in the same sums."""
 
-    statistics: tuple[Statistic, ...]
+    statistics: tuple[PerBlock, ...]
 
     def __call__(self, block: Block) -> Sums:
         """The sums of a block."""
         return Sums(tuple(array for each in self.statistics for array in each(block).arrays))
 
 
-def sum_each(rows: Coded, statistics: Sequence[Statistic]) -> list[Sums]:
+def sum_each(rows: Coded, statistics: Sequence[PerBlock]) -> list[Sums]:
     """Several statistics that give equally many arrays, in one pass."""
     if len(statistics) == 1:
         return [rows.sum(statistics[0])]

@@ -1,0 +1,233 @@
+"""What one pass over the rows gives: sums at each place, and in the table of each two columns."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from weigh import engine
+from weigh.educated.design import (
+    Design,
+    Moments,
+    Target,
+    add_totals,
+    by_fields,
+    weigh_rows,
+)
+from weigh.engine import Block, Sums
+from weigh.frames import Floats, Integers
+
+
+@dataclass(frozen=True)
+class Strip:
+    """The tables of one column with each before it: where each begins, and its width."""
+
+    columns: Integers
+    starts: Integers
+    widths: Integers
+    height: int
+    origins: Integers  # the cells that places 0 and 0 would have
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of some columns with each before them, one after the other in one array."""
+
+    design: Design
+    columns: tuple[int, ...]
+    later: tuple[int, ...]  # of the columns
+
+    @cached_property
+    def _widths(self) -> Integers:
+        return np.array([self.design.sizes[j] + 1 for j in self.columns], dtype=np.int64)
+
+    @cached_property
+    def _ends(self) -> Integers:
+        """Where the strip of each later column begins, and where the last one ends."""
+        at = np.array([self.columns.index(b) for b in self.later], dtype=np.intp)
+        lengths = self._widths * (np.cumsum(self._widths) - self._widths)
+        return np.concatenate([[0], np.cumsum(lengths[at])])
+
+    @property
+    def size(self) -> int:
+        """Of all tables."""
+        return int(self._ends[-1])
+
+    def strip(self, b: int) -> Strip:
+        """Of one of the later columns."""
+        i, start = self.columns.index(b), self._ends[self.later.index(b)]
+        columns, widths = np.array(self.columns[:i], dtype=np.intp), self._widths[:i]
+        height, at = int(self._widths[i]), np.array(self.design.starts)
+        starts = start + height * (np.cumsum(widths) - widths)
+        return Strip(columns, starts, widths, height, starts - at[b] * widths - at[columns])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Some rows as places, and the derivatives of their loss: class by row."""
+
+    places: Integers
+    weight: Floats
+    slope: Floats
+    curvature: Floats
+    probability: Floats | None
+    losses: Floats  # of some rows after the other
+
+    def bends(self, k: int, other: int) -> Floats:
+        """The second derivative of each row's loss in two totals."""
+        if k == other:
+            return np.asarray(self.curvature[k])
+        assert self.probability is not None
+        return np.asarray(-self.weight * self.probability[k] * self.probability[other])
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows looked at with some weights."""
+
+    design: Design
+    target: Target
+    weights: Floats
+
+    __reduce__ = by_fields
+
+    def see(self, block: Block) -> Seen:
+        """Places and derivatives, on threads."""
+        shape, starts = (self.target.n_totals, len(block)), range(0, len(block), engine.BLOCK)
+        places, weight, padded = self.design.room(len(block)), weigh_rows(block), self._padded
+        many, losses = self.target.n_totals > 1, np.zeros(len(starts))
+        slope, curvature = np.empty(shape), np.empty(shape)
+        probability = np.empty(shape) if many else None
+
+        def fill(start: int) -> None:
+            rows = slice(start, start + engine.BLOCK)
+            part = block.part(rows)
+            self.design.fill(part, start, places)
+            totals = add_totals(places, padded, start, len(part))
+            found = self.target.moments(totals, self.target.labels(part), weight[rows])
+            slope[:, rows], curvature[:, rows] = found.slope.T, found.curvature.T
+            if probability is not None:
+                probability[:, rows] = found.probability.T  # type: ignore[union-attr]
+            losses[start // engine.BLOCK] = found.loss
+
+        engine.spread(fill, starts, len(block))
+        return Seen(places, weight, slope, curvature, probability, losses)
+
+    def moments(self, block: Block, places: Integers) -> Moments:
+        """Of a block whose places are known."""
+        totals = self.design.totals(places, self.weights)
+        return self.target.moments(totals, self.target.labels(block), weigh_rows(block))
+
+    @cached_property
+    def _padded(self) -> Floats:
+        return self.design.pad(self.weights)
+
+
+@dataclass(frozen=True)
+class Look:
+    """The statistic at some weights: loss, gradient and Hessian.
+
+    The Hessian between two columns is their table of co-occurrence, each row worth its curvature;
+    within a column it is a diagonal. `across` asks for those of two classes too.
+    """
+
+    view: View
+    columns: tuple[int, ...]  # whose tables are wanted
+    across: bool = False
+
+    __reduce__ = by_fields
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Each class with itself, then each two."""
+        n = self.view.target.n_totals
+        own = [(k, k) for k in range(n)]
+        return [*own, *combinations(range(n), 2)] if self.across else own
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Of each two columns."""
+        return Tables(self.view.design, self.columns, self.columns)
+
+    def begin(self) -> Sums:
+        """Loss and the size of slopes; slopes and curvatures by place; tables."""
+        n_places, n_pairs = self.view.design.starts[-1], len(self.pairs)
+        slopes = np.zeros((self.view.target.n_totals, n_places))
+        diagonals = np.zeros((n_pairs, n_places))
+        return Sums((np.zeros(2), slopes, diagonals, np.zeros((n_pairs, self.tables.size))))
+
+    def add(self, block: Block, total: Sums) -> None:
+        """One array after the other, each on threads by column."""
+        numbers, slopes, diagonals, tables = total.arrays
+        seen = self.view.see(block)
+        for loss in seen.losses:
+            numbers[0] += loss
+        numbers[1] += np.abs(seen.slope).sum()
+        for values, out in zip(seen.slope, slopes, strict=True):
+            self._sum(seen.places, values, out)
+        for pair, diagonal, table in zip(self.pairs, diagonals, tables, strict=True):
+            values = seen.bends(*pair)
+            self._sum(seen.places, values, diagonal)
+            self._sum_tables(seen.places, values, table)
+
+    def _sum(self, places: Integers, values: Floats, out: Floats) -> None:
+        from weigh.educated.kernels import sum_rows
+
+        out[0] += values.sum()
+        engine.spread(lambda line: sum_rows(line, values, out), [*places], len(values))
+
+    def _sum_tables(self, places: Integers, values: Floats, out: Floats) -> None:
+        from weigh.educated.kernels import sum_pairs
+
+        def fill(b: int) -> None:
+            strip = self.tables.strip(b)
+            sum_pairs(places, b, strip.columns, strip.origins, strip.widths, values, out)
+
+        engine.spread(fill, self.columns[::-1], len(values))  # the busiest first
+
+
+@dataclass(frozen=True)
+class Bend:
+    """The statistic of a product with the Hessian: what a change of weights adds to slopes.
+
+    Where rows carry a number it is their curvature, from the first product at the same weights on.
+    """
+
+    view: View
+    direction: Floats
+
+    __reduce__ = by_fields
+
+    def __call__(self, block: Block) -> Sums:
+        """The sums at each place."""
+        from weigh.educated.kernels import sum_rows
+
+        design = self.view.design
+        places = design.place(block)
+        bent = self._bend(block, places, design.totals(places, self.direction))
+        out = np.zeros((bent.shape[1], design.starts[-1]))
+        for values, line in zip(np.ascontiguousarray(bent.T), out, strict=True):
+            line[0] = values.sum()
+            for column in places:
+                sum_rows(column, values, line)
+        return Sums((out,))
+
+    def _bend(self, block: Block, places: Integers, change: Floats) -> Floats:
+        """What a small change of the totals adds to the slopes."""
+        carry = block.carry
+        if carry is None:
+            return self.view.moments(block, places).bend(change, weigh_rows(block))
+        if carry.done[0] != self._mark:
+            carry.values[:] = self.view.moments(block, places).curvature[:, 0]
+            carry.done[0] = self._mark
+        return np.asarray(carry.values[:, None] * change)
+
+    @cached_property
+    def _mark(self) -> int:
+        """A number for the weights; seven bytes, so that it is not negative."""
+        seven = hashlib.blake2b(self.view.weights.tobytes(), digest_size=7).digest()
+        return int.from_bytes(seven, "little")
