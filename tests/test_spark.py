@@ -198,6 +198,47 @@ def test_rounds_on_a_cluster_are_those_in_memory(spark):
     assert chosen.n_passes_ < 2 * 3 + 20  # of all rows and of five folds together
 
 
+def draw_together(n_rows=3000):
+    """Two columns that tell only together, and gaps."""
+    table = make(n_rows).drop(columns=["w", "many", "text"])
+    told = (table["a"] > 2) ^ table["flag"] ^ (np.arange(n_rows) % 7 == 0)
+    return table.assign(y=np.where(told, "yes", "no"))
+
+
+EDUCATED = {
+    "two classes": ({}, make()),
+    "weights": ({"bins": 12, "missing": "skip", "crosses": [("text", "flag")]}, make()),
+    "three classes": ({}, make(n_classes=3).drop(columns="w")),
+    "a pair": ({"pairs": 1, "random_state": 0}, draw_together()),
+}
+
+
+@pytest.mark.parametrize("case", EDUCATED)
+def test_weights_fitted_together_on_a_cluster_are_those_in_memory(spark, case):
+    parameters, table = EDUCATED[case]
+    weight = "w" if "w" in table else None
+    model = weigh.EducatedNB(**parameters)
+    here, there = (clone(model).fit(X, "y", weight) for X in (table, send(spark, table, 3)))
+    assert there.evidence_.features == here.evidence_.features
+    assert ("a & flag" in [part.name for part in there.evidence_]) == (case == "a pair")
+    for a, b in zip(here.evidence_, there.evidence_, strict=True):
+        assert np.array_equal(a.counts, b.counts)
+        assert b.by_class == pytest.approx(a.by_class, abs=1e-9)
+    assert there.held_out_loss_ == pytest.approx(here.held_out_loss_, rel=1e-9)
+    assert np.array_equal(there.n_passes_, here.n_passes_)
+    if here.evidence_.covariance is not None:
+        found, expected = there.evidence_.covariance, here.evidence_.covariance
+        assert found == pytest.approx(expected, rel=2e-5, abs=1e-9)  # of six digits
+
+
+def test_a_wide_table_on_a_cluster_takes_a_pass_for_each_product(spark, monkeypatch):
+    monkeypatch.setattr("weigh.educated.solve.FULL", 60)
+    table, model = make(1000).drop(columns=["w", "many"]), weigh.EducatedNB(bins=20)
+    here, there = (clone(model).fit(X, "y") for X in (table, send(spark, table)))
+    assert there.n_passes_ == here.n_passes_
+    assert there.predict_proba(table) == pytest.approx(here.predict_proba(table), abs=1e-8)
+
+
 def test_an_exponent_that_is_given_needs_no_rows(spark):
     table = make().drop(columns="w")
     model = weigh.PerplexedNB(attenuation=2.0)
