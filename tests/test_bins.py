@@ -409,7 +409,7 @@ def test_labels_read_as_people_write_intervals():
 
 def test_labels_of_large_and_small_cuts_stay_short():
     labels = Feature("x", cuts=(1e-7, 0.333333333333, 12345678.0)).labels
-    assert labels == ("<= 1e-07", "(1e-07, 0.333333]", "(0.333333, 1.23457e+07]", "> 1.23457e+07")
+    assert labels == ("<= 1e-07", "(1e-07, 0.333333]", "(0.333333, 12345678.0]", "> 12345678.0")
 
 
 @many

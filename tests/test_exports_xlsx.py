@@ -159,3 +159,16 @@ def test_without_openpyxl_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ImportError, match=re.escape("pip install 'weigh[xlsx]'")):
         weigh.export(fitted("evidence"), "xlsx")
+
+
+@pytest.mark.parametrize("wide", ["features", "classes"])
+def test_no_formula_is_longer_or_takes_more_arguments_than_excel_allows(wide):
+    n = 300
+    rows = [{f"f{j}": "ab"[(i + j) % 2] for j in range(n if wide == "features" else 1)}
+            for i in range(2 * n)]  # fmt: skip
+    y = [i % (2 if wide == "features" else n) for i in range(2 * n)]
+    given = {"missing": "skip", "attenuation": 2.0} if wide == "features" else {"attenuation": 2.0}
+    book = open_book(weigh.PerplexedNB(**given).fit(rows, y))
+    formulas = [c.value for sheet in book for row in sheet for c in row if c.data_type == "f"]
+    assert max(map(len, formulas)) <= 8192
+    assert max(part.count(",") for f in formulas for part in re.findall(r"\(([^()]*)\)", f)) < 255

@@ -95,6 +95,17 @@ def test_the_formula_on_the_page_gives_the_probabilities(titanic, people):
     assert np.allclose(totals, model.decision_function(rows), atol=1e-10)
 
 
+def test_the_formula_on_the_page_has_every_digit_of_a_cut_point():
+    cuts = [0.12345678901234567, 1234568.5]
+    data = [{"v": v} for v in (0.0, 1.0, 1234568.0, 1234569.0)] * 5
+    model = weigh.EvidenceNB(bins={"v": cuts}).fit(data, [0, 0, 0, 1] * 5)
+    page = weigh.report(model, data, [0, 0, 0, 1] * 5)
+    text = html.unescape(re.search(r"<pre[^>]*>(.*?)</pre>", page, re.S)[1])
+    for cut in cuts:
+        assert f"{cut!r}" in text
+    assert model.evidence_.tables[0].labels[-1] == "> 1234568.5"
+
+
 KINDS = ["skipping", "crossed", "root", "spline", "isotonic", "pairs", "boosted", "prior"]
 
 

@@ -38,6 +38,10 @@ class Other:
 
 
 OTHER = Other()
+JOINERS = "\u200c\u200d\xa0"
+"""Characters without a shape of their own that words and emoji need."""
+LARGE = 1e15
+"""From here on numbers are written with powers of ten."""
 Level: TypeAlias = Value | Interval | Other | tuple[Value | Interval | Other, ...]
 
 
@@ -273,7 +277,9 @@ def label(level: Level) -> str:
 
 def printable(text: str) -> str:
     """A name on one line: control characters are spelled out, not sent to the terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(
+        c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def sort_values(keys: set[tuple[type, Value]]) -> tuple[Value, ...]:
@@ -282,9 +288,10 @@ def sort_values(keys: set[tuple[type, Value]]) -> tuple[Value, ...]:
 
 
 def _cut_texts(cuts: tuple[float, ...]) -> list[str]:
-    """As few digits as tell the cut points apart, six at least."""
+    """As few digits as tell the cut points apart: six at least, and one after the point."""
+    least = [len(str(int(abs(cut)))) + 1 if abs(cut) < LARGE else 0 for cut in cuts]
     for digits in range(6, 18):
-        texts = [f"{cut:.{digits}g}" for cut in cuts]
+        texts = [f"{cut:.{max(digits, n)}g}" for cut, n in zip(cuts, least, strict=True)]
         if len(set(texts)) == len(cuts):
             break
     return [text if set(text) & set(".en") else f"{text}.0" for text in texts]

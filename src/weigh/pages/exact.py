@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weigh.bins import label, printable
 from weigh.evidence import Evidence, FeatureTable, Recalibration
+from weigh.pages.levels import exact_levels
 
 DIGITS = 12
 
@@ -31,7 +32,7 @@ def numbers(values: list[float]) -> str:
 
 
 def _levels(table: FeatureTable) -> list[str]:
-    rows = zip(table.labels, table.by_class.tolist(), strict=True)
+    rows = zip(exact_levels(table.feature), table.by_class.tolist(), strict=True)
     return [f"  {printable(text)}  {numbers(weights)}" for text, weights in rows]
 
 

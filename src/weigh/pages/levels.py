@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+
+import numpy as np
 
 from weigh.bins import AND, Cross, Feature, Interval, Level
 from weigh.evidence import Evidence
@@ -21,11 +24,32 @@ def spell_levels(feature: Feature | Cross) -> tuple[str, ...]:
     >>> spell_levels(Feature("income", (-1,), (9800.5, 25078.0), has_missing=True))
     ('up to 9800.5', '9800.5 to 25,078', 'above 25,078', '-1', 'missing')
     """
+    return _name_levels(feature, _spell)
+
+
+def exact_levels(feature: Feature | Cross) -> tuple[str, ...]:
+    """The levels with every digit of their ends, for who works by hand.
+
+    >>> exact_levels(Feature("income", (), (0.1234567890123, 2.0)))
+    ('<= 0.1234567890123', '(0.1234567890123, 2.0]', '> 2.0')
+    """
+    return _name_levels(feature, _exact)
+
+
+def _name_levels(feature: Feature | Cross, name: Callable[[Level, str], str]) -> tuple[str, ...]:
     if isinstance(feature, Feature):
-        return tuple(map(_spell, feature.levels, feature.labels))
-    left, right = map(spell_levels, feature.parts)
+        return tuple(map(name, feature.levels, feature.labels))
+    left, right = (_name_levels(part, name) for part in feature.parts)
     quote = '"' if needs_quotes(feature) else ""
     return tuple(f"{quote}{left[i]}{quote}{AND}{quote}{right[j]}{quote}" for i, j in feature.pairs)
+
+
+def _exact(level: Level, text: str) -> str:
+    if not isinstance(level, Interval) or np.isinf([level.lower, level.upper]).all():
+        return text
+    if np.isinf(level.lower):
+        return f"<= {level.upper!r}"
+    return f"> {level.lower!r}" if np.isinf(level.upper) else f"({level.lower!r}, {level.upper!r}]"
 
 
 def needs_quotes(cross: Cross) -> bool:

@@ -146,7 +146,7 @@ class Case:
     def _term(self, term: Term, block: Block) -> None:
         """A feature's level and its weights; the place of the level stands at the far right."""
         put(self.sheet, self.row, NAMES, term.name)
-        far = WEIGHTS + max(len(self.formula.prior), 3) + 2
+        far = self._far
         places = [self.lookup.place(c, self.answers[c.name]) for c in term.columns]
         for i, place in enumerate(places):
             put_formula(self.sheet, self.row, far + i, place)
@@ -163,6 +163,13 @@ class Case:
         for k in range(len(self.formula.prior)):
             weight = f"INDEX({block.beside(1 + k).range},{at})"
             put_formula(self.sheet, self.row, WEIGHTS + k, weight, self.words.look)
+        if self.formula.attenuation is not None:
+            put_formula(self.sheet, self.row, far + 3, self._answered(term))
+
+    @property
+    def _far(self) -> int:
+        """The first column of what people need not read."""
+        return WEIGHTS + max(len(self.formula.prior), 3) + 2
 
     def _add(self) -> list[tuple[str, str]]:
         """The prior and the sum of weights, of every total."""
@@ -180,9 +187,9 @@ class Case:
             if self.formula.score_name:
                 return [self.line("Score", totals[0], "score", "0")]
             return totals
-        always = sum(not term.skips for term in self.formula.terms)
-        answered = [self._answered(term) for term in self.formula.terms if term.skips]
-        n = self.line("Answers", "+".join([str(always), *answered]), look="0")
+        ends = (self.first + 1, self.first + len(self.formula.terms))
+        counted = ":".join(address(row, self._far + 3) for row in ends)
+        n = self.line("Answers", f"SUM({counted})", look="0")
         base = f"{n}+1" if rule.form == "root" else n
         e = self.line("Multiplied by", f"{rule.k!r}/MAX({base},{rule.k!r})")
         shifts = [f"+({float(shift)!r})" for shift in rule.shift]
@@ -191,6 +198,9 @@ class Case:
         return [f"{p}+{w}*{e}{s}" for (p, w), s in zip(pairs, shifts, strict=True)]
 
     def _answered(self, term: Term) -> str:
+        """1 where a term has an answer."""
+        if not term.skips:
+            return "1"
         asked = [f'({self.answers[c.name]}<>"")' for c in term.columns if c.skips]
         return f"IF({'*'.join(asked)},1,0)"
 
@@ -218,7 +228,7 @@ class Case:
             (t,) = cells
             small = self.line(self.words.small, f"EXP(-MIN(ABS({t}),700))")
             return [f"IF({t}<0,1,{small})/(1+{small})", f"IF({t}<0,{small},1)/(1+{small})"]
-        top = f"MAX({','.join(cells)})"
+        top = f"MAX({cells[0]}:{cells[-1]})"  # lines one under the other
         ovr = self.formula.link == "ovr"
         top = self.line("Largest", f"MIN({top},0)" if ovr else top)
         powers = []
@@ -227,4 +237,4 @@ class Case:
             rise = f"EXP(MAX({low}-{top},-700))"
             part = f"{rise}/(1+EXP(-MIN(ABS({t}),700)))" if ovr else rise
             powers.append(self.line(f"Power of {name}", part))
-        return [f"{power}/({'+'.join(powers)})" for power in powers]
+        return [f"{power}/SUM({powers[0]}:{powers[-1]})" for power in powers]
