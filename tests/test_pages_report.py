@@ -106,6 +106,17 @@ def test_the_formula_on_the_page_has_every_digit_of_a_cut_point():
     assert model.evidence_.tables[0].labels[-1] == "> 1234568.5"
 
 
+@pytest.mark.parametrize(("learner", "words"), [
+    (weigh.EvidenceNB(), "for b, less the mean of all classes"),
+    (weigh.AdjustedNB(norm=None), "for b against the rest"),
+])  # fmt: skip
+def test_the_page_says_what_a_weight_of_one_of_three_classes_is_set_against(learner, words):
+    rows, y = [{"v": "xyz"[i % 3]} for i in range(30)], ["a", "b", "c", "a", "b"] * 6
+    assert f"Weights of evidence {words}," in weigh.report(
+        learner.fit(rows, y), rows, y, pos_label="b"
+    )
+
+
 KINDS = ["skipping", "crossed", "root", "spline", "isotonic", "pairs", "boosted", "prior"]
 
 

@@ -190,12 +190,15 @@ def _what(subject: Subject, found: Evaluation) -> str:
     return section("What it is", paragraphs(told))
 
 
+MEAN = ", less the mean of all classes"
+
+
 def _weights(subject: Subject) -> str:
     names, of = subject.classes, subject.of
     means = "for each class"
     if of is not None:
-        means = f"for {names[of]}"
-        means += f" against {names[0]}" if len(names) == 2 else ", less the mean of all classes"
+        rest = " against the rest" if subject.evidence.link == "ovr" else MEAN
+        means = f"for {names[of]}" + (f" against {names[0]}" if len(names) == 2 else rest)
     told = (
         f"Weights of evidence {means}, times 100: above 0 a level speaks for, below 0 against. "
         "Features are in the order of what they tell alone (information value). "
