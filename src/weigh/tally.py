@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Cross, Feature, Placed, kind_of, sort_values
-from weigh.frames import Codes, Column, Floats, Integers, Table, key, sort_classes
+from weigh.frames import Codes, Column, Floats, Integers, Table, key, keys, sort_classes
 
 
 @dataclass(frozen=True)
@@ -154,10 +154,10 @@ def count_categories(name: str, column: Codes, rows: Rows, skip_missing: bool) -
     """Count a column of categories; the values that have weight are its levels."""
     raw = rows.count(column.codes, max(len(column.values), 1))
     used = np.flatnonzero(raw.any(axis=1)).tolist()
-    present = {key(column.values[code]) for code in used}
+    kept = Codes(np.array(used), tuple(column.values[code] for code in used))
+    present = {*keys(kept.values)}
     missing = key(None) in present and not skip_missing
     feature = Feature(name, sort_values(present - {key(None)}), None, missing, skip_missing)
-    kept = Codes(np.array(used), tuple(column.values[code] for code in used))
     return Counts(feature, _gather(feature.place(kept), raw[used], len(feature.levels)))
 
 

@@ -9,12 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from weigh.frames import OR_CATEGORIES, Codes, Column, Floats, Integers, Table, Value, key, order
+from weigh.frames import (
+    OR_CATEGORIES,
+    Codes,
+    Column,
+    Floats,
+    Integers,
+    Table,
+    Value,
+    key,
+    keys,
+    order,
+)
 
 
 @dataclass(frozen=True)
@@ -136,7 +147,7 @@ class Feature:
 
     @cached_property
     def _lookup(self) -> dict[tuple[type, Value], int]:
-        places = {key(v): i for i, v in enumerate(self.values, len(self._intervals))}
+        places = dict(zip(keys(self.values), count(len(self._intervals)), strict=False))
         places[key(None)] = len(self.levels) - self.has_missing
         return places
 
@@ -189,9 +200,9 @@ class Feature:
         levels = np.full(max(len(column.values), 1), nothing)
         few = len(column.codes) < len(column.values)
         used = np.unique(column.codes).tolist() if few else range(len(column.values))
-        self.check_kind([column.values[code] for code in used])
-        for code in used:
-            levels[code] = lookup.get(key(column.values[code]), rest)
+        values = [column.values[code] for code in used]
+        self.check_kind(values)
+        levels[used] = [lookup.get(known, rest) for known in keys(values)]
         return Placed(column.codes, levels)
 
     def _place_numbers(self, values: Floats) -> Integers:
@@ -207,7 +218,7 @@ class Feature:
         """Refuse values of a type that training did not see: they could only be a mistake."""
         if not self._known_kinds:
             return
-        for value in values:
+        for value in _first_of_each_type(values):
             if value is not None and kind_of(value) not in self._known_kinds:
                 raise ValueError(
                     f"column {self.name!r} held {' and '.join(sorted(self._known_kinds))} in "
@@ -217,7 +228,7 @@ class Feature:
 
     @cached_property
     def _known_kinds(self) -> frozenset[str]:
-        return frozenset((*map(kind_of, self.values), *self.other))
+        return frozenset((*map(kind_of, _first_of_each_type(self.values)), *self.other))
 
     @property
     def holds_text(self) -> bool:
@@ -282,9 +293,15 @@ def printable(text: str) -> str:
     )
 
 
-def sort_values(keys: set[tuple[type, Value]]) -> tuple[Value, ...]:
+def sort_values(distinct: set[tuple[type, Value]]) -> tuple[Value, ...]:
     """Distinct values in one order for every engine."""
-    return tuple(sorted((value for _, value in keys), key=order))
+    values = [value for _, value in distinct]
+    text = all(kind is str for kind, _ in distinct)
+    return tuple(sorted(values, key=None if text else order))  # type: ignore[type-var,arg-type]
+
+
+def _first_of_each_type(values: Sequence[Value]) -> list[Value]:
+    return [*dict(zip(map(type, reversed(values)), reversed(values), strict=True)).values()][::-1]
 
 
 def _cut_texts(cuts: tuple[float, ...]) -> list[str]:

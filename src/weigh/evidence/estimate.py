@@ -67,4 +67,5 @@ def share_counts(counts: Floats, s: float) -> Floats:
 
 def _trigamma(x: Floats) -> Floats:
     """The variance of the log of a gamma variable; NaN for an empty cell."""
-    return np.asarray(polygamma(1, np.where(x > 0, x, np.nan)), dtype=np.float64)
+    distinct, places = np.unique(np.where(x > 0, x, np.nan), return_inverse=True)
+    return np.asarray(polygamma(1, distinct)[places].reshape(x.shape), dtype=np.float64)
