@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from weigh.cli.data import count_rows, read_table, read_table_of
+from weigh.cli.data import count_rows, is_card, read_table, read_table_of
 from weigh.cli.kept import keep_passes
 from weigh.cli.options import (
     BINS,
@@ -216,7 +216,8 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
     shown = read_table_of(model)
     if feature is not None:
         if not isinstance(shown, Evidence):
-            raise ValueError("--feature picks one table, and this model has none; leave it out")
+            kind = "a scorecard is shown whole" if is_card(shown) else "this model has no tables"
+            raise ValueError(f"--feature picks one table, and {kind}; leave it out")
         shown = replace(shown, tables=(shown[feature],))
     if as_json:
         from weigh.scoring import json_rows

@@ -121,8 +121,10 @@ def score_columns(model: Any) -> Columns:
 def reason_columns(model: Any, n: int, of: str | None, only: str | None) -> Columns:
     """What `weigh explain --reasons` says of rows: what weighs most, or costs most points."""
     if is_card(model):
-        if of is not None or only is not None:
-            raise ValueError("reasons of a scorecard are what costs points: leave out --of, --only")
+        given = [name for name, value in (("--of", of), ("--only", only)) if value is not None]
+        if given:
+            words = f"reasons of a scorecard are what costs points: leave out {' and '.join(given)}"
+            raise ValueError(words)
         from weigh.scorecard.rows import cost_columns
 
         return lambda card, part: cost_columns(card, part, n)

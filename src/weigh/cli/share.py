@@ -111,10 +111,13 @@ def check(exported: str, model: str, dialect: str | None) -> None:
     """
     from weigh.exports.selftest import check as compare
 
+    fitted = read_any(model)
     try:
-        found = compare(exported, read_any(model), dialect)
+        found = compare(exported, fitted, dialect)
     except ImportError as error:
         raise ValueError(str(error)) from None
+    except FileNotFoundError:
+        raise ValueError(f"no such file: {exported}") from None
     if not found.difference.holds:
         raise ValueError(f"{exported} is not {model}: {found}")
     click.echo(f"{exported} says what {model} says: {found}")
