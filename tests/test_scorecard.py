@@ -279,6 +279,35 @@ def test_texts_of_levels_are_kept_in_the_file(worded, tmp_path):
     assert Scorecard.load(tmp_path / "card.json").level_texts == {}
 
 
+ALIKE = ["other", "missing", "a", "b", None, "other", "missing", "c"] * 3
+
+
+@pytest.fixture(scope="module")
+def alike():
+    """A model of levels of text that read like those of rare and of missing answers."""
+    model = weigh.EvidenceNB(max_levels=2).fit([{"x": v} for v in ALIKE], [0, 1, 1, 0] * 6)
+    assert model.evidence_["x"].labels == ('"missing"', '"other"', "other", "missing")
+    return model
+
+
+def test_the_word_that_a_level_is_shown_by_is_that_level(alike):
+    card = Scorecard(alike)
+    for place, label in enumerate(alike.evidence_["x"].labels):
+        edited = card.edit("x", label, 99)
+        assert [i for i, p in enumerate(edited.points["x"]) if p == 99] == [place]
+        assert edited.edits[0].level == label
+    assert card.edit("x", None, 99).points == card.edit("x", "missing", 99).points
+
+
+def test_texts_of_levels_that_read_alike_come_back_from_the_file(alike, tmp_path):
+    labels = alike.evidence_["x"].labels
+    card = Scorecard(alike, level_texts={"x": {label: f"x is {label}" for label in labels}})
+    card.save(tmp_path / "card.json")
+    again = Scorecard.load(tmp_path / "card.json")
+    assert again.level_texts == card.level_texts == {"x": {name: f"x is {name}" for name in labels}}
+    assert again._level_texts() == card._level_texts()
+
+
 @pytest.mark.parametrize(
     ("texts", "says"),
     [
