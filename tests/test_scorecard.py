@@ -410,6 +410,27 @@ def test_a_level_that_was_edited_twice_is_read_again(card, tmp_path):
     assert Scorecard.load(tmp_path / "card.json").points == edited.points
 
 
+@pytest.mark.parametrize(
+    ("spoilt", "says"),
+    [
+        (lambda data: data["edits"].reverse(), "Edit.*before=99, after=7.* but the level had"),
+        (lambda data: data["edits"].pop(0), "by then; keep edits in order"),
+        (lambda data: spoil(data, "points", "job", 0, value=99), "job = a has 99 .* last edit 7"),
+        (lambda data: data["points"].update(data["rounded"]["points"]), "by its last edit 7"),
+        (
+            lambda data: spoil(data, "edits", 0, "before", value=1000),
+            "before=1000.* the level had",
+        ),
+    ],
+)
+def test_edits_lead_one_by_one_from_the_rounded_points_to_the_points(card, tmp_path, spoilt, says):
+    data = json.loads(card.edit("job", "a", 99).edit("job", "a", 7).to_json())
+    spoilt(data)
+    (tmp_path / "card.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=says):
+        Scorecard.load(tmp_path / "card.json")
+
+
 def test_a_file_of_something_else_is_refused(tmp_path):
     weigh.save(fitted("adjusted"), tmp_path / "model.json")
     with pytest.raises(ValueError, match="is no scorecard"):
