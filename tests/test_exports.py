@@ -1,7 +1,10 @@
 """Exports: a neutral formula, rows that visit all of it, and Python without dependencies."""
 
+import re
 import subprocess
 import sys
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -333,3 +336,36 @@ def test_the_function_refuses_a_key_that_is_no_column_and_says_which_was_meant()
 def test_a_key_that_lacks_is_not_known_in_the_function():
     lacks, empty = run_python(weigh.export(coded_model(), "python"), [{}, {"age": None}])
     assert lacks == empty
+
+
+def empty_model():
+    """A model with a column of which training saw no value, which takes any that is a value."""
+    rows = [{"a": "x", "empty": None}, {"a": "y", "empty": None}] * 4
+    return weigh.EvidenceNB().fit(rows, [0, 1] * 4)
+
+
+ODD = [b"5", date(2020, 1, 1), pd.Timestamp("2020"), pd.Timedelta(1), (1,), [1], {}, 1j, object()]
+ODD += [np.complex128(1), np.timedelta64(1, "ns"), np.datetime64("2020", "ns"), np.arange(2)]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__)
+@pytest.mark.parametrize("name", ["age", "ward", "code", "empty"])
+def test_the_function_refuses_what_is_no_number_text_or_boolean(name, odd):
+    model = empty_model() if name == "empty" else coded_model()
+    with pytest.raises((ValueError, TypeError), match=f"'{name}'"):
+        model.predict_proba([dict.fromkeys(model.feature_names_in_) | {name: odd}])
+    with pytest.raises(ValueError, match=rf"column '{name}' .*, not {re.escape(repr(odd))}"):
+        run_python(weigh.export(model, "python"), [{name: odd}])
+
+
+NUMBERS = [Decimal("1"), Decimal("2.5"), np.float32(1.5), np.int64(1), np.uint8(3), 2**60]
+MISSING = [pd.NA, pd.NaT, Decimal("NaN"), np.float32("nan"), np.datetime64("NaT")]
+
+
+@pytest.mark.parametrize("value", NUMBERS + MISSING, ids=repr)
+@pytest.mark.parametrize("name", ["age", "ward", "empty"])
+def test_the_function_takes_the_numbers_that_the_model_takes_and_what_is_missing(name, value):
+    model = empty_model() if name == "empty" else coded_model()
+    wanted = model.predict_proba([dict.fromkeys(model.feature_names_in_) | {name: value}])[0]
+    (found,) = run_python(weigh.export(model, "python"), [{name: value}])
+    np.testing.assert_allclose(found["probabilities"], wanted, atol=1e-9)

@@ -1,5 +1,6 @@
 """SQL: DuckDB, SQLite and PostgreSQL say what Python says, and nothing breaks out of quotes."""
 
+import math
 import re
 import sqlite3
 import sys
@@ -581,3 +582,109 @@ def test_postgresql_refuses_a_number_for_a_level_of_text_by_name(postgres, psql)
         )
         with pytest.raises(Exception, match="held text in training and holds numbers here"):
             postgres.ask(script, weigh.export(coded_model(), "sql", dialect="postgres"))
+
+
+def smoking_model(**options):
+    rows = [{"smokes": value} for value in (True, False, True, None)] * 3
+    return weigh.EvidenceNB(**options).fit(rows, [0, 1, 1, 0] * 3)
+
+
+@pytest.mark.parametrize("options", [{}, {"max_levels": 1}])
+@pytest.mark.parametrize("kind", ["", "BOOLEAN", "TEXT"])
+def test_sqlite_refuses_text_for_a_boolean_by_name(kind, options):
+    """SQLite would take 'true' for a value that training did not see."""
+    model = smoking_model(**options)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"CREATE TABLE rows (smokes {kind})")
+        query = weigh.export(model, "sql", dialect="sqlite")
+        for value in (True, False, None) if kind != "TEXT" else (None,):
+            connection.execute("INSERT INTO rows VALUES (?)", (value,))
+            found = connection.execute(query).fetchall()[-1][0]
+            assert found == pytest.approx(model.decision_function([{"smokes": value}])[0])
+        for text in ("true", "false", ""):
+            connection.execute("DELETE FROM rows")
+            connection.execute("INSERT INTO rows VALUES (?)", (text,))
+            with pytest.raises(Exception, match=r"'smokes'+ held booleans in training and holds t"):
+                connection.execute(query).fetchall()
+
+
+ABSENT = [("DOUBLE", "NULL"), ("DOUBLE", "'NaN'"), ("FLOAT", "'NaN'"), ("INTEGER", "NULL")]
+
+
+@pytest.mark.parametrize(("kind", "value"), ABSENT)
+def test_duckdb_takes_numbers_that_are_missing_for_text_that_is_missing(kind, value):
+    """Data frames hold a column of text in which nothing is known as numbers that are NaN."""
+    import duckdb
+    from tests.test_exports import coded_model
+
+    wanted = coded_model().decision_function([CODED | {"code": None}])[0]
+    query = weigh.export(coded_model(), "sql")
+    with duckdb.connect(":memory:") as connection:
+        connection.execute(f"CREATE TABLE rows (code {kind}, ward INTEGER, age DOUBLE)")
+        assert connection.execute(query).fetchall() == []
+        connection.execute(f"INSERT INTO rows VALUES ({value}, 1, 1.5)")
+        assert connection.execute(query).fetchone()[0] == pytest.approx(wanted)
+        connection.execute("INSERT INTO rows VALUES (1, 1, 1.5)")
+        with pytest.raises(Exception, match="held text in training and holds numbers here"):
+            connection.execute(query).fetchall()
+
+
+@pytest.mark.system
+def test_postgresql_takes_numbers_that_are_missing_for_text_that_is_missing(postgres, psql):
+    from tests.test_exports import coded_model
+
+    script = postgres.folder / "scripts" / "absent.sql"
+    wanted = coded_model().decision_function([CODED | {"code": None}])[0]
+    kinds = {"DOUBLE": "double precision", "FLOAT": "real"}
+    for kind, value in (*ABSENT, ("numeric", "'NaN'"), ("boolean", "NULL")):
+        script.write_text(
+            f"DROP TABLE IF EXISTS rows; CREATE TABLE rows (code {kinds.get(kind, kind)}, "
+            f"ward integer, age float); INSERT INTO rows VALUES ({value}, 1, 1.5);"
+        )
+        found = postgres.ask(script, weigh.export(coded_model(), "sql", dialect="postgres"))
+        assert float(found[0]["log_odds"]) == pytest.approx(wanted)
+
+
+def ask_mysql(model, name, value):
+    """The query for MySQL in SQLite, with functions as MySQL has them."""
+
+    def replace(text, pattern, by):
+        return text and re.sub(pattern.replace("[:space:]", r"\s"), by, text)
+
+    def concat(*texts):
+        return None if None in texts else "".join(map(str, texts))
+
+    def power(x):
+        if x > 709:
+            raise ValueError("out of range")
+        return math.exp(x)
+
+    query = weigh.export(model, "sql", dialect="mysql")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.create_function("REGEXP_REPLACE", 3, replace)
+        connection.create_function("CONCAT", -1, concat)
+        connection.create_function("ORD", 1, lambda x: x if x is None else ord(str(x)[:1] or "\0"))
+        connection.create_function("EXP", 1, power)
+        connection.execute(f"CREATE TABLE rows ({name})")
+        connection.execute("INSERT INTO rows VALUES (?)", (value,))
+        return connection.execute(query).fetchone()[0]
+
+
+@pytest.mark.parametrize("text", ["n/a", "16kg", "", "true", "false", "1,5"])
+@pytest.mark.parametrize("name", ["smokes", "code", "age"])
+def test_the_query_for_mysql_fails_on_text_that_is_no_number(name, text):
+    """MySQL would take 'n/a' for the code 0, '16kg' for 16, and 'true' for false."""
+    rows = [{"code": code, "age": float(code)} for code in (0, 16, 1, 2**53 + 1)] * 3
+    options = {"code": {"categorical_features": "all"}, "age": {"bins": {"age": [2.0]}}}
+    if name == "smokes":
+        model = smoking_model()
+    else:
+        model = weigh.EvidenceNB(**options[name]).fit(
+            [{name: row[name]} for row in rows], [0, 1, 1, 0] * 3
+        )
+    known = [True, False] if name == "smokes" else [row[name] for row in rows[:4]]
+    for value in [*known, None]:
+        wanted = model.decision_function([{name: value}])[0]
+        assert ask_mysql(model, name, value) == pytest.approx(wanted)
+    with pytest.raises(sqlite3.OperationalError, match="user-defined function raised exception"):
+        ask_mysql(model, name, text)

@@ -279,6 +279,35 @@ def test_texts_of_levels_are_kept_in_the_file(worded, tmp_path):
     assert Scorecard.load(tmp_path / "card.json").level_texts == {}
 
 
+ALIKE = ["other", "missing", "a", "b", None, "other", "missing", "c"] * 3
+
+
+@pytest.fixture(scope="module")
+def alike():
+    """A model of levels of text that read like those of rare and of missing answers."""
+    model = weigh.EvidenceNB(max_levels=2).fit([{"x": v} for v in ALIKE], [0, 1, 1, 0] * 6)
+    assert model.evidence_["x"].labels == ('"missing"', '"other"', "other", "missing")
+    return model
+
+
+def test_the_word_that_a_level_is_shown_by_is_that_level(alike):
+    card = Scorecard(alike)
+    for place, label in enumerate(alike.evidence_["x"].labels):
+        edited = card.edit("x", label, 99)
+        assert [i for i, p in enumerate(edited.points["x"]) if p == 99] == [place]
+        assert edited.edits[0].level == label
+    assert card.edit("x", None, 99).points == card.edit("x", "missing", 99).points
+
+
+def test_texts_of_levels_that_read_alike_come_back_from_the_file(alike, tmp_path):
+    labels = alike.evidence_["x"].labels
+    card = Scorecard(alike, level_texts={"x": {label: f"x is {label}" for label in labels}})
+    card.save(tmp_path / "card.json")
+    again = Scorecard.load(tmp_path / "card.json")
+    assert again.level_texts == card.level_texts == {"x": {name: f"x is {name}" for name in labels}}
+    assert again._level_texts() == card._level_texts()
+
+
 @pytest.mark.parametrize(
     ("texts", "says"),
     [
@@ -379,6 +408,27 @@ def test_a_level_that_was_edited_twice_is_read_again(card, tmp_path):
     edited = card.edit("job", "a", 99).edit("job", "a", 7).edit("job", "b", 99)
     edited.save(tmp_path / "card.json")
     assert Scorecard.load(tmp_path / "card.json").points == edited.points
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "says"),
+    [
+        (lambda data: data["edits"].reverse(), "Edit.*before=99, after=7.* but the level had"),
+        (lambda data: data["edits"].pop(0), "by then; keep edits in order"),
+        (lambda data: spoil(data, "points", "job", 0, value=99), "job = a has 99 .* last edit 7"),
+        (lambda data: data["points"].update(data["rounded"]["points"]), "by its last edit 7"),
+        (
+            lambda data: spoil(data, "edits", 0, "before", value=1000),
+            "before=1000.* the level had",
+        ),
+    ],
+)
+def test_edits_lead_one_by_one_from_the_rounded_points_to_the_points(card, tmp_path, spoilt, says):
+    data = json.loads(card.edit("job", "a", 99).edit("job", "a", 7).to_json())
+    spoilt(data)
+    (tmp_path / "card.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=says):
+        Scorecard.load(tmp_path / "card.json")
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):

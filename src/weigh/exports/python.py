@@ -9,14 +9,16 @@ from weigh.exports.formula import Column, Formula, Input, Term
 
 HEAD = '''"""{name}, written down by weigh: score(row) says what a dict of answers adds up to.
 
-None, NaN or a key that lacks is an answer that is not known; a value that training did not see
-weighs nothing, or as much as `other` where a column has such a level. A key that is no column, or
-a value of another type than in training, is a ValueError. Needs Python 3.8 or newer and nothing
-else.
+None, NaN, pandas' NA or a key that lacks is an answer that is not known; a value that training did
+not see weighs nothing, or as much as `other` where a column has such a level. A key that is no
+column, or a value of another type than in training, is a ValueError. Needs Python 3.8 or newer and
+nothing else.
 """
 
+import decimal
 import difflib
 import math
+import numbers
 
 INF = math.inf
 CLASSES = {classes}
@@ -41,23 +43,35 @@ def score(row):
     def kind(value):
         if type(value).__name__ in ("bool", "bool_"):
             return "b"
-        return "t" if isinstance(value, str) else "n"
+        if type(value).__name__ == "timedelta64":  # which NumPy counts among the whole numbers
+            return "?"
+        real = isinstance(value, (numbers.Real, decimal.Decimal))
+        return "t" if isinstance(value, str) else "n" if real else "?"
+
+    def lacks(value):
+        if value is None or type(value).__name__ == "NAType":
+            return True
+        differs = value != value
+        return type(differs).__name__ in ("bool", "bool_") and bool(differs)
 
     def check(name, value):
         if name not in COLUMNS:
             near = difflib.get_close_matches(str(name), COLUMNS, 1) or COLUMNS
             meant = ", ".join(map(repr, near))
             raise ValueError("no column is called %r; did you mean %s?" % (name, meant))
-        held, known = COLUMNS[name], value is not None and value == value
-        if known and held and kind(value) not in held:
-            words = {"n": "numbers", "t": "text", "b": "booleans"}
-            held = " and ".join(words[letter] for letter in held)
-            raise ValueError("column %r held %s in training, not %r" % (name, held, value))
+        held = COLUMNS[name]
+        if lacks(value) or kind(value) in (held or "bnt"):
+            return
+        words = {"n": "numbers", "t": "text", "b": "booleans"}
+        if not held:
+            raise ValueError("column %r takes text, numbers or booleans, not %r" % (name, value))
+        held = " and ".join(words[letter] for letter in held)
+        raise ValueError("column %r held %s in training, not %r" % (name, held, value))
 
     def place(column):
         name, cuts, levels, missing, skips, rest = column
         value = row.get(name)
-        if value is None or value != value:
+        if lacks(value):
             return missing, not skips
         if cuts is None:
             return levels.get((kind(value), value), rest), True

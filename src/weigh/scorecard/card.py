@@ -273,7 +273,8 @@ class Scorecard:
         feature : str
             Its name.
         level : level or str
-            The level, or the text that it is shown by.
+            The text that it is shown by, or the level itself; where a level of text reads like
+            another (`other`), it is shown in quotation marks, and the plain word is the other.
         points : int
             Its new points.
         why : str

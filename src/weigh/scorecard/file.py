@@ -15,7 +15,7 @@ from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.values import check, numbers
 
 if TYPE_CHECKING:
-    from weigh.scorecard.card import Scorecard
+    from weigh.scorecard.card import Edit, Scorecard
 
 FORMAT, VERSION = SCORECARD, 1
 SETTINGS = ("points_to_double", "base_score", "base_odds", "of", "texts")
@@ -103,19 +103,30 @@ def _points(listed: Mapping[str, Any], card: Scorecard) -> dict[str, Floats]:
 
 
 def _check_edits(card: Scorecard) -> None:
-    """What differs from the points that were rounded was changed by an edit."""
+    """The points are those that were rounded, changed by one edit after the other."""
+    replayed = {name: points.copy() for name, points in card._rounded.items()}
     for edit in card.edits:
-        texts, points = (edit.feature, edit.level, edit.why), (edit.before, edit.after)
-        sound = all(type(t) is str for t in texts) and all(type(p) is int for p in points)
-        check(sound, f"edits must hold text and whole numbers, got {edit}")
-        check(edit.level in card._source[edit.feature].labels, f"an edit of no level: {edit}")
-    done = {(edit.feature, edit.level, edit.after) for edit in card.edits}
+        _replay(edit, replayed, card)
     for table in card._source:
-        now, before = card._points[table.name], card._rounded[table.name]
-        for name, p, rounded in zip(table.labels, now, before, strict=True):
-            known = p == rounded or (table.name, name, int(p)) in done
+        listed = (card._points, card._rounded, replayed)
+        columns = (points[table.name] for points in listed)
+        for name, p, rounded, last in zip(table.labels, *columns, strict=True):
             what = f"{table.name} = {name} has {p:g} points, rounded {rounded:g}"
-            check(known, f"{what}, and no edit says so; change points with edit, which records it")
+            told = "no edit says so" if last == rounded else f"by its last edit {last:g}"
+            check(p == last, f"{what}, and {told}; change points with edit, which records it")
+
+
+def _replay(edit: Edit, points: Mapping[str, Floats], card: Scorecard) -> None:
+    """Change the points that an edit says it changed."""
+    texts, whole = (edit.feature, edit.level, edit.why), (edit.before, edit.after)
+    sound = all(type(t) is str for t in texts) and all(type(p) is int for p in whole)
+    check(sound, f"edits must hold text and whole numbers, got {edit}")
+    labels = card._source[edit.feature].labels
+    check(edit.level in labels, f"an edit of no level: {edit}")
+    own, place = points[edit.feature], labels.index(edit.level)
+    had = f"{edit}, but the level had {own[place]:g} points by then"
+    check(edit.before == own[place], f"{had}; keep edits in order")
+    own[place] = edit.after
 
 
 def _measures(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,8 +50,11 @@ def texts_of(table: FeatureTable, text: str, own: Mapping[str, str]) -> tuple[st
 
 
 def find_level(table: FeatureTable, level: Any) -> int:
-    """Where a level stands, given as it is or as the text that it is shown by."""
-    for names in (table.levels, table.labels):
+    """Where a level stands, given as the text that it is shown by, or else as it is.
+
+    Of a level of text that reads `missing` beside missing answers, that text is `"missing"`.
+    """
+    for names in (table.labels, table.levels):
         places = [i for i, own in enumerate(names) if own == level and type(own) is type(level)]
         if places:
             return places[0]

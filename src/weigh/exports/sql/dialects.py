@@ -13,6 +13,9 @@ DIALECTS = ("duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "t
 
 NAN = "NULLIF(CAST(c AS DOUBLE), CAST('NaN' AS DOUBLE))"
 NUMBER = r"^[[:space:]]*[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?[[:space:]]*;$"
+IS_NUMBER = f"REGEXP_REPLACE(CONCAT(c, ';'), '{NUMBER}', '') = ''"
+FAIL = "EXP(1000 + LENGTH(c))"  # MySQL casts text to 0 too, but what is out of range is an error
+NO_TEXT = "CASE WHEN TYPEOF(c) = 'text' THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) ELSE c END"
 READ = {  # so that NaN is NULL, text in place of a number an error, and text compared in bytes
     "number": {
         "": NAN,
@@ -20,25 +23,22 @@ READ = {  # so that NaN is NULL, text in place of a number an error, and text co
         "sqlite": "CASE WHEN TYPEOF(c) = 'text' THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) "
         "ELSE CAST(c AS REAL) END",
         "tsql": "CASE WHEN CAST(c AS NVARCHAR(MAX)) <> N'' THEN CAST(c AS FLOAT) END",
-        "mysql": (  # which casts text to 0 too; what is out of range is an error
-            f"CASE WHEN REGEXP_REPLACE(CONCAT(c, ';'), '{NUMBER}', '') = '' THEN CAST(c AS DOUBLE)"
-            " WHEN NOT c IS NULL THEN EXP(1000 + LENGTH(c)) END"
-        ),
+        "mysql": f"CASE WHEN {IS_NUMBER} THEN CAST(c AS DOUBLE) WHEN NOT c IS NULL THEN {FAIL} END",
     },
     "code": {  # not as doubles, which cannot tell large whole numbers apart
         "": "CASE WHEN CAST(c AS DOUBLE) = CAST('NaN' AS DOUBLE) THEN NULL ELSE c END",
         "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, c)",
-        "sqlite": "CASE WHEN TYPEOF(c) = 'text' THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) "
-        "ELSE c END",
+        "sqlite": NO_TEXT,
         "tsql": "c",
-        "mysql": "c",
+        "mysql": f"CASE WHEN {IS_NUMBER} THEN c WHEN NOT c IS NULL THEN CAST({FAIL} AS SIGNED) END",
     },
-    "text": {  # a number is refused, where a database lets a query do so: as text it is any level
+    "text": {  # a number is refused, where a database lets a query do so, unless it is missing
         "duckdb": "CASE WHEN REGEXP_MATCHES(TYPEOF(c), '^([A-Z]*INT|FLOAT|DOUBLE|DECIMAL|BOOL)') "
-        "THEN ERROR('refuse' || TYPEOF(c)) ELSE CAST(c AS TEXT) END COLLATE C",
+        "THEN CASE WHEN CAST(c AS TEXT) <> 'nan' THEN ERROR('refuse' || TYPEOF(c)) END "
+        "ELSE CAST(c AS TEXT) END COLLATE C",
         "postgres": "CASE WHEN CAST(PG_TYPEOF(c) AS TEXT) IN ('smallint', 'integer', 'bigint', "
-        "'real', 'double precision', 'numeric', 'boolean') "
-        "THEN CAST(CAST('refuse' || PG_TYPEOF(c) AS INT) AS TEXT) ELSE CAST(c AS TEXT) END "
+        "'real', 'double precision', 'numeric', 'boolean') THEN CASE WHEN CAST(c AS TEXT) <> 'NaN' "
+        "THEN CAST(CAST('refuse' || PG_TYPEOF(c) AS INT) AS TEXT) END ELSE CAST(c AS TEXT) END "
         'COLLATE "C"',
         "snowflake": "COLLATE(CAST(c AS TEXT), '')",
         "spark": "CAST(CAST(c AS STRING) AS BINARY)",
@@ -48,7 +48,14 @@ READ = {  # so that NaN is NULL, text in place of a number an error, and text co
         "tsql": "CAST(CAST(c AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
         "mysql": "CAST(CONVERT(c USING utf8mb4) AS BINARY)",
     },
-    "boolean": {"": "c"},
+    "boolean": {
+        "": "c",
+        "sqlite": NO_TEXT,
+        "mysql": (  # a bit is the character 0 or 1
+            f"CASE WHEN {IS_NUMBER} OR (ORD(c) < 2 AND LENGTH(c) > 0) THEN c "
+            f"WHEN NOT c IS NULL THEN CAST({FAIL} AS SIGNED) END"
+        ),
+    },
     "nothing": {"": "c"},  # of which training saw no value, so that any type will do
 }
 REFUSE = "refuse"
@@ -164,7 +171,8 @@ def _swap(node: Any, own: Any, words: Any) -> Any:
 
 def _refuse(column: Input) -> str:
     """What a query says of a column whose type is not that of training."""
-    held, other = ("text", "numbers") if column.kind == "text" else ("numbers", "text")
+    held = {"text": "text", "boolean": "booleans"}.get(column.kind, "numbers")
+    other = "numbers" if held == "text" else "text"
     seen = f"held {held} in training and holds {other} here"
     return f"column {column.name!r} {seen}; convert it from "
 
