@@ -623,6 +623,16 @@ def test_without_scripts_the_table_and_how_to_add_it_up_are_there(browser, titan
     assert "1/(1 + exp(-total))" in text
 
 
+@pytest.mark.parametrize("most", [None, 2])
+def test_without_scripts_the_page_says_what_a_value_that_is_not_listed_weighs(most):
+    page = weigh.calculator(weigh.EvidenceNB(max_levels=most).fit(mixed(), "y"))
+    told = re.search("<noscript>(.*?)</noscript>", page, re.S)[1]
+    rule = "a value that is not listed is of other, where the feature has it; else a level"
+    assert (rule in told) == (most is not None)
+    assert ("<td>other" in told) == (most is not None)
+    assert "level that is not in the table weighs nothing" in told
+
+
 @pytest.mark.system
 def test_on_paper_the_sheet_is_printed_and_the_form_is_not(browser, titanic_page):
     _, path = titanic_page
