@@ -366,7 +366,9 @@ def test_the_case_stands_in_the_address_and_comes_back_from_it(browser, tmp_path
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("text", ["", "abc", "1.2.3", "--5", "1e"])
+@pytest.mark.parametrize(
+    "text", ["", "abc", "1.2.3", "--5", "1e", "0x10", "0b11", "Infinity", "1e999"]
+)
 def test_what_is_no_number_is_not_known_and_said_to_be_none(text, browser, tmp_path):
     model = weigh.EvidenceNB().fit(mixed(), "y")
     weigh.calculator(model, tmp_path / "page.html")
