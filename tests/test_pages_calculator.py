@@ -773,6 +773,39 @@ def test_branches_that_make_no_sense_are_refused_in_words(ask_if, message):
         weigh.calculator(model, ask_if=ask_if)
 
 
+def towns(text="Bern"):
+    """A town of which one level is kept, and a part that was asked for in all the others."""
+    town = [text] * 60 + [f"t{i % 9}" for i in range(60)]
+    part = [None] * 60 + ["east", "west", "east"] * 20
+    return pa.table({"town": town, "part": part, "ill": ["ill", "well", "well", "ill"] * 30})
+
+
+@pytest.mark.parametrize(("text", "place"), [("Bern", 1), ("other", 0)])
+def test_a_branch_may_depend_on_other_and_data_that_read_so_come_first(text, place):
+    learner = weigh.EvidenceNB(max_levels={"town": 1}, missing={"part": "skip"})
+    model = learner.fit(towns(text), "ill")
+    page = weigh.calculator(model, ask_if={"part": ("town", "other")})
+    data = json.loads(re.search(r'<script[^>]*id="model"[^>]*>(.*?)</script>', page, re.S)[1])
+    assert data["columns"][1]["ask"] == [0, [place]]
+    with pytest.raises(ValueError, match=r"'Rome', but its levels are \[.*'other'\]"):
+        weigh.calculator(model, ask_if={"part": ("town", "Rome")})
+
+
+@pytest.mark.system
+def test_a_question_of_the_level_other_is_asked_where_the_answer_is_another(browser, tmp_path):
+    learner = weigh.EvidenceNB(max_levels={"town": 1}, missing={"part": "skip"})
+    model = learner.fit(towns(), "ill")
+    weigh.calculator(model, tmp_path / "page.html", {"part": ("town", "other")})
+    browser.open(tmp_path / "page.html", "#town=Bern")
+    hidden = "return [...document.querySelectorAll('.question')].map((box) => box.hidden)"
+    assert browser.run(hidden) == [False, True]
+    choose(browser, "town", "Another")
+    assert browser.run(hidden) == [False, False]
+    choose(browser, "part", "east")
+    sheet = model.balance_sheet({"town": "t3", "part": "east"})
+    assert shown(browser, "probability") == f"{sheet.probability:.2f}"
+
+
 def test_a_branch_whose_missing_answers_are_a_level_warns():
     model = weigh.EvidenceNB().fit(site(), "ill")
     with pytest.warns(UserWarning, match=r"missing=\{'site': 'skip'\}"):
