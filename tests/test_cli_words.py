@@ -268,6 +268,36 @@ def test_a_fit_warns_of_a_column_with_a_level_for_every_row(tmp_path, kind):
     weigh.EvidenceNB().fit(table.drop_columns("id"), "y")  # without a warning
 
 
+IDS = pa.table({"id": [f"n{i}" for i in range(80)], "a": ["x", "y"] * 40, "y": [0, 1, 1, 0] * 20})
+
+
+@pytest.mark.parametrize("weight", [None, 0.1, 3.0])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        weigh.EvidenceNB(max_levels=3),
+        weigh.EvidenceNB(max_levels={"id": 79}),
+        weigh.EvidenceNB(max_levels=3, crosses=[("a", "id")]),
+        weigh.BoostedNB(max_levels=3, n_rounds=2, combine="vote"),
+    ],
+)
+def test_a_fit_warns_of_an_id_whose_levels_are_joined_and_of_nothing_that_repeats(learner, weight):
+    weights = None if weight is None else [weight] * 80
+    with pytest.warns(UserWarning, match="column 'id' has 80 values in 80 rows, one for each row"):
+        learner.fit(IDS, "y", weights)
+    for last in ("n0", None):  # without a warning
+        names = [*IDS["id"].to_pylist()[:79], last]
+        table = IDS.set_column(0, "id", pa.array(names))
+        weigh.EvidenceNB(max_levels=3).fit(table, "y", weights)
+
+
+def test_values_that_repeat_in_light_rows_are_no_ids():
+    """Each weighs less than the heaviest row, but not all can weigh less than the mean."""
+    table = IDS.set_column(0, "id", pa.array([f"n{i % 40}" for i in range(80)]))
+    for heavy in (1.0, 5.0, 1e6):
+        weigh.EvidenceNB(max_levels=3).fit(table, "y", [heavy] + [0.01] * 79)
+
+
 # ---------------------------------------------------------------- what is loaded
 
 
