@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shlex
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from tests.test_cli import fails, run
 
 import weigh
 from weigh.datasets import titanic
+from weigh.distinct import codes
 from weigh.frames import write_file
 
 
@@ -221,6 +223,21 @@ def test_a_target_of_many_numbers_is_met_with_the_regressor(tmp_path):
     said = run("fit", path, "--target", "age", "-o", tmp_path / "m.json").stderr
     assert "the target has 30 classes, all of them numbers" in said
     assert "hint: --learner boosted-regressor estimates a number" in said
+
+
+@pytest.mark.parametrize("name", ["id", "the id", "Müller's", 'a "b"', "back\\slash", "$HOME"])
+def test_what_an_error_says_of_max_levels_can_be_typed(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(codes, "MOST", 20)
+    (tmp_path / "parts").mkdir()
+    rows = pa.table({name: [f"n{i % 30}" for i in range(90)], "y": [0, 1] * 45})
+    parquet.write_table(rows, tmp_path / "parts" / "0.parquet")
+    words = ["fit", tmp_path / "parts", "--target", "y", "-o", tmp_path / "m.json"]
+    said = fails(*words)
+    assert "holds more than 20 distinct values" in said
+    typed = shlex.split(said.partition("into one level with ")[2])
+    assert typed[0] == ("--set" if name in ("id", "the id", "$HOME") else "--max-levels")
+    monkeypatch.undo()
+    run(*words, *typed)
 
 
 def test_an_export_whose_name_says_something_else_is_refused(model, tmp_path):
