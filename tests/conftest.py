@@ -9,9 +9,14 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from tests.browser import AXE, Browser
 
 REQUIRE_ALL = os.environ.get("WEIGH_REQUIRE_ALL") == "1"
+
+settings.register_profile("same", derandomize=True)
+if REQUIRE_ALL:  # a change is judged by the same examples each time; other runs look for new ones
+    settings.load_profile("same")
 
 
 def lacking(what: str) -> None:

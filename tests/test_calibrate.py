@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 import sklearn
 from click.testing import CliRunner
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from scipy import sparse
@@ -232,6 +232,8 @@ def test_swapped_classes_mirror_the_curve(rows, seed, method):
     weight = None if seed is None else random.integers(1, 4, len(x)).astype(float)
     one, other = recalibrate(x, y, weight, method), recalibrate(-x, ~y, weight, method)
     at = np.linspace(-6, 6, 50)
+    steep = method == "temperature" and abs(one.apply(at)).max() > 100
+    assume(not steep)  # rows all on their own side ask for no end of slope
     np.testing.assert_allclose(one.apply(at), -other.apply(-at), rtol=1e-5, atol=1e-5)
 
 

@@ -42,11 +42,18 @@ def test_an_export_passes_its_own_check(folder, source, to, ending):
 
 
 @pytest.mark.system
+@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(("to", "program"), [("xlsx", "soffice"), ("pmml", "java")])
-def test_an_export_passes_its_own_check_with_system_programs(folder, to, program):
+def test_an_export_passes_its_own_check_with_system_programs(folder, to, program, n_classes):
     if shutil.which(program) is None:
         lacking(f"the program {program} is not installed")
-    path, model = folder / f"out.{to}", folder / "model.json"
+    path, model = folder / f"out{n_classes}.{to}", folder / "model.json"
+    if n_classes == 3:
+        model = folder / "three.json"
+        rows = [{"a": "xyz"[i % 3], "b": float(i % 7)} for i in range(42)]
+        weigh.save(
+            weigh.EvidenceNB(max_levels=1).fit(rows, ["u", "v", "w", "u"] * 10 + ["w"] * 2), model
+        )
     assert run("export", model, "--to", to, "-o", path).exit_code == 0
     done = run("check", path, model)
     assert done.exit_code == 0, done.output

@@ -181,6 +181,23 @@ def test_the_examples_of_the_docs_are_what_it_takes_and_answers(app, mixed_app):
             assert (answer.status, answer.json) == (422, refusal)
 
 
+def test_rare_values_that_share_a_level_are_served(tmp_path):
+    rows = [{"town": f"t{i % 40:02}"} for i in range(400)]
+    model = weigh.EvidenceNB(max_levels=3).fit(rows, [int(i % 40 < 15) for i in range(400)])
+    app = make(tmp_path, model)
+    (example,) = (
+        ask(app, "GET", "/openapi.json")
+        .json["paths"]["/score"]["post"]["requestBody"]["content"]["application/json"]["examples"][
+            "a row"
+        ]["value"]
+        .values()
+    )
+    assert example in model.evidence_["town"].levels
+    unseen = ask(app, "POST", "/score", {"town": "nowhere"}).json["log_odds"]
+    assert unseen == pytest.approx(model.decision_function([{"town": "nowhere"}])[0])
+    assert unseen == ask(app, "POST", "/score", {"town": rows[-1]["town"]}).json["log_odds"]
+
+
 def test_the_example_has_every_column_and_a_level_of_training(mixed_app):
     contract = ask(mixed_app, "GET", "/openapi.json").json
     post = contract["paths"]["/explain"]["post"]

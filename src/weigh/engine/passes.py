@@ -17,7 +17,6 @@ from operator import add
 from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from weigh.bins import Placed
 from weigh.engine.kept import recall
@@ -256,6 +255,8 @@ class CodedRows:
         """Rows with folds, dealt by class, or by one class (`of`) against the rest."""
         labels = self.labels if of is None else (self.labels == of).view(np.uint8)
         if isinstance(cv, int | np.integer):
+            from sklearn.utils import check_random_state
+
             fold = deal_small(labels, int(cv), check_random_state(random_state))
             return group_folds(self, fold, min(int(cv), self.n_rows))
         kept = np.ones(self.n_rows, dtype=np.bool_) if self.kept is None else self.kept

@@ -163,9 +163,13 @@ def _run_pmml(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
     from weigh.exports.pmml.run import output_names, run
 
     found = run(file.read_text("utf-8"), formula, python.rows)
-    names = (formula.total_names, formula.probability_names, (formula.score_name or "score",))
-    totals, shares, scores = (_pick(file, found, output_names(formula, own)) for own in names)
-    return Ran(totals, shares, "PMML4S", scores=scores[:, 0] if formula.score_name else None)
+
+    def pick(*names: str) -> Any:
+        return _pick(file, found, output_names(formula, names))
+
+    scores = pick(formula.score_name)[:, 0] if formula.score_name else None
+    totals, shares = pick(*formula.total_names), pick(*formula.probability_names)
+    return Ran(totals, shares, "PMML4S", scores=scores)
 
 
 def _run_xlsx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Feature, Interval
+from weigh.bins import OTHER, Feature, Interval
 from weigh.evidence import Evidence, FeatureTable
 
 
@@ -22,7 +22,7 @@ def example_row(evidence: Evidence) -> dict[str, Any]:
 def _most_common(table: FeatureTable) -> int:
     """Of the levels that are answers."""
     rows = table.counts.sum(axis=1)
-    known = np.array([level is not None for level in table.levels], dtype=bool)
+    known = np.array([level not in (None, OTHER) for level in table.levels], dtype=bool)
     return int(np.where(known, rows, -1.0).argmax()) if len(rows) else 0
 
 
@@ -31,6 +31,8 @@ def _pick(feature: Feature, place: int) -> Any:
     if place >= len(feature.levels):
         return None
     level = feature.levels[place]
+    if level is OTHER:
+        return None
     if isinstance(level, Interval):
         return _inside(level, feature.values)
     return None if level in (np.inf, -np.inf) else level  # which JSON has no way to write

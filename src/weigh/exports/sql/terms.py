@@ -36,10 +36,10 @@ def _case(column: Column, x: Any, dialect: Dialect, results: Mapping[int, Any], 
     for test in column.tests:
         result = results[test.place]
         if test.answer == "any":
-            return tree.else_(_or(result, none))
+            return tree.else_(_or(result, none), copy=False)
         if needed or result is not None:
-            tree = tree.when(_condition(test, x.copy(), dialect), _or(result, none))
-    return tree.else_(none.copy())
+            tree.when(_condition(test, x.copy(), dialect), _or(result, none), copy=False)
+    return tree.else_(none.copy(), copy=False)
 
 
 def _or(result: Any, none: Any) -> Any:
