@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shlex
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from tests.test_cli import fails, run
 
 import weigh
 from weigh.datasets import titanic
+from weigh.distinct import codes
 from weigh.frames import write_file
 
 
@@ -223,6 +225,21 @@ def test_a_target_of_many_numbers_is_met_with_the_regressor(tmp_path):
     assert "hint: --learner boosted-regressor estimates a number" in said
 
 
+@pytest.mark.parametrize("name", ["id", "the id", "Müller's", 'a "b"', "back\\slash", "$HOME"])
+def test_what_an_error_says_of_max_levels_can_be_typed(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(codes, "MOST", 20)
+    (tmp_path / "parts").mkdir()
+    rows = pa.table({name: [f"n{i % 30}" for i in range(90)], "y": [0, 1] * 45})
+    parquet.write_table(rows, tmp_path / "parts" / "0.parquet")
+    words = ["fit", tmp_path / "parts", "--target", "y", "-o", tmp_path / "m.json"]
+    said = fails(*words)
+    assert "holds more than 20 distinct values" in said
+    typed = shlex.split(said.partition("into one level with ")[2])
+    assert typed[0] == ("--set" if name in ("id", "the id", "$HOME") else "--max-levels")
+    monkeypatch.undo()
+    run(*words, *typed)
+
+
 def test_an_export_whose_name_says_something_else_is_refused(model, tmp_path):
     text = fails("export", model, "--to", "xlsx", "-o", tmp_path / "x.csv", code=2)
     assert "--to xlsx writes .xlsx" in text
@@ -266,6 +283,36 @@ def test_a_fit_warns_of_a_column_with_a_level_for_every_row(tmp_path, kind):
     with pytest.warns(UserWarning, match="column 'id' has 80 levels in 80 rows, one for each row"):
         weigh.EvidenceNB().fit(rows, "y")
     weigh.EvidenceNB().fit(table.drop_columns("id"), "y")  # without a warning
+
+
+IDS = pa.table({"id": [f"n{i}" for i in range(80)], "a": ["x", "y"] * 40, "y": [0, 1, 1, 0] * 20})
+
+
+@pytest.mark.parametrize("weight", [None, 0.1, 3.0])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        weigh.EvidenceNB(max_levels=3),
+        weigh.EvidenceNB(max_levels={"id": 79}),
+        weigh.EvidenceNB(max_levels=3, crosses=[("a", "id")]),
+        weigh.BoostedNB(max_levels=3, n_rounds=2, combine="vote"),
+    ],
+)
+def test_a_fit_warns_of_an_id_whose_levels_are_joined_and_of_nothing_that_repeats(learner, weight):
+    weights = None if weight is None else [weight] * 80
+    with pytest.warns(UserWarning, match="column 'id' has 80 values in 80 rows, one for each row"):
+        learner.fit(IDS, "y", weights)
+    for last in ("n0", None):  # without a warning
+        names = [*IDS["id"].to_pylist()[:79], last]
+        table = IDS.set_column(0, "id", pa.array(names))
+        weigh.EvidenceNB(max_levels=3).fit(table, "y", weights)
+
+
+def test_values_that_repeat_in_light_rows_are_no_ids():
+    """Each weighs less than the heaviest row, but not all can weigh less than the mean."""
+    table = IDS.set_column(0, "id", pa.array([f"n{i % 40}" for i in range(80)]))
+    for heavy in (1.0, 5.0, 1e6):
+        weigh.EvidenceNB(max_levels=3).fit(table, "y", [heavy] + [0.01] * 79)
 
 
 # ---------------------------------------------------------------- what is loaded

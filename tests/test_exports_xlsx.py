@@ -16,7 +16,7 @@ import weigh
 from weigh.exports import Formula, checks
 from weigh.exports.xlsx.cells import escape
 from weigh.exports.xlsx.run import run
-from weigh.exports.xlsx.words import NO_NUMBER, UNSEEN
+from weigh.exports.xlsx.words import AS_OTHER, NO_NUMBER, UNSEEN
 
 STEP = 1e-12
 """Spreadsheets take numbers that differ in their fifteenth digit for one."""
@@ -103,6 +103,14 @@ def test_a_cell_for_a_number_takes_no_text_and_says_so():
     assert len(numbers) == 2  # age and income
     assert all(one.showErrorMessage and one.errorStyle in (None, "stop") for one in numbers)
     assert numbers[0].error.startswith("age is a number")
+
+
+def test_a_cell_of_a_feature_with_other_says_no_more_than_that_a_value_has_no_level():
+    """Rare values were seen in training, and are not on the list either."""
+    rules = open_book(fitted("rare"))["Case"].data_validations.dataValidation
+    words = [one.error for one in rules if one.type == "list"]
+    assert AS_OTHER in words
+    assert AS_OTHER == "No level of its own: it weighs as other does."
 
 
 @pytest.mark.system

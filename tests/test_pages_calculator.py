@@ -366,7 +366,9 @@ def test_the_case_stands_in_the_address_and_comes_back_from_it(browser, tmp_path
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("text", ["", "abc", "1.2.3", "--5", "1e"])
+@pytest.mark.parametrize(
+    "text", ["", "abc", "1.2.3", "--5", "1e", "0x10", "0b11", "Infinity", "1e999"]
+)
 def test_what_is_no_number_is_not_known_and_said_to_be_none(text, browser, tmp_path):
     model = weigh.EvidenceNB().fit(mixed(), "y")
     weigh.calculator(model, tmp_path / "page.html")
@@ -623,6 +625,16 @@ def test_without_scripts_the_table_and_how_to_add_it_up_are_there(browser, titan
     assert "1/(1 + exp(-total))" in text
 
 
+@pytest.mark.parametrize("most", [None, 2])
+def test_without_scripts_the_page_says_what_a_value_that_is_not_listed_weighs(most):
+    page = weigh.calculator(weigh.EvidenceNB(max_levels=most).fit(mixed(), "y"))
+    told = re.search("<noscript>(.*?)</noscript>", page, re.S)[1]
+    rule = "a value that is not listed is of other, where the feature has it; else a level"
+    assert (rule in told) == (most is not None)
+    assert ("<td>other" in told) == (most is not None)
+    assert "level that is not in the table weighs nothing" in told
+
+
 @pytest.mark.system
 def test_on_paper_the_sheet_is_printed_and_the_form_is_not(browser, titanic_page):
     _, path = titanic_page
@@ -759,6 +771,39 @@ def test_branches_that_make_no_sense_are_refused_in_words(ask_if, message):
     model = weigh.EvidenceNB(missing="skip").fit(site(), "ill")
     with pytest.raises(ValueError, match=message):
         weigh.calculator(model, ask_if=ask_if)
+
+
+def towns(text="Bern"):
+    """A town of which one level is kept, and a part that was asked for in all the others."""
+    town = [text] * 60 + [f"t{i % 9}" for i in range(60)]
+    part = [None] * 60 + ["east", "west", "east"] * 20
+    return pa.table({"town": town, "part": part, "ill": ["ill", "well", "well", "ill"] * 30})
+
+
+@pytest.mark.parametrize(("text", "place"), [("Bern", 1), ("other", 0)])
+def test_a_branch_may_depend_on_other_and_data_that_read_so_come_first(text, place):
+    learner = weigh.EvidenceNB(max_levels={"town": 1}, missing={"part": "skip"})
+    model = learner.fit(towns(text), "ill")
+    page = weigh.calculator(model, ask_if={"part": ("town", "other")})
+    data = json.loads(re.search(r'<script[^>]*id="model"[^>]*>(.*?)</script>', page, re.S)[1])
+    assert data["columns"][1]["ask"] == [0, [place]]
+    with pytest.raises(ValueError, match=r"'Rome', but its levels are \[.*'other'\]"):
+        weigh.calculator(model, ask_if={"part": ("town", "Rome")})
+
+
+@pytest.mark.system
+def test_a_question_of_the_level_other_is_asked_where_the_answer_is_another(browser, tmp_path):
+    learner = weigh.EvidenceNB(max_levels={"town": 1}, missing={"part": "skip"})
+    model = learner.fit(towns(), "ill")
+    weigh.calculator(model, tmp_path / "page.html", {"part": ("town", "other")})
+    browser.open(tmp_path / "page.html", "#town=Bern")
+    hidden = "return [...document.querySelectorAll('.question')].map((box) => box.hidden)"
+    assert browser.run(hidden) == [False, True]
+    choose(browser, "town", "Another")
+    assert browser.run(hidden) == [False, False]
+    choose(browser, "part", "east")
+    sheet = model.balance_sheet({"town": "t3", "part": "east"})
+    assert shown(browser, "probability") == f"{sheet.probability:.2f}"
 
 
 def test_a_branch_whose_missing_answers_are_a_level_warns():

@@ -106,6 +106,21 @@ def test_the_formula_on_the_page_has_every_digit_of_a_cut_point():
     assert model.evidence_.tables[0].labels[-1] == "> 1234568.5"
 
 
+@pytest.mark.parametrize("most", [None, 2])
+def test_the_formula_on_the_page_tells_what_a_value_that_is_not_listed_weighs(most):
+    """Score a level that was kept and one that is nowhere by the page alone."""
+    data = mixed()
+    model = weigh.EvidenceNB(max_levels=most).fit(data.select(["colour", "y"]), "y")
+    page = weigh.report(model, data, "y")
+    _, prior, tables = formula_of(page)
+    is_told = "(a value that is not listed is of other, where the feature has it)" in page
+    assert is_told == (most is not None)
+    weights = tables["colour"]
+    for value in ("black", "nowhere"):
+        wanted = weights.get(value, weights["other"] if is_told else 0.0)
+        assert np.isclose(prior + wanted, model.decision_function([{"colour": value}])[0])
+
+
 @pytest.mark.parametrize(("learner", "words"), [
     (weigh.EvidenceNB(), "for b, less the mean of all classes"),
     (weigh.AdjustedNB(norm=None), "for b against the rest"),

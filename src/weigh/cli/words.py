@@ -118,8 +118,11 @@ OPTIONS = (
         r"--cost \1 such as 1 5; got \2 \3",
     ),
     (r"\bcategorical_features\b", "--categorical"),
-    (r"\bmax_levels=", "--max-levels "),
-    (r"\bmax_levels\b", "--max-levels"),
+    (r"""\bmax_levels=\{'([^'"\\]*)': (\d+)\}""", r"""--set 'max_levels={"\1": \2}'"""),
+    # a name that holds quotes would be taken apart by the shell
+    (r"(?<!--set ')\bmax_levels=\{.*: (\d+)\}", r"--max-levels \1"),
+    (r"(?<!--set ')\bmax_levels=", "--max-levels "),
+    (r"(?<!--set ')\bmax_levels\b", "--max-levels"),
     (r"\bcv(?= must\b)", "--folds"),
     (r"\bcv=", "--folds "),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from weigh.bins import label, printable
 from weigh.evidence import Evidence, FeatureTable, Recalibration
 from weigh.pages.levels import exact_levels
+from weigh.pages.tables import has_other
 
 DIGITS = 12
 
@@ -14,6 +15,7 @@ def exact_formula(evidence: Evidence, of: int | None) -> list[str]:
     names = [printable(label(c)) for c in evidence.classes.tolist()]
     lines = [
         "total = prior + the weight of the case's level in every feature (what is no level: 0)",
+        *_unlisted(evidence),
         *_rule(evidence),
         *_curve(evidence.recalibration),
         *_link(evidence, names, of),
@@ -24,6 +26,11 @@ def exact_formula(evidence: Evidence, of: int | None) -> list[str]:
     for table in evidence:
         lines += ["", printable(table.name), *_levels(table)]
     return lines
+
+
+def _unlisted(evidence: Evidence) -> list[str]:
+    told = "  (a value that is not listed is of other, where the feature has it)"
+    return [told] if has_other(evidence) else []
 
 
 def numbers(values: list[float]) -> str:

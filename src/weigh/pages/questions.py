@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weigh.bins import Feature, label, printable, sort_values
+from weigh.bins import OTHER, Feature, label, printable, sort_values
 from weigh.evidence import Evidence
 from weigh.frames import Value, canonical, key, warn_caller
 
@@ -85,10 +85,14 @@ def _find(column: Any, questions: list[Question]) -> int:
 
 
 def _levels(wanted: Any, parent: Question) -> tuple[int, ...]:
-    """The places of one level or several: among the choices, or among a number's intervals."""
+    """The places of one level or several: among the choices, or among a number's intervals.
+
+    After the choices comes `other`, where the page has "Another".
+    """
     many = isinstance(wanted, Iterable) and not isinstance(wanted, str)
     numeric = parent.kind == "number"
-    labels = parent.first.labels if numeric else parent.labels
+    rest = (label(OTHER),) if parent.first.other else ()
+    labels = parent.first.labels if numeric else (*parent.labels, *rest)
     keys = [] if numeric else [key(value) for value in parent.values]
     found = []
     for level in wanted if many else [wanted]:

@@ -27,13 +27,17 @@ const words = (() => {
 
   const percent = (p) => `${Number((100 * p).toPrecision(4))}%`;
 
+  const DECIMAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i; // Number() would take 0x10 for 16
+
   // 24,643.5 and 24 643.5 are grouped, as the page writes numbers; 41,5 has a decimal comma.
   function readNumber(text) {
     const plain = text.trim().replace("−", "-").replace(/(?<=\d)\s(?=\d{3}(?!\d))/g, "");
     const grouped = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(plain);
     const whole = grouped ? plain.replaceAll(",", "") : plain;
     const dotted = /^[^.,]*,[^.,]*$/.test(whole) ? whole.replace(",", ".") : whole;
-    return dotted === "" ? null : Number(dotted);
+    if (dotted === "") return null;
+    const value = DECIMAL.test(dotted) ? Number(dotted) : NaN;
+    return Number.isFinite(value) ? value : NaN;
   }
 
   return { byId, make, rounded, signed, hundredths, chance, percent, readNumber };

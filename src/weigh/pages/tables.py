@@ -48,9 +48,11 @@ def cells(texts: Iterable[str], tag: str = "td") -> str:
 
 def formula(evidence: Evidence) -> list[str]:
     """How to work the table by hand, sentence by sentence."""
+    unlisted = "a value that is not listed is of other, where the feature has it; else "
+    first = unlisted if has_other(evidence) else ""
     told = [
-        "Add up the prior and the weight of the level that the case has in each feature; a level "
-        "that is not in the table weighs nothing. Divide by 100: that is the total."
+        "Add up the prior and the weight of the level that the case has in each feature; "
+        f"{first}a level that is not in the table weighs nothing. Divide by 100: that is the total."
     ]
     if evidence.event_model == "counts":
         told = ["Add up the prior and the weight of every token of the document. Divide by 100."]
@@ -59,6 +61,11 @@ def formula(evidence: Evidence) -> list[str]:
         told.append("The total is then recalibrated, by the curve that the model's file holds.")
     told.append(_link(evidence))
     return told
+
+
+def has_other(evidence: Evidence) -> bool:
+    """Whether values without a level of their own share one in some feature."""
+    return any(part.other for feature in evidence.features for part in feature.parts)
 
 
 def _link(evidence: Evidence) -> str:

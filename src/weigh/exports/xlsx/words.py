@@ -8,7 +8,7 @@ from weigh.exports.formula import Formula
 
 NO_NUMBER = "Not understood: a number is wanted. It weighs nothing."
 UNSEEN = "Not seen in training: it weighs nothing."
-AS_OTHER = "Not seen in training: it weighs as other does."
+AS_OTHER = "No level of its own: it weighs as other does."
 
 
 @dataclass(frozen=True)
