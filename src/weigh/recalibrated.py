@@ -93,7 +93,7 @@ class RecalibratedClassifier(EvidenceClassifier):
         evidence = _table_of(learner._fit_sample(sample))
         worth = self._worth(_hold_out(learner, sample, self._splits(sample)))
         self.model_ = learner
-        warn_ids(evidence.features, sample.table.n_rows)
+        warn_ids(evidence.features, sample.table.n_rows, evidence.tables)
         set_names(self, sample.table.names, sample.table.named)
         known = _join(evidence, worth, evidence.assumed_rate)
         if given is not None:
