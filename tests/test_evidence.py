@@ -505,6 +505,17 @@ def test_many_features_and_many_levels_stay_readable(n_classes):
     Page(page)
 
 
+def test_of_many_levels_those_of_most_rows_are_shown_in_their_order():
+    town = [f"t{i:03}" for i in range(60)] + ["t041", "t055"] * 3
+    evidence = (
+        EvidenceNB(max_levels=50).fit([[t] for t in town], [i % 2 for i in range(66)]).evidence_
+    )
+    for text in (repr(evidence), repr(evidence.tables[0])):
+        places = [text.index(name) for name in ("t000", "t041", "t055", "other")]
+        assert places == sorted(places)
+        assert "more levels, of fewer rows" in text
+
+
 def test_classes_that_are_left_out_are_counted():
     evidence = EvidenceNB().fit([["a"]] * 30, [f"class {i}" for i in range(30)]).evidence_
     for shown in (repr(evidence), evidence._repr_html_()):

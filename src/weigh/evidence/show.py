@@ -156,18 +156,30 @@ def _lines(evidence: Evidence) -> list[tuple[str, ...]]:
 
 
 def _feature_lines(table: FeatureTable, scale: float) -> list[tuple[str, ...]]:
-    two, lines = table.by_class.shape[1] == 1, []
-    for i, name in enumerate(table.labels[:MOST_LEVELS]):
+    two = table.by_class.shape[1] == 1
+    lines: list[tuple[str, ...]] = []
+    for i in _most_rows(table):
         weights = tuple(map(hundredths, table.by_class[i, :MOST_CLASSES]))
         error = (_error(_errors(table)[i, 0]),) if two else ()
         bar = (_bar(table.by_class[i, 0], scale),) if two else ()
         rows = _weight(table.counts[i].sum())
         first = f"{table.name} ({table.note})" if table.note else table.name
-        value = f"{table.information_value:.2f}" if i == 0 else ""
-        lines.append((first if i == 0 else "", name, *weights, *error, rows, value, *bar))
-    if len(table.levels) > MOST_LEVELS:
-        lines.append(("", f"... and {len(table.levels) - MOST_LEVELS:,} more levels"))
-    return lines
+        value = f"{table.information_value:.2f}" if not lines else ""
+        lines.append(
+            (first if not lines else "", table.labels[i], *weights, *error, rows, value, *bar)
+        )
+    return [*lines, *(("", text) for text in _left_out(table))]
+
+
+def _most_rows(table: FeatureTable) -> list[int]:
+    """The levels that are shown, in their order: where there are too many, those of most rows."""
+    order = np.argsort(-table.counts.sum(axis=1), kind="stable")
+    return sorted(order[:MOST_LEVELS].tolist())
+
+
+def _left_out(table: FeatureTable) -> list[str]:
+    left = len(table.levels) - MOST_LEVELS
+    return [f"... and {left:,} more levels, of fewer rows"] if left > 0 else []
 
 
 def _weight(total: float) -> str:
@@ -179,11 +191,10 @@ def feature_text(table: FeatureTable) -> str:
     """One feature on its own, level by level."""
     note = f" ({table.note})" if table.note else ""
     lines = [f"{table.name}{note}: information value {table.information_value:.2f}"]
-    for i, name in enumerate(table.labels[:MOST_LEVELS]):
+    for i in _most_rows(table):
         weights = " ".join(map(hundredths, table.by_class[i, :MOST_CLASSES]))
-        lines.append(f"  {name}  {weights}  ({_weight(table.counts[i].sum())} rows)")
-    if len(table.levels) > MOST_LEVELS:
-        lines.append(f"  ... and {len(table.levels) - MOST_LEVELS:,} more levels")
+        lines.append(f"  {table.labels[i]}  {weights}  ({_weight(table.counts[i].sum())} rows)")
+    lines += [f"  {text}" for text in _left_out(table)]
     return "\n".join(map(printable, lines))
 
 
