@@ -158,7 +158,8 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
         """
         sample = read_sample(self, X, y, sample_weight)
         learnt = self._fit_sample(sample)._learnt
-        tables = getattr(learnt, "linear", learnt).tables  # the rounds of a vote have no counts
+        table = getattr(learnt, "linear", learnt)  # the rounds of a vote have no counts
+        tables = getattr(table, "tables", ())  # nor has what is no sum of weights
         warn_ids(learnt.features, sample.table.n_rows, tables)
         return self
 
