@@ -85,7 +85,7 @@ class SparkRows:
         rows = cls(frame, table.n_parts, table.roles)
         weakref.finalize(rows.passes, _release, frame)
         number = partial(_number_part, len(table.roles.classes))
-        total = gather(frame, number, _Join(), table.n_parts)
+        total = gather(frame, number, _Add(), table.n_parts)
         found = total.found or Numbered(np.zeros(len(table.roles.classes)), {})
         check_classes(found.counts, table.roles)
         return replace(rows, n_rows=total.n_rows, numbers=found.numbers)
@@ -132,15 +132,15 @@ def _release(frame: Any) -> None:
 
 @dataclass(frozen=True)
 class _Add:
-    """Partitions' sums add."""
+    """What partitions found adds."""
 
-    def begin(self) -> Sums | None:
+    def begin(self) -> None:
         return None
 
     def add(self, found: Any, table: Any) -> Any:
         raise AssertionError("blocks are summed on their own")
 
-    def merge(self, one: Sums | None, other: Sums | None) -> Sums | None:
+    def merge(self, one: Any, other: Any) -> Any:
         return other if one is None else one if other is None else one + other
 
 
@@ -151,21 +151,8 @@ class Numbered:
     counts: Floats
     numbers: dict[int, Integers]
 
-
-@dataclass(frozen=True)
-class _Join:
-    """Partitions' numbers stand side by side."""
-
-    def begin(self) -> Numbered | None:
-        return None
-
-    def add(self, found: Any, table: Any) -> Any:
-        raise AssertionError("blocks are counted on their own")
-
-    def merge(self, one: Numbered | None, other: Numbered | None) -> Numbered | None:
-        if one is None or other is None:
-            return other if one is None else one
-        return Numbered(one.counts + other.counts, one.numbers | other.numbers)
+    def __add__(self, other: Numbered) -> Numbered:
+        return Numbered(self.counts + other.counts, self.numbers | other.numbers)
 
 
 def count_rows(block: Block) -> Sums:

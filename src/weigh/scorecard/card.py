@@ -23,6 +23,7 @@ from weigh.scorecard.rounding import (
     round_nearest,
     round_together,
 )
+from weigh.scorecard.source import read_model
 from weigh.scorecard.texts import find_level, read_level_texts, read_texts, texts_of
 from weigh.sheet import find_class
 
@@ -109,7 +110,7 @@ class Scorecard:
                 raise ValueError(f"{name} must be a positive number, got {value!r}")
         if not (is_number(base_score) and np.isfinite(base_score)):
             raise ValueError(f"base_score must be a number, got {base_score!r}")
-        self._source = _read_model(model)
+        self._source = read_model(model)
         self.points_to_double, self.base_score = float(points_to_double), float(base_score)
         self.base_odds = float(base_odds)
         self.of = self._source.classes.tolist()[self._of(of)]
@@ -321,40 +322,3 @@ class Scorecard:
     def load(cls, path: str | os.PathLike[str]) -> Scorecard:
         """Read a card that `save` wrote."""
         return file.load(path)
-
-
-def _read_model(model: Any) -> Evidence:
-    """The table of a model, whose total must be a sum of weights."""
-    name = type(model).__name__
-    try:
-        evidence: Evidence = model if isinstance(model, Evidence) else model.evidence_
-    except AttributeError as error:
-        raise ValueError(f"{name} has no table of weights: {error}") from None
-    if evidence.event_model == "counts":
-        raise ValueError("a scorecard has a level for every answer; a model of documents has none")
-    if len(evidence.classes) != 2:
-        raise ValueError(
-            f"a scorecard is of two classes, and the model has {len(evidence.classes)}; fit one "
-            "class against the rest"
-        )
-    if evidence.attenuation is not None:
-        raise ValueError(
-            f"{name} attenuates each row by how many answers it has, so its total is no sum of "
-            "points; fit AdjustedNB or EducatedNB"
-        )
-    return evidence if evidence.recalibration is None else _straighten(evidence)
-
-
-def _straighten(evidence: Evidence) -> Evidence:
-    """A straight line as another scale of the weights."""
-    curve = evidence.recalibration
-    assert curve is not None
-    if len(curve.points) > 1 or curve.method == "isotonic":
-        raise ValueError(
-            f"the recalibration ({curve.method}) bends, so points cannot add up to it; "
-            "method='sigmoid' or 'temperature' is a straight line"
-        )
-    slope = float(curve.slopes[0])
-    tables = tuple(replace(t, by_class=t.by_class * slope) for t in evidence)
-    prior = float(curve.apply(evidence.prior_row)[0])
-    return replace(evidence, prior=prior, tables=tables, recalibration=None)
