@@ -704,8 +704,8 @@ def test_rows_and_figure_hold_every_learner_with_its_difference():
         assert row["difference_loss_high"] == entry.differences.loss.high
     assert "loss" not in rows[2]
     assert found.to_frame("pandas")["loss"].isna().tolist() == [False, False, True]
-    figure = found.plot()
-    (ax,) = figure.axes
+    drawing = found.plot()
+    (ax,) = drawing.axes_
     drawn = [float(line.get_xdata()[0]) for line in ax.lines[:2]]
     assert drawn == [entry.differences.loss.value for entry in found.entries[:2]]
     assert any("(chosen)" in text.get_text() for text in ax.get_yticklabels())

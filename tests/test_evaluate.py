@@ -857,9 +857,9 @@ def test_the_figure_draws_the_numbers_of_the_page(model):
     from matplotlib import pyplot
 
     found = evaluate(model, PEOPLE, "Survived")
-    figure = found.plot()
+    drawing = found.plot()
     m = found.validation
-    reliability, gains, worth = figure.axes
+    reliability, gains, worth = drawing.axes_
     np.testing.assert_array_equal(reliability.lines[1].get_ydata(), m.reliability.rate)
     np.testing.assert_array_equal(gains.lines[1].get_ydata()[1:], m.gains.gain)
     np.testing.assert_array_equal(

@@ -23,7 +23,7 @@ def show_progress(what: str) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Console(stderr=True, force_jupyter=False), transient=True) as bar:
         task = bar.add_task(what)
         report: Callable[[int, int], None] = lambda done, of: bar.update(  # noqa: E731
             task, completed=done, total=of

@@ -11,10 +11,8 @@ ENDLESS = 10_000
 
 def to_plain(*parts: Any, width: int) -> str:
     """Renderables below each other, at most `width` characters wide, without trailing blanks."""
-    from rich.console import Console
-
     buffer = io.StringIO()
-    console = Console(file=buffer, width=width, color_system=None)
+    console = _console(buffer, width)
     for part in parts:
         console.print(part)
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
@@ -31,7 +29,23 @@ def percent(share: float) -> str:
 
 def natural_width(part: Any) -> int:
     """How wide a renderable is where nothing has to be folded."""
+    return int(_console(io.StringIO(), ENDLESS).measure(part).maximum)
+
+
+def _console(file: io.StringIO, width: int) -> Any:
+    """A console that only writes to `file`, wherever it runs.
+
+    Left to itself, rich displays in a notebook in place of writing, and a variable of the
+    environment (FORCE_COLOR) lets it write the codes of a terminal.
+    """
     from rich.console import Console
 
-    console = Console(file=io.StringIO(), width=ENDLESS, color_system=None)
-    return console.measure(part).maximum
+    return Console(
+        file=file,
+        width=width,
+        force_jupyter=False,
+        force_terminal=False,
+        legacy_windows=False,
+        color_system=None,
+        highlight=False,
+    )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weigh.plot.axes import FOR, TOTAL, new_figure
+from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure
 from weigh.plot.labels import fit_all, shorten
 
 if TYPE_CHECKING:
     from weigh.comparison.result import Comparison
 
 
-def draw_comparison(found: Comparison) -> Any:
+def draw_comparison(found: Comparison) -> Drawing:
     """How much more each learner loses than the best, with paired intervals."""
     fitted = [entry for entry in found.entries if entry.differences is not None]
     if not fitted:
@@ -34,4 +34,4 @@ def draw_comparison(found: Comparison) -> Any:
     ax.invert_yaxis()
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_xlabel(f"Loss beyond that of {shorten(found.best or '', 30)}, bits", parse_math=False)
-    return figure
+    return Drawing(figure, tuple(axes))

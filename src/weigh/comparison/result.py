@@ -20,6 +20,7 @@ from weigh.evaluation.page import Page
 from weigh.evaluation.values import columns_of, flatten, plain
 from weigh.frames import Floats, Value, build, canonical
 from weigh.metrics import Scored
+from weigh.plot.axes import Drawing
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +133,8 @@ class Comparison:
         """The same as an Arrow table, or in another dataframe library, such as "pandas"."""
         return build(columns_of(self.to_rows()), backend)
 
-    def plot(self) -> Any:
-        """Draw how much more each learner loses than the best on a new figure, and return it."""
+    def plot(self) -> Drawing:
+        """Draw how much more each learner loses than the best on a new `figure_`."""
         return draw_comparison(self)
 
     def to_text(self, width: int = 100) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.evaluation.measures import Measures
-from weigh.plot.axes import FOR, TOTAL, new_figure
+from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure
 from weigh.plot.labels import shorten
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 THIN: dict[str, Any] = {"color": TOTAL, "linewidth": 0.8, "linestyle": "--"}
 
 
-def draw_evaluation(found: Evaluation) -> Any:
+def draw_evaluation(found: Evaluation) -> Drawing:
     """Reliability, gains and net benefit side by side, from the numbers of the page."""
     measures = found.validation
     if not isinstance(measures, Measures):
@@ -33,7 +33,7 @@ def draw_evaluation(found: Evaluation) -> Any:
         ax.spines[["top", "right"]].set_visible(False)
     title = f"{found.model}: probability of {label(found.pos_label)}"
     figure.suptitle(shorten(title, 90), fontsize="medium", parse_math=False)
-    return figure
+    return Drawing(figure, tuple(axes))
 
 
 def _reliability(ax: Any, m: Measures) -> None:

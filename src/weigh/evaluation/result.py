@@ -18,6 +18,7 @@ from weigh.frames import build as build_frame
 from weigh.metrics import COVERAGE, Scored, Stability
 from weigh.metrics.predicted import Predicted, Question
 from weigh.metrics.scored import Labels, shape_of
+from weigh.plot.axes import Drawing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,8 +136,8 @@ class Evaluation:
         """The same as an Arrow table, or in another dataframe library, such as "pandas"."""
         return build_frame(columns_of(self.to_rows()), backend)
 
-    def plot(self) -> Any:
-        """Draw reliability, gains and net benefit on a new figure, and return it."""
+    def plot(self) -> Drawing:
+        """Draw reliability, gains and net benefit on the `axes_` of a new `figure_`."""
         return draw_evaluation(self)
 
     def to_text(self, width: int = 100) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 OKABE_ITO = (  # told apart by colour-blind eyes
@@ -37,6 +38,18 @@ class Display:
 
     def _draw(self, ax: Any) -> None:
         raise NotImplementedError("a display draws what it holds")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of several parts: `figure_` and its `axes_`.
+
+    A notebook shows open figures at the end of a cell, and whatever the cell returns. A figure that
+    is returned would therefore appear twice; a drawing appears once.
+    """
+
+    figure_: Any = field(repr=False)
+    axes_: tuple[Any, ...]
 
 
 def new_axes(width: float, height: float) -> Any:

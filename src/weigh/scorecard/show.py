@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import io
 from typing import TYPE_CHECKING, Any
 
 from weigh.bins import label, printable
 from weigh.frames import build
+from weigh.text import to_plain
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
@@ -53,7 +53,6 @@ def notes(card: Scorecard) -> list[str]:
 def to_text(card: Scorecard, width: int = 100) -> str:
     """The card as plain text."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -64,12 +63,8 @@ def to_text(card: Scorecard, width: int = 100) -> str:
         )
     for line in lines(card):
         grid.add_row(*(Text(printable(cell)) for cell in line))
-    buffer = io.StringIO()
-    console = Console(file=buffer, width=width, color_system=None, highlight=False)
-    console.print(Text(printable(title(card))), grid)
-    for note in notes(card):
-        console.print(Text(printable(note)))
-    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+    sentences = (Text(printable(line)) for line in (title(card), *notes(card)))
+    return to_plain(next(sentences), grid, *sentences, width=width)
 
 
 def lines(card: Scorecard) -> list[tuple[str, ...]]:

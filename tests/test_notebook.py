@@ -1,0 +1,126 @@
+"""What a notebook shows: cells run by a kernel, and each object's text is there, once."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+FITTED = """
+%matplotlib inline
+import weigh
+people = weigh.datasets.titanic()
+model = weigh.EvidenceNB().fit(people, "Survived")
+shown = {
+    "sheet": model.balance_sheet({"Class": "3rd", "Sex": "Female", "Age": "Child"}),
+    "evidence": model.evidence_,
+    "evaluation": weigh.evaluate(model, people, "Survived"),
+    "comparison": weigh.compare(
+        people, "Survived", [weigh.EvidenceNB(), weigh.PerplexedNB()], cv=2, random_state=0
+    ),
+    "card": weigh.Scorecard(model),
+    "regression": weigh.BoostedNBRegressor(n_rounds=2).fit(
+        people.select(["Class", "Sex"]), [float(i % 7) for i in range(2201)]
+    ).balance_sheet({"Class": "3rd", "Sex": "Male"}),
+    "tree": weigh.C44Classifier().fit(people, "Survived").tree_,
+    "path": weigh.C44Classifier().fit(people, "Survived").path(
+        {"Class": "3rd", "Sex": "Female", "Age": "Child"}
+    ),
+}
+"""
+NAMES = ("sheet", "evidence", "evaluation", "comparison", "card", "regression", "tree", "path")
+TEXTS = "{name: [str(one), repr(one), one.to_text(), f'{one}'] for name, one in shown.items()}"
+
+
+# in a process of its own, whose sockets are not this one's to close
+RUN = """
+import sys, nbclient, nbformat
+nb = nbformat.read(sys.stdin, as_version=4)
+manager = nbclient.client.KernelManager(kernel_name="python3")
+manager.kernel_spec.argv[0] = sys.executable
+nbclient.NotebookClient(nb, km=manager, timeout=300).execute()
+nbformat.write(nb, sys.stdout)
+"""
+
+
+def run(cells, folder):
+    """The outputs of each cell, run in a kernel of this Python."""
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    done = subprocess.run(
+        [sys.executable, "-c", RUN],
+        input=nbformat.writes(nb),
+        cwd=folder,
+        env=os.environ | {"IPYTHONDIR": str(folder / "ipython"), "FORCE_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=360,
+    )
+    assert done.returncode == 0, done.stderr
+    return [cell.outputs for cell in nbformat.reads(done.stdout, as_version=4).cells]
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory):
+    """Each cell's outputs, by name; and the folder that the notebook wrote to."""
+    folder = tmp_path_factory.mktemp("notebook")
+    cells = {"fitted": FITTED, "texts": TEXTS}
+    for name in NAMES:
+        cells[f"print {name}"] = f"print(shown[{name!r}])"
+        cells[f"show {name}"] = f"shown[{name!r}]"
+        cells[f"write {name}"] = f"written = open('{name}.txt', 'w').write(str(shown[{name!r}]))"
+    for name in ("evaluation", "comparison"):
+        cells[f"plot {name}"] = f"shown[{name!r}].plot()"
+        cells[f"keep {name}"] = f"kept = shown[{name!r}].plot()"
+    cells["display"] = "weigh.EvidenceDisplay.from_estimator(model)"
+    return dict(zip(cells, run([*cells.values()], folder), strict=True)), folder
+
+
+@pytest.fixture(scope="module")
+def texts(notebook):
+    (output,) = notebook[0]["texts"]
+    return ast.literal_eval(output.data["text/plain"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_text_of_an_object_is_the_same_in_every_form(texts, name):
+    said = texts[name]
+    assert len(set(said)) == 1
+    assert len(said[0].splitlines()) > 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_printing_shows_the_text_once_and_nothing_else(notebook, texts, name):
+    (output,) = notebook[0][f"print {name}"]
+    assert output.output_type == "stream"
+    assert output.text == texts[name][0] + "\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_holds_the_text_and_the_cell_shows_nothing(notebook, texts, name):
+    outputs, folder = notebook
+    assert outputs[f"write {name}"] == []
+    assert (folder / f"{name}.txt").read_text() == texts[name][0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cell_that_ends_with_an_object_shows_it_once(notebook, texts, name):
+    (output,) = notebook[0][f"show {name}"]
+    assert output.output_type == "execute_result"
+    assert output.data["text/plain"] == texts[name][0]
+    assert "<table" in output.data["text/html"]
+
+
+@pytest.mark.parametrize(
+    "name", ["plot evaluation", "keep evaluation", "plot comparison", "keep comparison", "display"]
+)
+def test_a_figure_is_shown_once(notebook, name):
+    pictures = [o for o in notebook[0][name] if "image/png" in o.get("data", {})]
+    assert len(pictures) == 1
+
+
+def test_fitting_and_evaluating_display_nothing(notebook):
+    shown = [o for o in notebook[0]["fitted"] if o.output_type != "stream" or o.name != "stderr"]
+    assert shown == [], json.dumps(shown)
