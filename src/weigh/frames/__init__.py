@@ -2,6 +2,7 @@
 
 The only package that knows of dataframe libraries.
 
+    values    one value, whatever library held it
     columns   one column as `Numbers` or `Codes`
     tables    dataframes, arrays and lists of dicts as a `Table` of columns
     counts    documents by tokens as a matrix
@@ -35,13 +36,6 @@ from weigh.frames.columns import (
     Floats,
     Integers,
     Numbers,
-    Value,
-    canonical,
-    key,
-    keys,
-    order,
-    reads_as_number,
-    spell,
 )
 from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
@@ -62,6 +56,7 @@ from weigh.frames.tables import (
     warn_caller,
 )
 from weigh.frames.targets import Sample, check_name, label_sample, number_sample, sort_classes
+from weigh.frames.values import Value, canonical, key, keys, order, reads_as_number, spell
 
 __all__ = [
     "OR_CATEGORIES",

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv, dataset, parquet
 
+from weigh.frames.columns import as_doubles
 from weigh.frames.files import find_delimiter
 from weigh.frames.scans import ROWS, Scan, open_scan
 
@@ -228,13 +229,29 @@ def _is_number(kind: Any) -> bool:
 
 def _read_file(file: _File, wanted: Any, schema: Any) -> Iterator[Any]:
     _check_unchanged(file)
+    own = pa.schema([_decimals_stay(field, file.schema.field(field.name)) for field in schema])
     try:
-        yield from file.fragment.to_batches(
-            schema=schema, columns=wanted.names, batch_size=ROWS, use_threads=True
+        batches = file.fragment.to_batches(
+            schema=own, columns=wanted.names, batch_size=ROWS, use_threads=True
         )
+        yield from batches if own == schema else (_fit(batch, wanted) for batch in batches)
     except (pa.ArrowException, OSError) as error:
         raise _cannot_read(file.path, error) from None
     _check_unchanged(file)
+
+
+def _decimals_stay(field: Any, own: Any) -> Any:
+    """The type that Arrow is to read: it would not make decimals the nearest doubles."""
+    return own if pa.types.is_decimal(own.type) else field
+
+
+def _fit(batch: Any, wanted: Any) -> Any:
+    """A batch with decimals as the type that all files have together."""
+    columns = [
+        as_doubles(column) if field.type == pa.float64() else column
+        for column, field in zip(batch.columns, wanted, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=wanted)
 
 
 def _check_unchanged(file: _File) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from weigh.frames.clusters import CHANGED, Away, Cluster, Roles, sum_all, sum_parts
-from weigh.frames.columns import Codes, Floats, Integers, Numbers, Value, key
+from weigh.frames.columns import Codes, Floats, Integers, Numbers
 from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.targets import (
     Sample,
@@ -18,6 +18,7 @@ from weigh.frames.targets import (
     read_classes,
     sort_classes,
 )
+from weigh.frames.values import Value, key
 
 MOST_CLASSES = 1 << 16
 

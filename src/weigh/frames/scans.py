@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from weigh.frames.columns import Codes, Column, Integers, Numbers, Value, key, spell
+from weigh.frames.columns import Codes, Column, Integers, Numbers
 from weigh.frames.tables import Table
+from weigh.frames.values import Value, key, spell
 
 ROWS = 1 << 18
 """Rows of a batch: enough to pay for a round of threads, few enough to stay small."""

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from weigh.frames.clusters import Cluster
-from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers, Value, key, order
+from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers
 from weigh.frames.names import did_you_mean
 from weigh.frames.tables import Table, refuse_empty, vector, warn_caller
+from weigh.frames.values import Value, key, order
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,81 @@
+"""One value, whatever library held it, and what tells two values apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+Value: TypeAlias = str | int | float | bool | None
+
+
+def reads_as_number(text: str) -> bool:
+    """Whether text spells a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def canonical(value: Any) -> Value:
+    """One value, one level, whatever the engine: 3.0 is 3, NaN and NA are None.
+
+    >>> canonical(3.0), canonical(float("nan")), canonical(True), canonical("3")
+    (3, None, True, '3')
+    """
+    if value is None or isinstance(value, str):
+        return None if value is None else str(value)
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, np.datetime64 | np.timedelta64):  # before integers: NumPy counts it so
+        if np.isnat(value):
+            return None
+    elif isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        return int(value)
+    if isinstance(value, float | np.floating | Decimal):
+        number = float(value)
+        return None if number != number else int(number) if number.is_integer() else number
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    raise TypeError(
+        f"argument must be a string or a real number, not {type(value).__name__!r} ({value!r}); "
+        "derive a number or a text from it first, or leave the column out"
+    )
+
+
+def spell(array: Any) -> Any:
+    """An Arrow column of numbers or booleans as the text that they are shown by: 3.0 is 3."""
+    kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean
+    if not any(kind(array.type) for kind in kinds):
+        return array
+    coded = array.dictionary_encode()
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    values = map(canonical, coded.dictionary.to_pylist())
+    texts = [
+        None if v is None else str(v).lower() if isinstance(v, bool) else str(v) for v in values
+    ]
+    words = pa.DictionaryArray.from_arrays(coded.indices, pa.array(texts, pa.string()))
+    return words.cast(pa.string())
+
+
+def key(value: Value) -> tuple[type, Value]:
+    """What tells two values apart: True is not 1, and '1' is not 1."""
+    return type(value), value
+
+
+def keys(values: Sequence[Value]) -> Iterable[tuple[type, Value]]:
+    """The key of each value, which for a hundred thousand of them is to be quick."""
+    return zip(map(type, values), values, strict=True)
+
+
+def order(value: Value) -> tuple[int, Any]:
+    """Sorting key over values of any type: booleans, numbers, text, missing."""
+    if value is None:
+        return 3, 0
+    return (2 if isinstance(value, str) else 0 if isinstance(value, bool) else 1), value
