@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import weigh
 from weigh import EvidenceNB
 from weigh.frames import collect, count_rows, pick_columns, read, take_rows
 from weigh.frames.tables import wrap
@@ -1030,3 +1031,44 @@ class Obliging:
 
 def test_attributes_of_any_name_do_not_make_a_pandas_frame():
     assert wrap(Obliging()) is None
+
+
+# ---------------------------------------------------------------- names, whoever holds the columns
+
+
+class OfAnotherLibrary:
+    """A table that offers nothing but Arrow's stream, and that once."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        table, self.table = self.table, None
+        return table.__arrow_c_stream__(requested_schema)
+
+
+OFFERED = {
+    "batch": lambda table: table.to_batches()[0],
+    "stream": OfAnotherLibrary,
+    "reader": lambda table: table.to_reader(),
+}
+
+
+@pytest.mark.parametrize("kind", OFFERED)
+def test_what_arrow_can_read_keeps_its_names(kind):
+    table = pa.table({"a": ["x", "y", "z"] * 30, "b": [1.5, 2.5, 7.5] * 30, "y": [0, 1, 1] * 30})
+    model = EvidenceNB().fit(table, "y")
+    again = EvidenceNB().fit(OFFERED[kind](table), "y")
+    assert again.feature_names_in_.tolist() == ["a", "b"]
+    assert describe(model) == describe(again)
+    reordered = OFFERED[kind](table.select(["y", "b", "a"]))
+    np.testing.assert_array_equal(model.predict_proba(reordered), model.predict_proba(table))
+
+
+@pytest.mark.parametrize("kind", ["batch", "stream"])
+def test_scores_stand_beside_the_columns_of_what_arrow_can_read(kind):
+    table = pa.table({"a": ["x", "y", "z"] * 30, "y": [0, 1, 1] * 30})
+    model = EvidenceNB().fit(table, "y")
+    wanted = weigh.score_table(model, table)
+    assert weigh.score_table(model, OFFERED[kind](table)).equals(wanted)
+    assert wanted.column_names[:2] == ["a", "y"]

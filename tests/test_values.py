@@ -1,5 +1,6 @@
 """One value is one level: decimals, negative zero, repeated values, whatever table holds them."""
 
+import json
 from contextlib import nullcontext
 from decimal import Decimal
 
@@ -100,3 +101,78 @@ def test_files_of_decimals_and_of_doubles_make_one_table(tmp_path):
     assert [labels.values[code] for code in labels.codes[:4]] == ["n", "y", "n", "y"]
     with_types = EvidenceNB(bins={"a": [0.35]}).fit(scan, "y")
     assert with_types.evidence_["a"].counts.sum(axis=1).tolist() == [105, 299_895]
+
+
+# ---------------------------------------------------------------- zero, and values that occur twice
+
+ZEROS = [0.0, -0.0, 1.0]
+
+
+def columns_of(values):
+    return {
+        "list": values,
+        "array": np.array(values),
+        "objects": np.array(values, dtype=object),
+        "pandas": pd.Series(values),
+        "pandas of Arrow": pd.Series(values, dtype="float64[pyarrow]"),
+        "polars": pl.Series(values),
+        "arrow": pa.array(values),
+        "dictionary": pa.array(values).dictionary_encode(),
+        "chunks": pa.chunked_array([values[:1], values[1:]]),
+    }
+
+
+@pytest.mark.parametrize("kind", columns_of(ZEROS))
+def test_negative_zero_is_the_class_zero(kind):
+    X, y = [["a"], ["b"], ["c"]] * 30, columns_of(ZEROS * 30)[kind]
+    model = EvidenceNB().fit(X, y)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.evidence_.class_counts.tolist() == [60, 30]
+
+
+@pytest.mark.parametrize("n", [3, 90])
+def test_negative_zero_is_the_level_zero(n):
+    y = (["n", "n", "y"] * 30)[:n]
+    for kind, column in columns_of((ZEROS * 30)[:n]).items():
+        named = isinstance(column, pd.Series | pl.Series | pa.Array | pa.ChunkedArray)
+        X = pa.table({"a": _arrow(column)}) if named else [[value] for value in column]
+        model = EvidenceNB(categorical_features=[0]).fit(X, y)
+        (table,) = model.evidence_
+        assert table.levels == (0, 1), kind
+        assert table.counts.sum(axis=1).tolist() == [2 * n / 3, n / 3], kind
+
+
+def _arrow(column):
+    if isinstance(column, pl.Series):
+        return column.to_arrow()
+    return pa.array(column) if isinstance(column, pd.Series) else column
+
+
+def test_negative_zero_is_shown_as_zero():
+    model = EvidenceNB(bins={"a": [-0.0]}).fit([{"a": -1.0}, {"a": 1.0}] * 9, [0, 1] * 9)
+    assert model.evidence_["a"].labels == ("<= 0.0", "> 0.0")
+    sheets = [model.balance_sheet({"a": zero}).to_dict() for zero in (0.0, -0.0)]
+    assert sheets[0] == sheets[1]
+    assert "-0" not in model.balance_sheet({"a": -0.0}).to_text()
+
+
+def test_a_dictionary_that_holds_a_value_twice_holds_one_level():
+    twice = pa.DictionaryArray.from_arrays([0, 1, 2, None] * 25, ["x", "y", "x"])
+    plain = twice.cast(pa.string())
+    y = pa.DictionaryArray.from_arrays([0, 1, 2, 1] * 25, ["no", "yes", "no"])
+    models = [EvidenceNB().fit(pa.table({"a": a, "y": y}), "y") for a in (twice, plain)]
+    assert models[0].classes_.tolist() == ["no", "yes"]
+    assert models[0].evidence_["a"].labels == ("x", "y", "missing")
+    for one, other in zip(*(m.evidence_ for m in models), strict=True):
+        np.testing.assert_array_equal(one.counts, other.counts)
+
+
+@pytest.mark.parametrize("classes", [[0, 0], ["a", "a"], [0, -0.0], [False, False]])
+def test_a_file_that_names_a_class_twice_is_refused(tmp_path, classes):
+    model = EvidenceNB().fit([["a"], ["b"]] * 9, [0, 1] * 9)
+    weigh.save(model, tmp_path / "m.json")
+    data = json.loads((tmp_path / "m.json").read_text())
+    data["evidence"]["classes"] = classes
+    (tmp_path / "m.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match="classes"):
+        weigh.load(tmp_path / "m.json")

@@ -164,4 +164,4 @@ def check_cuts(cuts: Any, name: str) -> tuple[float, ...]:
         raise ValueError(
             f"bins for column {name!r} must be finite cut points in increasing order, got {cuts!r}"
         )
-    return tuple(given.tolist())
+    return tuple((given + 0.0).tolist())  # -0.0 is 0.0

@@ -166,7 +166,7 @@ class Feature:
         column = self._column(table)
         if isinstance(column, Codes):
             return column.values[int(column.codes[0])]
-        first = float(column.values[0])
+        first = float(column.values[0]) + 0.0  # which makes -0.0 the same as 0.0
         return None if np.isnan(first) else first
 
     def spell(self, table: Table) -> str:

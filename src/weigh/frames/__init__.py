@@ -54,6 +54,7 @@ from weigh.frames.tables import (
     set_names,
     vector,
     warn_caller,
+    wrap,
 )
 from weigh.frames.targets import Sample, check_name, label_sample, number_sample, sort_classes
 from weigh.frames.values import Value, canonical, key, keys, order, reads_as_number, spell
@@ -110,5 +111,6 @@ __all__ = [
     "take_rows",
     "vector",
     "warn_caller",
+    "wrap",
     "write_file",
 ]

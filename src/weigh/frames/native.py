@@ -63,9 +63,9 @@ def pick_columns(X: Any, names: Sequence[str]) -> Any:
 
 def collect(X: Any) -> Any:
     """A lazy table read once and for all, and anything else as it is."""
-    frame = nw.from_native(X, pass_through=True)
+    frame = wrap(X)
     if not isinstance(frame, nw.LazyFrame):
-        return X
+        return X if frame is None else frame.to_native()
     if is_spark(frame):
         stay("this needs all rows at once")
     return X.collect()

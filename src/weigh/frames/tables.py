@@ -103,6 +103,10 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
     """Any table as a `Table`: dataframe, array, list of dicts, or sparse matrix of counts."""
     if isinstance(X, Table):
         table = X
+    elif isinstance(X, pa.RecordBatchReader):  # whose rows come once
+        from weigh.frames.sources import scan
+
+        table = scan(X)
     elif sparse.issparse(X):
         if not allow_sparse:
             raise ValueError(
@@ -172,7 +176,22 @@ def wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
     if hasattr(kind, "column_names"):
         _refuse_twice(tuple(X.column_names))
     frame = nw.from_native(X, pass_through=True)
-    return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
+    if isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return frame
+    table = _open_stream(X)
+    return None if table is None else nw.from_native(table, eager_only=True)
+
+
+def _open_stream(X: Any) -> pa.Table | None:
+    """What offers its columns through Arrow alone: a RecordBatch, or an object of any library."""
+    offers = [hasattr(type(X), f"__arrow_c_{way}__") for way in ("stream", "array")]
+    if not any(offers) or isinstance(X, pa.RecordBatchReader | pa.Array | pa.ChunkedArray):
+        return None
+    if isinstance(nw.from_native(X, series_only=True, pass_through=True), nw.Series):
+        return None
+    table = pa.table(X)
+    _refuse_twice(tuple(table.column_names))
+    return table
 
 
 def is_spark(frame: Any) -> bool:

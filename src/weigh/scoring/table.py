@@ -10,7 +10,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from weigh.engine import report
-from weigh.frames import Scan, Table, did_you_mean, is_spark, read
+from weigh.frames import Scan, Table, did_you_mean, is_spark, read, wrap
 from weigh.scoring.columns import score_columns
 from weigh.scoring.files import write_scores
 from weigh.sheet import find_reasons
@@ -58,13 +58,14 @@ def score_table(
     >>> weigh.score_table(model, people, keep=["Sex"]).column_names
     ['Sex', 'prediction', 'log_odds', 'probability_No', 'probability_Yes']
     """
-    if is_spark(nw.from_native(X, pass_through=True)):
+    frame = wrap(X)
+    if is_spark(frame):
         return _score_spark(model, X, path, keep, reasons)
-    table = read(X)
+    table = read(X if frame is None else frame.to_native())
     if path is None:
         if isinstance(table, Scan):
             raise ValueError("a scan may be larger than memory: give the path of a file to write")
-        return _beside(model, table, X, keep, _with_reasons(reasons))
+        return _beside(model, table, frame, keep, _with_reasons(reasons))
     kept = _check(table, keep or ())
     return write_scores(score_parts(model, table, kept, _with_reasons(reasons)), str(path))
 
@@ -134,9 +135,10 @@ def _is_empty(field: Any, kept: dict[str, Any]) -> bool:
     return pa.types.is_null(field.type) and field.name not in kept
 
 
-def _beside(model: Any, table: Table, X: Any, keep: Sequence[str] | None, columns: Columns) -> Any:
+def _beside(
+    model: Any, table: Table, frame: Any, keep: Sequence[str] | None, columns: Columns
+) -> Any:
     """The scores of a table in memory, in its own library."""
-    frame = nw.from_native(X, pass_through=True)
     scores = columns(model, table)
     if not isinstance(frame, nw.DataFrame) or not table.named:
         return _join(_kept(table, _check(table, keep or ())), scores)

@@ -18,8 +18,9 @@ def read_classes(data: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     """The class labels, two or more, in order."""
     check(all(not isinstance(c, list) for c in data["classes"]), "classes must be labels")
     classes = sort_classes(data["classes"], "classes")
+    differ = len({*map(key, data["classes"])}) == len(classes)
     sound = len(classes) > 1 and classes.tolist() == data["classes"]
-    check(sound, "classes must be two or more, in order")
+    check(sound and differ, "classes must be two or more that differ, in order")
     return classes
 
 
