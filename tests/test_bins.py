@@ -290,7 +290,7 @@ def test_quantile_bins_hold_equal_shares_where_values_differ():
     X = np.arange(100.0).reshape(-1, 1)
     table = EvidenceNB(bins=4).fit(X, np.arange(100) % 2).evidence_["x0"]
     assert table.counts.sum(axis=1).tolist() == [25, 25, 25, 25]
-    assert table.labels == ("<= 24.5", "(24.5, 49.5]", "(49.5, 74.5]", "> 74.5")
+    assert table.labels == ("<= 24", "25 to 49", "50 to 74", ">= 75")
 
 
 @pytest.mark.parametrize("n_bins", [np.int64(4), np.uint8(4), {"x0": np.int32(4)}, {0: 4}])
@@ -366,7 +366,7 @@ def test_special_codes_are_levels_of_their_own_and_have_no_part_in_the_cuts():
     y = np.r_[np.arange(40) % 2, np.arange(40) >= 20, [1] * 5, [0, 0, 0, 1, 1]].astype(int)
     special = {"income": [20.5, -999]}
     model = EvidenceNB(special_values=special).fit(pa.table({"income": income}), y)
-    assert model.evidence_["income"].labels == ("<= 20.5", "> 20.5", "-999", "20.5", "missing")
+    assert model.evidence_["income"].labels == ("<= 20", ">= 21", "-999", "20.5", "missing")
     counts = model.evidence_["income"].counts
     assert counts.tolist() == [[20, 0], [0, 20], [20, 20], [0, 5], [3, 2]]
     rest = ~np.isin(income, [20.5, -999])
@@ -405,6 +405,72 @@ def test_special_values_must_be_numbers_and_the_error_names_the_column():
 def test_labels_read_as_people_write_intervals():
     feature = Feature("age", (-999, 7.5), (3.5, 7.0), has_missing=True)
     assert feature.labels == ("<= 3.5", "(3.5, 7.0]", "> 7.0", "-999", "7.5", "missing")
+
+
+def literal_labels(values, cuts):
+    """What each interval holds of the whole numbers, value by value."""
+    every = range(int(min(cuts)) - 3, int(max(cuts)) + 4)
+    ends = [-math.inf, *cuts, math.inf]
+    held = [[n for n in every if low < n <= high] for low, high in itertools.pairwise(ends)]
+    inner = [str(h[0]) if len(h) == 1 else f"{h[0]} to {h[-1]}" for h in held[1:-1]]
+    return (f"<= {held[0][-1]}", *inner, f">= {held[-1][0]}")
+
+
+@few
+@given(
+    st.lists(st.integers(-30, 30), min_size=2, max_size=40),
+    st.sampled_from(["mdl", "fine", 2, 3, 5]),
+)
+def test_intervals_of_whole_numbers_are_called_by_the_whole_numbers_they_hold(values, bins):
+    table = pa.table({"x": pa.array(values, pa.float64())})
+    y = [value > 0 for value in values]
+    if len({*y}) < 2:
+        y = [not y[0], *y[1:]]
+    feature = EvidenceNB(bins=bins).fit(table, y).evidence_["x"].feature
+    if feature.cuts:
+        assert feature.labels == literal_labels(values, feature.cuts)
+    for place, level in enumerate(feature.levels):
+        text = feature.labels[place]
+        lone = level.lower != -math.inf and level.upper != math.inf and " to " not in text
+        assert feature.relation(place) == ("=" if lone and feature.cuts else "")
+
+
+@pytest.mark.parametrize(
+    ("values", "cuts", "specials"),
+    [
+        ([1.0, 2.5, 4.0], (2.0, 3.0), ()),  # a fraction
+        ([1.0, 2.0, 4.0], (2.2, 2.8), ()),  # an interval without a whole number
+        ([1.0, 2.0, 4.0], (1.5, 2.5), (2,)),  # an interval that would read like a code
+        ([1.0, 2.0, 1e16], (1.5, 1e15), ()),  # beyond what floats tell apart
+    ],
+)
+def test_intervals_are_called_by_cut_points_where_whole_numbers_would_not_do(
+    values, cuts, specials
+):
+    table = pa.table({"x": values})
+    model = EvidenceNB(bins={"x": cuts}, special_values={"x": specials}).fit(table, [0, 1, 1])
+    feature = model.evidence_["x"].feature
+    assert feature.labels[: len(cuts) + 1] == Feature("x", cuts=cuts).labels
+
+
+def test_special_codes_and_rows_of_no_weight_do_not_make_a_column_fractional():
+    table = pa.table({"x": [1.0, 2.0, 3.0, -9.5, math.nan, math.inf, 0.5]})
+    model = EvidenceNB(bins={"x": [1.5]}, special_values={"x": [-9.5]})
+    model.fit(table, [0, 1, 0, 1, 0, 1, 0], sample_weight=[1, 1, 1, 1, 1, 1, 0])
+    assert model.evidence_["x"].labels == ("<= 1", ">= 2", "-9.5", "missing")
+
+
+def test_whole_numbers_are_seen_part_by_part_as_at_once():
+    whole = pa.table({"x": [0.0, 1.0, 2.0, 3.0]})
+    fractions = pa.table({"x": [0.5, 1.0, 2.5, 3.0]})
+    model = EvidenceNB(bins={"x": [1.5]})
+    model.partial_fit(whole, [0, 1, 0, 1])
+    assert model.evidence_["x"].labels == ("<= 1", ">= 2")
+    model.partial_fit(fractions, [0, 1, 0, 1])
+    assert model.evidence_["x"].labels == ("<= 1.5", "> 1.5")
+    model.partial_fit(whole, [0, 1, 0, 1])
+    assert model.evidence_["x"].labels == ("<= 1.5", "> 1.5")
+    assert model.evidence_["x"].counts.sum() == 12
 
 
 def test_labels_of_large_and_small_cuts_stay_short():

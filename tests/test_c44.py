@@ -315,8 +315,8 @@ def test_the_leaves_of_quinlans_example_with_a_missing_outlook_come_out():
     sunny, rain = root.branches["sunny"], root.branches["rain"]
     assert (sunny.feature, rain.feature) == ("humidity", "windy")
     for node, counts in (
-        (sunny.branches["<= 75.0"], [0, 2]),  # Play (2.0)
-        (sunny.branches["> 75.0"], [3, 5 * part]),  # Don't Play (3.4/0.4)
+        (sunny.branches["<= 75"], [0, 2]),  # Play (2.0)
+        (sunny.branches[">= 76"], [3, 5 * part]),  # Don't Play (3.4/0.4)
         (root.branches["overcast"], [0, 3 + 3 * part]),  # Play (3.2)
         (rain.branches["true"], [2, 5 * part]),  # Don't Play (2.4/0.4)
         (rain.branches["false"], [0, 3]),  # Play (3.0)

@@ -109,11 +109,15 @@ def test_counts_and_weights_are_those_of_a_literal_loop_over_the_rows(sample):
     _, y, weight, chosen = sample
     s, classes = literal_smoothing(chosen["smoothing"], weight), sorted(set(y))
     for _, table, counts in features(sample):
-        seen = [label for label, row in zip(table.labels, table.counts, strict=True) if row.any()]
+        seen = [
+            label
+            for label, row in zip(table.feature.cut_labels, table.counts, strict=True)
+            if row.any()
+        ]
         assert sorted(seen) == sorted(counts)
         assume(s > 0 or all(sum(by[c] for by in counts.values()) > 0 for c in classes))
         expected = literal_weights(counts, classes, s)
-        for i, label in enumerate(table.labels):
+        for i, label in enumerate(table.feature.cut_labels):
             if label in counts:
                 assert table.counts[i].tolist() == [counts[label][c] for c in classes]
                 assert table.by_class[i] == pytest.approx(expected[label], rel=1e-12, abs=1e-12)
@@ -128,7 +132,7 @@ def test_errors_are_those_of_the_trigamma_formula(sample):
     s, classes = literal_smoothing(chosen["smoothing"], weight), sorted(set(y))
     for _, table, counts in features(sample):
         errors = table.errors.reshape(table.by_class.shape)
-        for i, label in enumerate(table.labels):
+        for i, label in enumerate(table.feature.cut_labels):
             if label not in counts:
                 assert not errors[i].any()
                 continue

@@ -372,7 +372,7 @@ def test_labels_stand_in_the_order_of_the_levels(tmp_path):
         rows, [0, 1, 0, 1, 0]
     )
     (feature,) = strict(save(model, tmp_path / "m.json"))["evidence"]["features"]
-    assert feature["labels"] == ["<= 1.0", "(1.0, 3.0]", "> 3.0", "-9", "missing"]
+    assert feature["labels"] == ["<= 1", "2 to 3", ">= 4", "-9", "missing"]
     assert feature["counts"] == [[1, 0], [1, 0], [0, 1], [1, 0], [0, 1]]
     assert [outside_level(feature, row["n"]) for row in rows] == [0, 2, 3, 4, 1]
 
@@ -688,7 +688,7 @@ def test_the_schema_is_one_and_describes_every_field():
     names = ("evidence", "feature", "tree", "levels", "estimate")
     for part in (SCHEMA, *(SCHEMA["$defs"][name] for name in names)):
         one_of = [name for choice in part.get("oneOf", []) for name in choice["required"]]
-        few_have = {"attenuation", "recalibration", "covariance", "other"}
+        few_have = {"attenuation", "recalibration", "covariance", "other", "whole"}
         written = {*part["properties"]} - few_have
         assert {*part["required"], *one_of} == written
         for name, field in part["properties"].items():
@@ -715,3 +715,17 @@ def test_a_link_to_a_model_stays_a_link(tmp_path):
     weigh.save(model, link)
     assert link.is_symlink()
     assert target.exists()
+
+
+def test_a_file_from_before_whole_numbers_were_noted_keeps_its_labels(tmp_path):
+    rows = [{"n": float(v)} for v in range(8)]
+    model = EvidenceNB(bins={"n": [1.5, 4.0]}).fit(rows, [0, 1] * 4)
+    data = strict(save(model, tmp_path / "m.json"))
+    assert data["evidence"]["features"][0].pop("whole") is True
+    (tmp_path / "old.json").write_text(json.dumps(data))
+    new, old = (weigh.load(tmp_path / name) for name in ("m.json", "old.json"))
+    assert new.evidence_["n"].labels == ("<= 1", "2 to 4", ">= 5")
+    assert old.evidence_["n"].labels == ("<= 1.5", "(1.5, 4.0]", "> 4.0")
+    np.testing.assert_array_equal(old.predict_proba(rows), new.predict_proba(rows))
+    merged = new.merge(old)
+    assert merged.evidence_["n"].labels == old.evidence_["n"].labels

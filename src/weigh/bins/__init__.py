@@ -1,5 +1,6 @@
 """A column's values become levels: categories, intervals, special codes, missing.
 
+labels        how intervals are written; whole numbers where training had no others
 levels        a `Feature` says which levels there are and finds the level of any value
 crosses       two features joined into one, whose levels are pairs
 cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
@@ -8,6 +9,7 @@ discretizer   the cuts alone, as a scikit-learn transformer
 
 from weigh.bins.crosses import AND, Cross
 from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
+from weigh.bins.labels import BRIEF, WORDS, Notation, are_whole, spell_number
 from weigh.bins.levels import (
     OTHER,
     Feature,
@@ -22,12 +24,16 @@ from weigh.bins.levels import (
 
 __all__ = [
     "AND",
+    "BRIEF",
     "OTHER",
+    "WORDS",
     "Cross",
     "Feature",
     "Interval",
     "Level",
+    "Notation",
     "Placed",
+    "are_whole",
     "check_cuts",
     "fine_cuts",
     "kind_of",
@@ -37,4 +43,5 @@ __all__ = [
     "printable",
     "quantile_cuts",
     "sort_values",
+    "spell_number",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -45,7 +46,14 @@ class Cross:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The pairs as people read them."""
-        left, right = (part.labels for part in self.parts)
+        return self._join(*(part.labels for part in self.parts))
+
+    @property
+    def cut_labels(self) -> tuple[str, ...]:
+        """The pairs with intervals by their cut points, whatever training had."""
+        return self._join(*(part.cut_labels for part in self.parts))
+
+    def _join(self, left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
         texts = [f"{left[i]}{AND}{right[j]}" for i, j in self.pairs]
         if len(set(texts)) < len(texts):  # names that hold an & themselves
             texts = [f'"{left[i]}"{AND}"{right[j]}"' for i, j in self.pairs]

@@ -7,13 +7,14 @@ Fayyad & Irani (1993), from quantiles, or from the user.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count, pairwise
+from itertools import count
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from weigh.bins.labels import EXACT, Notation, hold_whole_numbers
 from weigh.frames import (
     OR_CATEGORIES,
     Codes,
@@ -34,7 +35,7 @@ class Interval:
 
     lower: float
     upper: float
-    label: str
+    label: str = field(compare=False)
 
     def __str__(self) -> str:
         return self.label
@@ -51,8 +52,6 @@ class Other:
 OTHER = Other()
 JOINERS = "\u200c\u200d\xa0"
 """Characters without a shape of their own that words and emoji need."""
-LARGE = 1e15
-"""From here on numbers are written with powers of ten."""
 Level: TypeAlias = Value | Interval | Other | tuple[Value | Interval | Other, ...]
 
 
@@ -69,11 +68,14 @@ class Feature:
     """The levels of one feature: intervals, categories or special codes, other, then missing.
 
     `other` holds the kinds of the values that share the level `other`; empty, there is none.
+    `whole` says that training had only whole numbers, by which intervals are then called.
 
     >>> from weigh.frames import Numbers
     >>> age = Feature("age", values=(-1,), cuts=(18.0, 65.0), has_missing=True)
     >>> age.labels
     ('<= 18.0', '(18.0, 65.0]', '> 65.0', '-1', 'missing')
+    >>> replace(age, whole=True).labels
+    ('<= 18', '19 to 65', '>= 66', '-1', 'missing')
     >>> age.place(Numbers(np.array([18.0, 70.0, -1.0, np.nan]))).codes.tolist()
     [0, 2, 3, 4]
     >>> Feature("town", values=("North", "South"), other=("text",), has_missing=True).labels
@@ -87,6 +89,7 @@ class Feature:
     skip_missing: bool = False
     in_order: bool = False  # values stay in the order given: the tokens of a model of documents
     other: tuple[str, ...] = ()
+    whole: bool = False
 
     verb: ClassVar[str] = "="
 
@@ -114,7 +117,16 @@ class Feature:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The levels as people read them; text that reads like another level is quoted."""
-        texts = [*map(label, self.levels)]
+        return self.named(EXACT)
+
+    @property
+    def cut_labels(self) -> tuple[str, ...]:
+        """The levels with intervals by their cut points, whatever training had."""
+        return replace(self, whole=False).labels
+
+    def named(self, notation: Notation) -> tuple[str, ...]:
+        """The levels with intervals in some notation."""
+        texts = [*self._name_intervals(notation), *map(label, self.levels[self._n_intervals :])]
         if len(set(texts)) < len(texts):
             twice = {text for text in texts if texts.count(text) > 1}
             texts = [
@@ -123,27 +135,39 @@ class Feature:
             ]
         return tuple(texts)
 
+    @property
+    def _n_intervals(self) -> int:
+        return 0 if self.cuts is None else len(self.cuts) + 1
+
+    def _name_intervals(self, notation: Notation) -> tuple[str, ...]:
+        if self.cuts is None:
+            return ()
+        return (notation.whole_numbers if self.reads_whole else notation.intervals)(self.cuts)
+
+    @cached_property
+    def reads_whole(self) -> bool:
+        """Whether intervals are called by whole numbers: each holds some, and none reads a code."""
+        if not (self.whole and self.cuts and hold_whole_numbers(self.cuts)):
+            return False
+        return not {*EXACT.whole_numbers(self.cuts)} & {*map(label, self.values)}
+
     def relation(self, place: int) -> str:
         """What stands between the feature's name and a level: `=`, `in`, or nothing before <=."""
-        if not isinstance(self.levels[place], Interval):
+        text = self.labels[place]
+        if not isinstance(self.levels[place], Interval) or text.lstrip("-").isdigit():
             return self.verb
-        return "in" if self.labels[place].startswith("(") else ""
+        return "in" if text.startswith("(") else ""
 
     def phrase(self, place: int) -> str:
-        """The feature and a level as people say it: `Sex = Male`, `age in (18.0, 65.0]`."""
+        """The feature and a level as people say it: `Sex = Male`, `age 19 to 65`."""
         return " ".join(filter(None, (self.name, self.relation(place), self.labels[place])))
 
     @cached_property
     def _intervals(self) -> tuple[Interval, ...]:
         if self.cuts is None:
             return ()
-        if not self.cuts:
-            return (Interval(-np.inf, np.inf, "any number"),)
-        texts = _cut_texts(self.cuts)
-        inner = [f"({a}, {b}]" for a, b in pairwise(texts)]
-        names = (f"<= {texts[0]}", *inner, f"> {texts[-1]}")
         ends = (-np.inf, *self.cuts, np.inf)
-        return tuple(map(Interval, ends, ends[1:], names))
+        return tuple(map(Interval, ends, ends[1:], self._name_intervals(EXACT)))
 
     @cached_property
     def _lookup(self) -> dict[tuple[type, Value], int]:
@@ -263,7 +287,7 @@ class Feature:
         if self.other or other.other:
             return replace(self._unite_rare(other), has_missing=has_missing)
         if self.is_numeric:
-            return replace(self, has_missing=has_missing)
+            return replace(self, has_missing=has_missing, whole=self.whole and other.whole)
         if not self._known_kinds & other._known_kinds:
             self.check_kind(other.values)
         keys = dict.fromkeys(map(key, self.values + other.values))
@@ -280,7 +304,7 @@ class Feature:
 
 
 def label(level: Level) -> str:
-    """A level as people read it: true, 3, (3.5, 7.0], missing."""
+    """A level as people read it: true, 3, 4 to 7, missing."""
     if level is None:
         return "missing"
     return str(level).lower() if isinstance(level, bool) else str(level)
@@ -302,16 +326,6 @@ def sort_values(distinct: set[tuple[type, Value]]) -> tuple[Value, ...]:
 
 def _first_of_each_type(values: Sequence[Value]) -> list[Value]:
     return [*dict(zip(map(type, reversed(values)), reversed(values), strict=True)).values()][::-1]
-
-
-def _cut_texts(cuts: tuple[float, ...]) -> list[str]:
-    """As few digits as tell the cut points apart: six at least, and one after the point."""
-    least = [len(str(int(abs(cut)))) + 1 if abs(cut) < LARGE else 0 for cut in cuts]
-    for digits in range(6, 18):
-        texts = [f"{cut:.{max(digits, n)}g}" for cut, n in zip(cuts, least, strict=True)]
-        if len(set(texts)) == len(cuts):
-            break
-    return [text if set(text) & set(".en") else f"{text}.0" for text in texts]
 
 
 def kind_of(value: Value) -> str:

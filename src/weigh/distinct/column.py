@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import midpoint
+from weigh.bins import are_whole, midpoint
 from weigh.distinct.codes import DistinctCodes
 from weigh.distinct.numbers import CellCounts, DistinctNumbers
 from weigh.frames import Codes, Column, Floats, Numbers
@@ -22,14 +22,22 @@ HEAVY = 1 << 9
 class Short:
     """A column in which each value stands once for every class, with its weight.
 
-    Where `least` is given, a number stands for the cell of which it is the largest. `rare` is of
-    categories that were not told apart.
+    Where `least` is given, a number stands for the cell of which it is the largest, and `whole`
+    says whether all numbers were whole. `rare` is of categories that were not told apart.
     """
 
     column: Column
     rows: Rows
     least: Floats | None = None
     rare: Rare | None = None
+    whole: bool | None = None
+
+    def is_whole(self, special: Sequence[Any]) -> bool:
+        """Whether a column of numbers holds whole ones alone, apart from special ones."""
+        assert isinstance(self.column, Numbers)
+        if self.whole is not None:
+            return self.whole
+        return are_whole(self.column.values, self.rows.weight, special)
 
     def settle(self, cuts: tuple[float, ...]) -> tuple[float, ...]:
         """Cut points between cells, halfway between the numbers next to them."""
@@ -68,7 +76,7 @@ class Survey:
         self.special = np.array(special, dtype=np.float64)
         self.codes: DistinctCodes | None = None
         self.numbers: DistinctNumbers | None = None
-        self.cells = None if cuts is None else CellCounts(self._ends(cuts), n_classes)
+        self.cells = None if cuts is None else self._cell_counts(cuts)
         self.inside: DistinctNumbers | None = None  # of the heavy cells
 
     @property
@@ -111,7 +119,7 @@ class Survey:
         if self.numbers is None or self.numbers.sample is None:
             return False
         if self.cells is None:
-            self.cells = CellCounts(self._ends(self.numbers.sample), self.n_classes)
+            self.cells = self._cell_counts(self.numbers.sample)
             return True
         if self.inside is not None:
             return self._part_heavy()
@@ -129,9 +137,12 @@ class Survey:
         assert self.cells is not None
         if self.inside.sample is None:
             return False
-        ends = self._ends([*self.cells.ends, *self.inside.sample])
-        self.cells, self.inside = CellCounts(ends, self.n_classes), None
+        ends = [*self.cells.ends, *self.inside.sample]
+        self.cells, self.inside = self._cell_counts(ends), None
         return True
+
+    def _cell_counts(self, ends: Any) -> CellCounts:
+        return CellCounts(self._ends(ends), self.n_classes, self.special)
 
     def _ends(self, ends: Any) -> Floats:
         """Ends of cells, among which special codes have cells of their own."""
@@ -157,14 +168,14 @@ class Survey:
             return replace(_repeat(codes.codes, self.codes.counts, codes), rare=self.codes.rare)
         if self.cells is not None:
             values, counts, least = self._cells()
-            missing = self.cells.missing
+            missing, whole = self.cells.missing, self.cells.whole
         else:
             assert self.numbers is not None
             values, counts, least = self.numbers.values, self.numbers.counts, None
-            missing = self.numbers.missing
+            missing, whole = self.numbers.missing, None
         if missing.any():
             values, counts = np.append(values, np.nan), np.vstack([counts, missing])
-        return _repeat(values, counts, None, least)
+        return replace(_repeat(values, counts, None, least), whole=whole)
 
     def _cells(self) -> tuple[Floats, Floats, Floats]:
         """The largest number, the counts and the least number of each cell that has any rows."""

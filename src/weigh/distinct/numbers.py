@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from weigh.bins import are_whole
 from weigh.frames import Floats, Integers
 from weigh.tally import Rows
 
@@ -128,10 +129,14 @@ class DistinctNumbers:
 
 
 class CellCounts:
-    """The weight of each cell and class, and the least and largest number of each cell."""
+    """The weight of each cell and class, and the least and largest number of each cell.
 
-    def __init__(self, ends: Floats, n_classes: int) -> None:
+    `whole` says whether all numbers are whole, apart from special ones.
+    """
+
+    def __init__(self, ends: Floats, n_classes: int, special: Floats) -> None:
         self.ends, self.missing = ends, np.zeros(n_classes)
+        self.special, self.whole = special, True
         self.counts = np.zeros((len(ends) + 1, n_classes))
         self.least = np.full(len(ends) + 1, np.inf)
         self.most = np.full(len(ends) + 1, -np.inf)
@@ -142,6 +147,7 @@ class CellCounts:
 
         values, rows = _count_missing(values, rows, self.missing)
         weight = np.ones(1) if rows.weight is None else rows.weight
+        self.whole = self.whole and are_whole(values, rows.weight, self.special)
         kernels.count_cells(
             values + 0.0, rows.labels, weight, self.ends, self.counts, self.least, self.most
         )
@@ -149,6 +155,7 @@ class CellCounts:
     def merge(self, other: CellCounts) -> None:
         """Count another's rows."""
         self.missing += other.missing
+        self.whole = self.whole and other.whole
         self.counts += other.counts
         self.least = np.minimum(self.least, other.least)
         self.most = np.maximum(self.most, other.most)

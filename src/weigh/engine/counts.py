@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from weigh.bins import Cross, Feature, check_cuts, fine_cuts, mdl_cuts, quantile_cuts
+from weigh.bins import Cross, Feature, are_whole, check_cuts, fine_cuts, mdl_cuts, quantile_cuts
 from weigh.distinct import Short
 from weigh.engine.kept import recall_counts
 from weigh.engine.surveys import Setting, batches, survey
@@ -127,6 +127,10 @@ def tally_levels(
         column = sample.table.column(feature.name, not feature.is_numeric)
         if isinstance(column, Codes) and not feature.other:
             return count_categories(feature.name, column, rows, feature.skip_missing)
+        if feature.is_numeric:
+            numbers = column.numbers(feature.name) if isinstance(column, Codes) else column
+            own = are_whole(numbers.values, rows.weight, feature.values)  # type: ignore[arg-type]
+            feature, column = replace(feature, whole=own), numbers
         return count_levels(_with_missing(feature), column, rows)
 
     return _tally(sample, [feature.parts for feature in features], count_part)
@@ -154,6 +158,7 @@ def _count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Co
     if isinstance(setting.bins, str | int):
         cuts = short.settle(cuts)
     feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
+    feature = replace(feature, whole=short.is_whole(setting.special))
     return count_levels(_with_missing(feature), column, rows)
 
 

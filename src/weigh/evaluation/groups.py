@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Feature, label, quantile_cuts, sort_values
+from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
 from weigh.evaluation.many import mean_of_rows
 from weigh.evaluation.measures import Options
 from weigh.evaluation.values import Bounded
@@ -96,7 +96,7 @@ def _feature(name: str, rows: Codes, values: tuple[Value, ...], predicted: Predi
         numbers, weight = rows.numbers(name).values, predicted.rows.weight
         known = ~np.isnan(numbers)
         cuts = quantile_cuts(numbers[known], None if weight is None else weight[known], PARTS)
-        return Feature(name, cuts=cuts, has_missing=True)
+        return Feature(name, cuts=cuts, has_missing=True, whole=are_whole(numbers))
     if len(values) > MOST:
         raise ValueError(
             f"{name} holds {len(values)} different values, and {MOST} groups are the most; join "

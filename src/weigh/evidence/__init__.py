@@ -6,6 +6,7 @@ tables       `Evidence` and its `FeatureTable`s
 attenuation  an exponent for rows that tell more or less
 recalibration  what totals turned out to be worth
 estimate     counts to weights, with their uncertainty
+importance   how much a table matters
 held_out     the same without each fold of rows
 turn         the same of two classes seen from the other side
 show         the table as text, HTML and dataframe

@@ -14,6 +14,12 @@ from weigh import engine
 from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
 from weigh.evidence.attenuation import Attenuation
+from weigh.evidence.importance import (
+    centre_weights,
+    loss_without,
+    mean_contribution,
+    share_rows,
+)
 from weigh.evidence.recalibration import BOUND, Recalibration
 from weigh.frames import Floats, Table, did_you_mean
 from weigh.tally import Counts, Tally
@@ -73,6 +79,40 @@ class FeatureTable:
         centred = self.variances * (1 - 2 / n_classes) + total / n_classes**2
         errors: Floats = np.sqrt(total[:, 0] if n_classes == 2 else centred)
         return errors
+
+    @property
+    def share(self) -> Floats:
+        """The share of each level in the training rows."""
+        return share_rows(self.counts)
+
+    @property
+    def centred(self) -> Floats:
+        """The weights less their mean over the training rows, as columns like `by_class`."""
+        return centre_weights(self.by_class, self.counts)
+
+    @property
+    def importance(self) -> float:
+        """The mean absolute contribution over the training rows; the mean over classes of many."""
+        return float(self.importances.mean())
+
+    @property
+    def importances(self) -> Floats:
+        """The mean absolute contribution over the training rows: one for two classes, or by class.
+
+        sum over levels v of share_v |w_v - mean|
+        """
+        return mean_contribution(self.by_class, self.counts)
+
+    @property
+    def added_loss(self) -> float | None:
+        """Nats a row that the log loss would rise by without the table; None where not known.
+
+        An approximation from the table's own counts (`importance.loss_without`). It needs weights
+        that were fitted together: counted ones repeat each other, and may lose nothing.
+        """
+        if self.known_errors is None:
+            return None
+        return loss_without(self.by_class, self.counts)
 
     @property
     def information_value(self) -> float:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 
 import numpy as np
 
-from weigh.bins import AND, Cross, Feature, Interval, Level
+from weigh.bins import AND, WORDS, Cross, Feature, Interval, Level
 from weigh.evidence import Evidence
 from weigh.sheet import BalanceSheet, Item
-
-PATTERNS = ((r"\((.+), (.+)\]", "{} to {}"), (r"<= (.+)", "up to {}"), (r"> (.+)", "above {}"))
-FAR, NEAR = 15, -6
-"""Powers of ten beyond which a number stays as scientists write it."""
 
 
 def spell_levels(feature: Feature | Cross) -> tuple[str, ...]:
@@ -24,7 +18,7 @@ def spell_levels(feature: Feature | Cross) -> tuple[str, ...]:
     >>> spell_levels(Feature("income", (-1,), (9800.5, 25078.0), has_missing=True))
     ('up to 9800.5', '9800.5 to 25,078', 'above 25,078', '-1', 'missing')
     """
-    return _name_levels(feature, _spell)
+    return _name_levels(feature, lambda part: part.named(WORDS))
 
 
 def exact_levels(feature: Feature | Cross) -> tuple[str, ...]:
@@ -33,13 +27,15 @@ def exact_levels(feature: Feature | Cross) -> tuple[str, ...]:
     >>> exact_levels(Feature("income", (), (0.1234567890123, 2.0)))
     ('<= 0.1234567890123', '(0.1234567890123, 2.0]', '> 2.0')
     """
-    return _name_levels(feature, _exact)
+    return _name_levels(feature, lambda part: tuple(map(_exact, part.levels, part.labels)))
 
 
-def _name_levels(feature: Feature | Cross, name: Callable[[Level, str], str]) -> tuple[str, ...]:
+def _name_levels(
+    feature: Feature | Cross, name: Callable[[Feature], tuple[str, ...]]
+) -> tuple[str, ...]:
     if isinstance(feature, Feature):
-        return tuple(map(name, feature.levels, feature.labels))
-    left, right = (_name_levels(part, name) for part in feature.parts)
+        return name(feature)
+    left, right = map(name, feature.parts)
     quote = '"' if needs_quotes(feature) else ""
     return tuple(f"{quote}{left[i]}{quote}{AND}{quote}{right[j]}{quote}" for i, j in feature.pairs)
 
@@ -56,28 +52,6 @@ def needs_quotes(cross: Cross) -> bool:
     """Whether two pairs read alike, because names hold an & themselves."""
     left, right = map(spell_levels, cross.parts)
     return len({f"{left[i]}{AND}{right[j]}" for i, j in cross.pairs}) < len(cross.pairs)
-
-
-def _spell(level: Level, text: str) -> str:
-    if not isinstance(level, Interval):
-        return text
-    for pattern, words in PATTERNS:
-        found = re.fullmatch(pattern, text)
-        if found:
-            return words.format(*map(spell_number, found.groups()))
-    return text
-
-
-def spell_number(text: str) -> str:
-    """A cut point in plain digits, grouped from ten thousand on, so that years stay years.
-
-    >>> [spell_number(text) for text in ("25078.0", "1.23457e+06", "1987.0", "1e-05", "1e+300")]
-    ['25,078', '1,234,570', '1987', '0.00001', '1e+300']
-    """
-    number = Decimal(text)
-    if number and not NEAR < number.adjusted() < FAR:
-        return text
-    return f"{number:{',' if abs(number) >= 10_000 else ''}f}".removesuffix(".0")
 
 
 def spell_sheet(sheet: BalanceSheet, evidence: Evidence) -> BalanceSheet:

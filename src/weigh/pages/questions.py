@@ -93,6 +93,7 @@ def _levels(wanted: Any, parent: Question) -> tuple[int, ...]:
     numeric = parent.kind == "number"
     rest = (label(OTHER),) if parent.first.other else ()
     labels = parent.first.labels if numeric else (*parent.labels, *rest)
+    by_cuts = parent.first.cut_labels if numeric else ()
     keys = [] if numeric else [key(value) for value in parent.values]
     found = []
     for level in wanted if many else [wanted]:
@@ -101,6 +102,8 @@ def _levels(wanted: Any, parent: Question) -> tuple[int, ...]:
             found.append(keys.index(key(value)))
         elif label(value) in labels:
             found.append(labels.index(label(value)))
+        elif label(value) in by_cuts:
+            found.append(by_cuts.index(label(value)))
         else:
             raise ValueError(
                 f"ask_if wants {parent.name!r} to be {level!r}, but its levels are {[*labels]}"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weigh.bins import spell_number
 from weigh.evidence import hundredths
 from weigh.frames import Floats
 from weigh.pages.document import escape
-from weigh.pages.levels import spell_number
 
 WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 360, 150, 40, 22, 8
 TICKS = 5

@@ -73,10 +73,12 @@ const weigh = (() => {
   const spell = (part, at, answer, model) =>
     at >= 0 ? part.labels[at] : answer === null ? "missing" : model.other;
 
+  // Nothing stands before an interval in words, unless it holds one whole number.
   function relation(table, at) {
     if (table.uses.length > 1) return "are";
-    const cuts = table.uses[0].cuts;
-    return at < 0 || !cuts || at > cuts.length ? "=" : "";
+    const { cuts, labels } = table.uses[0];
+    const interval = at >= 0 && cuts && at <= cuts.length;
+    return interval && !/^-?[\d,]+$/.test(labels[at]) ? "" : "=";
   }
 
   // What a table says of the answers: the level, its weights and variances by class, and why not.

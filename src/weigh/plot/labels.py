@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from functools import lru_cache
 
-from weigh.bins import Cross, Feature, Interval, printable
+from weigh.bins import BRIEF, Cross, Feature, printable
 
 
 def shorten(text: str, most: int = 48) -> str:
@@ -59,32 +59,7 @@ def brief_labels(feature: Feature | Cross) -> tuple[str, ...]:
     if isinstance(feature, Cross):
         left, right = map(brief_labels, feature.parts)
         return tuple(f"{left[i]} & {right[j]}" for i, j in feature.pairs)
-    if not feature.cuts:
-        return feature.labels
-    texts = _cut_texts(feature.cuts)
-    return tuple(
-        _interval(texts, i) if isinstance(level, Interval) else feature.labels[i]
-        for i, level in enumerate(feature.levels)
-    )
-
-
-def _interval(texts: Sequence[str], i: int) -> str:
-    if i == 0:
-        return f"≤ {texts[0]}"
-    return f"> {texts[-1]}" if i == len(texts) else f"{texts[i - 1]} to {texts[i]}"
-
-
-def _cut_texts(cuts: Sequence[float]) -> list[str]:
-    """One digit more than tells the cut points apart, three at least."""
-    for digits in range(2, 18):
-        if len({f"{cut:.{digits}g}" for cut in cuts}) == len(cuts):
-            break
-    return [_number(cut, max(digits + 1, 3)) for cut in cuts]
-
-
-def _number(value: float, digits: int) -> str:
-    text = f"{value:.{digits}g}"
-    return f"{value:.0f}" if "e+" in text and abs(value) < 1e7 else text
+    return feature.named(BRIEF)
 
 
 @lru_cache(maxsize=4096)

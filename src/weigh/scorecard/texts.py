@@ -52,9 +52,10 @@ def texts_of(table: FeatureTable, text: str, own: Mapping[str, str]) -> tuple[st
 def find_level(table: FeatureTable, level: Any) -> int:
     """Where a level stands, given as the text that it is shown by, or else as it is.
 
-    Of a level of text that reads `missing` beside missing answers, that text is `"missing"`.
+    An interval of whole numbers is also found by its cut points: `(3.5, 7.5]` for `4 to 7`. Of a
+    level of text that reads `missing` beside missing answers, that text is `"missing"`.
     """
-    for names in (table.labels, table.levels):
+    for names in (table.labels, table.levels, table.feature.cut_labels):
         places = [i for i, own in enumerate(names) if own == level and type(own) is type(level)]
         if places:
             return places[0]

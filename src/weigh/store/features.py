@@ -54,13 +54,16 @@ def feature_to_dict(feature: Feature | Cross) -> dict[str, Any]:
 
 
 def _part_to_dict(feature: Feature) -> dict[str, Any]:
-    return {
+    own = {
         "name": feature.name,
         "values": [plain(value) for value in feature.values],
         "cuts": None if feature.cuts is None else list(feature.cuts),
         "has_missing": feature.has_missing,
         "skip_missing": feature.skip_missing,
-    } | ({"other": list(feature.other)} if feature.other else {})
+    }
+    if feature.other:
+        own["other"] = list(feature.other)
+    return own | {"whole": True} if feature.whole else own
 
 
 def _cross_to_dict(cross: Cross) -> dict[str, Any]:
@@ -100,7 +103,15 @@ def _feature_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Featu
         data["skip_missing"],
         in_order,
         _other(data),
+        _whole(data),
     )
+
+
+def _whole(data: Mapping[str, Any]) -> bool:
+    whole = data.get("whole", False)
+    check(isinstance(whole, bool), "whole must be true or false")
+    check(not whole or data["cuts"] is not None, "whole is of a feature with cuts")
+    return bool(whole)
 
 
 def _other(data: Mapping[str, Any]) -> tuple[str, ...]:

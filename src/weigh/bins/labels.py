@@ -1,0 +1,125 @@
+"""Levels as people read them: how an interval of numbers is written.
+
+The interval (43.5, 45.5] of a column of whole numbers reads "44 to 45". There are three notations:
+the one by which levels are known in tables and files, a brief one for figures, and words for pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from math import floor
+
+import numpy as np
+
+from weigh.frames import Floats
+
+LARGE = 1e15
+"""From here on numbers are written with powers of ten."""
+FAR, NEAR = 15, -6
+"""Powers of ten beyond which words leave a number in scientific notation."""
+CHUNK = 1 << 16
+"""Rows that are looked at together."""
+ANY_NUMBER = "any number"
+
+
+def are_whole(
+    values: Floats, weight: Floats | None = None, special: Sequence[float] | Floats = ()
+) -> bool:
+    """Whether every number that counts is whole; missing, infinite and special ones do not count.
+
+    >>> are_whole(np.array([1.0, 2.0, np.nan])), are_whole(np.array([1.0, 2.5]))
+    (True, False)
+    """
+    for start in range(0, len(values), CHUNK):
+        part = values[start : start + CHUNK]
+        odd = (part != np.floor(part)) | (np.abs(part) >= LARGE)
+        odd &= np.isfinite(part)
+        if odd.any():
+            if weight is not None:
+                odd &= weight[start : start + CHUNK] > 0
+            if np.any(odd & ~np.isin(part, np.asarray(special, dtype=np.float64))):
+                return False
+    return True
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How to write intervals: up to a cut point, between two, above one; of whole numbers, from."""
+
+    up_to: str
+    between: str
+    above: str
+    least: str
+    cuts: Callable[[Sequence[float]], list[str]]
+    whole: Callable[[str], str] = str
+
+    def intervals(self, cuts: Sequence[float]) -> tuple[str, ...]:
+        """The intervals that cut points make, by their ends."""
+        if not cuts:
+            return (ANY_NUMBER,)
+        texts = self.cuts(cuts)
+        inner = [self.between.format(a, b) for a, b in pairwise(texts)]
+        return (self.up_to.format(texts[0]), *inner, self.above.format(texts[-1]))
+
+    def whole_numbers(self, cuts: Sequence[float]) -> tuple[str, ...]:
+        """The same by the whole numbers that they hold: one, or the first and the last."""
+        if not cuts:
+            return (ANY_NUMBER,)
+        last = [floor(cut) for cut in cuts]
+        texts = [(self.whole(str(a + 1)), self.whole(str(b))) for a, b in pairwise(last)]
+        inner = [a if a == b else f"{a} to {b}" for a, b in texts]
+        ends = self.whole(str(last[0])), self.whole(str(last[-1] + 1))
+        return (self.up_to.format(ends[0]), *inner, self.least.format(ends[1]))
+
+
+def hold_whole_numbers(cuts: Sequence[float]) -> bool:
+    """Whether every interval between cut points holds a whole number."""
+    near = all(abs(cut) < LARGE for cut in cuts)
+    return near and all(floor(a) < floor(b) for a, b in pairwise(cuts))
+
+
+def spell_number(text: str) -> str:
+    """A number in plain digits, grouped from ten thousand on, so that years stay years.
+
+    >>> [spell_number(text) for text in ("25078.0", "1.23457e+06", "1987.0", "1e-05", "1e+300")]
+    ['25,078', '1,234,570', '1987', '0.00001', '1e+300']
+    """
+    number = Decimal(text)
+    if number and not NEAR < number.adjusted() < FAR:
+        return text
+    return f"{number:{',' if abs(number) >= 10_000 else ''}f}".removesuffix(".0")
+
+
+def _exact_cuts(cuts: Sequence[float]) -> list[str]:
+    """As few digits as tell the cut points apart: six at least, and one after the point."""
+    least = [len(str(int(abs(cut)))) + 1 if abs(cut) < LARGE else 0 for cut in cuts]
+    for digits in range(6, 18):
+        texts = [f"{cut:.{max(digits, n)}g}" for cut, n in zip(cuts, least, strict=True)]
+        if len(set(texts)) == len(cuts):
+            break
+    return [text if set(text) & set(".en") else f"{text}.0" for text in texts]
+
+
+def _brief_cuts(cuts: Sequence[float]) -> list[str]:
+    """One digit more than tells the cut points apart, three at least."""
+    for digits in range(2, 18):
+        if len({f"{cut:.{digits}g}" for cut in cuts}) == len(cuts):
+            break
+    return [_brief_number(cut, max(digits + 1, 3)) for cut in cuts]
+
+
+def _brief_number(value: float, digits: int) -> str:
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < 1e7 else text
+
+
+def _cuts_in_words(cuts: Sequence[float]) -> list[str]:
+    return [*map(spell_number, _exact_cuts(cuts))]
+
+
+EXACT = Notation("<= {}", "({}, {}]", "> {}", ">= {}", _exact_cuts)
+BRIEF = Notation("≤ {}", "{} to {}", "> {}", "≥ {}", _brief_cuts)
+WORDS = Notation("up to {}", "{} to {}", "above {}", "{} or more", _cuts_in_words, spell_number)

@@ -1,0 +1,83 @@
+"""How much a table matters: literal means over the training rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weigh
+from weigh.evidence.importance import loss_without, mean_contribution
+
+few = settings(max_examples=25, deadline=None)
+
+
+@st.composite
+def rows(draw, classes=(2, 3)):
+    k, n = draw(st.sampled_from(classes)), draw(st.integers(6, 30))
+    data = [
+        {"a": draw(st.sampled_from("xyz")), "b": float(draw(st.integers(0, 4)))} for _ in range(n)
+    ]
+    y = [i if i < k else draw(st.integers(0, k - 1)) for i in range(n)]
+    return data, np.array(y)
+
+
+@few
+@given(rows())
+def test_importance_is_the_mean_absolute_contribution_of_the_training_rows(sample):
+    data, y = sample
+    model = weigh.EvidenceNB(bins={"b": [1.5]}).fit(data, y)
+    added = model.evidence_.contributions(model._read(data))
+    for j, table in enumerate(model.evidence_):
+        own = added[:, j, :]
+        literal = np.abs(own - own.mean(axis=0)).mean(axis=0)
+        np.testing.assert_allclose(table.importances, literal, atol=1e-12)
+        assert table.importance == pytest.approx(literal.mean(), abs=1e-12)
+
+
+@few
+@given(rows())
+def test_where_the_zero_of_a_table_lies_does_not_change_what_matters(sample):
+    data, y = sample
+    table = weigh.EvidenceNB().fit(data, y).evidence_["a"]
+    moved = table.by_class + 3.7
+    np.testing.assert_allclose(mean_contribution(moved, table.counts), table.importances)
+    assert loss_without(moved, table.counts) == pytest.approx(
+        loss_without(table.by_class, table.counts), abs=1e-12
+    )
+
+
+def log_loss(p, y):
+    return -np.log(p[np.arange(len(y)), y]).mean()
+
+
+@few
+@given(rows())
+def test_of_one_table_of_frequencies_the_added_loss_is_what_its_rows_lose(sample):
+    data, y = sample
+    counts = weigh.EvidenceNB().fit(data, y).evidence_["a"].counts + 1  # every level, every class
+    total = counts.sum()
+    rate, share = counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1) / total
+    logs = np.log(rate)
+    weights = logs[:, 1:] - logs[:, :1] if rate.shape[1] == 2 else logs
+    plain = np.zeros_like(rate)
+    plain[:, -weights.shape[1] :] = weights
+    mean = np.exp(share @ plain) / np.exp(share @ plain).sum()
+    literal = (counts * (logs - np.log(mean))).sum() / total
+    assert loss_without(weights, counts) == pytest.approx(literal, abs=1e-12)
+
+
+def test_weights_fitted_together_have_an_added_loss_close_to_that_of_their_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 3))
+    y = rng.random(4000) < 1 / (1 + np.exp(-(1.2 * X[:, 0] - 0.7 * X[:, 1])))
+    model = weigh.EducatedNB().fit(X, y)
+    totals, added = model.decision_function(X), model.evidence_.contributions(model._read(X))
+
+    def loss(total):
+        return (np.logaddexp(0, total) - y * total).mean()
+
+    for j, table in enumerate(model.evidence_):
+        own = added[:, j, 0]
+        exact = loss(totals - (own - own.mean())) - loss(totals)
+        assert table.added_loss == pytest.approx(exact, rel=0.25, abs=0.002)
+    assert all(table.added_loss is None for table in weigh.EvidenceNB().fit(X, y).evidence_)
