@@ -22,6 +22,7 @@ import numpy as np
 
 from weigh.bins import Cross, Feature
 from weigh.frames import Floats
+from weigh.writing import open_whole
 
 Arrays: TypeAlias = tuple[Floats, ...]
 Features: TypeAlias = Sequence[Feature | Cross]
@@ -123,11 +124,5 @@ def _read(path: Path) -> Arrays | None:
 
 
 def _write(path: Path, arrays: Arrays) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(part, "wb") as file:
-            np.savez(file, *arrays)
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with open_whole(path) as file:
+        np.savez(file, *arrays)

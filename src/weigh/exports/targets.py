@@ -10,7 +10,8 @@ from typing import Any
 
 from weigh.base import TableEstimator
 from weigh.exports.formula import Formula
-from weigh.store import to_json, write_bytes, write_text
+from weigh.store import to_json
+from weigh.writing import write_bytes, write_text
 
 TARGETS = ("sql", "xlsx", "pmml", "onnx", "python", "json")
 

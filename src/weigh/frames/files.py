@@ -11,6 +11,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from weigh.writing import open_whole
+
 
 def read_csv(source: Any, delimiter: str = ",", types: Mapping[str, Any] | None = None) -> pa.Table:
     """A CSV file as a table: an empty field is missing, and nothing else is."""
@@ -66,7 +68,8 @@ def write_file(table: pa.Table, path: str) -> None:
     """Write a table by the ending of its path, or as CSV to standard output for `-`."""
     name = path.removesuffix(".gz")
     if name.endswith((".parquet", ".pq")):
-        parquet.write_table(table, path)
+        with open_whole(path) as file:
+            parquet.write_table(table, file)
         return
     if path != "-" and not name.endswith((".csv", ".tsv", ".tab")):
         raise ValueError(f"{path}: the name must end in .csv, .tsv or .parquet (or .csv.gz)")
@@ -75,5 +78,6 @@ def write_file(table: pa.Table, path: str) -> None:
         csv.write_csv(table, pa.PythonFile(sys.stdout.buffer, mode="w"), options)
         sys.stdout.buffer.flush()
     else:
-        with pa.output_stream(path, compression="detect") as stream:
+        packing = "gzip" if path.endswith(".gz") else None
+        with open_whole(path) as file, pa.output_stream(file, compression=packing) as stream:
             csv.write_csv(table, stream, options)

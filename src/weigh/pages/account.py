@@ -22,8 +22,8 @@ from weigh.pages.parts import paragraphs, scroll, section, sheet_of
 from weigh.pages.quality import groups, quality, thresholds
 from weigh.pages.subject import Subject, read_subject
 from weigh.pages.weights import weight_tables
-from weigh.store import write_text
 from weigh.tally import Counts
+from weigh.writing import write_text
 
 
 def report(

@@ -12,7 +12,7 @@ from weigh.pages.model import describe
 from weigh.pages.questions import Question, ask_questions, read_branches
 from weigh.pages.subject import Subject, read_subject
 from weigh.pages.tables import formula, static_table
-from weigh.store import write_text
+from weigh.writing import write_text
 
 MOST = 2000
 """Questions that a page can hold; only models of documents have more."""

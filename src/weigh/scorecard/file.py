@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.frames import Floats
-from weigh.store import SCORECARD, read_json, write_text
+from weigh.store import SCORECARD, read_json
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.values import check, numbers
+from weigh.writing import write_text
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Edit, Scorecard

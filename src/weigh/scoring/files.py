@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv, parquet
+
+from weigh.writing import make_folder, open_whole
 
 PART = 1 << 22
 """Rows of one file of a folder."""
@@ -29,28 +28,29 @@ def write_scores(tables: Iterable[Any], path: str) -> int:
         return _write(tables, pa.PythonFile(sys.stdout.buffer, mode="w"), "csv")
     kind = _kind(path)
     if kind is None:
-        return _write_folder(tables, Path(path))
-    with _replacing(path) as part, pa.output_stream(part, compression=_compression(path)) as sink:
+        with make_folder(path) as folder:
+            return _write_parts(tables, folder)
+    with open_whole(path) as file, pa.output_stream(file, compression=_compression(path)) as sink:
         return _write(tables, sink, kind)
 
 
 def write_lines(tables: Iterable[Any], path: str) -> int:
-    """The same as lines of JSON."""
+    """Write tables one after the other as lines of JSON; return how many rows there were."""
 
     def lines(table: Any) -> Iterator[str]:
         for row in json_rows(table):
             yield json.dumps(row, ensure_ascii=False, default=str) + "\n"
 
     if path == "-":
-        return _write_text(tables, sys.stdout, lines)
-    with _replacing(path) as part, open(part, "w", encoding="utf-8") as file:
+        return _write_text(tables, sys.stdout.buffer, lines)
+    with open_whole(path) as file:
         return _write_text(tables, file, lines)
 
 
 def _write_text(tables: Iterable[Any], file: Any, lines: Callable[[Any], Iterable[str]]) -> int:
     n_rows = 0
     for table in tables:
-        file.writelines(lines(table))
+        file.writelines(line.encode("utf-8", errors="backslashreplace") for line in lines(table))
         n_rows += table.num_rows
     file.flush()
     return n_rows
@@ -100,44 +100,6 @@ def _open(sink: Any, schema: Any, kind: str) -> Any:
     return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(delimiter=delimiter))
 
 
-@contextmanager
-def _replacing(path: str) -> Iterator[str]:
-    """A name beside the path, which takes its place at the end, or is removed."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"no such folder: {target.parent}")
-    number, part = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(number)
-    try:
-        yield part
-        os.chmod(part, 0o666 & ~_umask())
-        os.replace(part, path)
-    except BaseException:
-        os.unlink(part)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def _write_folder(tables: Iterable[Any], folder: Path) -> int:
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} is there already and not an empty folder; give another name")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
-        n_rows = _write_parts(tables, part)
-        os.chmod(part, 0o777 & ~_umask())
-        os.replace(part, folder)
-        return n_rows
-    except BaseException:
-        shutil.rmtree(part)
-        raise
-
-
 def _write_parts(tables: Iterable[Any], folder: Path) -> int:
     n_rows = 0
     with ExitStack() as stack:
@@ -148,7 +110,8 @@ def _write_parts(tables: Iterable[Any], folder: Path) -> int:
                 writer = None
             if writer is None:
                 path = folder / f"part-{len([*folder.iterdir()]):05}.parquet"
-                writer = stack.enter_context(parquet.ParquetWriter(path, table.schema))
+                file = stack.enter_context(open_whole(path))
+                writer = stack.enter_context(parquet.ParquetWriter(file, table.schema))
             writer.write_table(table)
             n_rows += table.num_rows
     return n_rows

@@ -21,8 +21,6 @@ from weigh.store.file import (
     read_json,
     save,
     to_json,
-    write_bytes,
-    write_text,
 )
 
 if TYPE_CHECKING:
@@ -38,8 +36,6 @@ __all__ = [
     "save",
     "to_dict",
     "to_json",
-    "write_bytes",
-    "write_text",
 ]
 
 

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from weigh.store.evidence import evidence_from_dict
 from weigh.store.values import FORMAT, VERSION
+from weigh.writing import write_text
 
 if TYPE_CHECKING:
     from weigh.base import TableEstimator
@@ -125,28 +125,3 @@ def read_json(path: str | os.PathLike[str], what: str) -> Any:
         raise ValueError(f"{path} is a folder; {what} is a file, such as model.json") from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not {what}: it is no complete JSON file ({error})") from None
-
-
-def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a text file whole or not at all; a link is followed."""
-    write_bytes(text.encode("utf-8", errors="backslashreplace"), path)  # JSON's own escapes
-
-
-def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Write a file whole or not at all; a link is followed."""
-    target = Path(path).resolve()
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"no such folder: {target.parent}")
-    name = target.with_name(f".{target.name}.{os.getpid()}.{uuid4().hex[:8]}")
-    try:
-        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            os.chmod(name, target.stat().st_mode & 0o777)
-        os.replace(name, target)
-    except BaseException:
-        name.unlink(missing_ok=True)
-        raise

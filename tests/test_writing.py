@@ -1,0 +1,247 @@
+"""What is written is there whole or not at all, and nothing else is changed by it."""
+
+import errno
+import io
+import os
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from pyarrow import csv
+
+import weigh
+from weigh import writing
+from weigh.cli import main
+from weigh.datasets import titanic
+from weigh.engine.kept import _write as write_checkpoint
+from weigh.frames import write_file
+from weigh.scoring import score_parts, write_lines
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="devices, modes and pipes of POSIX")
+
+PEOPLE = titanic()
+MODEL = weigh.EvidenceNB().fit(PEOPLE, "Survived")
+WRITERS = {
+    "model.json": lambda path: weigh.save(MODEL, path),
+    "card.json": lambda path: weigh.Scorecard(MODEL).save(path),
+    "form.html": lambda path: weigh.calculator(MODEL, path),
+    "report.html": lambda path: weigh.report(MODEL, PEOPLE, "Survived", path),
+    "score.sql": lambda path: weigh.export(MODEL, "sql", path),
+    "score.py": lambda path: weigh.export(MODEL, "python", path),
+    "book.xlsx": lambda path: weigh.export(MODEL, "xlsx", path),
+    "scores.csv": lambda path: weigh.score_table(MODEL, PEOPLE, path),
+    "scores.csv.gz": lambda path: weigh.score_table(MODEL, PEOPLE, path),
+    "scores.parquet": lambda path: weigh.score_table(MODEL, PEOPLE, path),
+    "scores.jsonl": lambda path: write_lines(score_parts(MODEL, PEOPLE, ()), str(path)),
+    "people.csv": lambda path: write_file(PEOPLE, str(path)),
+    "people.parquet": lambda path: write_file(PEOPLE, str(path)),
+    "pass.npz": lambda path: write_checkpoint(Path(path), (MODEL.evidence_.class_counts,)),
+}
+STREAMS = [name for name in WRITERS if not name.endswith((".parquet", ".npz"))]
+"""Of the others the end says where the beginning is, so that they cannot go through a pipe."""
+
+
+@pytest.fixture(params=WRITERS)
+def name(request):
+    return request.param
+
+
+def written(name, folder):
+    """What a writer writes where nothing hinders it."""
+    folder.mkdir()
+    WRITERS[name](folder / name)
+    return (folder / name).read_bytes()
+
+
+# ---------------------------------------------------------------- whatever fails
+
+
+class Full(io.FileIO):
+    """A file on a disk that is full after some bytes."""
+
+    room = 0
+
+    def write(self, data):
+        if len(data) > self.room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.room -= len(data)
+        return super().write(data)
+
+
+def full_after(room):
+    def fdopen(number, mode):
+        file = Full(number, mode)
+        file.room = room
+        return file
+
+    return {"fdopen": fdopen}
+
+
+def fails(*_, **__):
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def fails_to_make(path, flags, *rest, really=os.open, **options):
+    return (fails if flags & os.O_CREAT else really)(path, flags, *rest, **options)
+
+
+FAULTS = {
+    "open": {"open": fails_to_make},
+    "no room": full_after(0),
+    "room for some": full_after(100),
+    "fsync": {"fsync": fails},
+    "rename": {"replace": fails},
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("there", [True, False], ids=["old file", "no file"])
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(
+    name, fault, there, tmp_path, monkeypatch
+):
+    path = tmp_path / name
+    if there:
+        path.write_bytes(b"old")
+    for function, broken in FAULTS[fault].items():
+        monkeypatch.setattr(writing.os, function, broken)
+    with pytest.raises(OSError):  # noqa: PT011
+        WRITERS[name](path)
+    monkeypatch.undo()
+    assert [*tmp_path.iterdir()] == ([path] if there else [])
+    assert not there or path.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("fault", ["open", "no room", "fsync", "rename"])
+def test_a_folder_that_fails_is_not_there(fault, tmp_path, monkeypatch):
+    for function, broken in FAULTS[fault].items():
+        monkeypatch.setattr(writing.os, function, broken)
+    with pytest.raises(OSError):  # noqa: PT011
+        weigh.score_table(MODEL, PEOPLE, tmp_path / "scores")
+    monkeypatch.undo()
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_file_is_on_the_disk_before_it_takes_its_place_and_its_name_after(
+    name, tmp_path, monkeypatch
+):
+    steps = []
+    flush, rename = os.fsync, os.replace
+
+    def fsync(number):
+        kind = "folder" if stat.S_ISDIR(os.fstat(number).st_mode) else "file"
+        steps.append((kind, os.fstat(number).st_size > 0))
+        return flush(number)
+
+    def replace(one, other):
+        steps.append(("rename", True))
+        return rename(one, other)
+
+    monkeypatch.setattr(writing.os, "fsync", fsync)
+    monkeypatch.setattr(writing.os, "replace", replace)
+    WRITERS[name](tmp_path / name)
+    assert [kind for kind, _ in steps] == ["file", "rename", "folder"]
+    assert steps[0] == ("file", True)
+
+
+# ---------------------------------------------------------------- modes, links, devices, pipes
+
+
+def test_an_existing_file_keeps_its_mode(name, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(b"old")
+    for mode in (0o600, 0o640, 0o666):
+        path.chmod(mode)
+        WRITERS[name](path)
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert path.read_bytes() != b"old"
+
+
+def test_nobody_else_reads_the_new_file_of_a_private_one_while_it_is_written(tmp_path):
+    path = tmp_path / "scores.csv"
+    path.touch(0o600)
+    path.chmod(0o600)
+    with writing.open_whole(path):
+        (part,) = [file for file in tmp_path.iterdir() if file != path]
+        assert stat.S_IMODE(part.stat().st_mode) == 0o600
+
+
+def test_a_new_file_has_the_mode_that_the_process_gives(name, tmp_path):
+    old = os.umask(0o027)
+    try:
+        WRITERS[name](tmp_path / name)
+        weigh.score_table(MODEL, PEOPLE, tmp_path / "folder")
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o640
+        assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o750
+    finally:
+        os.umask(old)
+
+
+def test_writing_never_touches_the_umask_that_all_threads_share(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "umask", fails)
+    WRITERS[name](tmp_path / name)
+    weigh.score_table(MODEL, PEOPLE, tmp_path / "folder")
+
+
+def test_a_link_is_followed_to_the_file_that_it_names(name, tmp_path):
+    wanted = written(name, tmp_path / "plain")
+    (tmp_path / "data").mkdir()
+    real, link, far = tmp_path / "data" / name, tmp_path / f"link-{name}", tmp_path / f"far-{name}"
+    link.symlink_to(real)  # of which nothing is there yet
+    far.symlink_to(link.name)
+    for path in (link, far):
+        WRITERS[name](path)
+        assert path.is_symlink()
+        assert len(real.read_bytes()) == len(wanted)
+    assert [*(tmp_path / "data").iterdir()] == [real]
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_pipe_gets_what_a_file_would(name, tmp_path):
+    wanted, pipe = written(name, tmp_path / "plain"), tmp_path / name
+    os.mkfifo(pipe)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    WRITERS[name](pipe)
+    reader.join(10)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert len(found[0]) == len(wanted)  # a workbook holds the time
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_device_stays_a_device(name, tmp_path):
+    link = tmp_path / name  # a link, so that a mistake replaces the link and not the device
+    link.symlink_to(os.devnull)
+    WRITERS[name](link)
+    assert stat.S_ISCHR(link.stat().st_mode)
+    assert link.is_symlink()
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        weigh.save(MODEL, tmp_path)
+
+
+def test_a_name_as_long_as_the_system_allows_is_written(tmp_path):
+    path = tmp_path / ("n" * 250 + ".json")
+    weigh.save(MODEL, path)
+    assert weigh.load(path).classes_.tolist() == ["No", "Yes"]
+
+
+def test_the_demo_writes_its_table_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "people.csv"
+    path.write_text("old")
+    for function, broken in full_after(100).items():
+        monkeypatch.setattr(writing.os, function, broken)
+    result = CliRunner().invoke(main, ["demo", "--save", str(path)])
+    assert result.exit_code == 1
+    assert path.read_text() == "old"
+    monkeypatch.undo()
+    assert CliRunner().invoke(main, ["demo", "--save", str(path)]).exit_code == 0
+    assert csv.read_csv(path).equals(
+        PEOPLE.cast(pa.schema([(n, "string") for n in PEOPLE.column_names]))
+    )
