@@ -18,7 +18,7 @@ def main() -> None:
     for table in strongest:
         print(f"{table.name:<24}information value {table.information_value:5.2f}")
     print()
-    print(model.balance_sheet(rows[0], of="malignant"))
+    print(model.balance_sheet(rows[0], pos_label="malignant"))
 
 
 if __name__ == "__main__":

@@ -353,7 +353,7 @@ def test_simpsons_paradox_turns_the_drug_around():
     (reversal,) = model.reversals_
     assert reversal.feature == "Drug"
     assert reversal.exponent == model.exponents_[1]
-    assert reversal.of is None
+    assert reversal.pos_label is None
     assert "Drug: exponent -1.20" in str(reversal)
     assert "Simpson's paradox" in str(reversal)
 
@@ -374,7 +374,7 @@ def test_reversals_of_several_classes_name_the_class(multiclass):
     X, y = draw_mixed(26, n_classes=3, n_features=4)
     table = pd.DataFrame(X, columns=[*"abcd"]).astype(str)
     model = AdjustedNB(norm=None, multiclass=multiclass).fit(table, np.array([*"xyz"])[y])
-    found = {(r.feature, r.of): r.exponent for r in model.reversals_}
+    found = {(r.feature, r.pos_label): r.exponent for r in model.reversals_}
     expected = {
         ("abcd"[j], "xyz"[k]): model.exponents_[k, j]
         for k, j in zip(*np.nonzero(model.exponents_ < 0), strict=True)
@@ -438,7 +438,7 @@ def check_sound(model, table, y):
         sheet = model.balance_sheet(table.iloc[[i]])
         weights = [sheet.prior, *(item.weight for item in sheet.items)]
         assert sum(weights) == pytest.approx(sheet.total, rel=1e-9, abs=1e-9)
-        assert sheet.probability == pytest.approx(p[i, sheet.of], rel=1e-9)
+        assert sheet.probability == pytest.approx(p[i, sheet.pos_label], rel=1e-9)
 
 
 @pytest.mark.parametrize("smoothing", [0, 1.0])
@@ -1055,12 +1055,12 @@ def test_sheets_against_a_rival_add_up_for_the_joint_model_and_are_refused_for_t
     X, y = draw_mixed(11, n_classes=3)
     each = CodedNB(norm=1.0).fit(X, y)
     with pytest.raises(ValueError, match="multiclass='softmax'"):
-        each.balance_sheet(X[0], of=0, against=2)
-    sheet = each.balance_sheet(X[0], of=1)
+        each.balance_sheet(X[0], pos_label=0, against=2)
+    sheet = each.balance_sheet(X[0], pos_label=1)
     assert sheet.probability == pytest.approx(each.predict_proba(X[:1])[0, 1], rel=1e-12)
     assert "1/(1 + exp(-total)) over the sum" in str(sheet)
     joint = CodedNB(norm=1.0, multiclass="softmax").fit(X, y)
-    sheet = joint.balance_sheet(X[0], of=0, against=2)
+    sheet = joint.balance_sheet(X[0], pos_label=0, against=2)
     p = joint.predict_proba(X[:1])[0]
     weights = [sheet.prior, *(item.weight for item in sheet.items)]
     assert sum(weights) == pytest.approx(np.log(p[0] / p[2]), rel=1e-9)

@@ -503,7 +503,7 @@ def test_a_sheet_adds_up_to_the_total_and_invents_no_error():
     assert all(table.errors is None for table in model.evidence_)
     X, y, _ = draw_rows(9, n_classes=3)
     with pytest.raises(ValueError, match="against"):
-        BoostedNB(random_state=0).fit(X, y).balance_sheet(X.iloc[[0]], of=0, against=2)
+        BoostedNB(random_state=0).fit(X, y).balance_sheet(X.iloc[[0]], pos_label=0, against=2)
 
 
 def test_crossed_columns_learn_what_neither_tells():
@@ -550,7 +550,7 @@ def test_separable_constant_and_empty_columns_do_no_harm(smoothing, n_classes, m
         assert model.score(X, y) == 1
         assert np.isfinite([model.agreement_, model.cubic_, *np.atleast_1d(model.scale_)]).all()
         if combine == "evidence":
-            sheet = model.balance_sheet(X.iloc[[1]], of=1)
+            sheet = model.balance_sheet(X.iloc[[1]], pos_label=1)
             total = sheet.prior + sum(item.weight for item in sheet.items)
             expected = model.decision_function(X[1:2]).ravel()[min(n_classes - 2, 1)]
             assert total == pytest.approx(expected, rel=1e-12)

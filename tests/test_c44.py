@@ -830,7 +830,7 @@ def test_the_command_line_fits_shows_scores_and_explains_the_same_tree(people, t
             ["show", "MODEL", "--feature", "Sex"],
             "--feature picks one table, and this",
         ),
-        (["explain", "MODEL", "DATA", "--of", "Yes"], "leave --of and --against out"),
+        (["explain", "MODEL", "DATA", "--pos-label", "Yes"], "leave --pos-label and --against out"),
         (["merge", "MODEL", "MODEL", "-o", "x.json"], "C44Classifier, whose fit is not a sum"),
     ],
 )

@@ -489,7 +489,10 @@ def test_the_sheet_leads_from_the_weights_to_the_probability(people, learner, me
     model = RecalibratedClassifier(learner, method=method, random_state=0).fit(people, "Survived")
     row = {"Class": "2nd", "Sex": "Male", "Age": None}
     for part in (model, model.with_prior(0.1)):
-        sheet, bare = part.balance_sheet(row, of=of), part.model_.balance_sheet(row, of=of)
+        sheet, bare = (
+            part.balance_sheet(row, pos_label=of),
+            part.model_.balance_sheet(row, pos_label=of),
+        )
         worth = sheet.recalibration
         assert sheet.items == bare.items
         assert worth.before == pytest.approx(bare.total)
@@ -510,7 +513,7 @@ def test_the_interval_moves_as_its_ends_do(people):
     bare, sheet = model.model_.balance_sheet(WOMAN), model.balance_sheet(WOMAN)
     curve = model.evidence_.recalibration
     assert sheet.interval == pytest.approx(tuple(expit(curve.apply(logit(bare.interval)))))
-    low, high = model.balance_sheet(WOMAN, of="No").interval
+    low, high = model.balance_sheet(WOMAN, pos_label="No").interval
     assert (1 - high, 1 - low) == pytest.approx(sheet.interval)
 
 

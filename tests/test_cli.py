@@ -438,19 +438,19 @@ def test_explain_takes_a_class_and_its_rival(flowers, tmp_path):
     table = read_csv(flowers)
     expected = EvidenceNB().fit(table, "kind")
     words = ["explain", tmp_path / "m.json", flowers, "--row", 2, "--json"]
-    sheet = expected.balance_sheet(table.slice(2, 1), of="rose", against="tulip")
-    found = strict(run(*words, "--of", "rose", "--against", "tulip").stdout)
+    sheet = expected.balance_sheet(table.slice(2, 1), pos_label="rose", against="tulip")
+    found = strict(run(*words, "--pos-label", "rose", "--against", "tulip").stdout)
     assert found == sheet.to_dict()
     assert strict(run(*words).stdout) == expected.balance_sheet(table.slice(2, 1)).to_dict()
-    assert "'violet'" in fails(*words, "--of", "violet")
+    assert "'violet'" in fails(*words, "--pos-label", "violet")
 
 
 @pytest.mark.parametrize(("labels", "name"), [([0, 1], "0"), ([False, True], "false")])
 def test_a_class_that_is_no_text_is_named_as_it_is_shown(tmp_path, labels, name):
     weigh.save(EvidenceNB().fit([{"a": "x"}, {"a": "z"}], labels), tmp_path / "m.json")
     path = write_csv(tmp_path / "t.csv", [["a"], ["x"]])
-    text = run("explain", tmp_path / "m.json", path, "--of", name, "--json").stdout
-    assert strict(text)["of"] is labels[0]
+    text = run("explain", tmp_path / "m.json", path, "--pos-label", name, "--json").stdout
+    assert strict(text)["pos_label"] is labels[0]
 
 
 def test_explain_fits_the_terminal(model, people):
@@ -521,16 +521,16 @@ def test_evaluate_sets_a_class_against_the_rest(flowers, tmp_path):
     run("fit", flowers, "--target", "kind", "-o", tmp_path / "m.json")
     words = ["evaluate", tmp_path / "m.json", flowers, "--target", "kind"]
     assert "probabilities of 3 classes" in run(*words).stdout
-    assert "probability of rose against the rest" in run(*words, "--of", "rose").stdout
-    assert "'violet'" in fails(*words, "--of", "violet")
-    assert "name it with --of" in fails(*words, "--cost", 1, 2)
-    run(*words, "--cost", 1, 2, "--of", "rose")
+    assert "probability of rose against the rest" in run(*words, "--pos-label", "rose").stdout
+    assert "'violet'" in fails(*words, "--pos-label", "violet")
+    assert "--pos-label" in fails(*words, "--cost", 1, 2)
+    run(*words, "--cost", 1, 2, "--pos-label", "rose")
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--of", "Maybe"], "--of 'Maybe' is not among the classes"),
+        (["--pos-label", "Maybe"], "--pos-label 'Maybe' is not among the classes"),
         (["--target", "Class"], "the target holds '1st', which is not among the classes"),
         (["--target", "Nope"], "--target names the column 'Nope'"),
         (["--by", "Nope"], "--by names the column 'Nope'"),
@@ -670,7 +670,7 @@ def test_names_and_values_of_every_kind_travel_from_fit_to_explain(tmp_path, end
     sheet = strict(run("explain", tmp_path / "m.json", path, "--row", 1, "--json").stdout)
     found = {item["feature"]: item["level"] for item in sheet["items"]}
     assert found == {name: column[1] for name, column in columns.items()}
-    assert sheet["of"] == "<b>"
+    assert sheet["pos_label"] == "<b>"
     rows = read_rows(run("score", tmp_path / "m.json", path, "--keep", "two\nlines").stdout)
     assert [row["two\nlines"] for row in rows] == columns["two\nlines"]
     run("show", tmp_path / "m.json")

@@ -196,8 +196,8 @@ def test_score_does_not_advise_what_only_fit_takes(tmp_path):
         (["score", "MODEL", "DATA", "--keep", "clas"], "'Class'"),
         (["fit", "DATA", "--target", "Survived", "-o", "m.json", "--drop", "Aeg"], "'Age'"),
         (["fit", "DATA", "--target", "Survived", "-o", "m.json", "--categorical", "sx"], "'Sex'"),
-        (["explain", "MODEL", "DATA", "--of", "yess"], "'Yes'"),
-        (["evaluate", "MODEL", "DATA", "--target", "Survived", "--of", "yess"], "'Yes'"),
+        (["explain", "MODEL", "DATA", "--pos-label", "yess"], "'Yes'"),
+        (["evaluate", "MODEL", "DATA", "--target", "Survived", "--pos-label", "yess"], "'Yes'"),
         (["show", "MODEL", "--feature", "Clas"], "'Class'"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[-2],
@@ -207,7 +207,7 @@ def test_a_name_that_is_misspelt_is_met_with_the_one_that_was_meant(model, peopl
     text = fails(*[names.get(word, word) for word in words])
     assert f"did you mean {meant}?" in text
     assert "pos_label" not in text
-    assert "of=" not in text
+    assert "pos_label=" not in text
 
 
 def test_a_glob_that_the_shell_has_replaced_is_hinted_at(people, model):

@@ -52,7 +52,7 @@ def check_sheets(model, X, n=5):
         sheet = model.balance_sheet(row)
         total = sheet.prior + sum(item.weight for item in sheet.items)
         assert total == pytest.approx(sheet.total, rel=1e-9, abs=1e-9)
-        place = model.classes_.tolist().index(sheet.of)
+        place = model.classes_.tolist().index(sheet.pos_label)
         assert sheet.probability == pytest.approx(p[i, place], rel=1e-9)
         if sheet.interval is not None:
             low, high = sheet.interval
@@ -133,7 +133,7 @@ def test_one_against_the_rest_is_that_many_models_of_two_classes(monkeypatch):
         for table, own in zip(model.evidence_, two.evidence_, strict=True):
             np.testing.assert_array_equal(table.errors[:, k], own.errors)
     with pytest.raises(ValueError, match="multiclass='softmax'"):
-        model.balance_sheet(X.iloc[[0]], of=0, against=1)
+        model.balance_sheet(X.iloc[[0]], pos_label=0, against=1)
 
 
 def test_classes_fitted_jointly_have_centred_tables_whose_sheets_set_one_against_another():
@@ -142,7 +142,7 @@ def test_classes_fitted_jointly_have_centred_tables_whose_sheets_set_one_against
     for table in model.evidence_:
         np.testing.assert_allclose(table.by_class.sum(axis=1), 0.0, atol=1e-12)
     p = model.predict_proba(X.iloc[[0]])[0]
-    sheet = model.balance_sheet(X.iloc[[0]], of=0, against=2)
+    sheet = model.balance_sheet(X.iloc[[0]], pos_label=0, against=2)
     assert sheet.total == pytest.approx(np.log(p[0] / p[2]), rel=1e-9)
     assert sheet.interval is None  # no errors are told of weights that are not known
 

@@ -207,7 +207,7 @@ def test_pairs_of_many_classes_are_found_jointly_and_refused_one_by_one():
     y = y + (X["n0"] > 0.7)
     model = EducatedNB(pairs=1, random_state=0).fit(X, y)
     assert names_of(model)[-1] == "a & b"
-    sheet = model.balance_sheet(X.iloc[[0]], of=0, against=2)
+    sheet = model.balance_sheet(X.iloc[[0]], pos_label=0, against=2)
     p = model.predict_proba(X.iloc[[0]])[0]
     assert add_up(sheet) == pytest.approx(np.log(p[0] / p[2]))
     with pytest.raises(ValueError, match="pairs are found for all classes at once"):

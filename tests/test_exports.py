@@ -109,7 +109,7 @@ def test_contributions_are_the_items_of_the_balance_sheets(name):
     rows = X.head(20)
     parts = model.evidence_.contributions(model._read(rows))
     for i in range(len(rows)):
-        sheet = model.balance_sheet(rows.iloc[[i]], of=model.classes_[-1])
+        sheet = model.balance_sheet(rows.iloc[[i]], pos_label=model.classes_[-1])
         np.testing.assert_allclose([item.weight for item in sheet.items], parts[i, :, -1])
 
 
@@ -138,14 +138,14 @@ def test_reasons_of_many_classes_are_those_of_the_most_probable_or_of_the_one_as
     first = weigh.reasons(model, rows, n=1)["weight_1"].to_numpy()
     heaviest = np.abs(parts[np.arange(30), :, best]).max(axis=1)
     np.testing.assert_array_equal(np.abs(first), heaviest)
-    asked = weigh.reasons(model, rows, n=1, of="perhaps")["weight_1"].to_numpy()
+    asked = weigh.reasons(model, rows, n=1, pos_label="perhaps")["weight_1"].to_numpy()
     place = model.classes_.tolist().index("perhaps")
     np.testing.assert_array_equal(np.abs(asked), np.abs(parts[:, :, place]).max(axis=1))
 
 
 def test_reasons_for_the_first_of_two_classes_turn_the_signs():
     model, rows = fitted("evidence"), draw_table()[0].head(5)
-    one, other = (weigh.reasons(model, rows, of=c)["weight_1"] for c in model.classes_)
+    one, other = (weigh.reasons(model, rows, pos_label=c)["weight_1"] for c in model.classes_)
     assert (one == -other).all()
 
 

@@ -145,7 +145,7 @@ def test_the_workbook_of_a_scorecard_speaks_of_points_and_scores():
 @pytest.mark.system
 @pytest.mark.parametrize("of", ["no", "yes"])
 def test_the_workbook_of_a_scorecard_says_what_the_card_says(recalculate, of):
-    recalculate(weigh.Scorecard(fitted("adjusted"), of=of))
+    recalculate(weigh.Scorecard(fitted("adjusted"), pos_label=of))
 
 
 def test_formulas_are_those_that_old_and_free_spreadsheets_know():

@@ -66,7 +66,7 @@ return arguments[0].map(([answers, options]) => weigh.sheet(model, answers, opti
 
 def scored(browser, model, tmp_path, cases, of=None):
     path = tmp_path / "page.html"
-    weigh.calculator(model, path, of=of)
+    weigh.calculator(model, path, pos_label=of)
     browser.open(path)
     return browser.run(SCORE, cases)
 
@@ -111,7 +111,7 @@ def test_the_page_computes_what_python_does(name, browser, tmp_path):
         rate = [None, 0.02, 0.7][i % 3]
         of = i % 2
         shifted = model if rate is None else model.with_prior(rate)
-        sheets.append(shifted.balance_sheet(row, of=model.classes_[of]))
+        sheets.append(shifted.balance_sheet(row, pos_label=model.classes_[of]))
         cases.append([answers_of(model, row), {"of": of, "rate": rate and [1 - rate, rate]}])
     for told, sheet in zip(scored(browser, model, tmp_path, cases), sheets, strict=True):
         hold_equal(told, sheet, evidence=model.evidence_)
@@ -129,7 +129,7 @@ def test_a_page_of_the_first_class_computes_what_python_says_of_it(name, browser
         shifted = (
             model if rate is None else model.with_prior({"class 0": rate, "class 1": 1 - rate})
         )
-        sheets.append(shifted.balance_sheet(row, of="class 0"))
+        sheets.append(shifted.balance_sheet(row, pos_label="class 0"))
         cases.append([answers_of(model, row), {"rate": rate and [rate, 1 - rate]}])
     found = scored(browser, model, tmp_path, cases, of="class 0")
     for told, sheet in zip(found, sheets, strict=True):
@@ -142,10 +142,10 @@ def test_a_page_of_the_first_class_computes_what_python_says_of_it(name, browser
 @pytest.mark.system
 def test_of_many_classes_a_page_begins_with_the_one_that_was_asked_for(browser, tmp_path):
     model = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
-    weigh.calculator(model, tmp_path / "page.html", of="class 2")
+    weigh.calculator(model, tmp_path / "page.html", pos_label="class 2")
     browser.open(tmp_path / "page.html", "#colour=red")
     case = {"age": None, "income": None, "colour": "red", "member": None}
-    sheet = model.balance_sheet(case, of="class 2")
+    sheet = model.balance_sheet(case, pos_label="class 2")
     assert shown(browser, "of-what") == "Probability of class 2"
     assert shown(browser, "probability") == f"{sheet.probability:.2f}"
     assert settled(browser).endswith("#colour=red")
@@ -154,17 +154,19 @@ def test_of_many_classes_a_page_begins_with_the_one_that_was_asked_for(browser, 
         "list.dispatchEvent(new Event('change'))"
     )
     address = settled(browser)
-    assert address.endswith("#colour=red&%7Eof=")
-    likely = model.balance_sheet(case).of
+    assert address.endswith("#colour=red&%7Epos_label=")
+    likely = model.balance_sheet(case).pos_label
     browser.open(tmp_path / "page.html", "#" + address.partition("#")[2])
     assert shown(browser, "of-what") == f"Probability of {likely}"
 
 
 def test_a_class_that_the_model_has_not_is_refused(tmp_path):
     model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
-    with pytest.raises(ValueError, match=r"of='Maybe' is not a class of the model.*'No', 'Yes'"):
-        weigh.calculator(model, of="Maybe")
-    assert "The probability of No is 1/(1 + exp(-total))" in weigh.calculator(model, of="No")
+    with pytest.raises(
+        ValueError, match=r"pos_label='Maybe' is not a class of the model.*'No', 'Yes'"
+    ):
+        weigh.calculator(model, pos_label="Maybe")
+    assert "The probability of No is 1/(1 + exp(-total))" in weigh.calculator(model, pos_label="No")
 
 
 @pytest.mark.system
@@ -184,7 +186,7 @@ def test_the_page_computes_what_python_does_for_many_classes(name, browser, tmp_
         options = {"of": of, "against": against, "rate": rate}
         cases.append([answers_of(model, row), options])
     for told, sheet in zip(scored(browser, model, tmp_path, cases), sheets, strict=True):
-        assert classes[told["of"]] == sheet.of
+        assert classes[told["of"]] == sheet.pos_label
         hold_equal(told, sheet, evidence=model.evidence_)
         for total, wanted in zip(told["totals"], (sheet.totals or {}).values(), strict=False):
             assert near(total, wanted)
@@ -202,7 +204,7 @@ def test_documents_are_counted_as_python_counts_them(learner, browser, tmp_path)
     cases = [[row.tolist(), {"of": i % 3}] for i, row in enumerate(rows)]
     told = scored(browser, model, tmp_path, cases)
     for i, row in enumerate(rows):
-        hold_equal(told[i], model.balance_sheet(sparse.csr_array(row[None]), of=i % 3))
+        hold_equal(told[i], model.balance_sheet(sparse.csr_array(row[None]), pos_label=i % 3))
 
 
 NAMES = st.one_of(
@@ -408,13 +410,13 @@ def test_numbers_are_read_as_the_page_writes_them(browser, tmp_path):
 def test_what_the_address_holds_and_the_page_cannot_use_is_said(browser, tmp_path):
     model = weigh.EvidenceNB().fit(mixed(), "y")
     weigh.calculator(model, tmp_path / "page.html", {"income": ("member", True)})
-    odd = "#age=old&colour=purple&shoe=3&member=false&income=5&~rate=2&colour=red&~of=class+0&age="
-    browser.open(tmp_path / "page.html", odd + "&<b>x</b>=1")
+    odd = "#age=old&colour=purple&shoe=3&member=false&income=5&~rate=2&colour=red"
+    browser.open(tmp_path / "page.html", odd + "&~pos_label=class+0&age=&<b>x</b>=1")
     told = shown(browser, "ignored")
     assert told == (
         "Not used of this page's address: age=old (not a number); colour=purple (no such level); "
         "shoe=3 (no such question); ~rate=2 (not between 0 and 1); colour=red (given twice); "
-        "~of=class 0 (no such question); age= (given twice); <b>x</b>=1 (no such question); "
+        "~pos_label=class 0 (no such question); age= (given twice); <b>x</b>=1 (no such question); "
         "and 1 more."
     )
     assert settled(browser).endswith("#member=false")
@@ -431,9 +433,9 @@ def test_what_the_address_holds_and_the_page_cannot_use_is_said(browser, tmp_pat
 def test_of_many_classes_the_address_names_rivals_that_can_be(browser, tmp_path):
     model = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
     weigh.calculator(model, tmp_path / "page.html")
-    browser.open(tmp_path / "page.html", "#~of=class+9&~against=class+1&~rate-of=nobody")
+    browser.open(tmp_path / "page.html", "#~pos_label=class+9&~against=class+1&~rate-of=nobody")
     told = shown(browser, "ignored")
-    assert "~of=class 9 (no such class)" in told
+    assert "~pos_label=class 9 (no such class)" in told
     assert "~rate-of=nobody (no such class)" in told
     assert "~against=class 1 (against itself, or of no class)" in told
 
@@ -486,7 +488,7 @@ def test_of_many_classes_the_sheet_its_rival_and_the_base_rate_can_be_chosen(bro
     browser.open(tmp_path / "page.html", "#age=50&colour=red")
     case = {"age": 50.0, "income": None, "colour": "red", "member": None}
     likely = model.balance_sheet(case)
-    assert shown(browser, "of-what") == f"Probability of {likely.of}"
+    assert shown(browser, "of-what") == f"Probability of {likely.pos_label}"
     told = browser.run(
         "return [...document.querySelectorAll('#classes td.number')].map((c) => c.textContent)"
     )
@@ -501,13 +503,13 @@ def test_of_many_classes_the_sheet_its_rival_and_the_base_rate_can_be_chosen(bro
     browser.run(pick, "rate-exact", "10", "input")
     old = model.evidence_.assumed_rate
     rate = [*(old[:2] / old[:2].sum() * 0.9), 0.1]
-    sheet = model.with_prior(rate).balance_sheet(case, of="class 1", against="class 2")
+    sheet = model.with_prior(rate).balance_sheet(case, pos_label="class 1", against="class 2")
     assert shown(browser, "of-what") == "Probability of class 1 rather than class 2"
     assert shown(browser, "probability") == f"{sheet.probability:.2f}"
     low, high = sheet.interval
     assert shown(browser, "interval") == f"90% interval {low:.2f} to {high:.2f}"
     address = settled(browser)
-    assert "of=class+1" in address
+    assert "pos_label=class+1" in address
     browser.open(tmp_path / "page.html", "#" + address.partition("#")[2])
     assert shown(browser, "probability") == f"{sheet.probability:.2f}"
 
@@ -833,7 +835,17 @@ def test_the_command_writes_the_same_page(tmp_path):
     model = weigh.EvidenceNB(missing="skip").fit(site(), "ill")
     weigh.save(model, tmp_path / "model.json")
     words = ["calculator", str(tmp_path / "model.json"), "-o", str(tmp_path / "page.html")]
-    words += ["--ask-if", "site", "pain", "yes", "--question", "pain", "Any pain?", "--of", "ill"]
+    words += [
+        "--ask-if",
+        "site",
+        "pain",
+        "yes",
+        "--question",
+        "pain",
+        "Any pain?",
+        "--pos-label",
+        "ill",
+    ]
     done = CliRunner().invoke(main, [*words, "--title", "Ill?"])
     assert done.exit_code == 0, done.output
     assert done.stdout == ""
@@ -841,7 +853,7 @@ def test_the_command_writes_the_same_page(tmp_path):
         model,
         ask_if={"site": ("pain", "yes")},
         questions={"pain": "Any pain?"},
-        of="ill",
+        pos_label="ill",
         title="Ill?",
     )
     assert (tmp_path / "page.html").read_text("utf-8") == wanted

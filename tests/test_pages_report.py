@@ -328,7 +328,7 @@ def test_costs_of_more_than_two_classes_ask_for_the_class_that_they_are_of(tmp_p
     words = ["report", *files[:2], "--target", "y", "-o", files[2], "--cost", "1", "3"]
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 1
-    assert "--of, one of ['class 0', 'class 1', 'class 2']" in done.stderr
+    assert "--pos-label, one of ['class 0', 'class 1', 'class 2']" in done.stderr
 
 
 def test_the_command_says_what_costs_are_of(tmp_path, people):
@@ -343,7 +343,7 @@ def test_the_command_says_what_costs_are_of(tmp_path, people):
     words = ["report", *files[:2], "--target", "Survived", "-o", files[2], "--cost", "1", "3"]
     told = CliRunner().invoke(main, words).stderr
     assert "that of taking No for Yes, 1, and that of missing Yes, 3" in told
-    assert "--cost" not in CliRunner().invoke(main, [*words, "--of", "No"]).stderr
+    assert "--cost" not in CliRunner().invoke(main, [*words, "--pos-label", "No"]).stderr
     page = html.unescape((tmp_path / "report.html").read_text("utf-8"))
     assert "flagging one that is not No costs 1 and missing one that is costs 3" in page
 

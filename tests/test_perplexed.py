@@ -585,9 +585,9 @@ def test_another_prior_is_added_after_the_exponent(form, missing, n_classes, tmp
 # ---------------------------------------------------------------- sheets
 
 
-def check_sheet(model, row, of=None, against=None):
+def check_sheet(model, row, pos_label=None, against=None):
     """Prior, items and rule lead to the total, and that to the probability."""
-    sheet = model.balance_sheet(row, of=of, against=against)
+    sheet = model.balance_sheet(row, pos_label=pos_label, against=against)
     rule, items = sheet.attenuation, sum(item.weight for item in sheet.items)
     assert rule.before == pytest.approx(sheet.prior + items, rel=1e-12, abs=1e-12)
     if rule.form == "root":
@@ -608,10 +608,10 @@ def test_prior_items_and_rule_lead_to_the_total_and_the_probability(table, k, fo
     Z = more_rows(X)
     for i in (0, len(X), len(X) + 1):
         total, p = model.decision_function(Z[i : i + 1]), model.predict_proba(Z[i : i + 1])[0]
-        sheet = check_sheet(model, Z.iloc[[i]], of=1)
+        sheet = check_sheet(model, Z.iloc[[i]], pos_label=1)
         assert sheet.total == pytest.approx(np.atleast_2d(total).T[min(1, y.max() - 1), 0])
         assert sheet.probability == pytest.approx(p[1], rel=1e-9)
-        pair = check_sheet(model, Z.iloc[[i]], of=1, against=0)
+        pair = check_sheet(model, Z.iloc[[i]], pos_label=1, against=0)
         assert pair.probability == pytest.approx(p[1] / (p[0] + p[1]), rel=1e-9)
         assert sheet.attenuation.n == sum(v is not None for v in Z.iloc[i])
 
@@ -623,7 +623,7 @@ def test_the_perplexity_is_that_of_equation_5():
     row = ["0", None, "1"]
     for c in range(3):
         p = [shares[0]["0"][c], shares[2]["1"][c]]
-        sheet = check_sheet(model, dict(zip(X.columns, row, strict=True)), of=c)
+        sheet = check_sheet(model, dict(zip(X.columns, row, strict=True)), pos_label=c)
         assert sheet.attenuation.perplexity == pytest.approx((p[0] * p[1]) ** (-1 / 2))
         assert sheet.attenuation.exponent == pytest.approx(2 / 3)
     empty = check_sheet(model, dict.fromkeys(X.columns))

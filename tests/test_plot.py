@@ -61,7 +61,7 @@ def many(n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("choice", [{}, {"of": 0}, {"of": 1, "against": 0}])
+@pytest.mark.parametrize("choice", [{}, {"pos_label": 0}, {"pos_label": 1, "against": 0}])
 def test_the_bars_follow_each_other_from_nothing_to_the_total(ax, n_classes, choice):
     fitted, row = many(n_classes)
     sheet = fitted.balance_sheet(row, **choice)
@@ -105,7 +105,7 @@ def test_what_speaks_for_and_what_speaks_against_differ_in_colour(ax, model):
 
 def test_the_words_say_the_class_and_the_probability(ax):
     fitted, row = many(3)
-    sheet = fitted.balance_sheet(row, of=2)
+    sheet = fitted.balance_sheet(row, pos_label=2)
     BalanceSheetDisplay(sheet).plot(ax=ax)
     assert "2" in ax.get_xlabel()
     assert f"{sheet.probability:.2f}" in ax.get_title()
@@ -139,8 +139,8 @@ def test_it_never_shows(model, monkeypatch, ax):
 
 def test_from_estimator_is_the_model_s_own_sheet(ax):
     fitted, row = many(3)
-    display = BalanceSheetDisplay.from_estimator(fitted, row, ax=ax, of=0, against=2)
-    assert display.sheet == fitted.balance_sheet(row, of=0, against=2)
+    display = BalanceSheetDisplay.from_estimator(fitted, row, ax=ax, pos_label=0, against=2)
+    assert display.sheet == fitted.balance_sheet(row, pos_label=0, against=2)
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_rounds_without_rows_held_out_have_no_line_of_them(ax):
 
 def test_of_many_classes_one_is_drawn():
     model = boosted(n_classes=3)
-    display = RoundsDisplay.from_estimator(model, of=2)
+    display = RoundsDisplay.from_estimator(model, pos_label=2)
     assert display.rounds is model.rounds_[2]
     assert pyplot.get_fignums() == [display.figure_.number]
 

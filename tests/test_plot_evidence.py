@@ -100,13 +100,13 @@ def test_points_lines_and_bars_are_weights_intervals_and_shares(ax, model, name)
 
 
 def test_the_other_class_sees_the_same_weights_from_the_other_side(ax, model):
-    EvidenceDisplay.from_estimator(model, features="Class", of="No", ax=ax)
+    EvidenceDisplay.from_estimator(model, features="Class", pos_label="No", ax=ax)
     np.testing.assert_allclose(dots(ax), -100 * model.evidence_["Class"].weights)
     assert "for No" in ax.get_xlabel()
 
 
 def test_intervals_are_steps_in_their_order_and_codes_and_missing_stand_below(ax, cars):
-    EvidenceDisplay.from_estimator(cars, features="power", of="class 2", ax=ax)
+    EvidenceDisplay.from_estimator(cars, features="power", pos_label="class 2", ax=ax)
     table = cars.evidence_["power"]
     assert labels(ax) == ["≤ 0", "0 to 1", "1 to 2", "> 2", "-9", "missing"]
     np.testing.assert_allclose(dots(ax), 100 * table.weights[:, 2])
@@ -116,7 +116,7 @@ def test_intervals_are_steps_in_their_order_and_codes_and_missing_stand_below(ax
 
 
 def test_a_class_against_a_rival_has_the_difference_of_their_weights(ax, cars):
-    choice = {"features": "kind", "of": "class 2", "against": "class 0"}
+    choice = {"features": "kind", "pos_label": "class 2", "against": "class 0"}
     EvidenceDisplay.from_estimator(cars, ax=ax, **choice)
     table = cars.evidence_["kind"]
     weights = table.weights[:, 2] - table.weights[:, 0]
@@ -367,7 +367,7 @@ def test_a_cross_of_many_classes_is_drawn_as_pairs_until_a_class_is_named(ax):
     EvidenceDisplay.from_estimator(fitted, ax=ax)
     assert labels(ax) == ["x & u", "x & v", "y & u", "y & v"]
     other = Figure().subplots()
-    EvidenceDisplay.from_estimator(fitted, of=1, ax=other)
+    EvidenceDisplay.from_estimator(fitted, pos_label=1, ax=other)
     assert len(other.images) == 1
 
 
@@ -428,9 +428,9 @@ def test_models_without_a_table_are_told_what_has_one(model):
         ({"features": "Deck"}, r"features: no feature 'Deck'; there are \['Class', 'Sex', 'Age'\]"),
         ({"sort": "size"}, "sort must be 'spread', 'information_value' or None, got 'size'"),
         ({"max_features": 0}, "max_features must be a whole number of 1 or more, got 0"),
-        ({"of": "Maybe"}, "of='Maybe' is not a class of the model"),
+        ({"pos_label": "Maybe"}, "pos_label='Maybe' is not a class of the model"),
         ({"against": "Maybe"}, "against='Maybe' is not a class of the model"),
-        ({"of": "Yes", "against": "Yes"}, "of and against are both 'Yes'"),
+        ({"pos_label": "Yes", "against": "Yes"}, "pos_label and against are both 'Yes'"),
     ],
 )
 def test_choices_that_cannot_be_are_refused_with_what_can(model, choice, told):
@@ -439,12 +439,12 @@ def test_choices_that_cannot_be_are_refused_with_what_can(model, choice, told):
 
 
 def test_a_rival_needs_a_class_and_weights_of_one_kind(cars):
-    with pytest.raises(ValueError, match="say with of="):
+    with pytest.raises(ValueError, match="say with pos_label="):
         EvidenceDisplay(cars.evidence_, against="class 0")
     rows = [{"a": "xyz"[i % 3], "b": "pq"[i % 2]} for i in range(60)]
     each = AdjustedNB(norm=None).fit(rows, [i // 2 % 3 for i in range(60)])
     with pytest.raises(ValueError, match="leave against out"):
-        EvidenceDisplay(each.evidence_, of=1, against=0)
+        EvidenceDisplay(each.evidence_, pos_label=1, against=0)
 
 
 def test_it_never_shows_and_returns_itself(model, monkeypatch):

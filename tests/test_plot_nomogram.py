@@ -180,7 +180,7 @@ def test_a_recalibrated_total_is_read_off_as_what_it_is_worth(method, of):
     frame, y = draw(6)
     learner = RecalibratedClassifier(EvidenceNB(), method=method, random_state=0)
     fitted = learner.fit(frame, y).with_prior(0.4)
-    points = NomogramDisplay(fitted.evidence_, of=of).points
+    points = NomogramDisplay(fitted.evidence_, pos_label=of).points
     for i in range(0, len(frame), 17):
         total = points_of(points, fitted.evidence_, fitted._read(frame.iloc[[i]]))
         expected = fitted.predict_proba(frame.iloc[[i]])[0, of]
@@ -196,7 +196,7 @@ def test_of_many_classes_a_pair_gives_the_odds_of_one_rather_than_the_other():
     frame, _ = draw(4)
     y = np.arange(len(frame)) % 3
     fitted = EvidenceNB().fit(frame, y)
-    points = NomogramDisplay(fitted.evidence_, of=2, against=0).points
+    points = NomogramDisplay(fitted.evidence_, pos_label=2, against=0).points
     total = points_of(points, fitted.evidence_, fitted._read(frame.iloc[[5]]))
     totals = fitted.decision_function(frame.iloc[[5]])[0]
     assert float(points.probability(total)) == pytest.approx(expit(totals[2] - totals[0]))
@@ -396,12 +396,12 @@ def test_what_has_no_single_sum_is_told_what_to_do():
     frame, _ = draw(0)
     y = np.arange(len(frame)) % 3
     many = EvidenceNB().fit(frame, y)
-    with pytest.raises(ValueError, match="has 3: name two with of= and against="):
-        NomogramDisplay.from_estimator(many, of=1)
+    with pytest.raises(ValueError, match="has 3: name two with pos_label= and against="):
+        NomogramDisplay.from_estimator(many, pos_label=1)
     coded = [{"a": "xyz"[i % 3], "b": "pq"[i % 2]} for i in range(60)]
     each = AdjustedNB(norm=None).fit(coded, [i // 2 % 3 for i in range(60)])
     with pytest.raises(ValueError, match=r"fit AdjustedNB\(multiclass='softmax'\)"):
-        NomogramDisplay.from_estimator(each, of=1, against=0)
+        NomogramDisplay.from_estimator(each, pos_label=1, against=0)
     documents = EvidenceNB(event_model="counts").fit(np.eye(4), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="documents repeat tokens"):
         NomogramDisplay.from_estimator(documents)

@@ -465,7 +465,7 @@ def test_the_command_line_estimates_and_explains(tmp_path):
     assert "Start: nothing known" in page.stdout
     shown = run(main, ["show", str(model)])
     assert "Weights of evidence for up against down" in shown.stdout
-    refused = run(main, ["explain", str(model), str(data), "--of", "up"])
+    refused = run(main, ["explain", str(model), str(data), "--pos-label", "up"])
     assert refused.exit_code == 1
     assert "an estimate has no classes" in refused.stderr
 

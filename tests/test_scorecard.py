@@ -125,7 +125,7 @@ def test_what_features_add_on_average_never_grows_beyond_half_a_point(weights, a
 
 def test_high_scores_speak_for_the_class_that_is_asked_for():
     model = fitted("adjusted")
-    one, other = Scorecard(model, base_odds=1), Scorecard(model, base_odds=1, of="no")
+    one, other = Scorecard(model, base_odds=1), Scorecard(model, base_odds=1, pos_label="no")
     assert np.corrcoef(one.score(ROWS), other.score(ROWS))[0, 1] < -0.999
     change = np.abs(other.predict_proba(ROWS) - model.predict_proba(ROWS)).max()
     assert change < 0.03
@@ -356,7 +356,9 @@ def test_a_saved_card_scores_the_same(card, tmp_path):
     assert again.to_json() == edited.to_json() == weigh.export(edited, "json")
 
 
-@pytest.mark.parametrize("name", ["points", "rounded", "evidence", "edits", "base_points", "of"])
+@pytest.mark.parametrize(
+    "name", ["points", "rounded", "evidence", "edits", "base_points", "pos_label"]
+)
 def test_a_file_that_is_not_whole_is_refused(card, tmp_path, name):
     data = json.loads(card.to_json())
     del data[name]

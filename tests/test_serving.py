@@ -122,7 +122,7 @@ def test_a_model_of_columns_without_names_answers_to_positions(tmp_path):
 
 
 def test_a_sheet_is_the_balance_sheet_of_python(app, people):
-    for query, of in (("", "Yes"), ("?of=No", "No"), ("?against=Yes", "No")):
+    for query, of in (("", "Yes"), ("?pos_label=No", "No"), ("?against=Yes", "No")):
         said = ask(app, "POST", f"/explain{query}", CASE).json
         assert said == people.balance_sheet(CASE, of).to_dict()
 
@@ -140,11 +140,11 @@ def test_the_page_is_the_calculator_and_the_model_its_file(app, people, folder):
     page = ask(app, "GET", "/")
     assert page.body.decode() == weigh.calculator(people)
     assert page.headers["content-type"].startswith("text/html")
-    other = ask(app, "GET", "/?of=No")
-    assert other.body.decode() == weigh.calculator(people, of="No")
-    refused = ask(app, "GET", "/?of=Maybe")
+    other = ask(app, "GET", "/?pos_label=No")
+    assert other.body.decode() == weigh.calculator(people, pos_label="No")
+    refused = ask(app, "GET", "/?pos_label=Maybe")
     assert refused.status == 422
-    assert refused.json["field"] == "of"
+    assert refused.json["field"] == "pos_label"
     assert ask(app, "GET", "/model").body == (folder / "people.json").read_bytes()
     assert ask(app, "GET", "/healthz").json["status"] == "ok"
 
@@ -297,9 +297,9 @@ def test_numbers_beyond_all_cuts_fall_in_the_outer_intervals(mixed_app):
 
 def test_a_sheet_is_of_one_row_and_of_classes_that_there_are(app):
     assert ask(app, "POST", "/explain", {"rows": [CASE]}).json["field"] == "rows"
-    said = ask(app, "POST", "/explain?of=Perhaps", CASE)
-    assert (said.status, said.json["field"]) == (422, "of")
-    assert ask(app, "POST", "/explain?of=Yes&against=Yes", CASE).status == 422
+    said = ask(app, "POST", "/explain?pos_label=Perhaps", CASE)
+    assert (said.status, said.json["field"]) == (422, "pos_label")
+    assert ask(app, "POST", "/explain?pos_label=Yes&against=Yes", CASE).status == 422
 
 
 def test_a_body_that_is_too_long_is_refused_before_it_is_read(app):
@@ -525,7 +525,9 @@ def test_ten_thousand_malformed_requests_meet_no_failure(app, mixed_app):
 
     async def send_all():
         for i in range(10_000):
-            path = rng.choice(["/score", "/score", "/score", "/explain?of=" + rng.choice(NAMES)])
+            path = rng.choice(
+                ["/score", "/score", "/score", "/explain?pos_label=" + rng.choice(NAMES)]
+            )
             chosen, body = rng.choice([app, mixed_app]), malformed(rng)
             path = path.encode("ascii", "replace").decode().replace("\0", "%00")
             answer = await call(chosen, "POST" if i % 50 else "PUT", path, body)

@@ -69,7 +69,7 @@ def added(sheet):
 def test_of_two_classes_the_items_add_up_to_the_log_odds_and_those_to_the_probability(case):
     model, row = case
     sheet = model.balance_sheet(row)
-    assert (sheet.of, sheet.against) == (model.classes_[1], model.classes_[0])
+    assert (sheet.pos_label, sheet.against) == (model.classes_[1], model.classes_[0])
     assert added(sheet) == pytest.approx(sheet.total, **CLOSE)
     assert sheet.total == pytest.approx(model.decision_function([row])[0], **CLOSE)
     assert sheet.probability == pytest.approx(1 / (1 + math.exp(-sheet.total)), **CLOSE)
@@ -82,7 +82,7 @@ def test_of_two_classes_the_items_add_up_to_the_log_odds_and_those_to_the_probab
 def test_against_a_rival_the_items_add_up_to_the_log_ratio_of_the_two(case, data):
     model, row = case
     a, b = data.draw(st.permutations(range(len(model.classes_))))[:2]
-    sheet = model.balance_sheet(row, of=model.classes_[a], against=model.classes_[b])
+    sheet = model.balance_sheet(row, pos_label=model.classes_[a], against=model.classes_[b])
     logs = model.predict_log_proba([row])[0]
     assert added(sheet) == pytest.approx(sheet.total, **CLOSE)
     assert sheet.total == pytest.approx(logs[a] - logs[b], rel=1e-11, abs=1e-11)
@@ -96,7 +96,7 @@ def test_against_a_rival_the_items_add_up_to_the_log_ratio_of_the_two(case, data
 def test_against_the_rest_the_softmax_of_all_totals_is_the_probability(case, data):
     model, row = case
     of = data.draw(st.sampled_from(model.classes_.tolist()))
-    sheet = model.balance_sheet(row, of=of)
+    sheet = model.balance_sheet(row, pos_label=of)
     assert sheet.against is None
     assert [*sheet.totals] == model.classes_.tolist()
     assert added(sheet) == pytest.approx(sheet.total, **CLOSE)
@@ -112,7 +112,7 @@ def test_against_the_rest_the_softmax_of_all_totals_is_the_probability(case, dat
 @given(fitted(labels=LABELS[3:]))
 def test_of_many_classes_the_most_probable_is_explained_unless_another_is_asked_for(case):
     model, row = case
-    assert model.balance_sheet(row).of == model.predict([row])[0]
+    assert model.balance_sheet(row).pos_label == model.predict([row])[0]
 
 
 @LIGHT
@@ -120,9 +120,9 @@ def test_of_many_classes_the_most_probable_is_explained_unless_another_is_asked_
 def test_the_rival_s_sheet_is_the_same_with_every_sign_changed(case, data):
     model, row = case
     a, b = data.draw(st.permutations(model.classes_.tolist()))[:2]
-    sheet = model.balance_sheet(row, of=a, against=b)
-    other = model.balance_sheet(row, of=b, against=a)
-    assert (sheet.of, sheet.against) == (other.against, other.of)
+    sheet = model.balance_sheet(row, pos_label=a, against=b)
+    other = model.balance_sheet(row, pos_label=b, against=a)
+    assert (sheet.pos_label, sheet.against) == (other.against, other.pos_label)
     assert sheet.prior == -other.prior
     assert sheet.total == pytest.approx(-other.total, **CLOSE)
     assert sheet.probability == pytest.approx(1 - other.probability, **CLOSE)
@@ -266,9 +266,9 @@ def test_the_interval_of_many_classes_contains_the_probability(case, data):
     model, row = case
     a, b = data.draw(st.permutations(range(len(model.classes_))))[:2]
     of, against = model.classes_[[a, b]]
-    rest = model.balance_sheet(row, of=of)
+    rest = model.balance_sheet(row, pos_label=of)
     assert rest.interval[0] <= rest.probability <= rest.interval[1]
-    rival = model.balance_sheet(row, of=of, against=against)
+    rival = model.balance_sheet(row, pos_label=of, against=against)
     assert rival.interval[0] <= rival.probability <= rival.interval[1]
     reach = ndtri(0.95) * math.sqrt(max(literal_variance(model, row, (a, b)), 0.0))
     low, high = (1 / (1 + math.exp(-(rival.total + side * reach))) for side in (-1, 1))
@@ -281,7 +281,7 @@ def test_against_the_rest_the_interval_is_the_delta_method_s(case, data):
     """Of the log odds: the slope is 1 for the class, minus its share of the rest for a rival."""
     model, row = case
     a = data.draw(st.integers(0, len(model.classes_) - 1))
-    sheet = model.balance_sheet(row, of=model.classes_[a])
+    sheet = model.balance_sheet(row, pos_label=model.classes_[a])
     totals = np.array([*sheet.totals.values()])
 
     def log_odds(totals):
@@ -319,20 +319,20 @@ def test_no_interval_is_shown_where_a_cell_is_empty_and_nothing_smooths_it():
 
 
 @pytest.mark.parametrize(
-    "choice", [{"of": "maybe"}, {"against": "maybe"}, {"of": "Yes", "against": 7}]
+    "choice", [{"pos_label": "maybe"}, {"against": "maybe"}, {"pos_label": "Yes", "against": 7}]
 )
 def test_a_label_that_is_no_class_is_refused_with_those_that_are(choice):
     model = EvidenceNB().fit(titanic(), "Survived")
     with pytest.raises(ValueError, match="not a class") as caught:
         model.balance_sheet(CASE, **choice)
-    wrong = choice.get("against", choice.get("of"))
+    wrong = choice.get("against", choice.get("pos_label"))
     assert all(text in str(caught.value) for text in (repr(wrong), "'No'", "'Yes'"))
 
 
 def test_a_class_against_itself_is_refused():
     model = EvidenceNB().fit([["a"], ["b"], ["c"]], ["p", "q", "r"])
     with pytest.raises(ValueError, match="'p'"):
-        model.balance_sheet(["a"], of="p", against="p")
+        model.balance_sheet(["a"], pos_label="p", against="p")
 
 
 @pytest.mark.parametrize("n", [0, 2, 2201])
@@ -418,7 +418,7 @@ def test_a_document_s_sheet_lists_the_tokens_that_occur_and_adds_up(counts, many
     y = ["p", "q", "r", "q"] if many else ["p", "q", "p", "q"]
     model = EvidenceNB(event_model="counts").fit(X, y)
     row = np.array([counts], dtype=float)
-    sheet = model.balance_sheet(row, of="p", against="q")
+    sheet = model.balance_sheet(row, pos_label="p", against="q")
     assert [item.feature for item in sheet.items] == [f"x{j}" for j in range(4) if counts[j]]
     assert added(sheet) == pytest.approx(sheet.total, **CLOSE)
     logs = model.predict_log_proba(row)[0]
@@ -430,7 +430,7 @@ def test_a_document_s_sheet_lists_the_tokens_that_occur_and_adds_up(counts, many
         weight = weights[0] - weights[1] if many else -weights[0]
         assert item.weight == pytest.approx(times * weight, **CLOSE)
     for kind in (sparse.csr_array, sparse.csc_array, sparse.coo_array):
-        assert model.balance_sheet(kind(row), of="p", against="q") == sheet
+        assert model.balance_sheet(kind(row), pos_label="p", against="q") == sheet
 
 
 def test_tokens_have_their_names_and_one_that_never_occurred_says_so():
@@ -453,7 +453,7 @@ def test_the_dict_is_ready_for_json_and_says_what_the_sheet_says(case):
     sheet = model.balance_sheet(row)
     data = sheet.to_dict()
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    for name in ("of", "against", "prior", "total", "probability"):
+    for name in ("pos_label", "against", "prior", "total", "probability"):
         assert data[name] == getattr(sheet, name)
         assert type(data[name]) is type(getattr(sheet, name))
     assert data["interval"] == (None if sheet.interval is None else [*sheet.interval])
@@ -532,9 +532,9 @@ def test_each_side_is_headed_by_the_class_and_ends_in_its_own_sum():
 
 def test_the_text_names_the_rival_or_the_other_totals():
     model = EvidenceNB().fit([["a"], ["b"], ["c"], ["a"]], ["p", "q", "r", "q"])
-    against_one = model.balance_sheet(["a"], of="p", against="r").to_text()
+    against_one = model.balance_sheet(["a"], pos_label="p", against="r").to_text()
     assert "Probability of p rather than r" in against_one
-    against_all = model.balance_sheet(["a"], of="p").to_text()
+    against_all = model.balance_sheet(["a"], pos_label="p").to_text()
     assert "Total of q" in against_all
     assert "Total of r" in against_all
     assert "exp(total)" in against_all
@@ -555,12 +555,12 @@ def marked(labels):
 )
 def test_names_are_text_and_never_markup(labels):
     model, row = marked(labels)
-    for choice in ({}, {"of": labels[0], "against": labels[1]}, {"of": labels[0]}):
+    for choice in ({}, {"pos_label": labels[0], "against": labels[1]}, {"pos_label": labels[0]}):
         sheet = model.balance_sheet(row, **choice)
         text, page = sheet.to_text(4000), sheet._repr_html_()
         for item in sheet.items:
             assert str(item) in text
-        assert str(sheet.of) in text
+        assert str(sheet.pos_label) in text
         read = Page(page)
         assert read.tags <= {"table", "thead", "tbody", "tfoot", "tr", "th", "td", "p", "br"} | {
             "caption", "div", "span", "style", "b", "i", "small",
@@ -569,7 +569,7 @@ def test_names_are_text_and_never_markup(labels):
         assert "<script" not in page
         for item in sheet.items:
             assert str(item) in read.text
-        assert str(sheet.of) in read.text
+        assert str(sheet.pos_label) in read.text
 
 
 class Page(HTMLParser):
@@ -598,12 +598,12 @@ class Page(HTMLParser):
 @pytest.mark.parametrize("labels", [["no", "yes"], [LONG, LONG + "2"], ["p", "q", LONG]])
 def test_long_names_are_folded_and_nothing_is_lost(width, labels):
     model, row = marked(labels)
-    for choice in ({}, {"of": labels[-1]}, {"of": labels[0], "against": labels[1]}):
+    for choice in ({}, {"pos_label": labels[-1]}, {"pos_label": labels[0], "against": labels[1]}):
         sheet = model.balance_sheet(row, **choice)
         text = sheet.to_text(width)
         assert widest(text) <= width
         assert "…" not in text
-        lost = letters(" ".join(map(str, [*sheet.items, sheet.of]))) - letters(text)
+        lost = letters(" ".join(map(str, [*sheet.items, sheet.pos_label]))) - letters(text)
         assert not lost
 
 
@@ -650,5 +650,5 @@ def test_the_interval_of_a_document_is_that_of_one_dirichlet():
 def test_an_empty_cell_of_a_third_class_does_not_withhold_the_interval_of_two():
     rows, y = [["a"], ["b"], ["a"], ["b"], ["a"], ["a"]], [0, 0, 1, 1, 2, 2]
     model = EvidenceNB(smoothing=0).fit(rows, y)
-    assert model.balance_sheet(["b"], of=0, against=1).interval is not None
-    assert model.balance_sheet(["b"], of=0, against=2).interval is None
+    assert model.balance_sheet(["b"], pos_label=0, against=1).interval is not None
+    assert model.balance_sheet(["b"], pos_label=0, against=2).interval is None

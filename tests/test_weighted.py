@@ -672,7 +672,7 @@ def test_a_sheet_adds_up_and_says_what_its_interval_leaves_out():
     assert "leaves out the error of the features' weights" in str(sheet)
     X, y = draw_codes(15, n_classes=3)
     model = CodedNB().fit(X, y)
-    sheet, p = model.balance_sheet(X[0], of=0, against=2), model.predict_proba(X[:1])[0]
+    sheet, p = model.balance_sheet(X[0], pos_label=0, against=2), model.predict_proba(X[:1])[0]
     weights = [sheet.prior, *(item.weight for item in sheet.items)]
     assert sum(weights) == pytest.approx(np.log(p[0] / p[2]), rel=1e-9)
 

@@ -181,7 +181,7 @@ def draw_roc(scored: dict[str, metrics.Scored]) -> None:
 
 def draw_calibration(part: metrics.Scored) -> None:
     figure, ax = pyplot.subplots(figsize=(4.6, 5.2), layout="constrained")
-    ReliabilityDisplay(part, bins=EDGES, name="EvidenceNB, all rows", of=True).plot(ax=ax)
+    ReliabilityDisplay(part, bins=EDGES, name="EvidenceNB, all rows", pos_label=True).plot(ax=ax)
     figure.savefig(FOLDER / "evidence_figure2.png", dpi=80)
     pyplot.close(figure)
 

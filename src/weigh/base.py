@@ -211,21 +211,21 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
 
     # ------------------------------------------------------------ explaining
 
-    def balance_sheet(self, row: Any, of: Any = None, against: Any = None) -> BalanceSheet:
+    def balance_sheet(self, row: Any, pos_label: Any = None, against: Any = None) -> BalanceSheet:
         """What speaks for and against one case.
 
         Parameters
         ----------
         row : mapping, sequence or table of one row
             The case. In a mapping, give None for an answer that is not known.
-        of : label, optional
+        pos_label : label, optional
             The class that positive weights speak for: by default `classes_[1]` of two, the most
             probable of more.
         against : label, optional
             Its rival, for more than two classes; by default all the others together.
         """
         table = self._read_one(row, "a balance sheet")
-        return explain(self.evidence_, table, of, against)
+        return explain(self.evidence_, table, pos_label, against)
 
     def with_prior(self, rate: Any) -> Self:
         """The same model for a population with other class frequencies.

@@ -26,10 +26,10 @@ class Reversal:
 
     feature: str
     exponent: float
-    of: Any = None
+    pos_label: Any = None
 
     def __str__(self) -> str:
-        where = "" if self.of is None else f" for {label(self.of)}"
+        where = "" if self.pos_label is None else f" for {label(self.pos_label)}"
         weak = "; so small a reversal may be chance" if self.exponent > WEAK else ""
         return (
             f"{self.feature}{where}: exponent {self.exponent:.2f}. Alone its levels speak one way; "

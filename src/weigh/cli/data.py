@@ -118,10 +118,14 @@ def score_columns(model: Any) -> Columns:
     return scoring.score_columns
 
 
-def reason_columns(model: Any, n: int, of: str | None, only: str | None) -> Columns:
+def reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) -> Columns:
     """What `weigh explain --reasons` says of rows: what weighs most, or costs most points."""
     if is_card(model):
-        given = [name for name, value in (("--of", of), ("--only", only)) if value is not None]
+        given = [
+            name
+            for name, value in (("--pos-label", pos_label), ("--only", only))
+            if value is not None
+        ]
         if given:
             words = f"reasons of a scorecard are what costs points: leave out {' and '.join(given)}"
             raise ValueError(words)
@@ -131,7 +135,7 @@ def reason_columns(model: Any, n: int, of: str | None, only: str | None) -> Colu
     from weigh.exports.formula import evidence_of
     from weigh.sheet import find_reasons
 
-    evidence, label = evidence_of(model), find_class(model, of)
+    evidence, label = evidence_of(model), find_class(model, pos_label)
     return lambda model, part: find_reasons(evidence, model._read(part), n, label, only).columns()
 
 
@@ -194,28 +198,30 @@ def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
     if text is None and cost != (1.0, 1.0):
         if len(names) > 2:
             raise ValueError(
-                f"--cost is about one class against the rest; name it with --of, one of {names}"
+                f"--cost needs one class against the rest: --pos-label, one of {names}"
             )
         say(
             f"note: --cost is that of taking {names[0]} for {names[1]}, {cost[0]:g}, and that of "
-            f"missing {names[1]}, {cost[1]:g}; --of names another class"
+            f"missing {names[1]}, {cost[1]:g}; --pos-label names another class"
         )
     return find_class(model, text)
 
 
-def explain_row(model: Any, row: Any, of: str | None, against: str | None) -> Any:
+def explain_row(model: Any, row: Any, pos_label: str | None, against: str | None) -> Any:
     """The balance sheet of a row, or its path; classes are named as they are shown."""
     if hasattr(model, "tree_"):
-        if of is not None or against is not None:
-            raise ValueError("a path shows every class: leave --of and --against out")
+        if pos_label is not None or against is not None:
+            raise ValueError("a path shows every class: leave --pos-label and --against out")
         return model.path(row)
     if hasattr(model, "predict_quantile"):
-        if of is not None or against is not None:
-            raise ValueError("an estimate has no classes: leave --of and --against out")
+        if pos_label is not None or against is not None:
+            raise ValueError("an estimate has no classes: leave --pos-label and --against out")
         return model.balance_sheet(row)
     if hasattr(model._learnt, "no_table"):
         raise ValueError(model._learnt.no_table)
-    return model.balance_sheet(row, of=find_class(model, of), against=find_class(model, against))
+    return model.balance_sheet(
+        row, pos_label=find_class(model, pos_label), against=find_class(model, against)
+    )
 
 
 def take_row(table: Any, row: int) -> Any:

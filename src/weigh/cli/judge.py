@@ -43,7 +43,7 @@ def evaluate(
     by: str | None,
     cost: tuple[float, float],
     train: str | None,
-    of: Any,
+    pos_label: Any,
     weight: str | None,
     as_json: bool,
 ) -> None:
@@ -63,7 +63,7 @@ def evaluate(
     if target is None:
         target = find_target(fitted, table)
         say(f"note: {target!r} is taken for the target; --target names another")
-    of = tell_class(fitted, of, cost)
+    pos_label = tell_class(fitted, pos_label, cost)
     found = weigh.evaluate(
         fitted,
         table,
@@ -72,7 +72,7 @@ def evaluate(
         train=None if train is None else (read_like(fitted, train, target), target),
         by=by,
         costs=cost,
-        pos_label=of,
+        pos_label=pos_label,
     )
     _print(found, as_json)
 

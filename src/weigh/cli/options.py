@@ -64,9 +64,14 @@ cost_option = click.option(
     type=float,
     default=(1.0, 1.0),
     metavar="FP FN",
-    help="What it costs to flag a row in vain as --of, and to miss one.",
+    help="What it costs to flag a row in vain as --pos-label, and to miss one.",
 )
-class_option = click.option("--of", "of", metavar="CLASS", help="The class in question.")
+class_option = click.option(
+    "--pos-label",
+    "pos_label",
+    metavar="CLASS",
+    help="The positive class (default: the second of two).",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

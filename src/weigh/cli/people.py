@@ -46,7 +46,7 @@ def calculator(
     output: str,
     branches: tuple[tuple[str, str, str], ...],
     questions: tuple[tuple[str, str], ...],
-    of: str | None,
+    pos_label: str | None,
     title: str | None,
 ) -> None:
     """Write a model as a form: one HTML file with a live balance sheet.
@@ -67,7 +67,7 @@ def calculator(
         output,
         levels or None,
         questions=dict(questions),
-        of=find_class(fitted, of),
+        pos_label=find_class(fitted, pos_label),
         title=title,
     )
     say(f"{type(fitted).__name__} as a form: {output}")
@@ -93,7 +93,7 @@ def report(
     target: str | None,
     by: str | None,
     cost: tuple[float, float],
-    of: Any,
+    pos_label: Any,
     weight: str | None,
     examples: int,
     title: str | None,
@@ -116,7 +116,7 @@ def report(
     if target is None:
         target = find_target(fitted, table)
         say(f"note: {target!r} is taken for the target; --target names another")
-    of = tell_class(fitted, of, cost)
+    pos_label = tell_class(fitted, pos_label, cost)
     weigh.report(
         fitted,
         table,
@@ -125,7 +125,7 @@ def report(
         sample_weight=weight,
         by=by,
         costs=cost,
-        pos_label=of,
+        pos_label=pos_label,
         examples=examples,
         title=title,
     )

@@ -78,7 +78,7 @@ def explain(
     model: str,
     data: str,
     row: int,
-    of: str | None,
+    pos_label: str | None,
     against: str | None,
     reasons: int | None,
     only: str | None,
@@ -101,7 +101,7 @@ def explain(
         if source is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError("--reasons is of every row, --row of one: give one of them")
         keep_apart(data, output)
-        write_reasons(fitted, table, reason_columns(fitted, reasons, of, only), keep, output)
+        write_reasons(fitted, table, reason_columns(fitted, reasons, pos_label, only), keep, output)
         return
     if keep or only or output != "-":
         raise click.UsageError("--only, --keep and -o go with --reasons N")
@@ -110,7 +110,7 @@ def explain(
     last = count_rows(table) - 1
     if not 0 <= row <= last:
         raise click.BadParameter(f"{row} is not in 0 to {last}", param_hint="--row")
-    page = explain_row(fitted, take_row(table, row), of, against)
+    page = explain_row(fitted, take_row(table, row), pos_label, against)
     if as_json:
         click.echo(json.dumps(page.to_dict(), ensure_ascii=False))
     else:

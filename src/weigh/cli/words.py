@@ -102,9 +102,9 @@ def hint_at_glob(error: click.UsageError) -> click.UsageError:
 
 
 OPTIONS = (
-    (r"\bpos_label=", "--of "),
-    (r"^(of|against)=", r"--\1 "),
-    (r"\bpos_label\b", "--of"),
+    (r"\bpos_label=", "--pos-label "),
+    (r"^against=", "--against "),
+    (r"\bpos_label\b", "--pos-label"),
     (
         r"^sample_weight must be .*: column .* is numeric but holds text (\('.*'\));.*",
         r"--weight must name a column of numbers, and this one holds text \1",
@@ -133,7 +133,7 @@ def speak_options(text: str) -> str:
     """An error as it is said to somebody who typed options.
 
     >>> speak_options("pos_label='Maybe' is not among the classes ['No', 'Yes']")
-    "--of 'Maybe' is not among the classes ['No', 'Yes']"
+    "--pos-label 'Maybe' is not among the classes ['No', 'Yes']"
     """
     for pattern, option in OPTIONS:
         text = re.sub(pattern, option, text)

@@ -20,7 +20,7 @@ function addressOf(model) {
       const value = answers[j] ?? null;
       if (value !== null && isAsked(j)) text.set(guard(column.name), textOf(column, value));
     });
-    if (!two && of !== model.of) text.set("~of", of === null ? "" : classes[of]);
+    if (!two && of !== model.of) text.set("~pos_label", of === null ? "" : classes[of]);
     if (against !== null) text.set("~against", classes[against]);
     if (rate !== null) text.set("~rate", rate);
     if (rate !== null && !two) text.set("~rate-of", classes[rateOf]);
@@ -59,7 +59,7 @@ function addressOf(model) {
     const own = { "~rate": ["rate", rateOf] };
     if (!two) {
       own["~rate-of"] = ["rateOf", classOf];
-      own["~of"] = ["of", (given) => (given === "" ? null : classOf(given))];
+      own["~pos_label"] = ["of", (given) => (given === "" ? null : classOf(given))];
       if (model.link !== "ovr") own["~against"] = ["against", classOf];
     }
     if (places.has(name)) {

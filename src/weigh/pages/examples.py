@@ -23,19 +23,21 @@ class Example:
     sheet: BalanceSheet
 
 
-def choose_examples(model: Any, X: Any, predicted: Predicted, of: Any, n: int) -> list[Example]:
+def choose_examples(
+    model: Any, X: Any, predicted: Predicted, pos_label: Any, n: int
+) -> list[Example]:
     """Up to n rows, each another one."""
     table, places = model._read(X), np.flatnonzero(predicted.kept)
     found: dict[int, Example] = {}
-    for title, row in _rank(predicted.rows, of)[:n]:
+    for title, row in _rank(predicted.rows, pos_label)[:n]:
         place = int(places[row])
         if place not in found:
-            sheet = explain(model.evidence_, table.rows(np.array([place])), of, None)
+            sheet = explain(model.evidence_, table.rows(np.array([place])), pos_label, None)
             found[place] = Example(f"{title} (row {place})", sheet)
     return [*found.values()]
 
 
-def _rank(rows: Scored | Many, of: Any) -> list[tuple[str, int]]:
+def _rank(rows: Scored | Many, pos_label: Any) -> list[tuple[str, int]]:
     if isinstance(rows, Many):
         top, own = rows.p.max(axis=1), rows.p[np.arange(len(rows.p)), rows.codes]
         told = label(rows.classes[int(rows.codes[own.argmin()])])
@@ -44,7 +46,7 @@ def _rank(rows: Scored | Many, of: Any) -> list[tuple[str, int]]:
             ("The least sure", int(top.argmin())),
             (f"The greatest surprise: it was {told}", int(own.argmin())),
         ]
-    name, p = label(of), rows.p
+    name, p = label(pos_label), rows.p
     worst = int(np.abs(p - rows.positive).argmax())
     was = f"it was {name}" if rows.positive[worst] else f"it was not {name}"
     return [

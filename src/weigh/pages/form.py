@@ -24,7 +24,7 @@ def calculator(
     ask_if: Mapping[str, tuple[str, Any]] | None = None,
     *,
     questions: Mapping[str, str] | None = None,
-    of: Any = None,
+    pos_label: Any = None,
     title: str | None = None,
 ) -> str | None:
     """A model as one HTML file: a form, and beside it the balance sheet of what is filled in.
@@ -44,7 +44,7 @@ def calculator(
         nothing: fit such a feature with `missing={"pain_site": "skip"}`.
     questions : dict, optional
         What to ask in place of a column's name: `{"pain_site": "Where does it hurt?"}`.
-    of : label, optional
+    pos_label : label, optional
         The class that the page speaks for: by default the second of two, the most probable of more.
     title : str, optional
         The page's heading.
@@ -57,7 +57,7 @@ def calculator(
     >>> page.splitlines()[0], "Female" in page
     ('<!doctype html>', True)
     """
-    subject = read_subject(model).naming(of)
+    subject = read_subject(model).naming(pos_label)
     asked = _ask(subject, ask_if)
     texts = _read_texts(questions, asked)
     heading = title or _title(subject)

@@ -34,7 +34,7 @@ class LiftDisplay(ScoredDisplay):
         Labels and probabilities.
     name : str, optional
         The model's, for the legend.
-    of : label, optional
+    pos_label : label, optional
         The positive class, for the axis.
 
     Attributes
@@ -51,8 +51,8 @@ class LiftDisplay(ScoredDisplay):
     array([2.  , 1.  , 1.33, 1.  ])
     """
 
-    def __init__(self, scored: Scored, *, name: str | None = None, of: Any = None) -> None:
-        super().__init__(scored, name=name, of=of)
+    def __init__(self, scored: Scored, *, name: str | None = None, pos_label: Any = None) -> None:
+        super().__init__(scored, name=name, pos_label=pos_label)
         refuse_no_positives(self.scored)
         self.curve = lift_curve(self.scored)
 
@@ -100,7 +100,7 @@ class GainsDisplay(ScoredDisplay):
         Labels and probabilities.
     name : str, optional
         The model's, for the legend.
-    of : label, optional
+    pos_label : label, optional
         The positive class, for the axis.
 
     Attributes
@@ -117,8 +117,8 @@ class GainsDisplay(ScoredDisplay):
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
 
-    def __init__(self, scored: Scored, *, name: str | None = None, of: Any = None) -> None:
-        super().__init__(scored, name=name, of=of)
+    def __init__(self, scored: Scored, *, name: str | None = None, pos_label: Any = None) -> None:
+        super().__init__(scored, name=name, pos_label=pos_label)
         refuse_no_positives(self.scored)
         self.curve = gains_curve(self.scored)
 
@@ -155,7 +155,7 @@ class NetBenefitDisplay(ScoredDisplay):
         at most: above, decisions about what is rare flag nobody.
     name : str, optional
         The model's, for the legend.
-    of : label, optional
+    pos_label : label, optional
         The positive class, for the axis.
 
     Attributes
@@ -173,9 +173,14 @@ class NetBenefitDisplay(ScoredDisplay):
     """
 
     def __init__(
-        self, scored: Scored, *, thresholds: Any = None, name: str | None = None, of: Any = None
+        self,
+        scored: Scored,
+        *,
+        thresholds: Any = None,
+        name: str | None = None,
+        pos_label: Any = None,
     ) -> None:
-        super().__init__(scored, name=name, of=of)
+        super().__init__(scored, name=name, pos_label=pos_label)
         if thresholds is None:
             rate = self.scored.groups.base_rate
             thresholds = np.arange(1, 100) / 99 * min(0.99, 10 * rate if rate else 0.99)

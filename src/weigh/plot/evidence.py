@@ -40,7 +40,7 @@ class EvidenceDisplay(Display):
         the training rows, those of the highest information value, or the first of the table.
     max_features : int, default=12
         How many to draw, where `features` does not say. On axes too small for them, fewer.
-    of, against : label, optional
+    pos_label, against : label, optional
         The class that positive weights speak for, and its rival. By default `classes[1]` of two; of
         more, a line for each.
 
@@ -71,11 +71,11 @@ class EvidenceDisplay(Display):
         features: str | Sequence[str] | None = None,
         sort: str | None = "spread",
         max_features: int = 12,
-        of: Any = None,
+        pos_label: Any = None,
         against: Any = None,
     ) -> None:
         self.evidence = evidence_of(evidence)
-        self.question = ask(self.evidence, of, against)
+        self.question = ask(self.evidence, pos_label, against)
         self.choice = choose(self.evidence, self.question, features, sort, max_features)
         self.panels = [panel_of(table, self.question) for table in self.choice.drawn]
 

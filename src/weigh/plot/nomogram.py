@@ -53,7 +53,7 @@ class NomogramDisplay(Display):
     max_features : int, default=15
         How many to draw, where `features` does not say. The others are taken at their mean over
         the training rows, and how much they could add is stated.
-    of, against : label, optional
+    pos_label, against : label, optional
         The class whose probability it is; of more than two classes, it and its rival.
     answers : int, optional
         For models whose exponent depends on the row (`PerplexedNB`): how many features have an
@@ -83,15 +83,15 @@ class NomogramDisplay(Display):
         features: str | Sequence[str] | None = None,
         sort: str | None = "spread",
         max_features: int = 15,
-        of: Any = None,
+        pos_label: Any = None,
         against: Any = None,
         answers: int | None = None,
     ) -> None:
         self.evidence = evidence_of(evidence)
-        _check(self.evidence, of, against)
+        _check(self.evidence, pos_label, against)
         _check_answers(self.evidence, answers)
         self.answers = answers
-        self.question = ask(self.evidence, of, against)
+        self.question = ask(self.evidence, pos_label, against)
         self.choice = choose(self.evidence, self.question, features, sort, max_features)
         self.points = make_points(self.evidence, self.question, self.choice, answers)
 
@@ -223,7 +223,7 @@ def _check_answers(evidence: Evidence, answers: int | None) -> None:
         )
 
 
-def _check(evidence: Evidence, of: Any, against: Any) -> None:
+def _check(evidence: Evidence, pos_label: Any, against: Any) -> None:
     """A nomogram reads one probability off one sum."""
     if evidence.event_model == "counts":
         raise ValueError(
@@ -233,10 +233,10 @@ def _check(evidence: Evidence, of: Any, against: Any) -> None:
     if evidence.link == "ovr":
         raise ValueError(
             "the probability of one of several classes does not follow from its own total; fit "
-            "AdjustedNB(multiclass='softmax') and give of= and against="
+            "AdjustedNB(multiclass='softmax') and give pos_label= and against="
         )
-    if len(evidence.classes) > 2 and (of is None or against is None):
+    if len(evidence.classes) > 2 and (pos_label is None or against is None):
         raise ValueError(
             f"a nomogram is of two classes, and the model has {len(evidence.classes)}: name two "
-            "with of= and against="
+            "with pos_label= and against="
         )

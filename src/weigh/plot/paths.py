@@ -24,10 +24,10 @@ class NormPathDisplay(Display):
         self.path = path
 
     @classmethod
-    def from_estimator(cls, model: Any, *, of: Any = None, ax: Any = None) -> Self:
+    def from_estimator(cls, model: Any, *, pos_label: Any = None, ax: Any = None) -> Self:
         """Draw the search of a fitted `AdjustedNB(norm="cv")`; `of` chooses one of many classes."""
         wanted = "path of norms: fit it with norm='cv' (a saved model keeps the norm alone)"
-        return cls(_record(model, "norm_path_", wanted, of)).plot(ax=ax)
+        return cls(_record(model, "norm_path_", wanted, pos_label)).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         norms, losses = self.path.norms, self.path.losses
@@ -126,10 +126,10 @@ class RoundsDisplay(Display):
         self.rounds = rounds
 
     @classmethod
-    def from_estimator(cls, model: Any, *, of: Any = None, ax: Any = None) -> Self:
+    def from_estimator(cls, model: Any, *, pos_label: Any = None, ax: Any = None) -> Self:
         """Draw the rounds of a fitted `BoostedNB`; `of` chooses one of many classes."""
         wanted = "record of rounds: fit a BoostedNB (a saved model keeps what they came to alone)"
-        return cls(_record(model, "rounds_", wanted, of)).plot(ax=ax)
+        return cls(_record(model, "rounds_", wanted, pos_label)).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         rounds, right = self.rounds, ax.twinx()
@@ -192,11 +192,11 @@ CRITERIA = {
 }
 
 
-def _record(model: Any, name: str, wanted: str, of: Any = None) -> Any:
+def _record(model: Any, name: str, wanted: str, pos_label: Any = None) -> Any:
     """What a model noted when it was fitted; of many classes, that of one."""
     record = getattr(model, name, None)
     if record is None:
         raise ValueError(f"the model has no {wanted}")
     if not isinstance(record, list):
         return record
-    return record[find_class(model.classes_.tolist(), of)]
+    return record[find_class(model.classes_.tolist(), pos_label)]

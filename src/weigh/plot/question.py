@@ -54,17 +54,17 @@ def share_of(table: FeatureTable) -> Floats:
     return np.asarray(rows / max(rows.sum(), np.finfo(float).tiny))
 
 
-def ask(evidence: Evidence, of: Any = None, against: Any = None) -> Question:
+def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Question:
     """What a figure shows: by default `classes[1]` of two, and every class of more."""
     classes = evidence.classes.tolist()
     two, b = len(classes) == 2, find_class(classes, against, -1, "against")
     if b >= 0 and not two:
-        _check_rival(evidence, of)
-    if not two and of is None:
+        _check_rival(evidence, pos_label)
+    if not two and pos_label is None:
         return _ask_each(evidence)
-    a = find_class(classes, of, (1 - b if b >= 0 else 1) if two else 0)
+    a = find_class(classes, pos_label, (1 - b if b >= 0 else 1) if two else 0)
     if a == b:
-        raise ValueError(f"of and against are both {classes[a]!r}; name two classes")
+        raise ValueError(f"pos_label and against are both {classes[a]!r}; name two classes")
     about = label(classes[a])
     if b >= 0 and not two:
         about += f" rather than {label(classes[b])}"
@@ -72,9 +72,9 @@ def ask(evidence: Evidence, of: Any = None, against: Any = None) -> Question:
     return Question((about,), difference(len(classes), a, b)[None, :], about)
 
 
-def _check_rival(evidence: Evidence, of: Any) -> None:
-    if of is None:
-        raise ValueError("against= names a rival; say with of= which class it is a rival of")
+def _check_rival(evidence: Evidence, pos_label: Any) -> None:
+    if pos_label is None:
+        raise ValueError("against= names a rival; say with pos_label= which class it is a rival of")
     if evidence.link == "ovr":
         raise ValueError(
             "weights of one class against the rest do not set two classes against each other; "

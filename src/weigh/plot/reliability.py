@@ -33,7 +33,7 @@ class ReliabilityDisplay(ScoredDisplay):
         Bins of equal width, or of equal weight as far as ties allow.
     name : str, optional
         The model's, for the legend.
-    of : label, optional
+    pos_label : label, optional
         The positive class, for the axis.
 
     Attributes
@@ -61,9 +61,9 @@ class ReliabilityDisplay(ScoredDisplay):
         bins: Any = 10,
         strategy: str = "width",
         name: str | None = None,
-        of: Any = None,
+        pos_label: Any = None,
     ) -> None:
-        super().__init__(scored, name=name, of=of)
+        super().__init__(scored, name=name, pos_label=pos_label)
         self.table = reliability_table(self.scored, bins=bins, strategy=strategy)
         self.line = calibration_line(self.scored)
         self.curve = _fit_curve(self.scored)

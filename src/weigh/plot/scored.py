@@ -23,14 +23,14 @@ class ScoredDisplay(Display):
         Labels and probabilities.
     name : str, optional
         The model's, for the legend.
-    of : label, optional
+    pos_label : label, optional
         The positive class, for the axis.
     """
 
-    def __init__(self, scored: Scored, *, name: str | None = None, of: Any = None) -> None:
+    def __init__(self, scored: Scored, *, name: str | None = None, pos_label: Any = None) -> None:
         self.scored = Scored.read(scored)
         self.name = name
-        self.of = of
+        self.pos_label = pos_label
 
     @classmethod
     def from_estimator(
@@ -68,16 +68,16 @@ class ScoredDisplay(Display):
             What the display's class takes besides.
         """
         question = Question.of_model(model, pos_label)
-        of = question.pos_label
-        if of is None:
+        pos_label = question.pos_label
+        if pos_label is None:
             raise ValueError(
                 f"the model has {len(question.classes)} classes; name one with pos_label, to set "
                 "it against the rest"
             )
-        scored = predict_rows(model, X, y, sample_weight, pos_label=of).rows
+        scored = predict_rows(model, X, y, sample_weight, pos_label=pos_label).rows
         assert isinstance(scored, Scored)
         name = type(model).__name__ if name is None else name
-        return cls(scored, name=name, of=of, **choice).plot(ax=ax)
+        return cls(scored, name=name, pos_label=pos_label, **choice).plot(ax=ax)
 
     @classmethod
     def from_predictions(
@@ -111,12 +111,12 @@ class ScoredDisplay(Display):
             What the display's class takes besides.
         """
         scored = Scored.read(y_true, y_prob, sample_weight, pos_label)
-        return cls(scored, name=name, of=pos_label, **choice).plot(ax=ax)
+        return cls(scored, name=name, pos_label=pos_label, **choice).plot(ax=ax)
 
     @property
     def _about(self) -> str:
         """The class in question, if it is known."""
-        return "" if self.of is None else f" of {shorten(label(self.of), 30)}"
+        return "" if self.pos_label is None else f" of {shorten(label(self.pos_label), 30)}"
 
     def _legend_name(self, ax: Any, text: str = "") -> str:
         """The model's name and a number or two, on two lines where one is too long."""

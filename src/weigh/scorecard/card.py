@@ -58,7 +58,7 @@ class Scorecard:
         The score at which the odds are `base_odds`.
     base_odds : float, default=50
         The odds of the class in question at `base_score`.
-    of : label, optional
+    pos_label : label, optional
         The class in question, that high scores speak for: by default `classes_[1]`.
     texts : dict, optional
         What reason codes say, by feature; by default its name.
@@ -99,7 +99,7 @@ class Scorecard:
         base_score: float = 600,
         base_odds: float = 50,
         *,
-        of: Any = None,
+        pos_label: Any = None,
         texts: Mapping[str, str] | None = None,
         level_texts: Mapping[str, Mapping[Any, str]] | None = None,
         X: Any = None,
@@ -113,7 +113,7 @@ class Scorecard:
         self._source = read_model(model)
         self.points_to_double, self.base_score = float(points_to_double), float(base_score)
         self.base_odds = float(base_odds)
-        self.of = self._source.classes.tolist()[self._of(of)]
+        self.pos_label = self._source.classes.tolist()[self._of(pos_label)]
         self.texts = read_texts(texts, self._source)
         self.level_texts = read_level_texts(level_texts, self._source)
         self.edits: tuple[Edit, ...] = ()
@@ -121,8 +121,8 @@ class Scorecard:
         self._round(X, y)
         self._rounded = dict(self._points)  # before any edit
 
-    def _of(self, of: Any) -> int:
-        return find_class(self._source.classes.tolist(), of, 1)
+    def _of(self, pos_label: Any) -> int:
+        return find_class(self._source.classes.tolist(), pos_label, 1)
 
     # ------------------------------------------------------------ rounding
 
@@ -157,7 +157,7 @@ class Scorecard:
     @property
     def _scale(self) -> float:
         """Points for one nat of the model's total; of the first class they turn round."""
-        sign = 1.0 if self.of == self._source.classes.tolist()[1] else -1.0
+        sign = 1.0 if self.pos_label == self._source.classes.tolist()[1] else -1.0
         return sign * self.points_to_double / float(np.log(2))
 
     @property
@@ -226,7 +226,7 @@ class Scorecard:
         table, positive = read(X), None
         if y is not None:
             sample = label_sample(table, y, None, self._source.classes)
-            table, positive = sample.table, sample.labels == self._of(self.of)
+            table, positive = sample.table, sample.labels == self._of(self.pos_label)
         rows = self._match(table)
         sign = float(np.sign(self._scale))
         totals, scores = sign * self._source.total(rows)[:, 0], self.evidence.raw_total(rows)[:, 0]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from weigh.scorecard.card import Edit, Scorecard
 
 FORMAT, VERSION = SCORECARD, 1
-SETTINGS = ("points_to_double", "base_score", "base_odds", "of", "texts")
+SETTINGS = ("points_to_double", "base_score", "base_odds", "pos_label", "texts")
 OPTIONAL = ("level_texts",)  # which files did not have from the first
 
 

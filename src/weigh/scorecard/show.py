@@ -28,8 +28,8 @@ def title(card: Scorecard) -> str:
     """What the score says."""
     double, base = f"{card.points_to_double:g}", f"{card.base_score:g}"
     return (
-        f"Scorecard for {label(card.of)}: {base} points are odds of {card.base_odds:g} to 1, and "
-        f"{double} points more double them"
+        f"Scorecard for {label(card.pos_label)}: {base} points are odds of "
+        f"{card.base_odds:g} to 1, and {double} points more double them"
     )
 
 

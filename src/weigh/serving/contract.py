@@ -158,7 +158,7 @@ def _refusal() -> dict[str, Any]:
 def _parameters(lookup: Lookup) -> list[dict[str, Any]]:
     """The class in question and its rival, where the model can set two against each other."""
     classes = [label(c) for c in lookup.evidence.classes.tolist()]
-    roles = {"of": "The class that positive weights speak for."}
+    roles = {"pos_label": "The class that positive weights speak for."}
     if lookup.evidence.link == "softmax":
         roles["against"] = "Its rival; otherwise all the others together."
     return [

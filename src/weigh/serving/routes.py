@@ -47,8 +47,8 @@ class Routes:
         asked = await self._read(body, served)
         if not asked.single:
             raise RefusalError("a balance sheet is of one row; send it as an object", "rows")
-        of, against = query.get("of"), query.get("against")
-        return answer(await asyncio.to_thread(served.explain, asked.rows[0], of, against))
+        pos_label, against = query.get("pos_label"), query.get("against")
+        return answer(await asyncio.to_thread(served.explain, asked.rows[0], pos_label, against))
 
     async def _read(self, body: bytes, served: Served) -> Asked:
         if len(body) > MOST_BYTES:
@@ -67,10 +67,10 @@ class Routes:
 
     async def form(self, request: Request) -> Response:
         """The calculator."""
-        of, served = request.query_params.get("of"), self.shelf.current
-        if of is None:
+        pos_label, served = request.query_params.get("pos_label"), self.shelf.current
+        if pos_label is None:
             return answer(served.page, HTML)
-        return answer(await asyncio.to_thread(served.form, of), HTML)
+        return answer(await asyncio.to_thread(served.form, pos_label), HTML)
 
     async def contract(self, request: Request) -> Response:
         """What the API takes and answers, for programs."""

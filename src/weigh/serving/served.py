@@ -84,10 +84,16 @@ class Served:
         """The same as the successor of another."""
         return replace(self, generation=old.generation + 1)
 
-    def form(self, of: str | None) -> bytes:
+    def form(self, pos_label: str | None) -> bytes:
         """The calculator, which may speak for a class that is named."""
-        chosen = find_class(of, dict(zip(self.names, self.classes, strict=True)), "of")
-        return self.page if of is None else _encode(calculator(self.model, of=chosen) or "")
+        chosen = find_class(
+            pos_label, dict(zip(self.names, self.classes, strict=True)), "pos_label"
+        )
+        return (
+            self.page
+            if pos_label is None
+            else _encode(calculator(self.model, pos_label=chosen) or "")
+        )
 
     def score(self, asked: Asked) -> bytes:
         """The class, the total or totals, and the probabilities of every row, as JSON."""
@@ -116,16 +122,16 @@ class Served:
             "probabilities": dict(zip(self.names, probabilities, strict=True)),
         }
 
-    def explain(self, row: Row, of: str | None, against: str | None) -> bytes:
+    def explain(self, row: Row, pos_label: str | None, against: str | None) -> bytes:
         """The balance sheet of a row, as JSON."""
         named = dict(zip(self.names, self.classes, strict=True))
-        chosen = find_class(of, named, "of"), find_class(against, named, "against")
+        chosen = find_class(pos_label, named, "pos_label"), find_class(against, named, "against")
         filled = fill_row(row, self.lookup)
         case = filled if hasattr(self.model, "feature_names_in_") else [*filled.values()]
         try:
             sheet = self.model.balance_sheet(case, *chosen)
         except ValueError as error:  # two classes that cannot be set against each other
-            raise RefusalError(str(error), "of" if against is None else "against") from None
+            raise RefusalError(str(error), "pos_label" if against is None else "against") from None
         return dump(known(sheet.to_dict()))
 
 

@@ -35,14 +35,14 @@ class Item:
 class BalanceSheet:
     """One case explained: prior, items, total, probability.
 
-    `of` is the class that positive weights speak for and `against` its rival; None is all the rest
+    `pos_label` is the class that positive weights favour and `against` its rival; None is all the rest
     of three classes or more. Against a rival, prior and items add up to `total`, the log odds.
     Against the rest, they add up to this class's total, and `totals` holds those of every class,
     which the softmax turns into the probability. Where the model attenuates what weights add up to,
     `attenuation` leads from their sum to `total`; where it recalibrates, `recalibration` does.
     """
 
-    of: Any
+    pos_label: Any
     against: Any
     prior: float
     items: tuple[Item, ...]
@@ -62,7 +62,11 @@ class BalanceSheet:
     def question(self) -> str:
         """What the probability is of: a class, or a class rather than one of several rivals."""
         rival = self.against is not None and not self.two_classes
-        return f"{label(self.of)} rather than {label(self.against)}" if rival else label(self.of)
+        return (
+            f"{label(self.pos_label)} rather than {label(self.against)}"
+            if rival
+            else label(self.pos_label)
+        )
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -85,7 +89,7 @@ class BalanceSheet:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         return {
-            "of": self.of,
+            "pos_label": self.pos_label,
             "against": self.against,
             "prior": self.prior,
             "items": [{**vars(item)} for item in self.items],

@@ -42,14 +42,14 @@ class _Line:
         return Item(self.feature, self.level, weight, self.note, self.relation)
 
 
-def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceSheet:
+def explain(evidence: Evidence, table: Table, pos_label: Any, against: Any) -> BalanceSheet:
     """The balance sheet of a table's only row."""
     classes = evidence.classes.tolist()
     tokens = evidence.event_model == "counts"
     lines = _token_lines(evidence, table) if tokens else _lines(evidence, table)
     totals = evidence.total(table)
     row, two = totals[0], len(classes) == 2
-    a, b = _choose(classes, of, against, row)
+    a, b = _choose(classes, pos_label, against, row)
     if evidence.link == "ovr" and b >= 0:
         raise ValueError(
             "totals of one class against the rest do not add up to the odds of two classes; leave "
@@ -68,7 +68,7 @@ def explain(evidence: Evidence, table: Table, of: Any, against: Any) -> BalanceS
         error = _joint_error(evidence, table)
     interval = _interval(evidence, sign, log_odds if worth is None else worth.before, error)
     return BalanceSheet(
-        of=classes[a],
+        pos_label=classes[a],
         against=None if b < 0 else classes[b],
         prior=prior,
         items=items,
@@ -92,13 +92,13 @@ def _assumption(evidence: Evidence, lines: list[_Line]) -> str:
     return SCALES + SILENT if any(line.lacks for line in lines) else SCALES
 
 
-def _choose(classes: list[Any], of: Any, against: Any, row: Floats) -> tuple[int, int]:
+def _choose(classes: list[Any], pos_label: Any, against: Any, row: Floats) -> tuple[int, int]:
     """The class in question and its rival; -1 is all the rest of three or more."""
     two, b = len(classes) == 2, find_class(classes, against, -1, "against")
-    a = find_class(classes, of, (1 - b if b >= 0 else 1) if two else int(row.argmax()))
+    a = find_class(classes, pos_label, (1 - b if b >= 0 else 1) if two else int(row.argmax()))
     b = 1 - a if two and b < 0 else b
     if a == b:
-        raise ValueError(f"of and against are both {classes[a]!r}; name two classes")
+        raise ValueError(f"pos_label and against are both {classes[a]!r}; name two classes")
     return a, b
 
 
@@ -113,7 +113,7 @@ def _interval(
     return float(low), float(high)
 
 
-def find_class(classes: list[Any], wanted: Any, default: int = 0, role: str = "of") -> int:
+def find_class(classes: list[Any], wanted: Any, default: int = 0, role: str = "pos_label") -> int:
     """Where a class stands among those of a model."""
     if wanted is None:
         return default

@@ -32,7 +32,7 @@ class Reasons:
 SIGNS = {"for": 1.0, "against": -1.0}
 
 
-def reasons(model: Any, X: Any, n: int = 3, of: Any = None, only: str | None = None) -> Any:
+def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | None = None) -> Any:
     """What weighs most in every row: the n levels with the largest |w|, heaviest first.
 
     Parameters
@@ -43,7 +43,7 @@ def reasons(model: Any, X: Any, n: int = 3, of: Any = None, only: str | None = N
         Rows.
     n : int, default=3
         How many reasons, at most one for each feature.
-    of : label, optional
+    pos_label : label, optional
         The class that positive weights speak for: by default `classes_[1]` of two, the most
         probable of more, row by row.
     only : "for" or "against", optional
@@ -72,17 +72,17 @@ def reasons(model: Any, X: Any, n: int = 3, of: Any = None, only: str | None = N
         raise ValueError(
             "a model of documents has tokens, not features; balance_sheet lists those of one row"
         )
-    found = find_reasons(evidence, model._read(X), int(n), of, only)
+    found = find_reasons(evidence, model._read(X), int(n), pos_label, only)
     return build(found.columns(), evidence.backend)
 
 
 def find_reasons(
-    evidence: Evidence, table: Table, n: int, of: Any = None, only: str | None = None
+    evidence: Evidence, table: Table, n: int, pos_label: Any = None, only: str | None = None
 ) -> Reasons:
     """The n heaviest features of every row of a table, or of those that speak one way."""
     if only not in (None, *SIGNS):
         raise ValueError(f"only must be 'for' or 'against', got {only!r}")
-    weights = _of_class(evidence, table, of)
+    weights = _of_class(evidence, table, pos_label)
     heavy = np.abs(weights) if only is None else np.maximum(SIGNS[only] * weights, 0.0)
     heaviest = np.argsort(-heavy, axis=1, kind="stable")[:, :n]
     told = np.take_along_axis(heavy, heaviest, axis=1) > 0
@@ -91,14 +91,14 @@ def find_reasons(
     return Reasons(texts, np.where(told, np.take_along_axis(weights, heaviest, axis=1), 0.0))
 
 
-def _of_class(evidence: Evidence, table: Table, of: Any) -> Floats:
+def _of_class(evidence: Evidence, table: Table, pos_label: Any) -> Floats:
     """By row and feature, for the class in question."""
     weights = evidence.contributions(table)
     classes = evidence.classes.tolist()
     if len(classes) == 2:
-        return weights[:, :, 0] if find_class(classes, of, 1) == 1 else -weights[:, :, 0]
-    if of is not None:
-        return weights[:, :, find_class(classes, of)]
+        return weights[:, :, 0] if find_class(classes, pos_label, 1) == 1 else -weights[:, :, 0]
+    if pos_label is not None:
+        return weights[:, :, find_class(classes, pos_label)]
     best = evidence.total(table).argmax(axis=1)
     return np.take_along_axis(weights, best[:, None, None], axis=2)[:, :, 0]
 

@@ -26,7 +26,7 @@ class Side:
 
 def sides_of(sheet: BalanceSheet) -> tuple[Side, Side]:
     """What speaks for and what speaks against."""
-    of = label(sheet.of)
+    of = label(sheet.pos_label)
     prior_for = sheet.prior >= 0
     return (
         _side(
@@ -55,7 +55,7 @@ def foot_of(sheet: BalanceSheet) -> list[tuple[str, str]]:
     rows = [*_attenuation(sheet), *_recalibration(sheet)]
     rows.append(("Total weight of evidence", hundredths(sheet.total)))
     for other, total in (sheet.totals or {}).items():
-        if other != sheet.of:
+        if other != sheet.pos_label:
             rows.append((f"Total of {label(other)}", hundredths(total)))
     rows.append((f"Probability of {sheet.question}", probability(sheet.probability)))
     if sheet.interval is not None:
@@ -73,7 +73,7 @@ def _attenuation(sheet: BalanceSheet) -> list[tuple[str, str]]:
         return []
     rows = [("Prior and weights", hundredths(rule.before))]
     if rule.perplexity is not None:
-        rows.append((f"Perplexity under {label(sheet.of)}", f"{rule.perplexity:.4g}"))
+        rows.append((f"Perplexity under {label(sheet.pos_label)}", f"{rule.perplexity:.4g}"))
     rows.append((f"{rule.unit.capitalize()} observed", f"{rule.n:g}"))
     rows.append(("Exponent", f"{rule.exponent:.3g}"))
     if rule.shift:
