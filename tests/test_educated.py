@@ -86,7 +86,7 @@ def test_a_row_of_no_weight_is_not_there(seed):
     model = EducatedNB().fit(odd, y, kept.astype(float))
     alone = EducatedNB().fit(X[kept], y[kept])
     assert (model.decision_function(X) == alone.decision_function(X)).all()
-    assert model.held_out_loss_ == alone.held_out_loss_
+    assert model.loo_loss_ == alone.loo_loss_
 
 
 @pytest.mark.parametrize(("n_classes", "multiclass"), FORMS)
@@ -98,7 +98,7 @@ def test_the_order_of_rows_does_not_matter(n_classes, multiclass, seed):
     one = EducatedNB(multiclass=multiclass).fit(X, y)
     other = EducatedNB(multiclass=multiclass).fit(X.iloc[order], y[order])
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
-    assert one.held_out_loss_ == pytest.approx(other.held_out_loss_, rel=1e-9)
+    assert one.loo_loss_ == pytest.approx(other.loo_loss_, rel=1e-9)
 
 
 def test_every_table_type_gives_the_same_model():
@@ -128,7 +128,7 @@ def test_one_against_the_rest_is_that_many_models_of_two_classes(monkeypatch):
     p = np.column_stack([two.predict_proba(X)[:, 1] for two in each])
     np.testing.assert_allclose(model.predict_proba(X), p / p.sum(axis=1, keepdims=True), rtol=1e-9)
     np.testing.assert_array_equal(model.scales_, [two.scales_ for two in each])
-    np.testing.assert_array_equal(model.held_out_loss_, [two.held_out_loss_ for two in each])
+    np.testing.assert_array_equal(model.loo_loss_, [two.loo_loss_ for two in each])
     for k, two in enumerate(each):
         for table, own in zip(model.evidence_, two.evidence_, strict=True):
             np.testing.assert_array_equal(table.errors[:, k], own.errors)
@@ -271,7 +271,7 @@ def test_a_feature_of_one_level_weighs_exactly_nothing():
     for name in ("same", "gaps", "code"):
         assert (model.evidence_[name].weights == 0).all()
         assert np.isnan(model.scales_[X.columns.get_loc(name)])
-    silent = [item.feature for item in model.balance_sheet(X.iloc[[0]]).silent]
+    silent = [item.feature for item in model.balance_sheet(X.iloc[[0]]).weightless]
     assert {"same", "gaps", "code"} <= {*silent}
 
 
@@ -304,7 +304,7 @@ def test_a_saved_model_gives_the_same_bits_and_its_file_follows_the_schema(
     Draft202012Validator(SCHEMA).validate(json.loads((tmp_path / "m.json").read_text()))
     again = weigh.load(tmp_path / "m.json")
     assert (again.predict_proba(X) == model.predict_proba(X)).all()
-    for name in ("scales_", "held_out_loss_", "n_passes_"):
+    for name in ("scales_", "loo_loss_", "n_passes_"):
         np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
     assert again.get_params() == model.get_params()
     assert repr(again.evidence_) == repr(model.evidence_)
@@ -354,7 +354,7 @@ def test_levels_and_answers_that_lack_weigh_nothing_and_the_sheet_says_so():
     X, y = draw_frame(15)
     model = EducatedNB(missing="skip").fit(X, y)
     sheet = model.balance_sheet({"x": 0.0, "z": None, "c": "new", "d": None})
-    silent = [str(item) for item in sheet.silent]
+    silent = [str(item) for item in sheet.not_known]
     assert "z = missing (no evidence)" in silent
     assert "c = new (not seen in training)" in silent
     assert sheet.interval is None  # a level that was not seen may weigh anything

@@ -210,5 +210,5 @@ def test_the_learner_tells_the_loss_of_rows_left_out(n_classes):
     model = EducatedNB(categorical_features="all").fit(train, labels[:300])
     told = -model.predict_log_proba(train)[np.arange(300), labels[:300]].mean() / np.log(2)
     new = -model.predict_log_proba(test)[np.arange(300), labels[300:]].mean() / np.log(2)
-    assert told < model.held_out_loss_
-    assert abs(model.held_out_loss_ - new) < 0.1
+    assert told < model.loo_loss_
+    assert abs(model.loo_loss_ - new) < 0.1

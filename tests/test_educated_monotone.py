@@ -117,7 +117,7 @@ def test_scales_and_errors_are_named_after_the_features_that_have_them():
     assert held.evidence_.covariance.shape == (n, n)
     low, high = held.balance_sheet(frame.iloc[[0]]).interval
     assert 0 < low < high < 1
-    assert held.held_out_loss_ > free.held_out_loss_
+    assert held.loo_loss_ > free.loo_loss_
 
 
 @pytest.mark.parametrize("form", [list, np.array, tuple])

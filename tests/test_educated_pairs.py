@@ -182,7 +182,7 @@ def test_what_two_columns_tell_only_together_is_found(seed):
     model = EducatedNB(pairs=1, random_state=0).fit(X, y)
     assert names_of(model) == [*X.columns, "a & b"]
     assert plain.score(X, y) < 0.65 < 0.75 < model.score(X, y)
-    assert model.held_out_loss_ < 0.8 * plain.held_out_loss_
+    assert model.loo_loss_ < 0.8 * plain.loo_loss_
     assert len(model.scales_) == 6
     new, labels = draw_xor(seed + 100)
     assert model.score(new, labels) > 0.7
@@ -279,7 +279,7 @@ def test_a_model_with_a_pair_is_saved_and_read_and_its_file_follows_the_schema(t
     again = weigh.load(tmp_path / "m.json")
     assert (again.predict_proba(X) == model.predict_proba(X)).all()
     assert again.evidence_.column_names == model.evidence_.column_names == tuple(X.columns)
-    for name in ("scales_", "held_out_loss_", "n_passes_"):
+    for name in ("scales_", "loo_loss_", "n_passes_"):
         np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
     assert str(again.balance_sheet(X.iloc[[0]])) == str(model.balance_sheet(X.iloc[[0]]))
 
@@ -298,4 +298,4 @@ def test_pairs_live_beside_crosses_codes_and_gaps(missing):
         assert add_up(sheet) == pytest.approx(sheet.total, abs=1e-9)
     unseen = model.balance_sheet(X.iloc[[1]].assign(a=np.nan, c="?"))
     assert np.isfinite(unseen.probability)
-    assert ("a & b" in [i.feature for i in unseen.silent]) == (missing == "skip")
+    assert ("a & b" in [i.feature for i in unseen.not_known]) == (missing == "skip")

@@ -107,4 +107,4 @@ def test_the_number_of_threads_of_blas_changes_no_bit(asked):
     one, two = (model.evidence_ for model in found)
     np.testing.assert_array_equal(one.covariance, two.covariance)
     np.testing.assert_array_equal(*(model.decision_function(X) for model in found))
-    assert found[0].held_out_loss_ == found[1].held_out_loss_
+    assert found[0].loo_loss_ == found[1].loo_loss_

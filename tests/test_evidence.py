@@ -556,3 +556,17 @@ def test_names_that_do_not_fit_are_folded(name):
     assert max(map(cell_len, lines)) <= 100
     assert "…" not in repr(evidence)
     assert sum(line.count("x") for line in lines) >= 3 * name.count("x")
+
+
+def test_iterating_and_indexing_give_the_same_tables():
+    evidence = EvidenceNB().fit(titanic(), "Survived").evidence_
+    assert [*evidence] == [evidence[name] for name in evidence.names]
+    assert [*evidence] == [evidence[i] for i in range(len(evidence))]
+    assert evidence[-1] is evidence["Age"]
+    assert "Sex" in evidence
+    assert evidence[0] in evidence
+    assert "Survived" not in evidence
+    with pytest.raises(KeyError, match="Sexx"):
+        evidence["Sexx"]
+    with pytest.raises(IndexError):
+        evidence[3]

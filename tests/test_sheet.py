@@ -139,7 +139,7 @@ def test_every_feature_is_listed_once_in_its_order_and_on_one_side(case):
     model, row = case
     sheet = model.balance_sheet(row)
     assert [item.feature for item in sheet.items] == ["c", "d", "n", "one"]
-    sides = [*sheet.speaks_for, *sheet.speaks_against, *sheet.silent]
+    sides = [*sheet.speaks_for, *sheet.speaks_against, *sheet.weightless]
     assert Counter(map(id, sides)) == Counter(map(id, sheet.items))
     for side, sign in ((sheet.speaks_for, -1), (sheet.speaks_against, 1)):
         weights = [sign * item.weight for item in side]
@@ -203,7 +203,8 @@ def test_an_interval_without_rows_says_that_it_was_not_seen():
 def test_a_feature_of_one_level_is_silent_without_being_called_unknown():
     model = EvidenceNB().fit([{"a": "x", "b": "k"}, {"a": "y", "b": "k"}], [0, 1])
     sheet = model.balance_sheet({"a": "x", "b": "k"})
-    assert [(item.feature, item.note) for item in sheet.silent] == [("b", "")]
+    assert [(item.feature, item.note) for item in sheet.weightless] == [("b", "")]
+    assert sheet.not_known == ()
 
 
 # ---------------------------------------------------------------- the interval
@@ -652,3 +653,16 @@ def test_an_empty_cell_of_a_third_class_does_not_withhold_the_interval_of_two():
     model = EvidenceNB(smoothing=0).fit(rows, y)
     assert model.balance_sheet(["b"], pos_label=0, against=1).interval is not None
     assert model.balance_sheet(["b"], pos_label=0, against=2).interval is None
+
+
+@pytest.mark.parametrize("backend", [None, "pandas", "polars"])
+def test_a_sheet_is_a_frame_whose_weights_add_up(backend):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": ["p", "q", "p", "q", "p"], "b": [1, 1, 2, 2, 1]})
+    sheet = EvidenceNB().fit(X, [0, 1, 0, 1, 1]).balance_sheet({"a": "q", "b": None})
+    frame = sheet.to_frame() if backend is None else sheet.to_frame(backend)
+    assert type(frame).__module__.startswith(backend or "pandas")
+    assert [*frame.columns] == ["feature", "level", "weight", "note"]
+    assert [*frame["feature"]] == ["Prior", "a", "b"]
+    assert sum(frame["weight"]) == pytest.approx(sheet.total, rel=1e-12)
+    assert [item.feature for item in sheet.not_known] == ["b"]

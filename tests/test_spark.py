@@ -224,7 +224,7 @@ def test_weights_fitted_together_on_a_cluster_are_those_in_memory(spark, case):
     for a, b in zip(here.evidence_, there.evidence_, strict=True):
         assert np.array_equal(a.counts, b.counts)
         assert b.by_class == pytest.approx(a.by_class, abs=1e-9)
-    assert there.held_out_loss_ == pytest.approx(here.held_out_loss_, rel=1e-9)
+    assert there.loo_loss_ == pytest.approx(here.loo_loss_, rel=1e-9)
     assert np.array_equal(there.n_passes_, here.n_passes_)
     if here.evidence_.covariance is not None:
         found, expected = there.evidence_.covariance, here.evidence_.covariance

@@ -55,7 +55,7 @@ class EducatedNB(EvidenceClassifier):
     scales_ : ndarray
         How strongly the weights of each feature of `evidence_` are held: one over their variance,
         and one row per class for `multiclass="ovr"`. NaN for a feature of one level.
-    held_out_loss_ : float or ndarray
+    loo_loss_ : float or ndarray
         The leave-one-out loss of the training rows, in bits (one per class for "ovr").
     n_passes_ : int or ndarray
         How often the rows were passed over after they were counted: for the weights, for the
@@ -67,7 +67,7 @@ class EducatedNB(EvidenceClassifier):
     Notes
     -----
     Up to 3,072 weights share one Hessian. Of wider tables the largest features are blocks of their
-    own: conjugate gradients make the weights exact, while scales and `held_out_loss_` come from the
+    own: conjugate gradients make the weights exact, while scales and `loo_loss_` come from the
     blocks alone and there are no errors. So it is with the classes of `multiclass="softmax"`, whose
     scales are approximate. The intervals of a column are a dense matrix among themselves, so
     thousands of cut points are slow. Errors take the scales as known. A fit that has not converged
@@ -83,9 +83,9 @@ class EducatedNB(EvidenceClassifier):
     0.88
     """
 
-    _extras = ("scales_", "held_out_loss_", "n_passes_")
+    _extras = ("scales_", "loo_loss_", "n_passes_")
     _default_bins = "fine"
-    held_out_loss_: Any
+    loo_loss_: Any
     n_passes_: Any
 
     def __init__(
@@ -152,7 +152,7 @@ class EducatedNB(EvidenceClassifier):
 
     def _fit_jointly(self, task: Task) -> Fit:
         fit = _fit_and_warn(task)
-        self.scales_, self.held_out_loss_ = fit.scales, fit.held_out.bits
+        self.scales_, self.loo_loss_ = fit.scales, fit.held_out.bits
         self.n_passes_ = fit.n_passes
         return fit
 
@@ -163,7 +163,7 @@ class EducatedNB(EvidenceClassifier):
             target = Target(np.array([whole.sum() - weight, weight]), of=c)
             fits.append(_fit_and_warn(replace(task, counts=own, target=target)))
         self.scales_ = np.array([fit.scales for fit in fits])
-        self.held_out_loss_ = np.array([fit.held_out.bits for fit in fits])
+        self.loo_loss_ = np.array([fit.held_out.bits for fit in fits])
         self.n_passes_ = np.array([fit.n_passes for fit in fits])
         return fits
 

@@ -134,8 +134,10 @@ class FeatureTable:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A prior and a table of weights per feature; iterate, or ask for a feature by name.
+    """A prior and a table of weights per feature.
 
+    It is a sequence of tables that have names: iterating gives each `FeatureTable` in order, and so
+    do `evidence[0]` and `evidence["Sex"]`. `names` lists them; `"Sex" in evidence` asks for one.
     Weights are in nats. For two classes positive speaks for `classes[1]`.
 
     Examples
@@ -164,15 +166,24 @@ class Evidence:
     recalibration: Recalibration | None = None  # of two classes
     covariance: Floats | None = None  # of prior and weights, where they were fitted together
 
-    def __getitem__(self, name: str) -> FeatureTable:
+    def __getitem__(self, name: str | int) -> FeatureTable:
         try:
-            return self._by_name[name]
+            return self.tables[name] if isinstance(name, int) else self._by_name[name]
         except KeyError:
             meant = did_you_mean(name, self._by_name)
             raise KeyError(f"no feature {name!r}; there are {[*self._by_name]}{meant}") from None
 
     def __iter__(self) -> Iterator[FeatureTable]:
         return iter(self.tables)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether there is a table of that name; a table may stand for its name."""
+        return name in self._by_name or any(name is table for table in self.tables)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tables, in order."""
+        return tuple(self._by_name)
 
     def __len__(self) -> int:
         return len(self.tables)

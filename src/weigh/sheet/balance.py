@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from weigh.bins import label
+from weigh.frames import build
 from weigh.sheet import show
 from weigh.sheet.attenuated import Attenuated
 from weigh.sheet.recalibrated import Recalibrated
@@ -35,8 +36,8 @@ class Item:
 class BalanceSheet:
     """One case explained: prior, items, total, probability.
 
-    `pos_label` is the class that positive weights favour and `against` its rival; None is all the rest
-    of three classes or more. Against a rival, prior and items add up to `total`, the log odds.
+    `pos_label` is the class that positive weights favour and `against` its rival; None is all the
+    rest of three classes or more. Against a rival, prior and items add up to `total`, the log odds.
     Against the rest, they add up to this class's total, and `totals` holds those of every class,
     which the softmax turns into the probability. Where the model attenuates what weights add up to,
     `attenuation` leads from their sum to `total`; where it recalibrates, `recalibration` does.
@@ -57,6 +58,7 @@ class BalanceSheet:
     coverage: float = COVERAGE
     attenuation: Attenuated | None = None
     recalibration: Recalibrated | None = None
+    backend: str | None = field(default=None, compare=False, repr=False)
 
     @property
     def question(self) -> str:
@@ -82,8 +84,13 @@ class BalanceSheet:
         return tuple(sorted((i for i in self.items if i.weight < 0), key=lambda i: i.weight))
 
     @property
-    def silent(self) -> tuple[Item, ...]:
-        """Items without weight: missing, not seen in training, or a feature that tells nothing."""
+    def not_known(self) -> tuple[Item, ...]:
+        """Items whose answer was not given, or never seen in training: they weigh nothing."""
+        return tuple(item for item in self.weightless if item.note)
+
+    @property
+    def weightless(self) -> tuple[Item, ...]:
+        """Items that weigh nothing: those not known, and features that tell nothing."""
         return tuple(item for item in self.items if item.weight == 0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -100,6 +107,16 @@ class BalanceSheet:
             "attenuation": self.attenuation and {**vars(self.attenuation)},
             "recalibration": self.recalibration and {**vars(self.recalibration)},
         }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per item, the prior first: feature, level, weight and note.
+
+        In the dataframe library that the training table came from, or in `backend`, such as
+        "polars". The weights add up as those of the sheet do.
+        """
+        rows = (Item("Prior", "", self.prior), *self.items)
+        names = ("feature", "level", "weight", "note")
+        return build({n: [getattr(row, n) for row in rows] for n in names}, backend or self.backend)
 
     def to_text(self, width: int = 100) -> str:
         """The two-column layout as plain text, at most `width` characters wide."""

@@ -82,6 +82,7 @@ def explain(evidence: Evidence, table: Table, pos_label: Any, against: Any) -> B
         attenuation=rule,
         recalibration=worth,
         assumes="" if interval is None else _assumption(evidence, lines),
+        backend=evidence.backend,
     )
 
 

@@ -110,8 +110,8 @@ def probability(p: float) -> str:
 def notes_of(sheet: BalanceSheet) -> list[str]:
     """What a reader should know, sentence by sentence."""
     notes = []
-    if sheet.silent:
-        notes.append(f"No weight: {'; '.join(map(str, sheet.silent))}.")
+    if sheet.weightless:
+        notes.append(f"No weight: {'; '.join(map(str, sheet.weightless))}.")
     notes.append("Weights are times 100.")
     shown = sum(round(100 * w) for w in (sheet.prior, *(item.weight for item in sheet.items)))
     stated = sheet.attenuation or sheet.recalibration
