@@ -886,14 +886,6 @@ def test_scores_of_one_class_against_the_rest_are_those_of_python(tmp_path):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_the_data_are_not_overwritten(tmp_path):
-    path = tmp_path / "people.csv"
-    write_file(weigh.datasets.titanic(), str(path))
-    before = path.read_bytes()
-    assert "is the data itself" in fails("fit", path, "--target", "Survived", "-o", path)
-    assert path.read_bytes() == before
-
-
 def test_a_fit_notes_ids_stray_text_and_heavy_weights(tmp_path):
     path = tmp_path / "t.csv"
     rows = [f"id{i},{'?' if i == 7 else i},{1000},{'ab'[i % 2]}" for i in range(100)]

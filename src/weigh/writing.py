@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeAlias
@@ -77,6 +77,20 @@ def make_folder(path: FilePath) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
         raise
     _put_on_disk(target.parent)
+
+
+def refuse_inputs(path: FilePath, inputs: Iterable[FilePath | int]) -> None:
+    """Refuse to write to one of some files that are read, whatever name or link leads to it.
+
+    An input may be an open file too, by its number, such as that of standard input.
+    """
+    output = _stat(path)
+    if output is None:
+        return
+    for read in inputs:
+        known = os.fstat(read) if isinstance(read, int) else _stat(read)
+        if known is not None and stat.S_ISREG(known.st_mode) and os.path.samestat(output, known):
+            raise ValueError(f"{os.fspath(path)} is an input; write to another file")
 
 
 def _stat(path: FilePath) -> os.stat_result | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from weigh.cli.data import count_rows, is_card, read_table, read_table_of
+from weigh.cli.data import count_rows, is_card, keep_apart, read_table, read_table_of
 from weigh.cli.kept import keep_passes
 from weigh.cli.options import (
     BINS,
@@ -27,7 +27,6 @@ from weigh.cli.words import (
     advise,
     hint,
     hint_at_glob,
-    keep_apart,
     say,
     say_class,
     speak_options,
@@ -174,7 +173,7 @@ def fit(
 
     if learner not in learners():
         raise click.UsageError(f"--learner must be one of {', '.join(learners())}, not {learner!r}")
-    keep_apart(data, output)
+    keep_apart(output, data)
     table = read_table(data, categorical, drop)
     given = {name: value for name, value in parameters.items() if value not in (None, ())}
     model = getattr(weigh, learners()[learner])(**given)
@@ -238,6 +237,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
     """
     from weigh.store import load, save
 
+    keep_apart(output, *models)
     first, *others = [load(model) for model in models]
     if not hasattr(first, "merge"):
         raise ValueError(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from weigh.cli.words import say
@@ -42,6 +44,29 @@ def open_data(data: str, text: Sequence[str], spelled: Sequence[str]) -> Any:
     for name in {*spelled} & {*table.column_names}:
         table = table.set_column(table.column_names.index(name), name, spell(table[name]))
     return table
+
+
+def keep_apart(output: str, *inputs: str) -> None:
+    """Refuse an output that is an input: a model, or a file of a table, a folder or a glob."""
+    if output == "-":
+        return
+    from weigh.writing import refuse_inputs
+
+    refuse_inputs(output, [file for given in inputs for file in _files(given)])
+
+
+def _files(given: str) -> list[Any]:
+    if given == "-":
+        with suppress(OSError, AttributeError):  # standard input may be no file, or closed
+            return [sys.stdin.fileno()]
+        return []
+    if os.path.exists(given) and not os.path.isdir(given):
+        return [given]
+    if os.path.isdir(given) or glob.has_magic(given):
+        from weigh.frames.folders import find_files
+
+        return [found.path for found in find_files(given)]
+    return []
 
 
 def column_names(table: Any) -> tuple[str, ...]:

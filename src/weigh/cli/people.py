@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import find_class, find_target, read_like, tell_class
+from weigh.cli.data import find_class, find_target, keep_apart, read_like, tell_class
 from weigh.cli.options import (
     by_option,
     class_option,
@@ -17,7 +17,7 @@ from weigh.cli.options import (
     target_option,
     weight_option,
 )
-from weigh.cli.words import keep_apart, say
+from weigh.cli.words import say
 
 
 @main.command()
@@ -57,7 +57,7 @@ def calculator(
     """
     import weigh
 
-    keep_apart(model, output)
+    keep_apart(output, model)
     fitted = weigh.load(model)
     levels: dict[str, tuple[str, list[str]]] = {}
     for column, other, level in branches:
@@ -108,8 +108,7 @@ def report(
     import weigh
     from weigh.pages.subject import read_subject
 
-    for path in (model, data):
-        keep_apart(path, output)
+    keep_apart(output, model, data)
     fitted = weigh.load(model)
     read_subject(fitted)
     table = read_like(fitted, data, target)

@@ -14,6 +14,7 @@ from weigh.cli.data import (
     count_rows,
     explain_row,
     is_card,
+    keep_apart,
     read_any,
     read_like,
     reason_columns,
@@ -21,7 +22,7 @@ from weigh.cli.data import (
     take_row,
 )
 from weigh.cli.options import class_option, data_argument, json_option, model_argument
-from weigh.cli.words import keep_apart, say, terminal_width
+from weigh.cli.words import say, terminal_width
 from weigh.progress import show_progress
 
 
@@ -43,7 +44,7 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
     """
     from weigh.scoring import score_parts, write_lines, write_scores
 
-    keep_apart(data, output)
+    keep_apart(output, model, data)
     fitted = read_any(model)
     table = read_like(fitted, data)
     kept = tuple(check_column(table, name) for name in keep)
@@ -94,13 +95,13 @@ def explain(
 
     Example: weigh explain model.json people.csv --reasons 3 -o reasons.csv
     """
+    keep_apart(output, model, data)
     fitted = read_any(model)
     table = read_like(fitted, data)
     if reasons is not None:
         source = click.get_current_context().get_parameter_source("row")
         if source is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError("--reasons is of every row, --row of one: give one of them")
-        keep_apart(data, output)
         write_reasons(fitted, table, reason_columns(fitted, reasons, pos_label, only), keep, output)
         return
     if keep or only or output != "-":

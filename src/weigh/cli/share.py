@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import read_any
+from weigh.cli.data import keep_apart, read_any
 from weigh.cli.options import model_argument
-from weigh.cli.words import hint, keep_apart, say
+from weigh.cli.words import hint, say
 
 
 @main.command()
@@ -49,7 +49,7 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
     """
     import weigh
 
-    keep_apart(model, output)
+    keep_apart(output, model)
     check_ending(to, output)
     fitted = read_any(model)
     for name in options["keep"]:

@@ -20,13 +20,6 @@ def hint(text: str) -> None:
     click.echo(f"hint: {text}", err=True)
 
 
-def keep_apart(data: str, output: str) -> None:
-    """An output that would replace the input is a slip."""
-    both = os.path.exists(output) and os.path.exists(data)
-    if both and os.path.samefile(data, output):
-        raise ValueError(f"{output} is the data itself; give -o another name")
-
-
 def say_class(learnt: Any) -> None:
     """Which class the weights of a table speak for."""
     from weigh.evidence import Evidence

@@ -6,7 +6,7 @@ import glob
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,8 @@ def scan_files(paths: Any, text: Sequence[str] = ()) -> Scan:
         for file in files:
             yield from _read_file(file, wanted, schema)
 
-    return open_scan(schema.names, sum(map(_count, files)), read, "pyarrow", about)
+    opened = open_scan(schema.names, sum(map(_count, files)), read, "pyarrow", about)
+    return replace(opened, files=tuple(file.path for file in files))
 
 
 @dataclass(frozen=True)

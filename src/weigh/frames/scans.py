@@ -29,6 +29,7 @@ class Scan(Table):
 
     read_batches: Batches = iter
     about: str = "a table"
+    files: tuple[str, ...] = ()  # that it reads
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", self._read_whole)  # of these names, whatever was picked

@@ -14,6 +14,7 @@ from weigh.frames import Scan, Table, did_you_mean, is_spark, read, wrap
 from weigh.scoring.columns import score_columns
 from weigh.scoring.files import write_scores
 from weigh.sheet import find_reasons
+from weigh.writing import refuse_inputs
 
 Columns: TypeAlias = Callable[[Any, Table], dict[str, Any]]
 
@@ -67,6 +68,8 @@ def score_table(
             raise ValueError("a scan may be larger than memory: give the path of a file to write")
         return _beside(model, table, frame, keep, _with_reasons(reasons))
     kept = _check(table, keep or ())
+    if isinstance(table, Scan):
+        refuse_inputs(path, table.files)
     return write_scores(score_parts(model, table, kept, _with_reasons(reasons)), str(path))
 
 
