@@ -149,7 +149,7 @@ def _arrow(column):
 
 
 def test_negative_zero_is_shown_as_zero():
-    model = EvidenceNB(bins={"a": [-0.0]}).fit([{"a": -1.0}, {"a": 1.0}] * 9, [0, 1] * 9)
+    model = EvidenceNB(bins={"a": [-0.0]}).fit([{"a": -1.5}, {"a": 1.5}] * 9, [0, 1] * 9)
     assert model.evidence_["a"].labels == ("<= 0.0", "> 0.0")
     sheets = [model.balance_sheet({"a": zero}).to_dict() for zero in (0.0, -0.0)]
     assert sheets[0] == sheets[1]

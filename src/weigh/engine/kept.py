@@ -8,6 +8,7 @@ Files are written whole or not at all, and hold arrays only: nothing in them is 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import zipfile
@@ -22,7 +23,7 @@ import numpy as np
 
 from weigh.bins import Cross, Feature
 from weigh.frames import Floats
-from weigh.writing import open_whole
+from weigh.writing import write_bytes
 
 Arrays: TypeAlias = tuple[Floats, ...]
 Features: TypeAlias = Sequence[Feature | Cross]
@@ -124,5 +125,6 @@ def _read(path: Path) -> Arrays | None:
 
 
 def _write(path: Path, arrays: Arrays) -> None:
-    with open_whole(path) as file:
-        np.savez(file, *arrays)
+    stream = io.BytesIO()  # a ZIP file that cannot be ended complains when it is forgotten
+    np.savez(stream, *arrays)
+    write_bytes(stream.getvalue(), path)
