@@ -23,6 +23,7 @@ from weigh.frames import (
     Sample,
     Table,
     as_rows,
+    build_beside,
     label_sample,
     match,
     read,
@@ -30,7 +31,7 @@ from weigh.frames import (
     warn_caller,
 )
 from weigh.parameters import check_parameters, read_crosses, read_rate, read_settings
-from weigh.sheet import BalanceSheet, explain
+from weigh.sheet import BalanceSheet, contribute, explain
 from weigh.tally import Tally
 
 
@@ -227,8 +228,41 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
         table = self._read_one(row, "a balance sheet")
         return explain(self.evidence_, table, pos_label, against)
 
+    def contributions(self, X: Any, pos_label: Any = None) -> Any:
+        """What the prior and each table add to the total of every row.
+
+        Parameters
+        ----------
+        X : table
+            Rows.
+        pos_label : label, optional
+            The class that positive numbers favour: by default `classes_[1]` of two. Of more classes
+            it must be given, and the columns add up to that class's total.
+
+        Returns
+        -------
+        table
+            The columns "prior" and one for each table, in the library that X came from (an Arrow
+            table for arrays and lists). A recalibrated model has the column "recalibration" too.
+            The columns add up to `decision_function`.
+
+        Examples
+        --------
+        >>> import weigh
+        >>> people = weigh.datasets.titanic()
+        >>> model = weigh.EvidenceNB().fit(people, "Survived")
+        >>> parts = model.contributions([{"Class": "3rd", "Sex": "Female", "Age": "Child"}])
+        >>> {name: round(100 * parts[name][0].as_py()) for name in parts.column_names}
+        {'prior': -74, 'Class': -35, 'Sex': 174, 'Age': 83}
+        """
+        table = self._read(X)
+        return build_beside(X, contribute(self.evidence_, table, pos_label), table.backend)
+
     def with_prior(self, rate: Any) -> Self:
-        """The same model for a population with other class frequencies.
+        """The fitted model for a population with other class frequencies.
+
+        It changes what was fitted and no parameter: `fit` learns the rows' own frequencies again,
+        unless `class_prior` gives others. `partial_fit` and `merge` keep the rate.
 
         Parameters
         ----------
@@ -237,9 +271,8 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
             `classes_`, or by label.
         """
         check_is_fitted(self, "classes_")
-        model, known = copy.copy(self), read_rate(rate, self.classes_, "rate")
-        model.class_prior = known.tolist()  # what is learnt or merged later keeps it
-        return model._keep(self._learnt.with_prior(known))
+        known = read_rate(rate, self.classes_, "rate")
+        return copy.copy(self)._keep(self._learnt.with_prior(known))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.base import EvidenceClassifier, read_sample, remember
 from weigh.evidence import Evidence, weigh_tally
-from weigh.frames import Sample, warn_caller
+from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import read_caps, read_settings
 from weigh.tally import Tally, add
 
@@ -95,15 +95,16 @@ class EvidenceNB(EvidenceClassifier):
         self.event_model = event_model
 
     def _learn(self, sample: Sample) -> Evidence:
-        return self._weigh(self._tally(sample))
+        tally = self._tally(sample)
+        return self._weigh(tally, self._class_rate(tally.classes))
 
     def _tally(self, sample: Sample) -> Tally:
         if self.event_model == "counts":
             return engine.tally_counts(sample)
         return super()._tally(sample)
 
-    def _weigh(self, tally: Tally) -> Evidence:
-        evidence = weigh_tally(tally, self.smoothing, self._class_rate(tally.classes))
+    def _weigh(self, tally: Tally, rate: Floats | None) -> Evidence:
+        evidence = weigh_tally(tally, self.smoothing, rate)
         return replace(evidence, event_model=self.event_model)  # type: ignore[arg-type]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -135,7 +136,7 @@ class EvidenceNB(EvidenceClassifier):
         else:
             features = [table.feature for table in before.tables]
             batch = engine.tally_levels(sample, features, read_settings(self, sample.table))
-        return self._keep(self._like(self._weigh(self._join_rare(before + batch))))
+        return self._keep(self._add(before + batch))
 
     def _join_rare(self, tally: Tally) -> Tally:
         """Columns that have outgrown `max_levels` by now."""
@@ -143,8 +144,9 @@ class EvidenceNB(EvidenceClassifier):
             return tally
         return tally.join_rare(read_caps(self, self.evidence_.column_names))
 
-    def _like(self, evidence: Evidence) -> Evidence:
-        """An evidence that came from the tables that this model's did."""
+    def _add(self, tally: Tally) -> Evidence:
+        """The evidence of these counts, at the rate and from the tables that this model's came."""
+        evidence = self._weigh(self._join_rare(tally), self.evidence_.given_rate)
         return replace(evidence, backend=self.evidence_.backend, columns=self.evidence_.columns)
 
     def _begin(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
@@ -163,7 +165,8 @@ class EvidenceNB(EvidenceClassifier):
                 UserWarning,
             )
         self._name(sample.table.names, sample.table.named)
-        return self._keep(remember(self._weigh(tally), sample.table))
+        evidence = self._weigh(tally, self._class_rate(tally.classes))
+        return self._keep(remember(evidence, sample.table))
 
     def merge(self, *others: EvidenceNB) -> EvidenceNB:
         """The model that all rows together would have given.
@@ -178,9 +181,8 @@ class EvidenceNB(EvidenceClassifier):
         check_is_fitted(self, "evidence_")
         for other in others:
             _check_mergeable(self, other)
-        tally = self._join_rare(add([model.evidence_.tally for model in (self, *others)]))
-        model = copy.copy(self)
-        model._keep(self._like(model._weigh(tally)))
+        tally = add([model.evidence_.tally for model in (self, *others)])
+        model = copy.copy(self)._keep(self._add(tally))
         return model._name(model.evidence_.column_names, hasattr(self, "feature_names_in_"))
 
 
@@ -192,7 +194,11 @@ def _check_mergeable(one: EvidenceNB, other: EvidenceNB) -> None:
             f"the models differ in their columns: {one.n_features_in_} against "
             f"{other.n_features_in_}, with names: {named[0]} and {named[1]}"
         )
-    for name in ("smoothing", "event_model", "class_prior", "crosses", "max_levels"):
-        mine, theirs = getattr(one, name), getattr(other, name)
-        if not np.array_equal(mine, theirs):
-            raise ValueError(f"the models differ in {name}: {mine!r} against {theirs!r}")
+    for name in ("smoothing", "event_model", "crosses", "max_levels"):
+        _check_same(name, getattr(one, name), getattr(other, name))
+    _check_same("class_prior", one.evidence_.given_rate, other.evidence_.given_rate)
+
+
+def _check_same(name: str, mine: Any, theirs: Any) -> None:
+    if not np.array_equal(mine, theirs):
+        raise ValueError(f"the models differ in {name}: {mine!r} against {theirs!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -33,13 +32,13 @@ class RecalibratedClassifier(EvidenceClassifier):
 
     Parameters
     ----------
-    model : learner
+    estimator : learner
         A classifier of this package that ends as a table of weights.
     method : "spline", "sigmoid", "temperature" or "isotonic", default="spline"
         f: a natural cubic spline on the log odds (`SplineCalibrator`), a straight line (Platt), one
         through 0, or steps. Steps make ties, and so can change the AUC; the others cannot.
     cv : int, splitter, iterable or "prefit", default=5
-        The folds whose rows are held out. "prefit" takes `model` as it is, fitted already, and
+        The folds whose rows are held out. "prefit" takes `estimator` as it is, fitted already, and
         `fit` is given rows that it has not seen.
     random_state : int, RandomState or None
         Shuffles the folds.
@@ -48,7 +47,7 @@ class RecalibratedClassifier(EvidenceClassifier):
     ----------
     evidence_ : Evidence
         The prior and the tables, and f in `evidence_.recalibration`.
-    model_ : learner
+    estimator_ : learner
         The learner fitted on all rows, before f. A saved model has none.
 
     Examples
@@ -61,12 +60,12 @@ class RecalibratedClassifier(EvidenceClassifier):
     0.95
     """
 
-    model_: Any = None  # not saved
+    estimator_: Any = None  # not saved
 
     def __init__(
-        self, model: Any, *, method: str = "spline", cv: Any = 5, random_state: Any = None
+        self, estimator: Any, *, method: str = "spline", cv: Any = 5, random_state: Any = None
     ) -> None:
-        self.model = model
+        self.estimator = estimator
         self.method = method
         self.cv = cv
         self.random_state = random_state
@@ -86,13 +85,13 @@ class RecalibratedClassifier(EvidenceClassifier):
         self._check()
         if isinstance(self.cv, str):
             return self._fit_prefit(X, y, sample_weight)
-        learner, given = clone(self.model), self.model.class_prior
+        learner, given = clone(self.estimator), self.estimator.class_prior
         learner.class_prior = None  # a shift of totals, which f would undo: it comes after f
         sample = read_sample(learner, X, y, sample_weight)
         _refuse_many(sample.classes)
         evidence = _table_of(learner._fit_sample(sample))
         worth = self._worth(_hold_out(learner, sample, self._splits(sample)))
-        self.model_ = learner
+        self.estimator_ = learner
         warn_ids(evidence.features, sample.table.n_rows, evidence.tables)
         set_names(self, sample.table.names, sample.table.named)
         known = _join(evidence, worth, evidence.assumed_rate)
@@ -101,30 +100,31 @@ class RecalibratedClassifier(EvidenceClassifier):
         return self._keep(known)
 
     def _fit_prefit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        check_is_fitted(self.model, "classes_")
-        evidence = _table_of(self.model)
+        check_is_fitted(self.estimator, "classes_")
+        evidence = _table_of(self.estimator)
         _refuse_many(evidence.classes)
         table = read(X, allow_sparse=evidence.event_model == "counts")
         sample = label_sample(table, y, sample_weight, evidence.classes)
-        rows = _Rows.of(evidence, replace(sample, table=self.model._match(sample.table)))
+        rows = _Rows.of(evidence, replace(sample, table=self.estimator._match(sample.table)))
         if not rows.both:
             raise ValueError(
                 f"{sample.target} holds one class only; a recalibration needs rows of both"
             )
-        self.model_ = self.model
-        named = hasattr(self.model, "feature_names_in_")
+        self.estimator_ = self.estimator
+        named = hasattr(self.estimator, "feature_names_in_")
         set_names(self, evidence.column_names, named)
         rate = sample.class_counts / sample.class_counts.sum()
         return self._keep(_join(evidence, self._worth(rows), rate))
 
     def _check(self) -> None:
-        if not isinstance(self.model, EvidenceClassifier):
+        if not isinstance(self.estimator, EvidenceClassifier):
             raise ValueError(
-                f"model must be a classifier of this package that ends as a table of weights, got "
-                f"{self.model!r:.80}; sklearn.calibration.CalibratedClassifierCV takes any other"
+                "estimator must be a classifier of this package that ends as a table of weights, "
+                f"got {self.estimator!r:.80}; "
+                "sklearn.calibration.CalibratedClassifierCV takes any other"
             )
-        if isinstance(self.model, RecalibratedClassifier):
-            raise ValueError("model is recalibrated already; give the learner itself")
+        if isinstance(self.estimator, RecalibratedClassifier):
+            raise ValueError("estimator is recalibrated already; give the learner itself")
         if self.method not in FITS:
             raise ValueError(f"method must be one of {[*FITS]}, got {self.method!r}")
         if not (isinstance(self.cv, str) and self.cv == PREFIT):
@@ -140,19 +140,10 @@ class RecalibratedClassifier(EvidenceClassifier):
         method: Any = self.method
         return recalibrate(rows.totals, rows.positive, rows.weight, method)
 
-    def with_prior(self, rate: Any) -> Self:
-        """The same model for a population with other class frequencies, added after f."""
-        model = super().with_prior(rate)
-        del model.class_prior
-        if not isinstance(self.cv, str):  # what is learnt later keeps it
-            model.model = copy.copy(self.model)
-            model.model.class_prior = read_rate(rate, self.classes_, "rate").tolist()
-        return model
-
     @property
     def event_model(self) -> str:  # type: ignore[override]
         """Whether the learner's rows are levels or counts."""
-        return getattr(self.model, "event_model", "levels")
+        return getattr(self.estimator, "event_model", "levels")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

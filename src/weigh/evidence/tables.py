@@ -21,7 +21,7 @@ from weigh.evidence.importance import (
     share_rows,
 )
 from weigh.evidence.recalibration import BOUND, Recalibration
-from weigh.frames import Floats, Table, did_you_mean
+from weigh.frames import Floats, Table, did_you_mean, match, read
 from weigh.tally import Counts, Tally
 
 
@@ -226,13 +226,30 @@ class Evidence:
         """The prior as a row of totals."""
         return np.atleast_1d(np.asarray(self.prior, dtype=np.float64))
 
-    def total(self, table: Table) -> Floats:
+    @cached_property
+    def given_rate(self) -> Floats | None:
+        """The class frequencies, where they were given and not counted: such a prior has no error.
+
+        They come from `class_prior` or `with_prior`, and stay when rows are added.
+        """
+        known = self.prior_variances is not None and not self.prior_variances.any()
+        return self.assumed_rate if known else None
+
+    def read(self, X: Any) -> Table:
+        """Any table, as the columns that the evidence reads: by name where X has names."""
+        if isinstance(X, Table):
+            return X
+        table = read(X, allow_sparse=self.event_model == "counts")
+        return match(table, self.column_names, table.named, "this evidence")
+
+    def total(self, X: Any) -> Floats:
         """Prior plus weights for each row: log odds in one column, or one total per class."""
-        totals = self.raw_total(table)
+        totals = self.raw_total(X)
         return totals if self.recalibration is None else self.recalibration.apply(totals)
 
-    def raw_total(self, table: Table) -> Floats:
-        """The same before the recalibration, if there is one."""
+    def raw_total(self, X: Any) -> Floats:
+        """Prior plus weights for each row, before the recalibration if there is one."""
+        table = self.read(X)
         if self.attenuation is None:
             return self._add(table, self.prior_row)
         weights = self._add(table, np.zeros(len(self.prior_row)))
@@ -243,14 +260,15 @@ class Evidence:
             return engine.total_counts(table, self.tables[0].by_class, start)
         return engine.total(table, self.features, [t.padded for t in self.tables], start)
 
-    def contributions(self, table: Table) -> Floats:
-        """The weight of each row's level: by row, feature, and total; before any exponent."""
-        parts = engine.place(table, self.features)
+    def contributions(self, X: Any) -> Floats:
+        """The weight of each row's level: by row, table, and total; before any exponent."""
+        parts = engine.place(self.read(X), self.features)
         columns = [t.padded[p.levels][p.codes] for t, p in zip(self.tables, parts, strict=True)]
         return np.stack(columns, axis=1)
 
-    def observed(self, table: Table) -> Floats:
+    def observed(self, X: Any) -> Floats:
         """How many features each row has an answer in; the number of tokens of a document."""
+        table = self.read(X)
         if self.event_model == "counts":
             return engine.count_tokens(table)
         return engine.count_answers(table, self.features)

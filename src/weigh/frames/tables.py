@@ -340,3 +340,11 @@ def build(columns: Mapping[str, Sequence[Any]], backend: str | None) -> Any:
     if backend in (None, "pyarrow"):
         return pa.table(dict(columns))
     return nw.from_dict(dict(columns), backend=backend).to_native()  # type: ignore[arg-type]
+
+
+def build_beside(X: Any, columns: Mapping[str, Any], backend: str | None) -> Any:
+    """A dataframe with a row for each of X, in its library and with its index where it has one."""
+    frame = build(columns, backend)
+    if hasattr(X, "index") and hasattr(frame, "index"):
+        frame.index = X.index
+    return frame

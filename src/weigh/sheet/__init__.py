@@ -13,6 +13,7 @@ Ridgeway (2025): two columns, weights times 100, the totals, and what they mean 
 
 from weigh.sheet.attenuated import Attenuated
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
+from weigh.sheet.contributions import contribute
 from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of
 from weigh.sheet.recalibrated import Recalibrated
 from weigh.sheet.rows import Reasons, find_reasons, reasons
@@ -26,6 +27,7 @@ __all__ = [
     "Item",
     "Reasons",
     "Recalibrated",
+    "contribute",
     "conversion_table",
     "difference",
     "explain",
