@@ -1,6 +1,7 @@
 # make demo      set up and see what a model looks like
 # make test      set up, lint, and run every test
 # make test-fast the same without tests that need system programs
+# make test-kernels the numerical tests with each kernel of linear algebra that the processor can run
 # make bench     speed, memory, growth and accuracy beside rivals
 # make bench-rivals an environment for each rival (make bench says which are missing)
 # make bench-scale files larger than memory, beside DuckDB (50 million rows; ROWS=2e6 for a try)
@@ -10,8 +11,13 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup -q -rs
 PROGRAMS := chromium=chromium chromedriver=chromium-driver npm=npm java=openjdk-17-jre-headless psql=postgresql \
   soffice=libreoffice-calc-nogui
+# OpenBLAS adds in another order with each kernel. The tests whose numbers come from its sums:
+NUMERICAL := adjusted boosted calibrate educated educated_coverage educated_loo educated_monotone educated_pairs \
+  educated_passes educated_solve educated_tables metrics passes perplexed regressor scan spark weighted weighted_far
+KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell Zen) \
+  $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
-.PHONY: demo test test-fast lint bench bench-rivals bench-scale quality clean
+.PHONY: demo test test-fast test-kernels lint bench bench-rivals bench-scale quality clean
 
 ROWS ?= 5e7
 
@@ -24,6 +30,10 @@ test: lint .venv/system
 
 test-fast: lint
 	$(PYTEST) -m "not system"
+
+test-kernels: .venv/system
+	for kernel in $(KERNELS); do echo "OPENBLAS_CORETYPE=$$kernel"; \
+	  OPENBLAS_CORETYPE=$$kernel $(PYTEST) $(NUMERICAL:%=tests/test_%.py) || exit 1; done
 
 lint: .venv/test
 	$(BIN)/ruff check .

@@ -15,7 +15,7 @@ from weigh.educated import solve
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.prior import HELD, Prior, prior_of, walk
 from weigh.educated.scales import HYPER, fellner_schall, find_scales, log_marginal
-from weigh.educated.solve import PRECISE, Problem, find_weights, state_at
+from weigh.educated.solve import PRECISE, Problem, find_weights, polish, state_at
 from weigh.engine import CodedRows
 
 LIGHT = settings(max_examples=20, deadline=None)
@@ -204,6 +204,34 @@ def test_the_scales_that_are_found_have_the_weights_of_least_loss(n_classes):
     state = find_scales(make_problem(sizes, codes, rows)).state
     X, P = one_hot(sizes, codes), literal_penalty(sizes, codes, rows, state.scales)
     assert literal_gradient(X, P, rows, state.weights) < 1e-8
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@LIGHT
+@given(seed=seeds)
+def test_weights_depend_on_the_order_of_rows_by_rounding_alone(n_classes, seed):
+    sizes, codes, rows = draw_rows(seed, 400, n_classes)
+    order = np.random.default_rng(seed).permutation(400)
+    turned = Rows(rows.labels[order], rows.weight, n_classes)
+    problems = make_problem(sizes, codes, rows), make_problem(sizes, codes[order], turned)
+    state, other = (find_scales(problem).state for problem in problems)
+    pieces = [piece for (piece,) in state.factor.by_class]
+    inverse = max(np.linalg.eigvalsh(piece.inverse)[-1] for piece in pieces)
+    rounding = len(codes) * np.finfo(float).eps * state.found.size  # of a sum over the rows
+    assert np.abs(polish(state) - polish(other)).max() <= inverse * rounding
+
+
+@LIGHT
+@given(seed=seeds)
+def test_one_step_more_squares_what_is_missing(seed):
+    sizes, codes, rows = draw_rows(seed)
+    problem = make_problem(sizes, codes, rows)
+    rough, exact = (find_weights(start(problem, SCALES), goal) for goal in (1e-3, 1e-12))
+    before, after = (np.linalg.norm(w - exact.weights) for w in (rough.weights, polish(rough)))
+    # a row's Hessian changes by at most |x|^3/(6 sqrt 3), and a row has the intercept and 3 levels
+    bend = len(codes) * 8 / (6 * np.sqrt(3))
+    inverse = np.linalg.eigvalsh(rough.factor.by_class[0][0].inverse)[-1]
+    assert after <= 0.5 * bend * inverse * before**2 + 1e-12
 
 
 def test_many_rows_do_not_keep_the_gradient_from_vanishing():

@@ -14,7 +14,7 @@ from weigh.educated.monotone import Order, hold_orders
 from weigh.educated.pairs import FOLDS, Part, count_pairs, is_coarse, rank_pairs
 from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
 from weigh.educated.scales import FIRST, Search, find_scales
-from weigh.educated.solve import Problem, State, state_at
+from weigh.educated.solve import Problem, State, polish, state_at
 from weigh.engine import Coded
 from weigh.frames import Floats
 from weigh.tally import Counts
@@ -93,7 +93,9 @@ def fit_task(task: Task) -> Fit:
 def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
     orders = _orders(task, state.problem.design)
     weights, ties = state.weights, np.arange(len(state.weights))
-    if orders:
+    if not orders:
+        weights = polish(state)
+    else:
         tied = hold_orders(state, orders)
         weights, ties, state = tied.weights, tied.ties, tied.state
         held_out = leave_one_out(state)
