@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
     write_file(PEOPLE, str(made / "people.csv"))
     model = weigh.EvidenceNB().fit(PEOPLE, "Survived")
     weigh.save(model, made / "model.json")
-    weigh.Scorecard(model).save(made / "card.json")
+    weigh.save(weigh.Scorecard(model), made / "card.json")
     return made
 
 

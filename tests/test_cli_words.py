@@ -98,12 +98,12 @@ def test_fit_of_many_classes_says_that_each_has_weights(people, tmp_path):
 @pytest.fixture(scope="module")
 def card(model):
     path = model.parent / "card.json"
-    weigh.Scorecard(weigh.load(model), base_score=100, base_odds=1).save(path)
+    weigh.save(weigh.Scorecard(weigh.load(model), base_score=100, base_odds=1), path)
     return path
 
 
 def test_a_scorecard_is_shown(card):
-    loaded = weigh.Scorecard.load(card)
+    loaded = weigh.load(card)
     assert run("show", card).stdout == loaded.to_text() + "\n"
     assert json.loads(run("show", card, "--json").stdout) == loaded.to_frame().to_pylist()
     assert "leave it out" in fails("show", card, "--feature", "Sex")
@@ -111,7 +111,7 @@ def test_a_scorecard_is_shown(card):
 
 @pytest.mark.parametrize("scanned", [False, True])
 def test_a_scorecard_scores_a_file(card, people, tmp_path, scanned):
-    loaded, path = weigh.Scorecard.load(card), people
+    loaded, path = weigh.load(card), people
     if scanned:
         (tmp_path / "parts").mkdir()
         path = tmp_path / "parts"
@@ -125,7 +125,7 @@ def test_a_scorecard_scores_a_file(card, people, tmp_path, scanned):
 
 def test_a_scorecard_says_what_cost_points(card, people):
     rows = [*csv.DictReader(io.StringIO(run("explain", card, people, "--reasons", 2).stdout))]
-    wanted = weigh.Scorecard.load(card).reasons(titanic(), 2).to_pylist()
+    wanted = weigh.load(card).reasons(titanic(), 2).to_pylist()
     assert [row["reason_1"] or None for row in rows] == [row["reason_1"] for row in wanted]
     assert [float(row["cost_2"]) for row in rows] == [row["cost_2"] for row in wanted]
     assert "--reasons N" in fails("explain", card, people)

@@ -21,7 +21,7 @@ def place(tmp_path, monkeypatch):
     model = weigh.EvidenceNB().fit(people, "Survived")
     weigh.save(model, "m.json")
     weigh.save(model, "n.json")
-    weigh.Scorecard(model).save("card.json")
+    weigh.save(weigh.Scorecard(model), "card.json")
     csv.write_csv(people, "p.csv")
     for folder in ("d", "q"):
         os.mkdir(folder)

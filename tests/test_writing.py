@@ -27,7 +27,7 @@ PEOPLE = titanic()
 MODEL = weigh.EvidenceNB().fit(PEOPLE, "Survived")
 WRITERS = {
     "model.json": lambda path: weigh.save(MODEL, path),
-    "card.json": lambda path: weigh.Scorecard(MODEL).save(path),
+    "card.json": lambda path: weigh.save(weigh.Scorecard(MODEL), path),
     "form.html": lambda path: weigh.calculator(MODEL, path),
     "report.html": lambda path: weigh.report(MODEL, PEOPLE, "Survived", path),
     "score.sql": lambda path: weigh.export(MODEL, "sql", path),

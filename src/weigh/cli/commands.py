@@ -235,10 +235,10 @@ def merge(models: tuple[str, ...], output: str) -> None:
 
     Example: weigh merge north.json south.json -o all.json
     """
-    from weigh.store import load, save
+    from weigh.store import load_model, save
 
     keep_apart(output, *models)
-    first, *others = [load(model) for model in models]
+    first, *others = [load_model(model) for model in models]
     if not hasattr(first, "merge"):
         raise ValueError(
             f"{models[0]} is a {type(first).__name__}, whose fit is not a sum of counts"

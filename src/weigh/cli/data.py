@@ -106,23 +106,17 @@ def read_table(data: str, categorical: tuple[str, ...], drop: tuple[str, ...]) -
 
 def read_any(path: str) -> Any:
     """A model, or a scorecard."""
-    from weigh import Scorecard
-    from weigh.store import SCORECARD, load, read_json
+    from weigh.store import load
 
-    data = read_json(path, "a model")
-    card = isinstance(data, dict) and data.get("format") == SCORECARD
-    return Scorecard.load(path) if card else load(path)
+    return load(path)
 
 
 def read_table_of(path: str) -> Any:
     """What `weigh show` prints of a file: evidence, a scorecard, a tree or a vote."""
-    from weigh.store import SCORECARD, load_learnt, read_json
+    from weigh.store import holds_card, load, load_learnt
 
-    data = read_json(path, "a model")
-    if isinstance(data, dict) and data.get("format") == SCORECARD:
-        from weigh import Scorecard
-
-        return Scorecard.load(path)
+    if holds_card(path):
+        return load(path)
     learnt = load_learnt(path)
     return getattr(learnt, "evidence", learnt)  # of an estimate
 

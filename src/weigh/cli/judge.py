@@ -56,8 +56,9 @@ def evaluate(
     """
     import weigh
     from weigh.metrics.predicted import Question
+    from weigh.store import load_model
 
-    fitted = weigh.load(model)
+    fitted = load_model(model)
     Question.of_model(fitted)
     table = read_like(fitted, data, target)
     if target is None:

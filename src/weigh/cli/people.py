@@ -56,9 +56,10 @@ def calculator(
     Example: weigh calculator model.json -o calculator.html
     """
     import weigh
+    from weigh.store import load_model
 
     keep_apart(output, model)
-    fitted = weigh.load(model)
+    fitted = load_model(model)
     levels: dict[str, tuple[str, list[str]]] = {}
     for column, other, level in branches:
         levels.setdefault(column, (other, []))[1].append(level)
@@ -107,9 +108,10 @@ def report(
     """
     import weigh
     from weigh.pages.subject import read_subject
+    from weigh.store import load_model
 
     keep_apart(output, model, data)
-    fitted = weigh.load(model)
+    fitted = load_model(model)
     read_subject(fitted)
     table = read_like(fitted, data, target)
     if target is None:

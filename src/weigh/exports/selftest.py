@@ -128,11 +128,9 @@ def _run_python(file: Path, formula: Formula, python: Wanted, _: str | None) -> 
 
 
 def _run_json(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
-    from weigh.scorecard import Scorecard
     from weigh.store import load
 
-    card = formula.costs is not None
-    again = wanted(Scorecard.load(file) if card else load(file), python.rows)
+    again = wanted(load(file), python.rows)
     return Ran(
         again.totals,
         again.probabilities,
@@ -140,7 +138,7 @@ def _run_json(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
         [label(c) for c in again.evidence.classes.tolist()],
         [table.name for table in again.evidence],
         again.contributions,
-        again.scores if card else None,
+        again.scores if formula.costs is not None else None,
     )
 
 

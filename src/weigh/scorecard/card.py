@@ -314,11 +314,6 @@ class Scorecard:
         """The text of its file."""
         return file.to_json(self)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the card to a file, with the model's table that it came from."""
-        file.save(self, path)
-
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Scorecard:
-        """Read a card that `save` wrote."""
+    def _load(cls, path: str | os.PathLike[str]) -> Scorecard:
         return file.load(path)

@@ -13,7 +13,6 @@ from weigh.frames import Floats
 from weigh.store import SCORECARD, read_json
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.values import check, numbers
-from weigh.writing import write_text
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Edit, Scorecard
@@ -42,16 +41,9 @@ def to_json(card: Scorecard) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def save(card: Scorecard, path: str | os.PathLike[str]) -> None:
-    """Write a card whole or not at all."""
-    write_text(to_json(card), path)
-
-
 def load(path: str | os.PathLike[str]) -> Scorecard:
     """Read a card; nothing in it is executed."""
     data = read_json(path, "a scorecard")
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(f'{path} is no scorecard: it lacks "format": "{FORMAT}"')
     if data.get("version") != VERSION:
         raise ValueError(
             f"{path} is of version {data.get('version')!r}; this release reads {VERSION}"

@@ -19,7 +19,7 @@ from weigh.serving import contract
 from weigh.serving.example import example_row
 from weigh.serving.lookup import Lookup, Row
 from weigh.serving.rows import Asked, RefusalError, check_row, fill_row, find_class
-from weigh.store import load, to_json
+from weigh.store import load_model, to_json
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Served:
     @classmethod
     def load(cls, path: str | os.PathLike[str], most_rows: int) -> Served:
         """Read a model file; one that has no table of weights is refused by name."""
-        model = load(path)
+        model = load_model(path)
         evidence = read_subject(model).evidence
         if evidence.event_model == "counts":
             raise ValueError(

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from weigh.store.file import (
     SCORECARD,
+    holds_card,
     load,
     load_learnt,
+    load_model,
     read_json,
     save,
     to_json,
@@ -29,9 +31,11 @@ if TYPE_CHECKING:
 __all__ = [
     "SCORECARD",
     "from_dict",
+    "holds_card",
     "learners",
     "load",
     "load_learnt",
+    "load_model",
     "read_json",
     "save",
     "to_dict",

@@ -19,22 +19,26 @@ SCORECARD = "weigh-scorecard"
 """The format of files that hold a scorecard, which is no model."""
 
 
-def save(model: TableEstimator, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file. An interrupted write leaves the old file as it was.
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model or a scorecard to a file, whole or not at all.
 
     Parameters
     ----------
-    model : estimator
-        A fitted model of this package.
+    model : estimator or Scorecard
+        A fitted model of this package, or a scorecard.
     path : path
         The file to write, usually ending in `.json`.
     """
     from weigh.base import TableEstimator
 
-    if not isinstance(model, TableEstimator):
-        raise TypeError(f"save takes a fitted model of this package, got {type(model).__name__}")
-    model._column_names()  # which says where it is not fitted
-    write_text(to_json(model), path)
+    if isinstance(model, TableEstimator):
+        model._column_names()  # which says where it is not fitted
+        write_text(to_json(model), path)
+    elif hasattr(model, "to_json") and hasattr(model, "points"):
+        write_text(model.to_json(), path)
+    else:
+        what = type(model).__name__
+        raise TypeError(f"save takes a fitted model of this package or a scorecard, got {what}")
 
 
 def to_json(model: TableEstimator) -> str:
@@ -60,13 +64,28 @@ def _pretty(value: Any, depth: int = 0) -> str:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote. It predicts the same bits.
+    """Read a model or a scorecard that `save` wrote. It predicts the same bits.
 
     Parameters
     ----------
     path : path
-        The file to read.
+        The file to read. Nothing in it is executed.
     """
+    if holds_card(path):
+        from weigh.store.model import load_card
+
+        return load_card(path)
+    return load_model(path)
+
+
+def holds_card(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds a scorecard."""
+    data = read_json(path, "a model")
+    return isinstance(data, dict) and data.get("format") == SCORECARD
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model; a scorecard is refused."""
     from weigh.store.model import from_dict
 
     return _whole(path, _read(path), from_dict)
@@ -77,7 +96,7 @@ def load_learnt(path: str | os.PathLike[str]) -> Any:
     data = _read(path)
     if "evidence" in data:
         return _whole(path, data["evidence"], evidence_from_dict)
-    return load(path)._learnt
+    return load_model(path)._learnt
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -85,8 +104,8 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
     data = read_json(path, "a model")
     if isinstance(data, dict) and data.get("format") == SCORECARD:
         raise ValueError(
-            f"{path} is a scorecard, not a model: weigh.Scorecard.load reads it; weigh show, "
-            "score, explain --reasons, export and check take it"
+            f"{path} is a scorecard, not a model; weigh show, score, explain --reasons, export and "
+            "check take it"
         )
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f'{path} is not a model: it lacks "format": "{FORMAT}"')

@@ -110,3 +110,8 @@ def _learner_from_dict(data: Mapping[str, Any]) -> TableEstimator:
 
 def _is_learner(value: Any) -> bool:
     return isinstance(value, dict) and "learner" in value
+
+
+def load_card(path: Any) -> Any:
+    """Read a scorecard, whose package comes later."""
+    return weigh.Scorecard._load(path)
