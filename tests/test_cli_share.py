@@ -87,7 +87,7 @@ def test_a_weight_that_was_changed_is_found_out(folder, to, ending):
 
 @pytest.mark.parametrize(("to", "ending"), [("python", "py"), ("onnx", "onnx"), ("json", "json")])
 def test_classes_of_other_names_are_found_out(folder, tmp_path, to, ending):
-    weigh.export(weigh.load(folder / "model.json"), to, tmp_path / f"out.{ending}")
+    weigh.export(weigh.load(folder / "model.json"), to, path=tmp_path / f"out.{ending}")
     said = {"No": "alive", "Yes": "dead"}  # in the same order, so that all numbers are the same
     labels = [said[label] for label in PEOPLE["Survived"].to_pylist()]
     rows = PEOPLE.drop_columns("Survived")
@@ -120,7 +120,7 @@ def test_a_query_whose_other_columns_were_changed_is_found_out(folder, source, o
 def test_a_query_of_a_model_with_other_classes_lacks_columns_and_says_so(folder, tmp_path):
     rows = PEOPLE.drop_columns("Survived")
     other = weigh.EvidenceNB().fit(rows, [c != "No" for c in PEOPLE["Survived"].to_pylist()])
-    weigh.export(other, "sql", tmp_path / "other.sql")
+    weigh.export(other, "sql", path=tmp_path / "other.sql")
     done = run("check", tmp_path / "other.sql", folder / "model.json")
     assert done.exit_code == 1
     assert "gives no 'probability_No'" in done.stderr

@@ -191,7 +191,7 @@ def test_the_function_says_what_a_model_of_mixed_columns_says(sample):
 
 def test_the_file_runs_on_its_own(tmp_path):
     model, path = fitted("educated"), tmp_path / "exported.py"
-    assert weigh.export(model, "python", path) is None
+    assert weigh.export(model, "python", path=path) is None
     code = "import exported; print(exported.score({'job': 'a', 'age': 1.0})['probabilities'][1])"
     done = subprocess.run(
         [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {code}"],
@@ -262,7 +262,7 @@ def test_a_model_that_is_not_fitted_is_refused():
 def test_json_is_the_file_that_save_writes(tmp_path):
     model = fitted("spline")
     weigh.save(model, tmp_path / "saved.json")
-    weigh.export(model, "json", tmp_path / "exported.json")
+    weigh.export(model, "json", path=tmp_path / "exported.json")
     assert (tmp_path / "saved.json").read_text() == (tmp_path / "exported.json").read_text()
 
 

@@ -66,7 +66,7 @@ return arguments[0].map(([answers, options]) => weigh.sheet(model, answers, opti
 
 def scored(browser, model, tmp_path, cases, of=None):
     path = tmp_path / "page.html"
-    weigh.calculator(model, path, pos_label=of)
+    weigh.calculator(model, path=path, pos_label=of)
     browser.open(path)
     return browser.run(SCORE, cases)
 
@@ -142,7 +142,7 @@ def test_a_page_of_the_first_class_computes_what_python_says_of_it(name, browser
 @pytest.mark.system
 def test_of_many_classes_a_page_begins_with_the_one_that_was_asked_for(browser, tmp_path):
     model = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
-    weigh.calculator(model, tmp_path / "page.html", pos_label="class 2")
+    weigh.calculator(model, path=tmp_path / "page.html", pos_label="class 2")
     browser.open(tmp_path / "page.html", "#colour=red")
     case = {"age": None, "income": None, "colour": "red", "member": None}
     sheet = model.balance_sheet(case, pos_label="class 2")
@@ -267,7 +267,7 @@ def is_sent(value):
 @pytest.fixture
 def titanic_page(tmp_path):
     model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
-    weigh.calculator(model, tmp_path / "titanic.html")
+    weigh.calculator(model, path=tmp_path / "titanic.html")
     return model, tmp_path / "titanic.html"
 
 
@@ -340,7 +340,7 @@ def test_a_case_filled_in_by_hand_shows_the_sheet_that_python_prints(browser, ti
 @pytest.mark.system
 def test_the_case_stands_in_the_address_and_comes_back_from_it(browser, tmp_path):
     model = weigh.EvidenceNB(special_values=CODES).fit(mixed(), "y")
-    weigh.calculator(model, tmp_path / "page.html")
+    weigh.calculator(model, path=tmp_path / "page.html")
     browser.open(tmp_path / "page.html")
     for name, text in [("age", "41,5"), ("income", "-999"), ("colour", "Another")]:
         choose(browser, name, text)
@@ -373,7 +373,7 @@ def test_the_case_stands_in_the_address_and_comes_back_from_it(browser, tmp_path
 )
 def test_what_is_no_number_is_not_known_and_said_to_be_none(text, browser, tmp_path):
     model = weigh.EvidenceNB().fit(mixed(), "y")
-    weigh.calculator(model, tmp_path / "page.html")
+    weigh.calculator(model, path=tmp_path / "page.html")
     browser.open(tmp_path / "page.html")
     before = shown(browser, "probability")
     choose(browser, "age", "55")
@@ -389,7 +389,7 @@ def test_numbers_are_read_as_the_page_writes_them(browser, tmp_path):
     rng = np.random.default_rng(0)
     X = pa.table({"income": rng.normal(50_000, 20_000, 300)})
     model = weigh.EvidenceNB(bins={"income": [24643.5, 25078.0]}).fit(X, rng.integers(0, 2, 300))
-    weigh.calculator(model, tmp_path / "page.html")
+    weigh.calculator(model, path=tmp_path / "page.html")
     browser.open(tmp_path / "page.html")
     hints = {}
     for text in ["25000", "25,000", "25 000", "25,000.5", "24,6435e3", "0,5", "1,25"]:
@@ -409,7 +409,7 @@ def test_numbers_are_read_as_the_page_writes_them(browser, tmp_path):
 @pytest.mark.system
 def test_what_the_address_holds_and_the_page_cannot_use_is_said(browser, tmp_path):
     model = weigh.EvidenceNB().fit(mixed(), "y")
-    weigh.calculator(model, tmp_path / "page.html", {"income": ("member", True)})
+    weigh.calculator(model, path=tmp_path / "page.html", ask_if={"income": ("member", True)})
     odd = "#age=old&colour=purple&shoe=3&member=false&income=5&~rate=2&colour=red"
     browser.open(tmp_path / "page.html", odd + "&~pos_label=class+0&age=&<b>x</b>=1")
     told = shown(browser, "ignored")
@@ -432,7 +432,7 @@ def test_what_the_address_holds_and_the_page_cannot_use_is_said(browser, tmp_pat
 @pytest.mark.system
 def test_of_many_classes_the_address_names_rivals_that_can_be(browser, tmp_path):
     model = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
-    weigh.calculator(model, tmp_path / "page.html")
+    weigh.calculator(model, path=tmp_path / "page.html")
     browser.open(tmp_path / "page.html", "#~pos_label=class+9&~against=class+1&~rate-of=nobody")
     told = shown(browser, "ignored")
     assert "~pos_label=class 9 (no such class)" in told
@@ -484,7 +484,7 @@ def test_the_keyboard_alone_reaches_and_answers_everything(browser, titanic_page
 @pytest.mark.system
 def test_of_many_classes_the_sheet_its_rival_and_the_base_rate_can_be_chosen(browser, tmp_path):
     model = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
-    weigh.calculator(model, tmp_path / "page.html")
+    weigh.calculator(model, path=tmp_path / "page.html")
     browser.open(tmp_path / "page.html", "#age=50&colour=red")
     case = {"age": 50.0, "income": None, "colour": "red", "member": None}
     likely = model.balance_sheet(case)
@@ -518,7 +518,7 @@ def test_of_many_classes_the_sheet_its_rival_and_the_base_rate_can_be_chosen(bro
 def test_the_tokens_of_a_document_are_filled_in_as_counts(browser, tmp_path):
     X = pa.table({"free": [2, 0, 1, 0], "money": [1, 0, 3, 1], "hello": [0, 2, 0, 1]})
     model = weigh.EvidenceNB(event_model="counts").fit(X, ["spam", "ham", "spam", "ham"])
-    weigh.calculator(model, tmp_path / "page.html")
+    weigh.calculator(model, path=tmp_path / "page.html")
     browser.open(tmp_path / "page.html", "#hello=1")
     choose(browser, "free", "2")
     sheet = model.balance_sheet({"free": 2, "money": 0, "hello": 1})
@@ -544,7 +544,7 @@ def test_a_question_is_asked_only_where_it_applies_and_else_is_no_evidence(
     own = {"attenuation": 2.0} if learner is weigh.PerplexedNB else {}
     model = learner(missing={"site": "skip", "kind": "skip"}, **own).fit(site(), "ill")
     ask_if = {"site": ("pain", "yes"), "kind": ("site", ["left"])}
-    weigh.calculator(model, tmp_path / "page.html", ask_if)
+    weigh.calculator(model, path=tmp_path / "page.html", ask_if=ask_if)
     browser.open(tmp_path / "page.html", "#pain=yes&site=left&kind=a")
     visible = (
         "return [...document.querySelectorAll('.question')]"
@@ -567,7 +567,9 @@ def test_a_question_is_asked_only_where_it_applies_and_else_is_no_evidence(
 @pytest.mark.parametrize("width", [390, 1280])
 def test_hostile_names_are_text_and_nothing_runs(width, browser, tmp_path):
     model = weird_model()
-    weigh.calculator(model, tmp_path / "page.html", title=WEIRD[0], questions={WEIRD[1]: ASKED})
+    weigh.calculator(
+        model, path=tmp_path / "page.html", title=WEIRD[0], questions={WEIRD[1]: ASKED}
+    )
     browser.width(width)
     browser.open(tmp_path / "page.html")
     for name in WEIRD:
@@ -607,7 +609,7 @@ def test_axe_finds_no_barrier(width, scheme, browser, tmp_path):
     two = weigh.EvidenceNB(special_values=CODES).fit(mixed(), "y")
     many = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
     for model in (two, many, weird_model()):
-        weigh.calculator(model, tmp_path / "page.html")
+        weigh.calculator(model, path=tmp_path / "page.html")
         browser.open(tmp_path / "page.html", "#age=40&income=-999&colour=red")
         assert browser.violations() == []
 
@@ -653,7 +655,7 @@ def test_forty_features_and_four_hundred_levels_make_a_small_and_fast_page(
     learner, browser, tmp_path
 ):
     model, path = big_model(learner), tmp_path / "page.html"
-    weigh.calculator(model, path)
+    weigh.calculator(model, path=path)
     assert path.stat().st_size < 300_000
     browser.open(path)
     # time of the page's own thread: other work on the machine is not its fault
@@ -724,10 +726,10 @@ def test_evidence_alone_makes_the_same_form_and_a_path_is_written(tmp_path):
     model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
     by_model, by_table = weigh.calculator(model), weigh.calculator(model.evidence_)
     assert by_model.partition('id="model">')[2] == by_table.partition('id="model">')[2]
-    assert weigh.calculator(model, tmp_path / "page.html") is None
+    assert weigh.calculator(model, path=tmp_path / "page.html") is None
     assert (tmp_path / "page.html").read_text("utf-8") == by_model
     with pytest.raises(FileNotFoundError, match="no such folder"):
-        weigh.calculator(model, tmp_path / "nowhere" / "page.html")
+        weigh.calculator(model, path=tmp_path / "nowhere" / "page.html")
 
 
 @pytest.mark.parametrize(
@@ -797,7 +799,7 @@ def test_a_branch_may_depend_on_other_and_data_that_read_so_come_first(text, pla
 def test_a_question_of_the_level_other_is_asked_where_the_answer_is_another(browser, tmp_path):
     learner = weigh.EvidenceNB(max_levels={"town": 1}, missing={"part": "skip"})
     model = learner.fit(towns(), "ill")
-    weigh.calculator(model, tmp_path / "page.html", {"part": ("town", "other")})
+    weigh.calculator(model, path=tmp_path / "page.html", ask_if={"part": ("town", "other")})
     browser.open(tmp_path / "page.html", "#town=Bern")
     hidden = "return [...document.querySelectorAll('.question')].map((box) => box.hidden)"
     assert browser.run(hidden) == [False, True]

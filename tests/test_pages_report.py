@@ -449,7 +449,7 @@ def test_axe_finds_no_barrier_and_nothing_is_loaded(width, scheme, browser, tmp_
     for data, by in ((mixed(), "colour"), (mixed(n_classes=3), "member"), (weird(), WEIRD[1])):
         own = {"special_values": CODES} if "income" in data.column_names else {}
         model = weigh.EvidenceNB(**own).fit(data, "y")
-        weigh.report(model, data, "y", path, by=by)
+        weigh.report(model, data, "y", path=path, by=by)
         browser.open(path)
         assert browser.requests() == [path.as_uri()]
         assert browser.logs() == []
@@ -461,7 +461,7 @@ def test_axe_finds_no_barrier_and_nothing_is_loaded(width, scheme, browser, tmp_
 def test_the_browser_reads_the_table_as_it_was_meant(browser, tmp_path, people):
     """Cells have no end tags; each must still be in its row and column."""
     model = weigh.EvidenceNB().fit(people, "Survived")
-    weigh.report(model, people, "Survived", tmp_path / "report.html")
+    weigh.report(model, people, "Survived", path=tmp_path / "report.html")
     browser.open(tmp_path / "report.html")
     rows = browser.run(
         "return [...document.querySelectorAll('.weights tr')].map((row) =>"
@@ -481,7 +481,7 @@ def test_no_weight_is_cut_and_wide_tables_scroll_within_themselves(width, browse
     numbers = mixed().append_column("x" * 200, pa.array(rng.normal(0, 1e6, 400)))
     for data in (numbers, weird()):
         model = weigh.EvidenceNB(bins=20).fit(data, "y")
-        weigh.report(model, data, "y", tmp_path / "report.html", by=data.column_names[2])
+        weigh.report(model, data, "y", path=tmp_path / "report.html", by=data.column_names[2])
         browser.open(tmp_path / "report.html")
         assert browser.run("return document.documentElement.scrollWidth") <= width
         cut = (

@@ -65,8 +65,8 @@ def calculator(
         levels.setdefault(column, (other, []))[1].append(level)
     weigh.calculator(
         fitted,
-        output,
-        levels or None,
+        path=output,
+        ask_if=levels or None,
         questions=dict(questions),
         pos_label=find_class(fitted, pos_label),
         title=title,
@@ -122,7 +122,7 @@ def report(
         fitted,
         table,
         target,
-        output,
+        path=output,
         sample_weight=weight,
         by=by,
         costs=cost,

@@ -55,7 +55,7 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
     for name in options["keep"]:
         advise_keep(name, fitted)
     if output != "-":
-        weigh.export(fitted, to, output, **options)
+        weigh.export(fitted, to, path=output, **options)
         say(f"{to} of {type(fitted).__name__}: {output}")
         hint(f"weigh check {output} {model}")
         return

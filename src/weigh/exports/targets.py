@@ -30,8 +30,8 @@ class SqlOptions:
 def export(
     model: Any,
     to: str,
-    path: str | os.PathLike[str] | None = None,
     *,
+    path: str | os.PathLike[str] | None = None,
     dialect: str | None = None,
     table: str = "rows",
     keep: Sequence[str] = (),

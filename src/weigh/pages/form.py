@@ -20,9 +20,9 @@ MOST = 2000
 
 def calculator(
     model: Any,
+    *,
     path: str | os.PathLike[str] | None = None,
     ask_if: Mapping[str, tuple[str, Any]] | None = None,
-    *,
     questions: Mapping[str, str] | None = None,
     pos_label: Any = None,
     title: str | None = None,
