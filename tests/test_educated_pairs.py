@@ -18,7 +18,6 @@ from weigh.bins import Feature
 from weigh.educated import pairs as pairs_module
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.pairs import (
-    FOLDS,
     VARIANCES,
     Cells,
     Part,
@@ -28,11 +27,13 @@ from weigh.educated.pairs import (
     rank_pairs,
 )
 from weigh.educated.passes import View
-from weigh.engine import Block, CodedRows, code_rows
+from weigh.engine import Block, CodedRows, Dealt, code_rows
+from weigh.engine.passes import fold_roles
 from weigh.frames import label_sample, read
 from weigh.tally import Rows
 from weigh.tally import count_pairs as count_table
 
+FOLDS = 4
 LIGHT = settings(max_examples=15, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "model.schema.json").read_text("utf-8"))
@@ -96,7 +97,7 @@ def test_pairs_are_ranked_by_what_they_would_tell_held_out_rows(room, seed, n_cl
     moments = view.moments(block, design.place(block))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pairs_module, "ROOM", room)
-        found = rank_pairs(parts, rows, view)
+        found = rank_pairs(parts, Dealt(rows, fold_roles(FOLDS)), view)
     assert rows.n_passes == (1 if room > 1 else 3)
     gains = {}
     for i, j in combinations(range(4), 2):

@@ -17,12 +17,12 @@ from weigh.boosted.estimate import Estimate, below_all
 from weigh.boosted.projection import Projection, Step, project
 from weigh.boosted.sheet import EstimateSheet, explain_estimate
 from weigh.evidence import Evidence, FeatureTable, rows_added
-from weigh.folds import deal
+from weigh.folds import Mask, check_folds, read_splits
 from weigh.frames import Floats, Sample, number_sample, read, warn_caller
 from weigh.parameters import check_parameters, is_count, is_number
 from weigh.tally import Tally, count_placed_soft
 
-FOLDS, FEW, MANY = 5, 2_000, 10_000
+FEW, MANY = 2_000, 10_000
 RISE, FAR = 1e-12, 20
 SIDES = np.array(["down", "up"])
 
@@ -56,6 +56,9 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         its end, so that one outlier does not make all other cells too coarse.
     calibrate_scale : bool, default=True
         Fit, on rows held out, the one number that makes quantiles as wide as they should be.
+    cv : int, splitter or iterable, default=5
+        The folds whose rows are held out. Of 10,000 rows or more one fold is enough, unless the
+        splits are given.
     random_state : int, RandomState or None
         Shuffles the rows held out.
 
@@ -100,6 +103,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         grid: int = 100,
         y_range: Any = None,
         calibrate_scale: bool = True,
+        cv: Any = 5,
         random_state: Any = None,
     ) -> None:
         self.smoothing = smoothing
@@ -113,6 +117,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         self.grid = grid
         self.y_range = y_range
         self.calibrate_scale = calibrate_scale
+        self.cv = cv
         self.random_state = random_state
 
     @property
@@ -142,7 +147,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         steps = project(rows, int(self.n_rounds)) if high > low else []
         self.errors_ = np.array([step.error for step in steps])
         self.alphas_ = np.array([step.alpha for step in steps])
-        self.scale_ = self._scale(rows) if self.calibrate_scale and steps else 1.0
+        scaled = self.calibrate_scale and steps
+        self.scale_ = self._scale(rows, sample.kept) if scaled else 1.0
         estimate = _estimate(rows, steps, low, high, self.scale_)
         self._name(sample.table.names, sample.table.named)
         return self._keep(estimate.remember(sample.table.names, sample.table.backend))
@@ -160,6 +166,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
             value = getattr(self, name)
             if not (is_count(value) and value >= least):
                 raise ValueError(f"{name} must be a whole number of {least} or more, got {value!r}")
+        check_folds(self.cv)
         if not isinstance(self.calibrate_scale, bool | np.bool_):
             raise ValueError(f"calibrate_scale must be True or False, got {self.calibrate_scale!r}")
 
@@ -194,15 +201,15 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         scaled = (target - low) / (high - low) if high > low else np.zeros(len(target))
         return Projection(tally, placed, scaled, weight, int(self.grid), self.smoothing)
 
-    def _scale(self, rows: Projection) -> float:
+    def _scale(self, rows: Projection, kept: Mask) -> float:
         """On rows held out; where there are many, one fold of them is enough for one number."""
         n = len(rows.target)
         if n < 2:
             return 1.0
         random = check_random_state(self.random_state)
-        splits = deal(np.zeros(n, dtype=np.intp), FOLDS, random)
+        splits = read_splits(self.cv, np.zeros(n, dtype=np.intp), kept, random)
         parts = []
-        for train, held_out in splits if n < MANY else splits[:1]:
+        for train, held_out in splits[:1] if n >= MANY and is_count(self.cv) else splits:
             steps = project(rows.take(train), int(self.n_rounds))
             test = rows.take(random.permutation(np.flatnonzero(held_out))[:FEW])
             parts.append((test, _log_odds(test, steps)))

@@ -11,7 +11,7 @@ from weigh.bins import Feature
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.loo import HeldOut, compare, leave_one_out, loosen
 from weigh.educated.monotone import Order, hold_orders
-from weigh.educated.pairs import FOLDS, Part, count_pairs, is_coarse, rank_pairs
+from weigh.educated.pairs import Part, count_pairs, is_coarse, rank_pairs
 from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
 from weigh.educated.scales import FIRST, Search, find_scales
 from weigh.educated.solve import Problem, State, polish, state_at
@@ -32,7 +32,8 @@ class Task:
     target: Target
     orders: tuple[int, ...] = ()  # by feature: 1 rises, -1 falls, 0 is free
     n_pairs: int = 0
-    random_state: Any = None  # deals the folds that pairs are judged on
+    cv: Any = 4  # the folds that pairs are judged on
+    random_state: Any = None
     pairs: tuple[Source, ...] = ()  # of the last features, which rows are not coded for
 
     @property
@@ -139,8 +140,8 @@ def _with_pairs(task: Task, state: State) -> Task:
         if order == 0 and isinstance(counts.feature, Feature)
     ]
     parts = [part for part in parts if is_coarse(part.feature)]
-    folded = task.rows.deal(FOLDS, task.random_state).rows
-    ranked = rank_pairs(parts, folded, state.problem.view(state.weights))[: task.n_pairs]
+    dealt = task.rows.deal(task.cv, task.random_state)
+    ranked = rank_pairs(parts, dealt, state.problem.view(state.weights))[: task.n_pairs]
     pairs = [(parts[a], parts[b]) for a, b in ranked]
     taken = {counts.feature.name for counts in task.counts}
     kept = []

@@ -15,6 +15,7 @@ from weigh.educated.design import Target
 from weigh.educated.fit import Fit, Task, fit_task
 from weigh.educated.tables import evidence_of
 from weigh.evidence import Evidence, weigh_tally
+from weigh.folds import check_folds
 from weigh.frames import Sample, Table, warn_caller
 from weigh.parameters import is_count, read_orders, read_settings
 
@@ -47,8 +48,10 @@ class EducatedNB(EvidenceClassifier):
         Numeric columns whose weights may only rise (1) or only fall (-1), such as {"age": 1}.
     multiclass : "softmax" or "ovr", default="softmax"
         More than two classes: fitted jointly, or each against the rest.
+    cv : int, splitter or iterable, default=4
+        The folds that pairs are judged on. Without pairs nothing is held out.
     random_state : int, RandomState or None
-        Deals the folds that pairs are judged on; nothing else is random.
+        Deals these folds; nothing else is random.
 
     Attributes
     ----------
@@ -102,6 +105,7 @@ class EducatedNB(EvidenceClassifier):
         pairs: int = 0,
         monotonic_cst: Any = None,
         multiclass: str = "softmax",
+        cv: Any = 4,
         random_state: Any = None,
     ) -> None:
         self.smoothing = smoothing
@@ -115,6 +119,7 @@ class EducatedNB(EvidenceClassifier):
         self.pairs = pairs
         self.monotonic_cst = monotonic_cst
         self.multiclass = multiclass
+        self.cv = cv
         self.random_state = random_state
 
     def _learn(self, sample: Sample) -> Evidence:
@@ -124,7 +129,7 @@ class EducatedNB(EvidenceClassifier):
         orders = read_orders(self.monotonic_cst, tally, sample.table)
         rows = engine.code_rows(sample, [counts.feature for counts in tally.tables])
         target = Target(tally.class_counts)
-        task = Task(rows, tally.tables, target, orders, self.pairs, self.random_state)
+        task = Task(rows, tally.tables, target, orders, self.pairs, self.cv, self.random_state)
         each = len(tally.classes) > 2 and self.multiclass == "ovr"
         with engine.one_blas_thread():  # whose sums would depend on how many there are
             fits = self._fit_each(task) if each else [self._fit_jointly(task)]
@@ -138,6 +143,7 @@ class EducatedNB(EvidenceClassifier):
             raise ValueError(f"pairs must be a whole number of 0 or more, got {self.pairs!r}")
         if self.multiclass not in ("softmax", "ovr"):
             raise ValueError(f"multiclass must be 'softmax' or 'ovr', got {self.multiclass!r}")
+        check_folds(self.cv)
         if n_classes > 2:
             self._check_many()
 

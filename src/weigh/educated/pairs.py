@@ -21,15 +21,13 @@ from weigh import engine
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Source, by_fields, weigh_rows
 from weigh.educated.passes import Tables, View
-from weigh.engine import Block, Coded, Sums
+from weigh.engine import HELD_OUT, TRAIN, Block, Coded, Dealt, Sums
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts
 
 VARIANCES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 INTERVALS, LEVELS = 5, 16
 """A number has at most so many intervals in a pair; categories with more levels are in none."""
-
-FOLDS = 4
 
 ROOM = 1 << 22
 """So many sums are had in one pass, of which one part's may be more."""
@@ -58,9 +56,10 @@ class Cells:
     slope: Floats
     curvature: Floats
 
-    def without_fold(self) -> Cells:
-        """Of each fold, the first axis: the sums of all others."""
-        return Cells(*(part.sum(axis=0) - part for part in (self.slope, self.curvature)))
+    def of_role(self, roles: Integers, role: int) -> Cells:
+        """From groups of rows, the first axis, to splits: the sums of the groups of a role."""
+        shares = (roles == role).T.astype(np.float64)
+        return Cells(*(np.tensordot(shares, part, 1) for part in (self.slope, self.curvature)))
 
     def weights(self, starts: Integers) -> Floats:
         """The weights that these rows tell, their variance that of most marginal likelihood.
@@ -92,14 +91,12 @@ def _by_pair(values: Floats, starts: Integers) -> Floats:
 
 @dataclass(frozen=True)
 class CellSums:
-    """The statistic: slopes and curvatures in each cell, by fold, of some parts with those before.
-
-    A row's group is the fold that it is held out in.
-    """
+    """The statistic: slopes and curvatures in each cell, by group, of parts with those before."""
 
     view: View
     design: Design  # of the parts
     later: tuple[int, ...]
+    n_groups: int
 
     __reduce__ = by_fields
 
@@ -109,8 +106,9 @@ class CellSums:
         return Tables(self.design, tuple(range(self.later[-1] + 1)), self.later)
 
     def begin(self) -> Sums:
-        """For each total: fold by cell by slope and curvature."""
-        return Sums((np.zeros((self.view.target.n_totals, FOLDS, self.tables.size, 2)),))
+        """For each total: group by cell by slope and curvature."""
+        shape = (self.view.target.n_totals, self.n_groups, self.tables.size, 2)
+        return Sums((np.zeros(shape),))
 
     def add(self, block: Block, total: Sums) -> None:
         """One part after the other, on threads."""
@@ -128,40 +126,39 @@ class CellSums:
             engine.spread(fill, self.later[::-1], len(block))  # the busiest first
 
 
-def rank_pairs(parts: Sequence[Part], rows: Coded, view: View) -> list[tuple[int, int]]:
-    """All pairs of parts, that first which would tell held-out rows best.
-
-    The rows' groups are their folds.
-    """
+def rank_pairs(parts: Sequence[Part], dealt: Dealt, view: View) -> list[tuple[int, int]]:
+    """All pairs of parts, that first which would tell held-out rows best."""
     design = Design(tuple(part.source for part in parts))
     gains: dict[tuple[int, int], float] = {}
-    for later in _share(design, view.target.n_totals):
-        cells = CellSums(view, design, later)
-        sums = np.moveaxis(rows.sum(cells).arrays[0], -1, 1)
+    n_groups = len(dealt.roles)
+    for later in _share(design, n_groups * view.target.n_totals):
+        cells = CellSums(view, design, later, n_groups)
+        sums = np.moveaxis(dealt.rows.sum(cells).arrays[0], -1, 1)
         for b in later:
-            saved = np.sum([_judge(cells.tables, b, own) for own in sums], axis=0)
+            saved = np.sum([_judge(cells.tables, b, own, dealt.roles) for own in sums], axis=0)
             gains.update({(a, b): gain for a, gain in enumerate(saved.tolist())})
     return sorted(sorted(gains), key=lambda pair: -gains[pair])
 
 
-def _share(design: Design, n_totals: int) -> Iterator[tuple[int, ...]]:
+def _share(design: Design, n_sums: int) -> Iterator[tuple[int, ...]]:
     """The parts whose pairs with those before them are summed in one pass, pass by pass."""
     widths = np.array(design.sizes) + 1
-    sums = 2 * FOLDS * n_totals * widths * (np.cumsum(widths) - widths)
+    sums = 2 * n_sums * widths * (np.cumsum(widths) - widths)
     passes = (np.cumsum(sums) - sums) // ROOM
     for number in np.unique(passes[1:]):
         yield tuple((1 + np.flatnonzero(passes[1:] == number)).tolist())
 
 
-def _judge(tables: Tables, b: int, sums: Floats) -> Floats:
+def _judge(tables: Tables, b: int, sums: Floats, roles: Integers) -> Floats:
     """What the pairs of one part with each before it would tell, of slopes and curvatures."""
     strip, parts = tables.strip(b), []
     for start, width in zip(strip.starts, strip.widths, strict=True):
         part = sums[..., start : start + strip.height * width]
         parts.append(part.reshape(*part.shape[:-1], strip.height, width)[..., 1:, 1:])
     starts = np.cumsum(strip.widths - 1) - (strip.widths - 1)
-    held_out = Cells(*np.concatenate(parts, axis=-1))
-    saved = held_out.gain(held_out.without_fold().weights(starts))
+    cells = Cells(*np.concatenate(parts, axis=-1))
+    told = cells.of_role(roles, TRAIN).weights(starts)
+    saved = cells.of_role(roles, HELD_OUT).gain(told)
     return np.asarray(_by_pair(saved, starts).sum(axis=0))
 
 
