@@ -18,9 +18,7 @@ from weigh.adjusted.polytomous import Polytomous
 from weigh.adjusted.solve import Logistic
 from weigh.bins import Placed
 from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Sums
-from weigh.engine.dealer import Dealer
-from weigh.engine.passes import group_splits
-from weigh.folds import deal_small, read_splits
+from weigh.folds import Dealer, deal_small, group_splits, read_splits
 from weigh.frames import Scan
 
 MOST = 40
@@ -117,9 +115,9 @@ def test_groups_say_of_every_row_what_each_split_made_of_it(data, n_rows, n_spli
     seed = data.draw(st.integers(0, 2**32 - 1))
     roles = np.random.default_rng(seed).integers(0, 3, (n_rows, n_splits))
     splits = [(column == TRAIN, column == HELD_OUT) for column in roles.T]
-    dealt = group_splits(CodedRows([], np.zeros(n_rows)), splits)
-    np.testing.assert_array_equal(dealt.roles[dealt.rows.groups], roles)
-    assert len(np.unique(dealt.roles, axis=0)) == len(dealt.roles)
+    groups = group_splits(n_rows, splits)
+    np.testing.assert_array_equal(groups.roles[groups.numbers], roles)
+    assert len(np.unique(groups.roles, axis=0)) == len(groups.roles)
 
 
 def test_levels_take_as_few_bytes_as_they_can_and_stay_where_they_are():
@@ -366,8 +364,8 @@ def test_folds_are_dealt_as_shuffled_classes_one_after_the_other(seed, n_rows, n
     assert fold.tolist() == wanted.tolist()
     rows = CodedRows([], labels)
     dealt = rows.deal(n_folds, seed)
-    grouped = group_splits(rows, [(wanted != k, wanted == k) for k in range(wanted.max() + 1)])
-    assert dealt.rows.groups.tolist() == grouped.rows.groups.tolist()
+    grouped = group_splits(n_rows, [(wanted != k, wanted == k) for k in range(wanted.max() + 1)])
+    assert dealt.rows.groups.tolist() == grouped.numbers.tolist()
     assert dealt.roles.tolist() == grouped.roles.tolist()
 
 

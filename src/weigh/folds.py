@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +13,8 @@ from weigh.frames import Integers
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 Split: TypeAlias = tuple[Mask, Mask]
 
+TRAIN, HELD_OUT = 1, 2
+"""What a row is to a split; 0 is neither."""
 
 ROWS = 1 << 16
 """Rows that are dealt together; beside them, dealing holds four bytes a row and the folds."""
@@ -122,3 +125,114 @@ def _mask(rows: Any, n_rows: int) -> Mask:
     mask = np.zeros(n_rows, dtype=bool)
     mask[given.astype(np.intp)] = True
     return mask
+
+
+# ------------------------------------------------------------ groups of rows
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The group of each row, and what each group is to each split: `roles[group, split]`."""
+
+    numbers: Integers
+    roles: Integers
+
+
+def deal_groups(cv: Any, labels: Integers, kept: Mask | None, random_state: Any) -> Groups:
+    """The folds that `cv` asks for, as groups of rows."""
+    if isinstance(cv, int | np.integer):
+        from sklearn.utils import check_random_state
+
+        fold = deal_small(labels, int(cv), check_random_state(random_state))
+        return group_folds(fold, min(int(cv), len(labels)))
+    every = np.ones(len(labels), dtype=np.bool_) if kept is None else kept
+    return group_splits(len(labels), read_splits(cv, labels, every, random_state))
+
+
+def group_folds(fold: Integers, n_folds: int) -> Groups:
+    """What `group_splits` makes of folds, the last of which is its first group."""
+    np.subtract(n_folds - 1, fold, out=fold)
+    return Groups(fold, fold_roles(n_folds)[::-1])
+
+
+def fold_roles(n_folds: int) -> Integers:
+    """Each fold is held out in a split of its own, and the others are what is learnt from."""
+    roles = np.full((n_folds, n_folds), TRAIN, dtype=np.uint8)
+    np.fill_diagonal(roles, HELD_OUT)
+    return roles
+
+
+def group_splits(n_rows: int, splits: Sequence[Split]) -> Groups:
+    """Rows that are the same to all splits make one group.
+
+    >>> first = np.array([True, False, False])
+    >>> groups = group_splits(3, [(~first, first), (first, ~first)])
+    >>> groups.numbers.tolist(), groups.roles.tolist()
+    ([1, 0, 0], [[1, 2], [2, 1]])
+    """
+    groups = np.zeros(n_rows, dtype=np.uint8)
+    roles = np.zeros((1, 0), dtype=np.uint8)
+    for train, held_out in splits:
+        role = np.where(held_out, HELD_OUT, np.where(train, TRAIN, 0)).astype(np.uint8)
+        found, groups = np.unique(groups.astype(np.int64) * 3 + role, return_inverse=True)
+        roles = np.column_stack([roles[found // 3], found % 3]).astype(np.uint8)
+        groups = groups.astype(np.min_scalar_type(len(found)))
+    return Groups(groups, roles)
+
+
+# ------------------------------------------------------------ rows that lie in many places
+
+
+@dataclass(frozen=True)
+class Dealer:
+    """Rows stand in line by class, those of a class by partition, and take their folds in turn.
+
+    `n_folds` rows that follow each other have one fold each; which of them is first a hash of their
+    place in line says. Where one class ends and the next begins it is fold 0. So the folds of a
+    class differ by one row at most, and so do those of all rows.
+    """
+
+    n_folds: int
+    seed: int
+    ends: Integers  # the places in line where classes begin and end
+    starts: Mapping[int, Integers]  # the places where each partition's rows of each class begin
+    of: int | None = None
+
+    @classmethod
+    def of_numbers(
+        cls, numbers: Mapping[int, Integers], n_folds: int, seed: int, of: int | None = None
+    ) -> Dealer:
+        """From the number of rows of each partition and class; or of one class and the rest."""
+        parts = sorted(numbers)
+        table = np.array([_merge(numbers[part], of) for part in parts], dtype=np.int64)
+        ends = np.concatenate([[0], np.cumsum(table.sum(axis=0))])
+        starts = ends[:-1] + np.cumsum(table, axis=0) - table
+        return cls(n_folds, seed, ends, dict(zip(parts, starts, strict=True)), of)
+
+    def deal(self, part: int, labels: Integers, earlier: Integers) -> Integers:
+        """The fold of each row of a block, before which the partition has so many of each class.
+
+        >>> dealer = Dealer.of_numbers({0: np.array([3, 2]), 1: np.array([1, 4])}, 2, seed=7)
+        >>> fold = dealer.deal(1, np.array([1, 0, 1, 1, 1]), np.array([0, 0]))
+        >>> np.bincount(fold[[0, 2, 3, 4]]).tolist()
+        [2, 2]
+        """
+        from weigh.distinct import kernels
+
+        seen = _merge(earlier, self.of)
+        if self.of is not None:
+            labels = (labels == self.of).view(np.uint8)
+        start = self.starts.get(part, self.ends[:-1])  # none, if the rows have changed meanwhile
+        place = (start + seen)[labels] + rank_in_class(labels)
+        turn = place // self.n_folds
+        mixed = np.empty(len(turn), dtype=np.uint64)
+        kernels.hash_all(turn.astype(np.uint64), mixed)
+        kernels.hash_all(mixed ^ np.uint64(self.seed), mixed)
+        first = (mixed % np.uint64(self.n_folds)).astype(np.int64)
+        first[np.isin(turn, self.ends // self.n_folds)] = 0
+        return np.asarray(((place + first) % self.n_folds).astype(np.uint8))
+
+
+def _merge(numbers: Integers, of: int | None) -> Integers:
+    """One class against the rest, where one is asked for."""
+    return numbers if of is None else np.array([numbers.sum() - numbers[of], numbers[of]])

@@ -9,29 +9,27 @@ whatever the number of threads.
     counts    tables to tallies
     totals    rows to levels, totals and probabilities
     passes    rows of levels to any statistic that adds
-    remote    the passes of surveys and counts over a table on a cluster
-    dealer    folds of rows that lie in many places
-    away      rows of levels that lie on a cluster
     searches  passes that answer several searches at once
     kept      what passes found, for a fit that is interrupted
 """
 
-from weigh.engine.away import SparkRows, code_rows
 from weigh.engine.counts import TOKEN, tally, tally_counts, tally_levels
 from weigh.engine.kept import Spelling, checkpoint
 from weigh.engine.passes import (
-    HELD_OUT,
-    TRAIN,
     Block,
     Carry,
     Coded,
     CodedRows,
     Dealt,
+    Passes,
     PerBlock,
     Piecewise,
     Pile,
     Statistic,
     Sums,
+    add_block,
+    code_rows,
+    positions,
 )
 from weigh.engine.searches import side_by_side, sum_each
 from weigh.engine.surveys import Setting, batches
@@ -55,6 +53,7 @@ from weigh.engine.totals import (
     total_counts,
     total_placed,
 )
+from weigh.folds import HELD_OUT, TRAIN
 
 __all__ = [
     "BLOCK",
@@ -66,14 +65,15 @@ __all__ = [
     "Coded",
     "CodedRows",
     "Dealt",
+    "Passes",
     "PerBlock",
     "Piecewise",
     "Pile",
     "Setting",
-    "SparkRows",
     "Spelling",
     "Statistic",
     "Sums",
+    "add_block",
     "batches",
     "checkpoint",
     "code_rows",
@@ -85,6 +85,7 @@ __all__ = [
     "one_blas_thread",
     "parallel",
     "place",
+    "positions",
     "report",
     "side_by_side",
     "spread",

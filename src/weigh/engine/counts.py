@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from weigh.distinct import Short
 from weigh.engine.kept import recall_counts
 from weigh.engine.surveys import Setting, batches, survey
 from weigh.engine.threads import Item, spread
-from weigh.frames import Cluster, Codes, Floats, Sample, Scan, Table, count_matrix
+from weigh.frames import Codes, FarTable, Floats, Sample, Scan, Table, count_matrix
 from weigh.tally import (
     Counts,
     Rows,
@@ -43,7 +43,7 @@ def _find(
     sample: Sample, settings: Mapping[str, Setting], crosses: Sequence[tuple[str, str]]
 ) -> tuple[Counts, ...]:
     groups = _groups(sample.table.names, crosses)
-    if isinstance(sample.table, Cluster | Scan):
+    if isinstance(sample.table, FarTable | Scan):
         return _find_in_passes(sample, groups, settings)
     read = sample.table.column
 
@@ -93,11 +93,9 @@ def _tally(
 
 def _count_all_pairs(sample: Sample, parts: Sequence[tuple[Feature, Feature]]) -> Tally:
     """The pairs of all crosses, in one pass."""
-    if isinstance(sample.table, Cluster):
-        from weigh.engine.remote import count_cluster_pairs
-
-        return count_cluster_pairs(sample, parts)
     names = tuple(part.name for pair in parts for part in pair)
+    if isinstance(sample.table, FarTable):
+        return sample.table.sum_samples(names, Pairs(parts))  # type: ignore[return-value]
     read, nothing = replace(sample, table=sample.table.select(names)), np.zeros(len(sample.classes))
     found: list[Tally] = []
     for table, rows in batches(read):
@@ -108,6 +106,28 @@ def _count_all_pairs(sample: Sample, parts: Sequence[tuple[Feature, Feature]]) -
         batch = Tally(sample.classes, nothing, tuple(spread(count, parts, table.n_rows)))
         found = [add([*found, batch])]
     return found[0]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """One pass that counts the pairs of levels of columns, two by two, where the rows are."""
+
+    parts: Sequence[tuple[Feature, Feature]]
+
+    def begin(self) -> Tally | None:
+        """Nothing yet."""
+        return None
+
+    def add(self, found: Tally | None, sample: Sample) -> Tally | None:
+        """Count some more rows."""
+        rows = Rows(sample.labels, sample.weight, len(sample.classes))
+        counts = [count_pairs(pair, sample.table, rows) for pair in self.parts]
+        nothing = np.zeros(len(sample.classes))
+        return self.merge(found, Tally(sample.classes, nothing, tuple(counts)))
+
+    def merge(self, one: Tally | None, other: Tally | None) -> Tally | None:
+        """The pairs of both."""
+        return other if one is None else one if other is None else one + other
 
 
 def tally_levels(

@@ -18,14 +18,12 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from weigh.bins import Placed
+from weigh.bins import Cross, Feature, Placed
 from weigh.engine.kept import recall
 from weigh.engine.threads import BLOCK, spread, stream
-from weigh.folds import Mask, Split, deal_small, read_splits
-from weigh.frames import Floats, Integers
-
-TRAIN, HELD_OUT = 1, 2
-"""What a row is to a split; 0 is neither."""
+from weigh.engine.totals import place
+from weigh.folds import Mask, deal_groups
+from weigh.frames import FarTable, Floats, Integers, Sample
 
 PILED = 4 * BLOCK
 """Rows that are added to a pile at a time."""
@@ -254,13 +252,8 @@ class CodedRows:
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
         """Rows with folds, dealt by class, or by one class (`of`) against the rest."""
         labels = self.labels if of is None else (self.labels == of).view(np.uint8)
-        if isinstance(cv, int | np.integer):
-            from sklearn.utils import check_random_state
-
-            fold = deal_small(labels, int(cv), check_random_state(random_state))
-            return group_folds(self, fold, min(int(cv), self.n_rows))
-        kept = np.ones(self.n_rows, dtype=np.bool_) if self.kept is None else self.kept
-        return group_splits(self, read_splits(cv, labels, kept, random_state))
+        groups = deal_groups(cv, labels, self.kept, random_state)
+        return Dealt(replace(self, groups=groups.numbers), groups.roles)
 
     def take(self, rows: Any) -> CodedRows:
         """Some of the rows, which are passed over on their own."""
@@ -276,33 +269,9 @@ def positions(part: Placed) -> Integers:
     return np.asarray(part.levels.astype(kind)[part.codes])
 
 
-def group_folds(rows: CodedRows, fold: Integers, n_folds: int) -> Dealt:
-    """What `group_splits` makes of folds, the last of which is its first group."""
-    np.subtract(n_folds - 1, fold, out=fold)
-    return Dealt(replace(rows, groups=fold), fold_roles(n_folds)[::-1])
-
-
-def fold_roles(n_folds: int) -> Integers:
-    """Each fold is held out in a split of its own, and the others are what is learnt from."""
-    roles = np.full((n_folds, n_folds), TRAIN, dtype=np.uint8)
-    np.fill_diagonal(roles, HELD_OUT)
-    return roles
-
-
-def group_splits(rows: CodedRows, splits: Sequence[Split]) -> Dealt:
-    """Rows that are the same to all splits make one group.
-
-    >>> rows = CodedRows([], np.zeros(3))
-    >>> first = np.array([True, False, False])
-    >>> dealt = group_splits(rows, [(~first, first), (first, ~first)])
-    >>> dealt.rows.groups.tolist(), dealt.roles.tolist()
-    ([1, 0, 0], [[1, 2], [2, 1]])
-    """
-    groups = np.zeros(rows.n_rows, dtype=np.uint8)
-    roles = np.zeros((1, 0), dtype=np.uint8)
-    for train, held_out in splits:
-        role = np.where(held_out, HELD_OUT, np.where(train, TRAIN, 0)).astype(np.uint8)
-        found, groups = np.unique(groups.astype(np.int64) * 3 + role, return_inverse=True)
-        roles = np.column_stack([roles[found // 3], found % 3]).astype(np.uint8)
-        groups = groups.astype(np.min_scalar_type(len(found)))
-    return Dealt(replace(rows, groups=groups), roles)
+def code_rows(sample: Sample, features: Sequence[Feature | Cross]) -> Coded:
+    """The rows of a sample as levels, wherever they are."""
+    if isinstance(sample.table, FarTable):
+        return sample.table.code(features)  # type: ignore[no-any-return]
+    placed = place(sample.table, features)
+    return CodedRows.of(placed, sample.labels, sample.weight, sample.kept)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from weigh.distinct import Short, Survey
 from weigh.engine.threads import report, spread
-from weigh.frames import Cluster, Sample, Scan, Table, Value
+from weigh.frames import FarTable, Sample, Scan, Table, Value
 from weigh.tally import Rows
 
 MOST_TOGETHER = 4_000_000
@@ -74,10 +74,8 @@ def _look(
     settings: Mapping[str, Setting],
 ) -> None:
     """One pass over some columns."""
-    if isinstance(sample.table, Cluster):
-        from weigh.engine.remote import look_at_cluster
-
-        look_at_cluster(sample, names, found, settings)
+    if isinstance(sample.table, FarTable):
+        sample.table.sum_samples(names, Look({name: found[name] for name in names}, settings))
         return
     done, part = 0, replace(sample, table=sample.table.select(names))
     for table, rows in batches(part):
@@ -89,3 +87,30 @@ def _look(
         check_room(found)
         done += table.n_rows
         report(done, sample.table.n_rows)
+
+
+@dataclass(frozen=True)
+class Look:
+    """One pass over some columns of a table whose rows stay where they are."""
+
+    found: dict[str, Survey]
+    settings: Mapping[str, Setting]
+
+    def begin(self) -> dict[str, Survey]:
+        """What was known before this pass; where it came in a pickle it is nobody else's."""
+        return self.found
+
+    def add(self, found: dict[str, Survey], sample: Sample) -> dict[str, Survey]:
+        """Look at some more rows."""
+        rows = Rows(sample.labels, sample.weight, len(sample.classes))
+        for name, survey in found.items():
+            survey.add(sample.table.column(name, self.settings[name].categorical), rows)
+        check_room(found)
+        return found
+
+    def merge(self, one: dict[str, Survey], other: dict[str, Survey]) -> dict[str, Survey]:
+        """What two sets of rows have shown; it is added to the first."""
+        for name, survey in one.items():
+            survey.merge(other[name])
+        check_room(one)
+        return one

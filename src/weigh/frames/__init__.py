@@ -11,24 +11,12 @@ The only package that knows of dataframe libraries.
     scans     tables that are read batch by batch
     spool     rows that come once, kept to be read again
     sources   where a scan may come from: `weigh.scan`
-    clusters  tables that lie on a Spark cluster
-    roles     the labels and weights of such a table
+    far       tables whose rows stay where they are
+    registry  which package opens such tables
     folders   files that make one table together
     targets   a table with class labels and row weights: a `Sample`
 """
 
-from weigh.frames.clusters import (
-    Away,
-    Cluster,
-    PartSum,
-    Roles,
-    check_rows,
-    gather,
-    join_batches,
-    part_number,
-    stay,
-    sum_row,
-)
 from weigh.frames.columns import (
     OR_CATEGORIES,
     Codes,
@@ -38,79 +26,95 @@ from weigh.frames.columns import (
     Numbers,
 )
 from weigh.frames.counts import count_matrix
+from weigh.frames.far import FarTable, SampleStep
 from weigh.frames.files import read_csv, read_file, write_file
 from weigh.frames.names import did_you_mean
-from weigh.frames.native import collect, count_rows, pick_columns, take_rows
-from weigh.frames.roles import check_classes, label_batch, sum_samples
-from weigh.frames.scans import Scan, open_scan
+from weigh.frames.native import (
+    add_columns,
+    collect,
+    count_rows,
+    is_dataframe,
+    pick_columns,
+    take_rows,
+    to_arrow,
+)
+from weigh.frames.registry import find_far, register
+from weigh.frames.scans import ROWS, Scan, open_scan
 from weigh.frames.sources import scan
 from weigh.frames.tables import (
     Table,
     as_rows,
     build,
     build_beside,
-    is_spark,
     match,
     read,
+    refuse_empty,
     set_names,
     vector,
     warn_caller,
     wrap,
 )
-from weigh.frames.targets import Sample, check_name, label_sample, number_sample, sort_classes
+from weigh.frames.targets import (
+    Sample,
+    check_name,
+    check_weight,
+    label_sample,
+    number_sample,
+    place_labels,
+    read_classes,
+    sort_classes,
+)
 from weigh.frames.values import Value, canonical, key, keys, order, reads_as_number, spell
 
 __all__ = [
     "OR_CATEGORIES",
-    "Away",
-    "Cluster",
+    "ROWS",
     "Codes",
     "Column",
+    "FarTable",
     "Floats",
     "Integers",
     "Numbers",
-    "PartSum",
-    "Roles",
     "Sample",
+    "SampleStep",
     "Scan",
     "Table",
     "Value",
+    "add_columns",
     "as_rows",
     "build",
     "build_beside",
     "canonical",
-    "check_classes",
     "check_name",
-    "check_rows",
+    "check_weight",
     "collect",
     "count_matrix",
     "count_rows",
     "did_you_mean",
-    "gather",
-    "is_spark",
-    "join_batches",
+    "find_far",
+    "is_dataframe",
     "key",
     "keys",
-    "label_batch",
     "label_sample",
     "match",
     "number_sample",
     "open_scan",
     "order",
-    "part_number",
     "pick_columns",
+    "place_labels",
     "read",
+    "read_classes",
     "read_csv",
     "read_file",
     "reads_as_number",
+    "refuse_empty",
+    "register",
     "scan",
     "set_names",
     "sort_classes",
     "spell",
-    "stay",
-    "sum_row",
-    "sum_samples",
     "take_rows",
+    "to_arrow",
     "vector",
     "warn_caller",
     "wrap",

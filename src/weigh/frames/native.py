@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from weigh.frames.clusters import stay
 from weigh.frames.columns import Integers
-from weigh.frames.tables import Table, is_spark, wrap
+from weigh.frames.registry import find_far
+from weigh.frames.tables import Table, wrap
 
 
 def take_rows(X: Any, places: Integers) -> Any:
@@ -25,6 +25,7 @@ def take_rows(X: Any, places: Integers) -> Any:
         return X.rows(np.asarray(places))
     if hasattr(X, "iloc"):
         return X.iloc[places]
+    _refuse_far(X, "this takes rows by their number")
     frame = wrap(X)
     if frame is not None:
         return _eager(frame)[np.asarray(places)].to_native()
@@ -61,19 +62,39 @@ def pick_columns(X: Any, names: Sequence[str]) -> Any:
     return frame.select(*names).to_native()
 
 
+def is_dataframe(frame: Any) -> bool:
+    """Whether what `wrap` gives is a dataframe in memory whose columns have names."""
+    return isinstance(frame, nw.DataFrame) and all(isinstance(n, str) for n in frame.columns)
+
+
+def add_columns(frame: nw.DataFrame[Any], names: Sequence[str], new: Mapping[str, Any]) -> Any:
+    """Some columns of a dataframe with new ones beside them, in its own library."""
+    kind = frame.implementation
+    series = [nw.new_series(name, values, backend=kind) for name, values in new.items()]
+    return frame.select(*names).with_columns(*series).to_native()
+
+
+def to_arrow(source: Any) -> Any:
+    """A column as its library holds it, as Arrow holds it."""
+    return source.to_arrow() if isinstance(source, nw.Series) else source
+
+
 def collect(X: Any) -> Any:
     """A lazy table read once and for all, and anything else as it is."""
+    _refuse_far(X, "this needs all rows at once")
     frame = wrap(X)
     if not isinstance(frame, nw.LazyFrame):
         return X if frame is None else frame.to_native()
-    if is_spark(frame):
-        stay("this needs all rows at once")
     return X.collect()
 
 
+def _refuse_far(X: Any, why: str) -> None:
+    kind = find_far(X)
+    if kind is not None:
+        kind.refuse(why)
+
+
 def _eager(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
-    if is_spark(frame):
-        stay("this takes rows by their number")
     eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     native = eager.to_native()
     if isinstance(native, pa.Table):

@@ -15,6 +15,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from weigh.frames.columns import Column, Integers, array_is_category, code_values, convert
+from weigh.frames.registry import find_far
 
 FEW = 64
 """Tables of so few rows are read value by value, which costs less than any column operation."""
@@ -101,8 +102,11 @@ def _pick(source: Any, places: Integers) -> Any:
 
 def read(X: Any, allow_sparse: bool = False) -> Table:
     """Any table as a `Table`: dataframe, array, list of dicts, or sparse matrix of counts."""
+    kind = find_far(X)
     if isinstance(X, Table):
         table = X
+    elif kind is not None:
+        table = kind.open(X)
     elif isinstance(X, pa.RecordBatchReader):  # whose rows come once
         from weigh.frames.sources import scan
 
@@ -194,19 +198,10 @@ def _open_stream(X: Any) -> pa.Table | None:
     return table
 
 
-def is_spark(frame: Any) -> bool:
-    """Whether the rows lie on a cluster: a PySpark DataFrame, classic or of Spark Connect."""
-    kind = getattr(frame, "implementation", None)
-    return kind is not None and (kind.is_pyspark() or kind.is_pyspark_connect())
-
-
 def _read_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], X: Any) -> Table:
     if isinstance(frame, nw.LazyFrame):
-        from weigh.frames.clusters import open_cluster
         from weigh.frames.sources import scan_lazy
 
-        if is_spark(frame):
-            return open_cluster(frame.to_native())
         return scan_lazy(frame)
     names, backend = tuple(frame.columns), frame.implementation.value
     if not all(isinstance(name, str) for name in names):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from weigh.frames.clusters import Cluster
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers
+from weigh.frames.far import FarTable
 from weigh.frames.names import did_you_mean
 from weigh.frames.tables import Table, refuse_empty, vector, warn_caller
 from weigh.frames.values import Value, key, order
@@ -43,10 +43,8 @@ def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any =
     """Join a table with its labels and weights, given as arrays or as names of its columns."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    if isinstance(table, Cluster):
-        from weigh.frames.roles import label_cluster
-
-        return label_cluster(table, y, sample_weight, classes)
+    if isinstance(table, FarTable):
+        return table.label(y, sample_weight, classes)  # type: ignore[no-any-return]
     column, weight = _read_labels(table, y), _read_weight(table, sample_weight)
     target = y if isinstance(y, str) else "y"
     for name, rows in (("y", column.codes), ("sample_weight", weight)):

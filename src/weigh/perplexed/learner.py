@@ -11,7 +11,7 @@ from weigh import engine
 from weigh.base import EvidenceClassifier
 from weigh.evidence import Evidence, weigh_tally, weigh_without
 from weigh.folds import check_folds, read_splits
-from weigh.frames import Cluster, Floats, Sample, Table, warn_caller
+from weigh.frames import FarTable, Floats, Sample, Table, warn_caller
 from weigh.parameters import is_count, is_number
 from weigh.perplexed.choose import CRITERIA, AttenuationPath, Scored, ScoredHere, choose_k
 from weigh.perplexed.dampen import dampen, undampened, undo
@@ -173,7 +173,7 @@ class PerplexedNB(EvidenceClassifier):
         return path.chosen
 
     def _score(self, sample: Sample, naive: Evidence) -> Scored | None:
-        if isinstance(sample.table, Cluster):
+        if isinstance(sample.table, FarTable):
             return self._score_far(sample, naive)
         if self.attenuation == "flat":
             return ScoredHere(score_own(sample, naive))
@@ -208,7 +208,7 @@ class PerplexedNB(EvidenceClassifier):
 
 def _most_answers(sample: Sample, naive: Evidence) -> float:
     """The largest n of a row; on a cluster that of a row that lacks nothing."""
-    if isinstance(sample.table, Cluster):
+    if isinstance(sample.table, FarTable):
         return float(len(naive))
     return float(naive.observed(sample.table).max())
 

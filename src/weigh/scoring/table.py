@@ -6,11 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import narwhals as nw
 import pyarrow as pa
 
 from weigh.engine import report
-from weigh.frames import Scan, Table, did_you_mean, is_spark, read, wrap
+from weigh.frames import (
+    Scan,
+    Table,
+    add_columns,
+    did_you_mean,
+    find_far,
+    is_dataframe,
+    read,
+    to_arrow,
+    wrap,
+)
 from weigh.scoring.columns import score_columns
 from weigh.scoring.files import write_scores
 from weigh.sheet import find_reasons
@@ -59,9 +68,14 @@ def score_table(
     >>> weigh.score_table(model, people, keep=["Sex"]).column_names
     ['Sex', 'prediction', 'log_odds', 'probability_No', 'probability_Yes']
     """
+    far = find_far(X)
+    if far is not None:
+        if path is not None:
+            raise ValueError(
+                "Spark writes its own files: score_table(model, df).write.parquet(path)"
+            )
+        return far.score(model, X, keep, reasons)
     frame = wrap(X)
-    if is_spark(frame):
-        return _score_spark(model, X, path, keep, reasons)
     table = read(X if frame is None else frame.to_native())
     if path is None:
         if isinstance(table, Scan):
@@ -83,15 +97,6 @@ def _with_reasons(n: int) -> Columns:
         return score_columns(model, table) | found.columns()
 
     return columns
-
-
-def _score_spark(model: Any, X: Any, path: Any, keep: Sequence[str] | None, reasons: int) -> Any:
-    """Columns that Spark computes when it is asked for rows; nothing is read here."""
-    from weigh.scoring.spark import score_spark
-
-    if path is not None:
-        raise ValueError("Spark writes its own files: score_table(model, df).write.parquet(path)")
-    return score_spark(model, X, reasons, keep)
 
 
 def _check(table: Table, keep: Sequence[str]) -> tuple[str, ...]:
@@ -119,11 +124,7 @@ def score_parts(
 
 
 def _kept(table: Table, keep: Sequence[str]) -> dict[str, Any]:
-    return {name: _arrow(table.source(table.names.index(name))) for name in keep}
-
-
-def _arrow(source: Any) -> Any:
-    return source.to_arrow() if isinstance(source, nw.Series) else source
+    return {name: to_arrow(table.source(table.names.index(name))) for name in keep}
 
 
 def _join(kept: dict[str, Any], scores: dict[str, Any]) -> Any:
@@ -143,13 +144,11 @@ def _beside(
 ) -> Any:
     """The scores of a table in memory, in its own library."""
     scores = columns(model, table)
-    if not isinstance(frame, nw.DataFrame) or not table.named:
+    if not is_dataframe(frame):
         return _join(_kept(table, _check(table, keep or ())), scores)
-    names = frame.columns if keep is None else _check(table, keep)
+    names = table.names if keep is None else _check(table, keep)
     _refuse_same(names, scores)
-    kind = frame.implementation
-    new = [nw.new_series(name, values, backend=kind) for name, values in scores.items()]
-    return frame.select(*names).with_columns(*new).to_native()
+    return add_columns(frame, names, scores)
 
 
 def _refuse_same(names: Sequence[str], scores: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from weigh import engine
 from weigh.base import EvidenceClassifier
 from weigh.evidence import Evidence, scale_table, weigh_tally
 from weigh.folds import deal_numbers
-from weigh.frames import Cluster, Floats, Sample, Scan, warn_caller
+from weigh.frames import FarTable, Floats, Sample, Scan, warn_caller
 from weigh.parameters import is_number
 from weigh.tally import Rows, Tally
 from weigh.weighted import far
@@ -165,7 +165,7 @@ class WeightedNB(EvidenceClassifier):
     ) -> Terms | FarTerms:
         """What the rows that decide are scored by."""
         features = [table.feature for table in tally.tables]
-        if isinstance(sample.table, Cluster):
+        if isinstance(sample.table, FarTable):
             return self._far_terms(engine.code_rows(sample, features), tally, naive, random)
         placed = engine.place(sample.table, features)
         most = far.MANY_IN_FILES if isinstance(sample.table, Scan) else far.MANY

@@ -13,14 +13,16 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from pyspark.sql import functions as F  # noqa: N812
+
 from weigh.bins import label
 from weigh.evidence import Evidence
 from weigh.frames import Table
-from weigh.scoring.places import Places, find_places, spark_functions
-from weigh.scoring.worth import attenuated, listed, recalibrate
+from weigh.spark.curve import attenuated, listed, recalibrate
+from weigh.spark.places import Places, find_places
 
 
-def score_spark(model: Any, frame: Any, reasons: int = 0, keep: Sequence[str] | None = None) -> Any:
+def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int) -> Any:
     """The DataFrame with the predicted class, the totals and the probabilities of every row.
 
     Parameters
@@ -29,11 +31,11 @@ def score_spark(model: Any, frame: Any, reasons: int = 0, keep: Sequence[str] | 
         One that ends as a table of weights.
     frame : Spark DataFrame
         Its columns stay; the new ones follow.
-    reasons : int, default=0
+    keep : list of str or None
+        The columns to have beside the scores; None keeps all.
+    reasons : int
         How many of the heaviest features of each row to name, with their weights, as
         `weigh.reasons` does: at most one for each feature.
-    keep : list of str, optional
-        The columns to have beside the scores; all, unless it is given.
     """
     evidence = _table_of(model)
     scorer = _Scorer(evidence, min(reasons, len(evidence)))
@@ -90,7 +92,6 @@ class _Scorer:
 
     def score(self, places: Places, columns: list[int]) -> Any:
         """The columns that are kept, as c0, c1, and so on, and the new ones."""
-        F = spark_functions()
         kept = [F.col(f"c{j}") for j in columns]
         totals = self._totals(places)
         passed = [F.col(f"p{j}") for j in range(len(self.evidence)) if self.reasons]
@@ -105,7 +106,6 @@ class _Scorer:
 
     def _totals(self, places: Places) -> list[Any]:
         """One total for two classes, else one per class; features are added in order."""
-        F = spark_functions()
         evidence, sums = self.evidence, []
         rule = evidence.attenuation
         for k, prior in enumerate(evidence.prior_row.tolist()):
@@ -118,13 +118,11 @@ class _Scorer:
 
     def _weights(self, k: int) -> list[Any]:
         """The weight of each feature at the row's level."""
-        F = spark_functions()
         tables = [table.padded[:, k] for table in self.evidence]
         return [listed(weights)[F.col(f"p{j}")] for j, weights in enumerate(tables)]
 
     def _winner(self, totals: list[Any]) -> Any:
         """The place of the most probable class; the first of equals."""
-        F = spark_functions()
         if len(totals) == 1:
             return F.when(totals[0] > 0, 1).otherwise(0)
         top, found = F.greatest(*totals), F.lit(len(totals) - 1)
@@ -134,7 +132,6 @@ class _Scorer:
 
     def _chances(self, totals: list[Any]) -> list[Any]:
         """The probability of each class."""
-        F = spark_functions()
         if len(totals) == 1:
             small = F.exp(-F.abs(totals[0]))
             more, less = 1.0 / (1.0 + small), small / (1.0 + small)
@@ -152,7 +149,6 @@ class _Scorer:
 
     def _told(self) -> list[Any]:
         """What weighs most, the heaviest first, features in order where they tie."""
-        F = spark_functions()
         items = []
         for j, table in enumerate(self.evidence):
             place = F.col(f"p{j}")
@@ -177,7 +173,6 @@ def _named(head: str, columns: list[Any]) -> list[Any]:
 
 def _choose(options: list[Any], place: Any) -> Any:
     """One of some columns, by its place among them."""
-    F = spark_functions()
     found = options[-1]
     for k in reversed(range(len(options) - 1)):
         found = F.when(place == k, options[k]).otherwise(found)
@@ -186,10 +181,8 @@ def _choose(options: list[Any], place: Any) -> Any:
 
 def _pick(values: list[Any], place: Any) -> Any:
     """One of some values, by its place among them."""
-    F = spark_functions()
     return _choose([F.lit(value) for value in values], place)
 
 
 def _texts(values: list[str]) -> Any:
-    F = spark_functions()
     return F.from_json(F.lit(json.dumps(values)), "array<string>")

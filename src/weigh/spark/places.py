@@ -10,6 +10,8 @@ from functools import cached_property, reduce
 from operator import add, and_
 from typing import Any
 
+from pyspark.sql import functions as F  # noqa: N812
+
 from weigh.bins import Cross, Feature
 from weigh.frames import Value
 
@@ -18,13 +20,6 @@ MOST = 256
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 FRACTIONS = ("float", "double")
-
-
-def spark_functions() -> Any:
-    """Spark's own functions of columns; pyspark is loaded where it is used."""
-    from pyspark.sql import functions
-
-    return functions
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,6 @@ class Places:
 
 def find_places(frame: Any, features: Sequence[Feature | Cross], columns: dict[str, int]) -> Places:
     """Find the level of every row in every feature; c0, c1, ... are the frame's columns."""
-    F = spark_functions()
     kinds, wide = [kind for _, kind in frame.dtypes], frame
     every, singles, answers = [F.col(f"c{j}") for j in range(len(kinds))], [], []
     for j, feature in enumerate(features):
@@ -62,7 +56,6 @@ def find_places(frame: Any, features: Sequence[Feature | Cross], columns: dict[s
 
 def _join(frame: Any, feature: Feature | Cross, j: int) -> tuple[Any, Any]:
     """The place of a feature from those of its parts."""
-    F = spark_functions()
     if isinstance(feature, Feature):
         return frame, F.col(f"q{j}_0")
     width = len(feature.parts[1].levels) + 1
@@ -85,19 +78,16 @@ class _Column:
 
     @cached_property
     def missing(self) -> Any:
-        F = spark_functions()
         null = self.column.isNull()
         return null | F.isnan(self.column) if self.kind in FRACTIONS else null
 
     @property
     def answered(self) -> Any:
         """Whether the row has an answer, or the lack of one is a level."""
-        F = spark_functions()
         return ~self.missing if self.feature.skip_missing else F.lit(True)
 
     def find(self, frame: Any, name: str) -> tuple[Any, Any]:
         """The place of each row, and the frame, which has a level's place beside it if need be."""
-        F = spark_functions()
         lacking = self.nothing - 1 if self.feature.has_missing else self.nothing
         if self.feature.is_numeric:
             place = self._interval()
@@ -106,7 +96,6 @@ class _Column:
         return frame, F.when(self.missing, F.lit(lacking)).otherwise(place)
 
     def _interval(self) -> Any:
-        F = spark_functions()
         if not (_of_kind(self.kind, 0) or _of_kind(self.kind, True)):
             raise ValueError(
                 f"column {self.feature.name!r} is numeric but holds {self.kind}; convert it to "
@@ -159,7 +148,6 @@ def _of_kind(kind: str, value: Value) -> bool:
 
 def count_below(column: Any, cuts: Sequence[float]) -> Any:
     """How many of the cuts, in ascending order, are below the number: an interval holds its end."""
-    F = spark_functions()
 
     def within(low: int, high: int) -> Any:
         if low == high:
@@ -175,7 +163,6 @@ def _search(
     frame: Any, column: Any, keys: list[Any], places: list[int], nothing: int, name: str
 ) -> tuple[Any, Any]:
     """The place that belongs to a row's value among the keys, which are in ascending order."""
-    F = spark_functions()
     if len(keys) > MOST and not isinstance(keys[0], Decimal):
         return _look_up(frame, column, keys, places, nothing, name)
 
@@ -196,7 +183,6 @@ def _look_up(
     frame: Any, column: Any, keys: list[Any], places: list[int], nothing: int, name: str
 ) -> tuple[Any, Any]:
     """The same by a join with a table of the keys, which every executor gets."""
-    F = spark_functions()
     kind = {str: "string", int: "bigint", float: "double"}[type(keys[0])]
     text = json.dumps([{"k": key, "p": place} for key, place in zip(keys, places, strict=True)])
     rows = F.from_json(F.lit(text), f"array<struct<k:{kind},p:int>>")

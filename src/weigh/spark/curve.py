@@ -7,22 +7,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from pyspark.sql import functions as F  # noqa: N812
 
 from weigh.evidence import Attenuation, Recalibration
-from weigh.scoring.places import count_below, spark_functions
+from weigh.spark.places import count_below
 
 BOUND = 1e-10
 
 
 def listed(values: ArrayLike) -> Any:
     """Numbers as a list in the plan, found by their place in one step."""
-    F = spark_functions()
     return F.from_json(F.lit(json.dumps(np.asarray(values).tolist())), "array<double>")
 
 
 def attenuated(weights: Any, prior: float, rule: Attenuation, answers: Any, k: int) -> Any:
     """What `Attenuation.apply` gives."""
-    F = spark_functions()
     n = answers + 1 if rule.form == "root" else answers
     exponent = F.lit(rule.k) / F.greatest(n.cast("double"), F.lit(rule.k))
     shift = float(rule.shift[k])
@@ -36,7 +35,6 @@ def recalibrate(frame: Any, worth: Recalibration) -> Any:
 
     Each step is a column of its own: written into one another they would grow with every use.
     """
-    F = spark_functions()
     points, total = worth.points.tolist(), F.col("t0")
     inside = F.greatest(F.least(total, F.lit(points[-1])), F.lit(points[0]))
     frame = frame.withColumn("inside", inside)
@@ -53,14 +51,12 @@ def recalibrate(frame: Any, worth: Recalibration) -> Any:
 
 def _place(inside: Any, points: list[float]) -> Any:
     """The interval between two points that holds a total."""
-    F = spark_functions()
     found = count_below(inside, points)
     return F.greatest(F.least(found - 1, F.lit(len(points) - 2)), F.lit(0))
 
 
 def _line(worth: Recalibration) -> Any:
     """Straight lines between the points."""
-    F = spark_functions()
     if len(worth.points) == 1:
         return F.lit(float(worth.levels[0]))
     place, distance = _distance(worth)
@@ -69,7 +65,6 @@ def _line(worth: Recalibration) -> Any:
 
 
 def _cubic(worth: Recalibration) -> Any:
-    F = spark_functions()
     if len(worth.points) == 1:
         return F.lit(float(worth.levels[0]))
     place, distance = _distance(worth)
@@ -82,6 +77,5 @@ def _cubic(worth: Recalibration) -> Any:
 
 def _distance(worth: Recalibration) -> tuple[Any, Any]:
     """Which interval holds a total, and how far from its lower end."""
-    F = spark_functions()
     place = F.col("place")
     return place, F.col("inside") - listed(worth.points)[place]

@@ -1,0 +1,70 @@
+"""Tables whose rows stay where they are, such as those of a Spark DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol, Self, TypeVar
+
+from weigh.frames.columns import Column, Integers
+from weigh.frames.tables import Table
+
+State = TypeVar("State")
+
+
+class SampleStep(Protocol[State]):
+    """What a pass does with labelled rows; it is pickled, and runs where the rows are."""
+
+    def begin(self) -> State:
+        """The statistic of no rows."""
+
+    def add(self, found: State, sample: Any) -> State:
+        """The statistic with the rows of one more `Sample`."""
+
+    def merge(self, one: State, other: State) -> State:
+        """The statistic of two sets of rows."""
+
+
+@dataclass(frozen=True)
+class FarTable(Table):
+    """A table whose rows stay where they are; statistics of them come back."""
+
+    @classmethod
+    def opens(cls, X: Any) -> bool:
+        """Whether an object of the library is a table."""
+        raise NotImplementedError
+
+    @classmethod
+    def open(cls, X: Any) -> Self:
+        """A native table; its rows are counted."""
+        raise NotImplementedError
+
+    @classmethod
+    def score(cls, model: Any, X: Any, keep: Sequence[str] | None, reasons: int) -> Any:
+        """A native table with the predictions of a model; its rows need not be counted."""
+        raise NotImplementedError
+
+    @staticmethod
+    def refuse(why: str) -> NoReturn:
+        """Say that rows stay where they are, and what to do."""
+        raise NotImplementedError
+
+    def label(self, y: Any, sample_weight: Any, classes: Any) -> Any:
+        """A `Sample`: the table with its labels and weights, which are columns of it."""
+        raise NotImplementedError
+
+    def sum_samples(self, names: tuple[str, ...], step: SampleStep[State]) -> State:
+        """One pass over some columns with their labels and weights."""
+        raise NotImplementedError
+
+    def code(self, features: Any) -> Any:
+        """The rows as levels of some features, which stay where they are (`engine.Coded`)."""
+        raise NotImplementedError
+
+    def column(self, name: str, categorical: bool | None = None) -> Column:
+        """Refused: no column comes here as a whole."""
+        self.refuse(f"this needs the whole column {name!r} at once")
+
+    def rows(self, places: Integers) -> Table:
+        """Refused: rows have no numbers."""
+        self.refuse("this takes rows by their number")

@@ -1,0 +1,195 @@
+"""Class labels and weights that lie on a cluster, as columns beside the features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from weigh.frames import (
+    ROWS,
+    Codes,
+    Floats,
+    Integers,
+    Numbers,
+    Sample,
+    SampleStep,
+    Table,
+    Value,
+    check_weight,
+    key,
+    place_labels,
+)
+from weigh.spark.passes import CHANGED
+
+MOST_CLASSES = 1 << 16
+
+STAYS = (
+    "{}, and the rows of a Spark DataFrame stay on the cluster; to fit, write them as Parquet and "
+    "pass weigh.scan(path), or pass a sample such as df.sample(0.01).toPandas(); to predict, use "
+    "weigh.score_table"
+)
+
+Weights: TypeAlias = dict[tuple[type, Value], float]
+
+
+def stay(why: str) -> NoReturn:
+    """Say that rows stay on the cluster, and what to do."""
+    raise ValueError(STAYS.format(why))
+
+
+class Away:
+    """Labels and weights that stay on the cluster: whoever wants them here is told what to do."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        stay("this learner needs all rows at once")
+
+    __array__ = __len__ = __getitem__ = __iter__ = __bool__ = __getattr__ = _refuse
+    __eq__ = __ne__ = __gt__ = __mul__ = __rmul__ = __matmul__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns that are no features: the class of each row and, if it has one, its weight."""
+
+    target: str
+    weight: str | None = None
+    classes: Any = None  # once they are known
+    counts: Any = None  # the weight of each class, as it was found first
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return (self.target,) if self.weight is None else (self.target, self.weight)
+
+
+@dataclass(frozen=True)
+class ClassWeights:
+    """A pass over labels: the weight of each."""
+
+    roles: Roles
+
+    def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Table]]:
+        """Tables of labels and weights."""
+        return join_batches(batches, self.roles.names)
+
+    def begin(self) -> Weights:
+        """No label."""
+        return {}
+
+    def add(self, found: Weights, table: Table) -> Weights:
+        """Weigh the labels of some more rows."""
+        codes, weight = _read_roles(table, self.roles)
+        counts = np.bincount(codes.codes, weight, max(len(codes.values), 1))
+        used = np.flatnonzero(counts).tolist()
+        part = {key(codes.values[code]): float(counts[code]) for code in used}
+        return self.merge(found, part)
+
+    def merge(self, one: Weights, other: Weights) -> Weights:
+        """The labels of both."""
+        for label, weight in other.items():
+            one[label] = one.get(label, 0.0) + weight
+        if len(one) > MOST_CLASSES:
+            raise ValueError(
+                f"{self.roles.target} holds more than {MOST_CLASSES:,} labels (such as "
+                f"{next(iter(one))[1]!r}); a classifier needs classes"
+            )
+        return one
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A pass over some features with their labels, which counts the classes beside."""
+
+    features: tuple[str, ...]
+    roles: Roles
+    step: SampleStep[Any]
+
+    def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Sample]]:
+        """Samples."""
+        for n_rows, table in join_batches(batches, (*self.features, *self.roles.names)):
+            yield n_rows, label_batch(table, self.roles)
+
+    def begin(self) -> tuple[Floats, Any]:
+        """No rows."""
+        return np.zeros(len(self.roles.classes)), self.step.begin()
+
+    def add(self, found: tuple[Floats, Any], sample: Sample) -> tuple[Floats, Any]:
+        """Some more rows."""
+        return found[0] + sample.class_counts, self.step.add(found[1], sample)
+
+    def merge(self, one: tuple[Floats, Any], other: tuple[Floats, Any]) -> tuple[Floats, Any]:
+        """The rows of both."""
+        return one[0] + other[0], self.step.merge(one[1], other[1])
+
+
+def join_batches(batches: Iterable[Any], names: tuple[str, ...]) -> Iterator[tuple[int, Table]]:
+    """Tables with their numbers of rows; Spark's batches are short, and together worth a look."""
+    held: list[Any] = []
+    for batch in batches:
+        held += [batch] if batch.num_rows else []
+        if sum(part.num_rows for part in held) >= ROWS:
+            yield _open(held, names)
+            held = []
+    if held:
+        yield _open(held, names)
+
+
+def _open(batches: list[Any], names: tuple[str, ...]) -> tuple[int, Table]:
+    columns = pa.Table.from_batches(batches).columns
+    listed = lambda: [column.to_pylist() for column in columns]  # noqa: E731
+    n_rows = len(columns[0])
+    return n_rows, Table(names, n_rows, columns.__getitem__, listed, True, "pyarrow")
+
+
+def label_batch(table: Table, roles: Roles) -> Sample:
+    """A batch with labels and weights among its columns; rows of no weight are left out."""
+    codes, weight = _read_roles(table, roles)
+    features, kept = table.without({*roles.names}), np.ones(table.n_rows, dtype=np.bool_)
+    labels = codes.codes
+    if weight is not None and not weight.all():
+        kept = weight > 0
+        features, labels, weight = features.rows(np.flatnonzero(kept)), labels[kept], weight[kept]
+    _check_labels(codes.values, labels, roles)
+    labels = place_labels(codes, [], roles.classes)[labels]
+    counts = np.bincount(labels, weight, len(roles.classes)).astype(np.float64)
+    return Sample(features, labels, roles.classes, weight, counts, kept, roles.target)
+
+
+def _read_roles(table: Table, roles: Roles) -> tuple[Codes, Floats | None]:
+    """The labels of a batch, and the weights."""
+    labels = table.column(roles.target, True)
+    assert isinstance(labels, Codes)
+    if roles.weight is None:
+        return labels, None
+    weight = table.column(roles.weight, False)
+    assert isinstance(weight, Numbers)
+    check_weight(weight.values, f"sample_weight {roles.weight!r}")
+    return labels, weight.values
+
+
+def _check_labels(values: tuple[Value, ...], used: Integers, roles: Roles) -> None:
+    """Refuse a label that no row had when the classes were found."""
+    known = {key(label) for label in roles.classes.tolist()}
+    for code in np.flatnonzero(np.bincount(used, minlength=1)).tolist():
+        if key(values[code]) not in known:
+            held = ", ".join(map(repr, roles.classes.tolist()[:9]))
+            what = f"{roles.target!r} holds {values[code]!r} now, and at first only {held}"
+            raise ValueError(CHANGED.format(what))
+
+
+def check_classes(seen: Floats, roles: Roles) -> None:
+    """Refuse a DataFrame in which classes weigh something else than they did at first.
+
+    Fractions add up to other bits in batches of another length, and batches of more columns may be
+    shorter.
+    """
+    if not np.allclose(seen, roles.counts, rtol=1e-9, atol=0):
+        k = int(np.argmax(np.abs(seen - roles.counts)))
+        was, now = (f"{float(part[k]):,.15g}" for part in (roles.counts, seen))
+        label = roles.classes.tolist()[k]
+        raise ValueError(CHANGED.format(f"{label!r} weighed {was} at first, {now} now"))

@@ -1,0 +1,121 @@
+"""A statistic of every partition of a DataFrame, merged in the order of their numbers.
+
+A pass runs in `mapInArrow`. Each partition is summed where it lies, batch by batch, and the sums
+are merged in the order of the partitions' numbers: the result does not depend on which executor
+did what, nor on whether one of them had to be replaced.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+State = TypeVar("State")
+
+FEW_PARTS = 16
+"""The sums of more partitions than this are merged on the cluster before they come back."""
+
+SUMS = "part long, found binary"
+
+CHANGED = (
+    "the Spark DataFrame changed while it was read: {}; write it as Parquet, and fit what was "
+    "written"
+)
+
+
+class Step(Protocol[State]):
+    """What a pass does; it is pickled, and must find its module on every executor."""
+
+    def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """The batches of a partition as what `add` takes, each with its number of rows."""
+
+    def begin(self) -> State:
+        """The statistic of no rows."""
+
+    def add(self, found: State, item: Any) -> State:
+        """The statistic with some more rows."""
+
+    def merge(self, one: State, other: State) -> State:
+        """The statistic of two sets of rows."""
+
+
+@dataclass(frozen=True)
+class PartSum(Generic[State]):
+    """What one or more partitions gave."""
+
+    n_rows: int
+    found: State
+    n_parts: int = 1
+
+
+def sum_parts(frame: Any, step: Step[State], n_parts: int) -> PartSum[State]:
+    """One pass; `n_parts` is the number of partitions, or 0 where it is not known yet."""
+    sent = pickle.dumps(step)
+    parts = frame.mapInArrow(partial(_sum_part, sent), SUMS)
+    if n_parts > FEW_PARTS:
+        groups = parts.repartition(FEW_PARTS, "part").sortWithinPartitions("part")
+        parts = groups.mapInArrow(partial(_merge_parts, sent), SUMS)
+    rows = sorted(parts.collect(), key=lambda row: int(row["part"]))
+    return _merge(step, (row["found"] for row in rows))
+
+
+def check_rows(seen: int, first: int) -> None:
+    """Refuse a DataFrame that gives another number of rows than it did at first."""
+    if seen != first:
+        raise ValueError(CHANGED.format(f"{first:,} rows at first, {seen:,} now"))
+
+
+def _merge(step: Step[State], pickled: Iterable[Any]) -> PartSum[State]:
+    total = PartSum(0, step.begin(), 0)
+    for each in pickled:
+        part = pickle.loads(each)
+        if isinstance(part, Exception):
+            raise part
+        found = step.merge(total.found, part.found)
+        total = PartSum(total.n_rows + part.n_rows, found, total.n_parts + part.n_parts)
+    return total
+
+
+# ------------------------------------------------------------ on the executors
+
+
+def part_number() -> int:
+    """The number of the partition that this process works on."""
+    task = TaskContext.get()
+    assert task is not None
+    return int(task.partitionId())
+
+
+def _sum_part(sent: bytes, batches: Iterable[Any]) -> Iterator[Any]:
+    step: Step[Any] = pickle.loads(sent)
+    found, n_rows = step.begin(), 0
+    try:
+        for n, item in step.read(batches):
+            found, n_rows = step.add(found, item), n_rows + n
+        yield pickled_row(PartSum(n_rows, found))
+    except (ValueError, TypeError) as error:  # of the data: to be raised where the fit was called
+        yield pickled_row(error)
+
+
+def _merge_parts(sent: bytes, batches: Iterable[Any]) -> Iterator[Any]:
+    step: Step[Any] = pickle.loads(sent)
+    pairs = [(row["part"], row["found"]) for batch in batches for row in batch.to_pylist()]
+    if not pairs:
+        return
+    try:
+        yield pickled_row(_merge(step, (found for _, found in pairs)), pairs[0][0])
+    except (ValueError, TypeError) as error:
+        yield pickled_row(error, pairs[0][0])
+
+
+def pickled_row(found: Any, part: int | None = None) -> Any:
+    """What a partition yields: a row with its number and a pickle."""
+    number = part_number() if part is None else part
+    columns = [pa.array([number], pa.int64()), pa.array([pickle.dumps(found)], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, names=["part", "found"])

@@ -1,0 +1,211 @@
+"""Rows of levels on a Spark cluster: any statistic that adds, summed where they lie.
+
+The levels are found once. A block of rows is then one value of a DataFrame that Spark keeps, in
+memory while it has room, with a byte or two for each level. If an executor is lost, Spark makes its
+blocks again.
+"""
+
+from __future__ import annotations
+
+import pickle
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import Cross, Feature
+from weigh.engine import BLOCK, Block, Dealt, Passes, Statistic, Sums, add_block, positions
+from weigh.folds import Dealer, fold_roles
+from weigh.frames import Floats, Integers, Sample
+from weigh.spark.labels import Roles, check_classes, join_batches, label_batch
+from weigh.spark.passes import SUMS, check_rows, part_number, pickled_row, sum_parts
+
+MOST_FOLDS = 255
+
+
+@dataclass(frozen=True)
+class SparkRows:
+    """Rows on a cluster; `frame` holds a block in each of its rows."""
+
+    frame: Any
+    n_parts: int
+    roles: Roles
+    n_rows: int = 0
+    numbers: dict[int, Integers] = field(default_factory=dict)  # of rows, by partition and class
+    dealer: Dealer | None = None
+    far: bool = True
+    passes: Passes = field(default_factory=Passes)
+
+    @classmethod
+    def of(
+        cls,
+        table: Any,
+        names: tuple[str, ...],
+        roles: Roles,
+        features: Sequence[Feature | Cross],
+        n_parts: int,
+    ) -> SparkRows:
+        """Find the levels of a DataFrame of features and roles, and have Spark keep them."""
+        code = partial(_code_part, pickle.dumps((features, roles)), (*names, *roles.names))
+        frame = table.mapInArrow(code, SUMS).persist()
+        rows = cls(frame, n_parts, roles)
+        weakref.finalize(rows.passes, _release, frame)
+        total = sum_parts(frame, Number(len(roles.classes)), n_parts)
+        check_classes(total.found.counts, roles)
+        return replace(rows, n_rows=total.n_rows, numbers=total.found.numbers)
+
+    @property
+    def n_passes(self) -> int:
+        """How often the rows were passed over so far, by all who share them."""
+        return self.passes.n
+
+    def sum(self, statistic: Statistic) -> Sums:
+        """The statistic of all rows: those of the blocks, added in the order of partitions."""
+        self.passes.n += 1
+        step = SumBlocks(statistic, self.dealer, len(self.roles.classes))
+        total = sum_parts(self.frame, step, self.n_parts)
+        check_rows(total.n_rows, self.n_rows)
+        counts, found = total.found
+        check_classes(counts, self.roles)
+        assert found is not None
+        return found
+
+    def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
+        """Rows with folds, each class dealt in turn, from the first partition to the last."""
+        if not isinstance(cv, int | np.integer) or cv > MOST_FOLDS:
+            raise ValueError(
+                f"cv={cv!r}: rows on a cluster have no numbers that splits could name; give a "
+                f"number of folds up to {MOST_FOLDS}"
+            )
+        from sklearn.utils import check_random_state
+
+        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        dealer = Dealer.of_numbers(self.numbers, min(int(cv), self.n_rows), seed, of)
+        return Dealt(replace(self, dealer=dealer), fold_roles(dealer.n_folds))
+
+    def carrying(self) -> SparkRows:
+        """The same rows: what a statistic would keep of them it finds anew."""
+        return self
+
+
+def _release(frame: Any) -> None:
+    """Let Spark forget what it kept; a session that was stopped has forgotten."""
+    with suppress(Exception):
+        frame.unpersist()
+
+
+# ------------------------------------------------------------ on the executors
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A block that Spark keeps, its partition, and how many rows of each class are before it."""
+
+    block: Block
+    part: int
+    earlier: Integers
+
+
+def _code_part(sent: bytes, names: tuple[str, ...], batches: Iterable[Any]) -> Iterator[Any]:
+    """A partition's rows as blocks."""
+    features, roles = pickle.loads(sent)
+    earlier, part = np.zeros(len(roles.classes), dtype=np.int64), part_number()
+    try:
+        for _, table in join_batches(batches, names):
+            whole = _code_batch(label_batch(table, roles), features)
+            for start in range(0, len(whole), BLOCK):
+                block = whole.part(slice(start, start + BLOCK))
+                yield pickled_row(Kept(block, part, earlier))
+                earlier = earlier + np.bincount(block.labels, minlength=len(earlier))
+    except (ValueError, TypeError) as error:  # of the data: to be raised where the fit was called
+        yield pickled_row(error)
+
+
+def _code_batch(sample: Sample, features: Sequence[Feature | Cross]) -> Block:
+    codes = [positions(feature.read(sample.table)) for feature in features]
+    return Block(codes, sample.labels, sample.weight)
+
+
+def read_blocks(batches: Iterable[Any]) -> Iterator[tuple[int, Kept]]:
+    """The blocks of a partition, with their numbers of rows."""
+    for batch in batches:
+        for row in batch.to_pylist():
+            kept = pickle.loads(row["found"])
+            if isinstance(kept, Exception):
+                raise kept
+            yield len(kept.block), kept
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """The weight of each class, and the number of rows of each partition and class."""
+
+    counts: Floats
+    numbers: dict[int, Integers]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A pass over blocks that counts their rows."""
+
+    n_classes: int
+
+    def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Kept]]:
+        """Blocks."""
+        return read_blocks(batches)
+
+    def begin(self) -> Numbered:
+        """No rows."""
+        return Numbered(np.zeros(self.n_classes), {})
+
+    def add(self, found: Numbered, kept: Kept) -> Numbered:
+        """Count a block."""
+        block = kept.block
+        counts = np.bincount(block.labels, block.weight, self.n_classes).astype(np.float64)
+        rows = np.bincount(block.labels, minlength=self.n_classes)
+        return self.merge(found, Numbered(counts, {kept.part: rows}))
+
+    def merge(self, one: Numbered, other: Numbered) -> Numbered:
+        """The rows of both."""
+        numbers = dict(one.numbers)
+        for part, rows in other.numbers.items():
+            numbers[part] = numbers[part] + rows if part in numbers else rows
+        return Numbered(one.counts + other.counts, numbers)
+
+
+@dataclass(frozen=True)
+class SumBlocks:
+    """A pass over blocks: the weight of each class, and a statistic of the rows."""
+
+    statistic: Statistic
+    dealer: Dealer | None
+    n_classes: int
+
+    def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Block]]:
+        """Blocks with the groups of their rows."""
+        for n_rows, kept in read_blocks(batches):
+            block = replace(kept.block, first=int(kept.earlier.sum()))
+            if self.dealer is not None:
+                groups = self.dealer.deal(kept.part, block.labels, kept.earlier)
+                block = replace(block, groups=groups)
+            yield n_rows, block
+
+    def begin(self) -> tuple[Floats, Sums | None]:
+        """No rows."""
+        return np.zeros(self.n_classes), None
+
+    def add(self, found: tuple[Floats, Sums | None], block: Block) -> tuple[Floats, Sums | None]:
+        """Some more rows."""
+        counts = found[0] + np.bincount(block.labels, block.weight, self.n_classes)
+        return counts, add_block(self.statistic, block, found[1])
+
+    def merge(
+        self, one: tuple[Floats, Sums | None], other: tuple[Floats, Sums | None]
+    ) -> tuple[Floats, Sums | None]:
+        """The rows of both."""
+        counts, (mine, theirs) = one[0] + other[0], (one[1], other[1])
+        return counts, theirs if mine is None else mine if theirs is None else mine + theirs
