@@ -656,7 +656,7 @@ def test_the_tree_is_frozen_and_comes_as_a_frame_of_the_users_library(people):
 @pytest.mark.parametrize("name", ["evidence_", "balance_sheet", "with_prior", "decision_function"])
 def test_what_needs_a_table_names_the_learner_that_has_one(people, name):
     assert not hasattr(people, name)
-    with pytest.raises(AttributeError, match=rf"no attribute '{name}'.*path\(row\).*EvidenceNB"):
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}'.*path\(row\).*EducatedNB"):
         getattr(people, name)
     with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
         people.nonsense  # noqa: B018

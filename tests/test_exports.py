@@ -70,7 +70,7 @@ def test_the_rows_stand_on_both_sides_of_every_cut_point_and_lack_every_answer(n
         assert None in values
         for cut in column.cuts:
             assert {cut, np.nextafter(cut, np.inf), np.nextafter(cut, -np.inf)} <= {*values}
-        if column.kind in ("number", "code"):
+        if column.kind == "numbers":
             assert {np.inf, -np.inf} <= {*values}
         if column.kind == "text":
             first = column.values[0]
@@ -278,8 +278,10 @@ def test_a_formula_knows_the_columns_of_the_table_and_their_kinds():
     formula = Formula.of(weigh.EvidenceNB(**SHARED).fit(*draw_table()))
     kinds = {column.name: column.kind for column in formula.inputs}
     assert kinds == {
-        "age": "number", "job": "text", "smokes": "boolean", "ward": "code", "income": "number"
+        "age": "numbers", "job": "text", "smokes": "booleans", "ward": "numbers",
+        "income": "numbers",
     }  # fmt: skip
+    assert [column.name for column in formula.inputs if column.is_numeric] == ["age", "income"]
 
 
 # ---------------------------------------------------------------- one rule of types
@@ -321,7 +323,7 @@ def test_the_function_refuses_a_value_where_the_model_does_and_nowhere_else(mode
     except ValueError:
         with pytest.raises(ValueError, match="in training"):
             run_python(text, [row])
-        assert known.values or known.kind == "number"
+        assert known.values or known.is_numeric
     else:
         found = run_python(text, [row])[0]["probabilities"]
         np.testing.assert_allclose(found, wanted, atol=1e-9)

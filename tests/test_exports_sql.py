@@ -198,7 +198,7 @@ def _weighs(formula, text):
         (test.place,) in term.lookup
         for term in formula.terms
         if len(term.columns) == 1
-        for test in term.columns[0].tests
+        for test in term.columns[0].conditions
         if test.value == text
     )
 
@@ -292,7 +292,7 @@ def test_large_whole_numbers_are_told_apart():
     python = checks.wanted(model, [*rows[:3], {"id": None}, {"id": 5}])
     assert_sql(model, "duckdb", run_duckdb, python=python)
     assert_sql(model, "sqlite", run_sqlite, python=python)
-    assert formula.inputs[0].kind == "code"
+    assert formula.inputs[0].kind == "numbers"
 
 
 def test_categories_that_are_infinite_are_levels():

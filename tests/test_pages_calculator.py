@@ -17,18 +17,18 @@ from tests.page_models import ASKED, CODES, LEARNERS, MANY, WEIRD, big_model, mi
 
 import weigh
 from weigh.bins import printable
+from weigh.formula import Formula
 from weigh.frames import canonical, key
 from weigh.pages.levels import spell_levels, spell_sheet
-from weigh.pages.questions import ask_questions
 
 
 def rows_of(model, n=60, seed=1):
     """Rows that visit every level, boundary, missing, code and what was never seen."""
     rng = np.random.default_rng(seed)
     pools = {}
-    for question in ask_questions(model.evidence_):
+    for question in Formula.of(model).inputs:
         pool = [None, *question.values]
-        if question.kind == "number":
+        if question.is_numeric:
             parts = [p for f in model.evidence_.features for p in f.parts]
             cuts = [c for part in parts if part.name == question.name for c in part.cuts]
             pool += [
@@ -48,9 +48,9 @@ def rows_of(model, n=60, seed=1):
 def answers_of(model, row):
     """A row as the page's answers: places of choices, numbers, null."""
     answers = []
-    for question in ask_questions(model.evidence_):
+    for question in Formula.of(model).inputs:
         value = canonical(row[question.name])
-        if value is None or question.kind == "number":
+        if value is None or question.is_numeric:
             answers.append(None if value is None else float(value))
         else:
             keys = [key(known) for known in question.values]

@@ -21,8 +21,8 @@ from tests.serving import CASE, ask, call, save_people
 
 import weigh
 from weigh.exports import Formula, checks
+from weigh.formula import Scorer
 from weigh.serving import Log, make_app, routes, rows
-from weigh.serving.lookup import Lookup
 from weigh.serving.served import Served, known
 from weigh.serving.watch import Shelf
 
@@ -66,14 +66,14 @@ def mixed_app(folder):
 def test_a_lookup_gives_the_bits_of_python_at_every_level_and_boundary(name):
     model = exported.fitted(name)
     wanted = checks.wanted(model, checks.visit(Formula.of(model)))
-    assert np.array_equal(Lookup.of(wanted.evidence).totals(as_json(wanted.rows)), wanted.totals)
+    assert np.array_equal(Scorer(Formula.of(model)).totals(as_json(wanted.rows)), wanted.totals)
 
 
 @settings(max_examples=40, deadline=None)
 @given(exported.models())
 def test_a_lookup_gives_the_bits_of_python_for_any_model(model):
     wanted = checks.wanted(model, checks.visit(Formula.of(model)))
-    assert np.array_equal(Lookup.of(wanted.evidence).totals(as_json(wanted.rows)), wanted.totals)
+    assert np.array_equal(Scorer(Formula.of(model)).totals(as_json(wanted.rows)), wanted.totals)
 
 
 def test_one_row_gets_the_class_log_odds_and_probabilities_of_python(app, people):
@@ -377,10 +377,10 @@ def test_a_name_that_is_misspelt_is_compared_with_few_names(wide, people, monkey
 
     monkeypatch.setattr(rows, "get_close_matches", count)
     with pytest.raises(rows.RefusalError, match=r"1000 in all"):
-        rows.read_rows(b'{"a_rather_long_name_of_a_column_of_the_bureau_99": "1"}', wide.lookup, 9)
+        rows.read_rows(b'{"a_rather_long_name_of_a_column_of_the_bureau_99": "1"}', wide.scorer, 9)
     assert compared == []
     with pytest.raises(rows.RefusalError):
-        rows.read_rows(b'{"Clas": "1st"}', Lookup.of(people.evidence_), 9)
+        rows.read_rows(b'{"Clas": "1st"}', Scorer(Formula.of(people)), 9)
     assert compared == ["Class", "Sex", "Age"]
 
 
@@ -392,11 +392,10 @@ def test_rows_are_checked_by_what_they_hold_and_not_by_what_they_lack(wide):
             asked.append(name)
             return super().get(name, default)
 
-    counted = replace(wide.lookup)
-    counted.__dict__["types"] = Counted(wide.lookup.types)
-    rows.read_rows(json.dumps({"rows": [{}] * 999 + [{counted.fields[0].name: "1"}]}).encode(),
-                   counted, 1000)  # fmt: skip
-    assert asked == [counted.fields[0].name]
+    counted, name = replace(wide.scorer), wide.scorer.formula.inputs[0].name
+    counted.__dict__["types"] = Counted(wide.scorer.types)
+    rows.read_rows(json.dumps({"rows": [{}] * 999 + [{name: "1"}]}).encode(), counted, 1000)
+    assert asked == [name]
 
 
 def test_long_bodies_are_read_and_many_weights_added_beside_the_loop(wide, folder, monkeypatch):
@@ -417,7 +416,7 @@ def test_long_bodies_are_read_and_many_weights_added_beside_the_loop(wide, folde
     for data, reads, scores in (
         ({"rows": []}, True, True),
         ({}, True, False),  # a thousand weights
-        ({"rows": [dict.fromkeys([*wide.lookup.types][:2], "1")] * 1000}, False, False),
+        ({"rows": [dict.fromkeys([*wide.scorer.types][:2], "1")] * 1000}, False, False),
     ):
         assert ask(app, "POST", "/score", data).status == 200
         assert threads == {"read_rows": reads, "score": scores}
@@ -593,7 +592,7 @@ def test_a_file_that_is_replaced_is_loaded_and_a_broken_one_refused(tmp_path):
     new = save_people(path, smoothing=50)
     assert look()["event"] == "loaded"
     assert shelf.current.generation == 2
-    assert shelf.current.lookup.totals([CASE])[0, 0] == new.decision_function([CASE])[0]
+    assert shelf.current.scorer.totals([CASE])[0, 0] == new.decision_function([CASE])[0]
     count = len(stream.getvalue().splitlines())
     look()
     assert len(stream.getvalue().splitlines()) == count

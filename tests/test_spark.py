@@ -520,7 +520,7 @@ def test_a_dataframe_of_spark_connect_is_fitted_and_scored(tmp_path, require):
 
 # ---------------------------------------------------------------- the exported query, at home
 
-SPARK = {"number": "DOUBLE", "text": "STRING", "boolean": "BOOLEAN", "code": "DOUBLE"}
+SPARK = {"numbers": "DOUBLE", "text": "STRING", "booleans": "BOOLEAN"}
 
 
 def ask_spark(spark, kinds=SPARK):
@@ -536,7 +536,7 @@ def ask_spark(spark, kinds=SPARK):
 
 
 def _cell(value, kind):
-    return value if value is None or kind in ("text", "boolean") else float(value)
+    return value if value is None or kind in ("text", "booleans") else float(value)
 
 
 @pytest.mark.parametrize("name", LEARNERS)

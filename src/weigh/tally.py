@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Cross, Feature, Placed, kind_of, sort_values
+from weigh.bins import Cross, Feature, Kind, Placed, sort_values
 from weigh.frames import Codes, Column, Floats, Integers, Table, key, keys, sort_classes
 
 
@@ -166,7 +166,7 @@ class Rare:
     """Values of a column that were not told apart: their weight in each class, and their kinds."""
 
     counts: Floats
-    kinds: tuple[str, ...]
+    kinds: tuple[Kind, ...]
 
 
 def join_rare(counts: Counts, most: int | None, rare: Rare | None = None) -> Counts:
@@ -181,7 +181,7 @@ def join_rare(counts: Counts, most: int | None, rare: Rare | None = None) -> Cou
         return counts
     ranks = np.argsort(-counts.counts[:n].sum(axis=1), kind="stable")  # values are in order
     kept, gone = np.sort(ranks[:most]), np.sort(ranks[most:])
-    joined, kinds = counts.counts[gone].sum(axis=0), {kind_of(feature.values[i]) for i in gone}
+    joined, kinds = counts.counts[gone].sum(axis=0), {Kind.of(feature.values[i]) for i in gone}
     if rare is not None:
         joined, kinds = joined + rare.counts, kinds | {*rare.kinds}
     values = tuple(feature.values[i] for i in kept)

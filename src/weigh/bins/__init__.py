@@ -1,42 +1,50 @@
 """A column's values become levels: categories, intervals, special codes, missing.
 
+kinds         what values are: text, numbers, booleans
 labels        how intervals are written; whole numbers where training had no others
 levels        a `Feature` says which levels there are and finds the level of any value
+conditions    from a value to its level, as data that other languages render
 crosses       two features joined into one, whose levels are pairs
 cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
 discretizer   the cuts alone, as a scikit-learn transformer
 """
 
+from weigh.bins.conditions import Condition, finder
 from weigh.bins.crosses import AND, Cross
 from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
-from weigh.bins.labels import BRIEF, WORDS, Notation, are_whole, spell_number
-from weigh.bins.levels import (
+from weigh.bins.kinds import SINGLE, Kind
+from weigh.bins.labels import (
+    BRIEF,
     OTHER,
-    Feature,
+    WORDS,
     Interval,
     Level,
-    Placed,
-    kind_of,
+    Notation,
+    are_whole,
     label,
     printable,
-    sort_values,
+    spell_number,
 )
+from weigh.bins.levels import Feature, Placed, sort_values
 
 __all__ = [
     "AND",
     "BRIEF",
     "OTHER",
+    "SINGLE",
     "WORDS",
+    "Condition",
     "Cross",
     "Feature",
     "Interval",
+    "Kind",
     "Level",
     "Notation",
     "Placed",
     "are_whole",
     "check_cuts",
+    "finder",
     "fine_cuts",
-    "kind_of",
     "label",
     "mdl_cuts",
     "midpoint",

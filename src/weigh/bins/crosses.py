@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from weigh.bins.levels import Feature, Level, Placed
+from weigh.bins.labels import Level
+from weigh.bins.levels import Feature, Placed
 from weigh.frames import Integers, Table
 
 AND = " & "

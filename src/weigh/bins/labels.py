@@ -7,14 +7,15 @@ the one by which levels are known in tables and files, a brief one for figures, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 from math import floor
+from typing import TypeAlias
 
 import numpy as np
 
-from weigh.frames import Floats
+from weigh.frames import Floats, Value
 
 LARGE = 1e15
 """From here on numbers are written with powers of ten."""
@@ -23,6 +24,46 @@ FAR, NEAR = 15, -6
 CHUNK = 1 << 16
 """Rows that are looked at together."""
 ANY_NUMBER = "any number"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The numbers above `lower` up to and including `upper`."""
+
+    lower: float
+    upper: float
+    label: str = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True)
+class Other:
+    """All values that have no level of their own, where rare ones were joined into one level."""
+
+    def __str__(self) -> str:
+        return "other"
+
+
+OTHER = Other()
+JOINERS = "\u200c\u200d\xa0"
+"""Characters without a shape of their own that words and emoji need."""
+Level: TypeAlias = Value | Interval | Other | tuple[Value | Interval | Other, ...]
+
+
+def label(level: Level) -> str:
+    """A level as people read it: true, 3, 4 to 7, missing."""
+    if level is None:
+        return "missing"
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
+def printable(text: str) -> str:
+    """A name on one line: control characters are spelled out, not sent to the terminal."""
+    return "".join(
+        c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def are_whole(

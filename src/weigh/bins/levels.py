@@ -7,14 +7,24 @@ Fayyad & Irani (1993), from quantiles, or from the user.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 
-from weigh.bins.labels import EXACT, Notation, hold_whole_numbers
+from weigh.bins.conditions import Condition, list_conditions
+from weigh.bins.kinds import Kind
+from weigh.bins.labels import (
+    EXACT,
+    OTHER,
+    Interval,
+    Level,
+    Notation,
+    hold_whole_numbers,
+    label,
+)
 from weigh.frames import (
     OR_CATEGORIES,
     Codes,
@@ -27,32 +37,6 @@ from weigh.frames import (
     keys,
     order,
 )
-
-
-@dataclass(frozen=True)
-class Interval:
-    """The numbers above `lower` up to and including `upper`."""
-
-    lower: float
-    upper: float
-    label: str = field(compare=False)
-
-    def __str__(self) -> str:
-        return self.label
-
-
-@dataclass(frozen=True)
-class Other:
-    """All values that have no level of their own, where rare ones were joined into one level."""
-
-    def __str__(self) -> str:
-        return "other"
-
-
-OTHER = Other()
-JOINERS = "\u200c\u200d\xa0"
-"""Characters without a shape of their own that words and emoji need."""
-Level: TypeAlias = Value | Interval | Other | tuple[Value | Interval | Other, ...]
 
 
 @dataclass(frozen=True)
@@ -88,7 +72,7 @@ class Feature:
     has_missing: bool = False
     skip_missing: bool = False
     in_order: bool = False  # values stay in the order given: the tokens of a model of documents
-    other: tuple[str, ...] = ()
+    other: tuple[Kind, ...] = ()
     whole: bool = False
 
     verb: ClassVar[str] = "="
@@ -110,9 +94,36 @@ class Feature:
         return (*self._intervals, *self.values, *other, *missing)
 
     @property
+    def no_level(self) -> int:
+        """The place of what is no level: the number of levels."""
+        return len(self.levels)
+
+    @property
+    def missing_place(self) -> int:
+        """The place of missing values: the last level, or that of no level."""
+        return self.no_level - self.has_missing
+
+    @property
     def rest(self) -> int:
-        """The place of a value without a level of its own: `other`, or the number of levels."""
-        return len(self.values) if self.other else len(self.levels)
+        """The place of a value without a level of its own: `other`, or that of no level."""
+        return len(self.values) if self.other else self.no_level
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """From a value to its level: the first condition that holds decides."""
+        return list_conditions(self)
+
+    @cached_property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of the values that training saw; empty where a column had none."""
+        if self.is_numeric:
+            return frozenset({Kind.NUMBERS})
+        return frozenset((*map(Kind.of, _first_of_each_type(self.values)), *self.other))
+
+    @property
+    def kind(self) -> Kind:
+        """What the column holds."""
+        return Kind.of_all(self.kinds)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -172,7 +183,7 @@ class Feature:
     @cached_property
     def _lookup(self) -> dict[tuple[type, Value], int]:
         places = dict(zip(keys(self.values), count(len(self._intervals)), strict=False))
-        places[key(None)] = len(self.levels) - self.has_missing
+        places[key(None)] = self.missing_place
         return places
 
     def read(self, table: Table) -> Placed:
@@ -240,24 +251,15 @@ class Feature:
 
     def check_kind(self, values: Sequence[Value]) -> None:
         """Refuse values of a type that training did not see: they could only be a mistake."""
-        if not self._known_kinds:
+        if not self.kinds:
             return
         for value in _first_of_each_type(values):
-            if value is not None and kind_of(value) not in self._known_kinds:
+            if value is not None and Kind.of(value) not in self.kinds:
                 raise ValueError(
-                    f"column {self.name!r} held {' and '.join(sorted(self._known_kinds))} in "
-                    f"training (such as {self.values[0]!r}) and holds {kind_of(value)} here (such "
+                    f"column {self.name!r} held {' and '.join(sorted(self.kinds))} in "
+                    f"training (such as {self.values[0]!r}) and holds {Kind.of(value)} here (such "
                     f"as {value!r}); convert it to the type it had in training"
                 )
-
-    @cached_property
-    def _known_kinds(self) -> frozenset[str]:
-        return frozenset((*map(kind_of, _first_of_each_type(self.values)), *self.other))
-
-    @property
-    def holds_text(self) -> bool:
-        """Whether training saw text."""
-        return "text" in self._known_kinds
 
     def positions(self, other: Feature) -> Integers:
         """Where the levels of another feature, all of which this one has, stand in this one."""
@@ -288,7 +290,7 @@ class Feature:
             return replace(self._unite_rare(other), has_missing=has_missing)
         if self.is_numeric:
             return replace(self, has_missing=has_missing, whole=self.whole and other.whole)
-        if not self._known_kinds & other._known_kinds:
+        if not self.kinds & other.kinds:
             self.check_kind(other.values)
         keys = dict.fromkeys(map(key, self.values + other.values))
         values = tuple(value for _, value in keys) if self.in_order else sort_values({*keys})
@@ -303,20 +305,6 @@ class Feature:
         return replace(self, other=tuple(sorted({*self.other, *other.other})))
 
 
-def label(level: Level) -> str:
-    """A level as people read it: true, 3, 4 to 7, missing."""
-    if level is None:
-        return "missing"
-    return str(level).lower() if isinstance(level, bool) else str(level)
-
-
-def printable(text: str) -> str:
-    """A name on one line: control characters are spelled out, not sent to the terminal."""
-    return "".join(
-        c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text
-    )
-
-
 def sort_values(distinct: set[tuple[type, Value]]) -> tuple[Value, ...]:
     """Distinct values in one order for every engine."""
     values = [value for _, value in distinct]
@@ -326,13 +314,6 @@ def sort_values(distinct: set[tuple[type, Value]]) -> tuple[Value, ...]:
 
 def _first_of_each_type(values: Sequence[Value]) -> list[Value]:
     return [*dict(zip(map(type, reversed(values)), reversed(values), strict=True)).values()][::-1]
-
-
-def kind_of(value: Value) -> str:
-    """What a value is, in words: kinds are told apart, and a column is refused one that is new."""
-    return (
-        "text" if isinstance(value, str) else "booleans" if isinstance(value, bool) else "numbers"
-    )
 
 
 def _show(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import logit
@@ -119,6 +119,10 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         self.calibrate_scale = calibrate_scale
         self.cv = cv
         self.random_state = random_state
+
+    no_classes: ClassVar[str] = (
+        "estimates numbers, not classes; cut the target into classes and fit BoostedNB"
+    )
 
     @property
     def evidence_(self) -> Evidence:

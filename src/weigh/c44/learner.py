@@ -165,6 +165,6 @@ class C44Classifier(ClassifierMixin, TableEstimator):
     def __getattr__(self, name: str) -> NoReturn:
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
         if name in TABLES_ONLY:
-            text += ": a tree is no table of weights; path(row) explains a case, and EvidenceNB "
-            text += "has the table"
+            text += ": a tree is no table of weights; path(row) explains a case, and EducatedNB "
+            text += "has a table"
         raise AttributeError(text)

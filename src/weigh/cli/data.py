@@ -151,7 +151,7 @@ def reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) 
         from weigh.scorecard.rows import cost_columns
 
         return lambda card, part: cost_columns(card, part, n)
-    from weigh.exports.formula import evidence_of
+    from weigh.evidence import evidence_of
     from weigh.sheet import find_reasons
 
     evidence, label = evidence_of(model), find_class(model, pos_label)
@@ -160,10 +160,12 @@ def reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) 
 
 def read_like(model: Any, data: str, target: str | None = None) -> Any:
     """Read a file with the types that the model was fitted on."""
+    from weigh.bins import Kind
+
     parts = [part for feature in model._learnt.features for part in feature.parts]
     if model._learnt.event_model == "counts":
         parts = []
-    text = [part.name for part in parts if part.holds_text]
+    text = [part.name for part in parts if Kind.TEXT in part.kinds]
     spelled = [part.name for part in parts if _may_be_spelled(part.values)]
     if target is not None and any(isinstance(label, str) for label in model.classes_.tolist()):
         text.append(target)

@@ -88,7 +88,7 @@ def check_ending(to: str, output: str) -> None:
 
 def advise_keep(name: str, model: Any) -> None:
     """A column that is no feature is the table's own, unless it is a feature misspelt."""
-    from weigh.exports.formula import evidence_of
+    from weigh.evidence import evidence_of
     from weigh.frames import did_you_mean
 
     known = evidence_of(model).column_names

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import kind_of
+from weigh.bins import Kind
 from weigh.distinct import frequent
 from weigh.distinct.frequent import Frequent, Key
 from weigh.frames import Codes, Floats, key
@@ -28,7 +28,7 @@ class DistinctCodes:
         self.name, self.most = name, most
         self.frequent: Frequent | None = None  # once there are too many to count
         self.rest: Floats | None = None  # of a second pass: of all values that it does not count
-        self._rest_kinds: set[str] = set()
+        self._rest_kinds: set[Kind] = set()
         self._places: dict[Key, int] = {}
         self._counts = np.zeros((16, n_classes))
         self._typed = False
@@ -149,7 +149,7 @@ class DistinctCodes:
         known = np.array([value in self._places for value in keys], dtype=np.bool_)
         self.rest = self.rest + counts[~known].sum(axis=0)
         gone = np.flatnonzero(~known).tolist()
-        self._rest_kinds.update(kind_of(keys[i][1]) for i in gone)
+        self._rest_kinds.update(Kind.of(keys[i][1]) for i in gone)
         return [keys[i] for i in np.flatnonzero(known).tolist()], counts[known]
 
     def short(self) -> Codes:

@@ -5,14 +5,17 @@ total(x) = prior + sum over features j of table_j[level of x_j]
 tables       `Evidence` and its `FeatureTable`s
 attenuation  an exponent for rows that tell more or less
 recalibration  what totals turned out to be worth
+curve        the same in pieces of cubics, which every target computes
 estimate     counts to weights, with their uncertainty
 importance   how much a table matters
 held_out     the same without each fold of rows
+source       where a model keeps its table
 turn         the same of two classes seen from the other side
 show         the table as text, HTML and dataframe
 """
 
 from weigh.evidence.attenuation import Attenuation, Form, apply_exponent, attenuate
+from weigh.evidence.curve import BOUND, Curve, Piece
 from weigh.evidence.estimate import (
     Smoothing,
     rows_added,
@@ -21,8 +24,9 @@ from weigh.evidence.estimate import (
     weigh_tally,
 )
 from weigh.evidence.held_out import weigh_without
-from weigh.evidence.recalibration import BOUND, Method, Recalibration
+from weigh.evidence.recalibration import Method, Recalibration
 from weigh.evidence.show import hundredths, rule
+from weigh.evidence.source import evidence_of
 from weigh.evidence.tables import (
     Evidence,
     FeatureTable,
@@ -36,15 +40,18 @@ from weigh.evidence.turn import turn
 __all__ = [
     "BOUND",
     "Attenuation",
+    "Curve",
     "Evidence",
     "FeatureTable",
     "Form",
     "Method",
+    "Piece",
     "Recalibration",
     "Smoothing",
     "apply_exponent",
     "attenuate",
     "contrast",
+    "evidence_of",
     "hundredths",
     "rows_added",
     "rule",

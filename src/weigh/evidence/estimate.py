@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from scipy.special import polygamma
 
-from weigh.evidence.recalibration import BOUND
+from weigh.evidence.curve import BOUND
 from weigh.evidence.tables import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats
 from weigh.tally import Counts, Tally

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.special import logit
 
-from weigh.frames import Floats, Integers
+from weigh.evidence.curve import Curve, Piece
+from weigh.frames import Floats
 
 Method: TypeAlias = Literal["spline", "sigmoid", "temperature", "isotonic"]
-BOUND = 1e-10
-"""Probabilities are kept this far from 0 and 1, so that no weight and no loss is infinite."""
 
 HALVINGS = 60
 
@@ -33,31 +33,36 @@ class Recalibration:
     slopes: Floats
     shift: float = 0.0
 
+    @cached_property
+    def curve(self) -> Curve:
+        """The function in pieces, which is what every target computes."""
+        steps = self.method == "isotonic"
+        inner = self._lines() if steps else self._cubics()
+        points, levels = self.points.tolist(), self.levels.tolist()
+        low, high = (0.0, 0.0) if steps else (float(self.slopes[0]), float(self.slopes[-1]))
+        first = Piece(points[0], points[0], (levels[0], low, 0.0, 0.0))
+        last = Piece(np.inf, points[-1], (levels[-1], high, 0.0, 0.0))
+        return Curve((first, *inner, last), self.shift, steps)
+
+    def _lines(self) -> list[Piece]:
+        knots = zip(self.points.tolist(), self.levels.tolist(), strict=True)
+        return [
+            Piece(right, left, (low, (high - low) / (right - left), 0.0, 0.0))
+            for (left, low), (right, high) in pairwise(knots)
+        ]
+
+    def _cubics(self) -> list[Piece]:
+        width = np.diff(self.points)
+        rise = np.diff(self.levels) / width
+        low, high = self.slopes[:-1], self.slopes[1:]
+        second, third = (3 * rise - 2 * low - high) / width, (low + high - 2 * rise) / width**2
+        columns = (self.points[1:], self.points, self.levels, low, second, third)
+        rows = zip(*(column.tolist() for column in columns), strict=False)
+        return [Piece(upper, start, (a, b, c, e)) for upper, start, a, b, c, e in rows]
+
     def apply(self, totals: Floats) -> Floats:
         """Log odds from totals, of any shape."""
-        if self.method == "isotonic":
-            p = np.interp(totals, self.points, self.levels)
-            return np.asarray(logit(np.clip(p, BOUND, 1 - BOUND)) + self.shift)
-        inside = np.clip(totals, self.points[0], self.points[-1])
-        below, above = np.minimum(totals - inside, 0), np.maximum(totals - inside, 0)
-        tails = self.slopes[0] * below + self.slopes[-1] * above
-        return np.asarray(self._between(inside) + tails + self.shift)
-
-    def _between(self, inside: Floats) -> Floats:
-        """The cubics, at totals from the first point to the last."""
-        if len(self.points) == 1:
-            return np.full(np.shape(inside), self.levels[0])
-        place = np.clip(np.searchsorted(self.points, inside) - 1, 0, len(self.points) - 2)
-        return self._cubic(place, inside - self.points[place])
-
-    def _cubic(self, place: Integers, distance: Floats) -> Floats:
-        """The cubic of an interval, so far from its lower end."""
-        width = np.diff(self.points)[place]
-        rise = np.diff(self.levels)[place] / width
-        low, high = self.slopes[place], self.slopes[place + 1]
-        s = distance / width
-        bend = 3 * rise - 2 * low - high + s * (low + high - 2 * rise)
-        return np.asarray(self.levels[place] + distance * (low + s * bend))
+        return self.curve.apply(totals)
 
     def inverse(self, log_odds: Floats) -> Floats:
         """The total that is worth so much."""
@@ -74,12 +79,10 @@ class Recalibration:
 
     def _solve(self, levels: Floats) -> Floats:
         """Totals from the first point to the last, by halving the interval that holds them."""
-        if len(self.points) == 1:
-            return np.full(np.shape(levels), self.points[0])
-        place = np.clip(np.searchsorted(self.levels, levels) - 1, 0, len(self.points) - 2)
-        low, high = np.zeros(np.shape(levels)), np.diff(self.points)[place]
+        right = np.clip(np.searchsorted(self.levels, levels), 0, len(self.points) - 1)
+        low, high = self.points[np.maximum(right - 1, 0)], self.points[right]
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            short = self._cubic(place, middle) < levels
+            short = self.apply(middle) - self.shift < levels
             low, high = np.where(short, middle, low), np.where(short, high, middle)
-        return np.asarray(self.points[place] + high)
+        return np.asarray(high)

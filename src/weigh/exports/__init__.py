@@ -1,7 +1,6 @@
-"""A model as something that runs elsewhere; every export renders one neutral description.
+"""A model as something that runs elsewhere; every export renders its `Formula`.
 
-formula   the model as data: columns, tests, weights, and what a sum means
-curve     a recalibration as pieces
+refusals  what a target cannot write
 python    one function without dependencies
 sql       one query, in the dialect of a database
 onnx      a graph, text and doubles in
@@ -9,7 +8,7 @@ checks    rows that visit everything, and what Python says of them
 targets   all of them by name: `export`
 """
 
-from weigh.exports.formula import Formula
 from weigh.exports.targets import TARGETS, export
+from weigh.formula import Formula
 
 __all__ = ["TARGETS", "Formula", "export"]

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from weigh.evidence import Evidence
-from weigh.exports.formula import Column, Formula, Input, Kind, evidence_of, is_large
+from weigh.bins import Feature, Kind
+from weigh.evidence import Evidence, evidence_of
+from weigh.exports.refusals import is_large
+from weigh.formula import Formula, Input
 from weigh.frames import Floats, Value, key, match, read
 from weigh.sheet import Reasons, find_reasons
 
@@ -88,7 +90,7 @@ def _row(cells: dict[str, list[Value]], i: int) -> dict[str, Value]:
 
 
 def _pairs(
-    columns: Sequence[Column], places: Sequence[tuple[int, ...]], cells: dict[str, list[Value]]
+    columns: Sequence[Feature], places: Sequence[tuple[int, ...]], cells: dict[str, list[Value]]
 ) -> list[dict[str, Value]]:
     rows = []
     for i, place in enumerate(places):
@@ -97,28 +99,28 @@ def _pairs(
     return rows
 
 
-def _example(column: Column, place: int) -> Value:
+def _example(column: Feature, place: int) -> Value:
     """A value of the level at a place."""
-    if column.kind == "number" and place <= len(column.cuts):
+    if column.cuts is not None and place <= len(column.cuts):
         return _inside(column, place)
-    if column.has_other and place == column.rest:
+    if column.other and place == column.rest:
         return _unseen(column.kind, column.values)[0]
-    found = [test.value for test in column.tests if test.place == place]
+    found = [test.value for test in column.conditions if test.place == place]
     return found[0]
 
 
 def _unseen(kind: Kind, values: tuple[Value, ...]) -> list[Value]:
     """A category that is not among the values, where there can be one."""
-    if kind == "boolean":
+    if kind is Kind.BOOLEANS:
         return [value for value in (False, True) if value not in values]
-    if kind == "code":
+    if kind is Kind.NUMBERS:
         return _neighbours(values) or [_between(values)]
     return [UNSEEN]
 
 
-def _inside(column: Column, place: int) -> float:
+def _inside(column: Feature, place: int) -> float:
     """A number of an interval that is no special code, where one is easily found."""
-    ends = (-np.inf, *column.cuts, np.inf)
+    ends = (-np.inf, *(column.cuts or ()), np.inf)
     low, high = ends[place], ends[place + 1]
     start = high if np.isfinite(high) else low if np.isfinite(low) else 0.0
     tried = [start - step * max(abs(start), 1.0) for step in (0, 1e-6, -1, -2, 1, 2)]
@@ -129,13 +131,13 @@ def _inside(column: Column, place: int) -> float:
 def _cells(column: Input, step: float, finite: bool) -> list[Value]:
     """Everything worth trying in one column, without anything twice."""
     cells: list[Value] = [None, *column.values]
-    if column.kind == "number":
+    if column.is_numeric:
         cells += _numbers(column.cuts, step)
-    elif column.kind in ("text", "mixed"):
+    elif column.kind in (Kind.TEXT, Kind.MIXED):
         cells += [UNSEEN, *_nearly(column.values), *([] if finite else [""])]
-    elif column.kind == "code" or column.has_other:
+    elif column.kind is Kind.NUMBERS or column.other:
         cells += _unseen(column.kind, column.values)
-    if column.kind in ("number", "code") and not finite and not _neighbours(column.values):
+    if column.kind is Kind.NUMBERS and not finite and not _neighbours(column.values):
         cells += [np.inf, -np.inf]
     kept = {key(cell): cell for cell in cells if not (finite and _is_infinite(cell))}
     return [*kept.values()]

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from weigh.exports.curve import BOUND, Curve
-from weigh.exports.formula import Column, Formula, Term, is_no_unicode
+from weigh.bins import Feature, Kind
+from weigh.evidence import BOUND, Curve
+from weigh.exports.refusals import is_no_unicode, refuse_inexact, refuse_mixed, refuse_text
+from weigh.formula import Formula, Input, Term
 from weigh.frames import Floats
 
 OPSET, ML_OPSET, IR = 17, 3, 8
@@ -44,9 +46,9 @@ def write(formula: Formula) -> bytes:
     Inputs are columns of shape [rows, 1], by name: text as strings, everything else as doubles, in
     which NaN is missing and booleans are 0 and 1.
     """
-    formula.refuse_mixed("ONNX")
-    formula.refuse_inexact("ONNX")
-    formula.refuse_text("ONNX", is_no_unicode)
+    refuse_mixed(formula, "ONNX")
+    refuse_inexact(formula, "ONNX")
+    refuse_text(formula, "ONNX", is_no_unicode)
     onnx, graph = import_onnx(), _Graph(missing_text(formula), input_names(formula))
     parts = [graph.weigh(term, len(formula.prior)) for term in formula.terms]
     graph.add("Concat", parts, "contributions", axis=1)  # [rows, terms, totals]
@@ -91,7 +93,7 @@ def _metadata(formula: Formula, graph: _Graph) -> dict[str, str]:
 
 def _inputs(formula: Formula) -> list[Any]:
     onnx, names = import_onnx(), input_names(formula)
-    kinds = {"text": onnx.TensorProto.STRING}
+    kinds = {Kind.TEXT: onnx.TensorProto.STRING}
     return [
         onnx.helper.make_tensor_value_info(
             names[column.name], kinds.get(column.kind, onnx.TensorProto.DOUBLE), ["rows", 1]
@@ -141,29 +143,29 @@ class _Graph:
         places = [self.place(column) for column in term.columns]
         cells = places[0]
         if len(places) > 1:
-            width = self.constant(term.columns[1].none + 1, np.int64)
+            width = self.constant(term.columns[1].no_level + 1, np.int64)
             cells = self.add("Add", [self.add("Mul", [places[0], width]), places[1]])
         return self.add("Gather", [self.constant(_dense(term, n_totals)), cells], axis=0)
 
-    def place(self, column: Column) -> str:
+    def place(self, column: Feature) -> str:
         """The place of every row's level, of shape [rows, 1]."""
-        if column.kind == "text":
+        if column.kind is Kind.TEXT:
             return self._place_text(column)
         x = self.names[column.name]
         lacks = self.add("IsNaN", [x])
         place = self._pick_equal(column, x, self._count_cuts(column, x, lacks))
-        return self.add("Where", [lacks, self.constant(column.tests[0].place, np.int64), place])
+        return self.add("Where", [lacks, self.constant(column.missing_place, np.int64), place])
 
-    def _count_cuts(self, column: Column, x: str, lacks: str) -> str:
+    def _count_cuts(self, column: Feature, x: str, lacks: str) -> str:
         """How many cut points lie below a number; what is no code is no level, or `other`."""
-        if column.kind == "number" and column.cuts:
+        if column.cuts:
             return self.count(self.add("Greater", [x, self.constant([column.cuts])]))
-        base = self.constant(0 if column.kind == "number" else column.rest, np.int64)
+        base = self.constant(0 if column.is_numeric else column.rest, np.int64)
         return self.add("Where", [lacks, base, base])
 
-    def _pick_equal(self, column: Column, x: str, otherwise: str) -> str:
+    def _pick_equal(self, column: Feature, x: str, otherwise: str) -> str:
         """The place of the code that a number is, if it is one."""
-        tests = [test for test in column.tests if test.answer == "equal"]
+        tests = [test for test in column.conditions if test.holds == "equal"]
         if not tests:
             return otherwise
         same = self.add("Equal", [x, self.constant([[float(t.value) for t in tests]])])  # type: ignore[arg-type]
@@ -181,9 +183,9 @@ class _Graph:
     def _whole(self, name: str) -> str:
         return self.add("Cast", [name], to=self.onnx.TensorProto.INT64)
 
-    def _place_text(self, column: Column) -> str:
-        known = {test.value: test.place for test in column.tests if test.answer == "equal"}
-        known[self.missing] = column.tests[0].place
+    def _place_text(self, column: Feature) -> str:
+        known = {test.value: test.place for test in column.conditions if test.holds == "equal"}
+        known[self.missing] = column.missing_place
         return self.add(
             "LabelEncoder",
             [self.names[column.name]],
@@ -193,9 +195,9 @@ class _Graph:
             default_int64=column.rest,
         )
 
-    def answers(self, column: Column) -> str:
+    def answers(self, column: Feature) -> str:
         """1 where a row has an answer, of shape [rows, 1]."""
-        if column.kind == "text":
+        if column.kind is Kind.TEXT:
             lacks = self.add(
                 "LabelEncoder",
                 [self.names[column.name]],
@@ -211,7 +213,7 @@ class _Graph:
 
 def _dense(term: Term, n_totals: int) -> Floats:
     """Weights at every place, or pair of places; zero where there is no level."""
-    shape = [column.none + 1 for column in term.columns]
+    shape = [column.no_level + 1 for column in term.columns]
     table = np.zeros((*shape, n_totals))
     for place, weights in zip(term.places, term.weights, strict=True):
         table[place] = weights
@@ -240,7 +242,7 @@ def _exponent(graph: _Graph, formula: Formula) -> str:
     always = float(sum(not term.skips for term in formula.terms))
     n = graph.constant([[always + (rule.form == "root")]])
     for term in formula.terms:
-        asked = [graph.answers(column) for column in term.columns if column.skips]
+        asked = [graph.answers(column) for column in term.columns if column.skip_missing]
         if asked:
             both = asked[0] if len(asked) == 1 else graph.add("Mul", asked)
             n = graph.add("Add", [n, both])
@@ -307,14 +309,14 @@ def run(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> dict[str, 
     session = _open(data)
     missing = session.get_modelmeta().custom_metadata_map.get(MISSING, "")
     inputs = input_names(formula)
-    feed = {inputs[c.name]: _cells(c.name, c.kind == "text", rows, missing) for c in formula.inputs}
+    feed = {inputs[c.name]: _cells(c, rows, missing) for c in formula.inputs}
     names = [output.name for output in session.get_outputs()]
     return dict(zip(names, session.run(names, feed), strict=True))
 
 
-def _cells(name: str, text: bool, rows: list[dict[str, Any]], missing: str) -> Any:
-    values = [row[name] for row in rows]
-    if text:
+def _cells(column: Input, rows: list[dict[str, Any]], missing: str) -> Any:
+    values = [row[column.name] for row in rows]
+    if column.kind is Kind.TEXT:
         filled = [missing if value is None else value for value in values]
         return np.array(filled, dtype=object).reshape(-1, 1)
     return np.array([[np.nan if v is None else float(v)] for v in values], dtype=np.float64)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import isinf
 from typing import Any
 
-from weigh.exports.formula import Column, Formula, Input, Term
+from weigh.bins import Feature, Kind
+from weigh.formula import Formula, Input, Term
 
 HEAD = '''"""{name}, written down by weigh: score(row) says what a dict of answers adds up to.
 
@@ -157,21 +158,20 @@ def _term(term: Term) -> str:
     return _literal((term.name, columns, weights))
 
 
-def _column(column: Column) -> tuple[Any, ...]:
-    levels = {(_letter(t.value), t.value): t.place for t in column.tests if t.answer == "equal"}
-    cuts = list(column.cuts) if column.kind == "number" else None
-    return column.name, cuts, levels, column.tests[0].place, column.skips, column.rest
+def _column(column: Feature) -> tuple[Any, ...]:
+    equal = [test for test in column.conditions if test.holds == "equal"]
+    levels = {(_letter(Kind.of(test.value)), test.value): test.place for test in equal}
+    cuts = None if column.cuts is None else list(column.cuts)
+    return column.name, cuts, levels, column.missing_place, column.skip_missing, column.rest
 
 
 def _letters(column: Input) -> str:
     """The types that a column takes; numbers to be cut take booleans too, and none is any."""
-    if column.kind == "number":
-        return "nb"
-    return "".join(sorted({*map(_letter, column.values), *(kind[0] for kind in column.other)}))
+    return "nb" if column.is_numeric else "".join(sorted(map(_letter, column.kinds)))
 
 
-def _letter(value: Any) -> str:
-    return "t" if isinstance(value, str) else "b" if isinstance(value, bool) else "n"
+def _letter(kind: Kind) -> str:
+    return kind[0]
 
 
 def _literal(value: Any) -> str:

@@ -14,7 +14,8 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.exports.checks import TOLERANCE, Difference, Wanted, compare_rows, visit, wanted
-from weigh.exports.formula import Formula
+from weigh.exports.refusals import read_formula
+from weigh.formula import Formula
 from weigh.frames import Floats
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -67,7 +68,7 @@ def check(path: str | os.PathLike[str], model: Any, dialect: str | None = None) 
     dialect : str, optional
         Of SQL whose first line does not say it.
     """
-    file, formula = Path(path), Formula.of(model)
+    file, formula = Path(path), read_formula(model)
     runner = RUNNERS.get(file.suffix.lower())
     if runner is None:
         raise ValueError(f"{path}: the name must end in one of {', '.join(RUNNERS)}")

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from weigh.base import TableEstimator
-from weigh.exports.formula import Formula
+from weigh.exports.refusals import read_formula
 from weigh.store import to_json
 from weigh.writing import write_bytes, write_text
 
@@ -99,7 +99,7 @@ def render(model: Any, to: str, options: SqlOptions) -> Any:
         from weigh.exports import sql
 
         asked = vars(options) | {"dialect": options.dialect or "duckdb"}
-        return sql.write(Formula.of(model), **asked)
+        return sql.write(read_formula(model), **asked)
     if options != SqlOptions():
         given = [
             name for name, value in vars(options).items() if value != getattr(SqlOptions, name)
@@ -107,7 +107,7 @@ def render(model: Any, to: str, options: SqlOptions) -> Any:
         raise ValueError(f"{given[0]} is an option of to='sql', not of to={to!r}; leave it out")
     if to == "json":
         return _json(model)
-    return import_module(f"weigh.exports.{to}").write(Formula.of(model))
+    return import_module(f"weigh.exports.{to}").write(read_formula(model))
 
 
 def _json(model: Any) -> str:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from scipy.special import ndtri
+
+from weigh.bins import printable
+from weigh.formula import Formula
+from weigh.formula.data import to_data
 from weigh.pages.document import asset, document, escape
-from weigh.pages.model import describe
-from weigh.pages.questions import Question, ask_questions, read_branches
+from weigh.pages.levels import spell_levels
+from weigh.pages.questions import Branches, read_branches
 from weigh.pages.subject import Subject, read_subject
-from weigh.pages.tables import formula, static_table
+from weigh.pages.tables import formula as steps_by_hand
+from weigh.pages.tables import static_table
+from weigh.sheet import COVERAGE
+from weigh.sheet.explain import SCALES, SILENT
 from weigh.writing import write_text
 
 MOST = 2000
@@ -58,8 +65,9 @@ def calculator(
     ('<!doctype html>', True)
     """
     subject = read_subject(model).naming(pos_label)
-    asked = _ask(subject, ask_if)
-    texts = _read_texts(questions, asked)
+    formula = Formula.of_evidence(subject.evidence)
+    branches = _ask(formula, ask_if)
+    texts = _read_texts(questions, formula)
     heading = title or _title(subject)
     main = f"<main>{asset('form.html')}{_without_script(subject.facing)}</main>"
     page = document(
@@ -67,7 +75,7 @@ def calculator(
         f"{_header(subject, heading)}{main}",
         asset("page.css", "form.css"),
         asset("weigh.js", "sheet.js", "address.js", "form.js"),
-        describe(subject, asked, texts),
+        _describe(subject, formula, branches, texts),
     )
     if path is None:
         return page
@@ -75,23 +83,44 @@ def calculator(
     return None
 
 
-def _ask(subject: Subject, ask_if: Any) -> list[Question]:
-    asked = ask_questions(subject.evidence)
-    if len(asked) > MOST:
+def _ask(formula: Formula, ask_if: Any) -> Branches:
+    if len(formula.inputs) > MOST:
         raise ValueError(
-            f"the model reads {len(asked):,} tokens, and a form of more than {MOST:,} questions "
-            "helps nobody; fit with fewer, such as CountVectorizer(max_features=500)"
+            f"the model reads {len(formula.inputs):,} tokens, and a form of more than {MOST:,} "
+            "questions helps nobody; fit with fewer, such as CountVectorizer(max_features=500)"
         )
-    branches = read_branches(ask_if, asked)
-    return [replace(question, ask=branches.get(j)) for j, question in enumerate(asked)]
+    return read_branches(ask_if, formula.inputs)
 
 
-def _read_texts(questions: Mapping[str, str] | None, asked: list[Question]) -> Mapping[str, str]:
-    names = [question.name for question in asked]
+def _read_texts(questions: Mapping[str, str] | None, formula: Formula) -> Mapping[str, str]:
     for name in questions or {}:
-        if name not in names:
+        if name not in formula.column_names:
+            names = [*formula.column_names]
             raise ValueError(f"questions names {name!r}, but the columns are {names}")
     return questions or {}
+
+
+def _describe(
+    subject: Subject, formula: Formula, branches: Branches, texts: Mapping[str, str]
+) -> dict[str, Any]:
+    """The formula, with what the form says and asks."""
+    data, evidence = to_data(formula, spell_levels), subject.evidence
+    for j, (name, column) in enumerate(zip(formula.column_names, data["columns"], strict=True)):
+        if name in texts:
+            column["text"] = printable(texts[name])
+        if j in branches:
+            column["ask"] = [branches[j][0], [*branches[j][1]]]
+    return data | {
+        "of": subject.of,
+        "knownRate": subject.known_rate,
+        "other": "another",
+        "coverage": COVERAGE,
+        "reach": float(ndtri((1 + COVERAGE) / 2)),
+        "assumes": "independent features" if evidence.covariance is None else SCALES,
+        "silent": SILENT,
+        "caveat": evidence.caveat,
+        "method": evidence.recalibration and evidence.recalibration.method,
+    }
 
 
 def _title(subject: Subject) -> str:
@@ -110,7 +139,7 @@ def _header(subject: Subject, heading: str) -> str:
 
 
 def _without_script(subject: Subject) -> str:
-    steps = "".join(f"<p>{escape(text)}</p>" for text in formula(subject.evidence))
+    steps = "".join(f"<p>{escape(text)}</p>" for text in steps_by_hand(subject.evidence))
     return (
         "<noscript><h2>By hand</h2><p>Scripts are off, so that this page cannot add up; you "
         f"can.</p>{steps}{static_table(subject.evidence)}</noscript>"

@@ -1,54 +1,18 @@
-"""What a calculator asks: one question for each column that the tables read."""
+"""Which questions of a calculator depend on the answer to another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from weigh.bins import OTHER, Feature, label, printable, sort_values
-from weigh.evidence import Evidence
-from weigh.frames import Value, canonical, key, warn_caller
+from weigh.bins import OTHER, label, printable
+from weigh.formula import Input
+from weigh.frames import canonical, key, warn_caller
 
-
-@dataclass(frozen=True)
-class Question:
-    """One column: the values to choose from, or a number with special codes, or a count.
-
-    `first` is the feature whose levels a number falls in on the page; `ask` holds the place of the
-    question that it depends on and the levels of that one's answer.
-    """
-
-    name: str
-    kind: str
-    values: tuple[Value, ...]
-    labels: tuple[str, ...]
-    first: Feature
-    ask: tuple[int, tuple[int, ...]] | None = None
+Branches: TypeAlias = dict[int, tuple[int, tuple[int, ...]]]
 
 
-def ask_questions(evidence: Evidence) -> list[Question]:
-    """The questions, in the order of the columns."""
-    if evidence.event_model == "counts":
-        tokens = evidence.tables[0].feature.parts[0]
-        return [Question(name, "count", (), (), tokens) for name in evidence.column_names]
-    parts: dict[str, list[Feature]] = {}
-    for feature in evidence.features:
-        for part in feature.parts:
-            parts.setdefault(part.name, []).append(part)
-    return [_question(name, parts[name]) for name in evidence.column_names if name in parts]
-
-
-def _question(name: str, parts: list[Feature]) -> Question:
-    """What all features of one column have for levels; some may have merged or lack a few."""
-    values = sort_values({key(value) for part in parts for value in part.values})
-    if parts[0].is_numeric:
-        return Question(name, "number", values, tuple(map(label, values)), parts[0])
-    whole = replace(parts[0], values=values, has_missing=any(part.has_missing for part in parts))
-    return Question(name, "choice", values, whole.labels[: len(values)], parts[0])
-
-
-def read_branches(given: Any, questions: list[Question]) -> dict[int, tuple[int, tuple[int, ...]]]:
+def read_branches(given: Any, questions: Sequence[Input]) -> Branches:
     """Which questions depend on which: the place of another, and the levels that it must have."""
     if given is None:
         return {}
@@ -77,20 +41,20 @@ def _no_pair(name: Any, condition: Any) -> str:
     )
 
 
-def _find(column: Any, questions: list[Question]) -> int:
+def _find(column: Any, questions: Sequence[Input]) -> int:
     names = [question.name for question in questions]
     if column not in names:
         raise ValueError(f"ask_if names {column!r}, but the columns are {names}")
     return names.index(column)
 
 
-def _levels(wanted: Any, parent: Question) -> tuple[int, ...]:
+def _levels(wanted: Any, parent: Input) -> tuple[int, ...]:
     """The places of one level or several: among the choices, or among a number's intervals.
 
     After the choices comes `other`, where the page has "Another".
     """
     many = isinstance(wanted, Iterable) and not isinstance(wanted, str)
-    numeric = parent.kind == "number"
+    numeric = parent.is_numeric
     rest = (label(OTHER),) if parent.first.other else ()
     labels = parent.first.labels if numeric else (*parent.labels, *rest)
     by_cuts = parent.first.cut_labels if numeric else ()
@@ -111,7 +75,7 @@ def _levels(wanted: Any, parent: Question) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _warn_weighed(child: Question) -> None:
+def _warn_weighed(child: Input) -> None:
     """A feature that weighs what is missing differs from one that was not asked."""
     if child.first.has_missing and not child.first.skip_missing:
         warn_caller(
@@ -122,9 +86,7 @@ def _warn_weighed(child: Question) -> None:
         )
 
 
-def _refuse_circles(
-    branches: dict[int, tuple[int, tuple[int, ...]]], questions: list[Question]
-) -> None:
+def _refuse_circles(branches: Branches, questions: Sequence[Input]) -> None:
     for start in branches:
         at, seen = start, {start}
         while at in branches:

@@ -181,7 +181,7 @@ function sheetView(model) {
     const name = sheet.attenuation ? "Total before recalibration" : "Prior and weights";
     const rows = [
       [name, hundredths(worth.before)],
-      [`Recalibrated (${model.recalibration.method})`, hundredths(worth.after)],
+      [`Recalibrated (${model.method})`, hundredths(worth.after)],
     ];
     return worth.shift ? [...rows, ["Change of the base rate", hundredths(worth.shift)]] : rows;
   }

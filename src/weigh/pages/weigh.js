@@ -135,7 +135,7 @@ const weigh = (() => {
   function change(model, rate) {
     const same = { prior: model.prior, shift: 0, after: 0, variances: model.priorVariances };
     const rule = model.attenuation;
-    const worth = model.recalibration;
+    const worth = model.curve;
     if (rule) same.shift = rule.shift;
     if (worth) same.after = worth.shift;
     if (!rate) return same;
@@ -170,32 +170,13 @@ const weigh = (() => {
     });
   }
 
-  // From the total to what such totals were worth on rows held out: cubics, or steps.
-  function curve(worth, total) {
-    const { points, levels, slopes } = worth;
-    const last = points.length - 1;
-    const inside = Math.min(Math.max(total, points[0]), points[last]);
-    let i = points.findIndex((point) => inside <= point) - 1;
-    i = Math.min(Math.max(i, 0), Math.max(last - 1, 0));
-    const width = points[i + 1] - points[i];
-    const distance = inside - points[i];
-    const rise = (levels[i + 1] - levels[i]) / width;
-    if (worth.method === "isotonic") {
-      const p =
-        last === 0
-          ? levels[0]
-          : inside === points[last]
-            ? levels[last]
-            : levels[i] + rise * distance;
-      return logit(Math.min(Math.max(p, 1e-10), 1 - 1e-10));
-    }
-    const beyond = total - inside;
-    const tail = (beyond < 0 ? slopes[0] : slopes[last]) * beyond;
-    if (last === 0) return levels[0] + tail;
-    const [low, high] = [slopes[i], slopes[i + 1]];
-    const s = distance / width;
-    const bend = 3 * rise - 2 * low - high + s * (low + high - 2 * rise);
-    return levels[i] + distance * (low + s * bend) + tail;
+  // From the total to what such totals were worth on rows held out: the first piece that holds it.
+  function curve({ pieces, steps }, total) {
+    const piece = pieces.find(([upper]) => upper === null || total <= upper);
+    const [, start, a, b, c, e] = piece;
+    const d = total - start;
+    const y = a + d * (b + d * (c + d * e));
+    return steps ? logit(Math.min(Math.max(y, 1e-10), 1 - 1e-10)) : y;
   }
 
   function probabilities(totals, link) {
@@ -290,7 +271,7 @@ const weigh = (() => {
       : lines.filter((l) => l.answered).length;
     const start = change(model, rate);
     const raw = rawTotals(model, lines, start, n);
-    const worth = model.recalibration;
+    const worth = model.curve;
     const totals = worth ? [curve(worth, raw[0]) + start.after] : raw;
     const p = probabilities(totals, model.link);
     const two = model.classes.length === 2;

@@ -13,6 +13,7 @@ from scipy.special import expit
 
 from weigh.bins import Level
 from weigh.evidence import Evidence, FeatureTable, Recalibration
+from weigh.formula import Costs, Formula
 from weigh.frames import Floats, Table, build, label_sample, match, read
 from weigh.parameters import is_count, is_number
 from weigh.scorecard import costs, file, show
@@ -187,6 +188,11 @@ class Scorecard:
             prior_variances=None,
             covariance=None,
         )
+
+    def formula(self) -> Formula:
+        """The card as data that exports render: its score, and what costs points."""
+        told = Costs(self.baselines("best"), self._level_texts(), show.title(self))
+        return Formula.of_evidence(self.evidence, "Scorecard", score_name="score", costs=told)
 
     def _table(self, table: FeatureTable) -> FeatureTable:
         points = self._points[table.name].reshape(-1, 1)

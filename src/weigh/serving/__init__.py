@@ -1,6 +1,5 @@
 """A model as a service: the calculator, and a JSON API on FastAPI and uvicorn.
 
-lookup     one row scored without a table
 rows       what comes in, checked
 contract   OpenAPI, and a page of it
 served     a model with all that is answered from it

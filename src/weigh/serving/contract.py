@@ -11,30 +11,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import weigh
-from weigh.bins import label
+from weigh.bins import Kind
+from weigh.formula import Formula, Input
 from weigh.pages.document import asset, document, escape
-from weigh.serving.lookup import Field, Lookup
 
-NAMES = {str: "string", bool: "boolean", int: "number", float: "number"}
 MOST_EXAMPLES = 10
 LARGEST = sys.float_info.max
 ADDRESS = "127.0.0.1:8000"
 
 
-def describe(lookup: Lookup, name: str, most_rows: int) -> dict[str, Any]:
+def describe(formula: Formula, most_rows: int) -> dict[str, Any]:
     """The API of a model as OpenAPI 3.1 has it."""
     schemas = {
-        "Row": _row(lookup),
+        "Row": _row(formula),
         "Rows": _object({"rows": _list("Row") | {"maxItems": most_rows}}),
-        "Score": _score(lookup),
+        "Score": _score(formula),
         "Scores": _object({"rows": _list("Score")}),
         "Sheet": {"type": "object"},
         "Refusal": _refusal(),
     }
     return {
         "openapi": "3.1.0",
-        "info": {"title": f"weigh: {name}", "version": weigh.__version__},
-        "paths": _paths(lookup),
+        "info": {"title": f"weigh: {formula.model_name}", "version": weigh.__version__},
+        "paths": _paths(formula),
         "components": {"schemas": schemas},
     }
 
@@ -70,7 +69,7 @@ def _content(part: dict[str, Any]) -> dict[str, Any]:
     return part["content"]["application/json"]  # type: ignore[no-any-return]
 
 
-def _paths(lookup: Lookup) -> dict[str, Any]:
+def _paths(formula: Formula) -> dict[str, Any]:
     one_or_many = {"anyOf": [_ref("Row"), _ref("Rows")]}
     scores = {"anyOf": [_ref("Score"), _ref("Scores")]}
     explained = _post("The balance sheet of a row", _ref("Row"), _ref("Sheet"))
@@ -79,10 +78,10 @@ def _paths(lookup: Lookup) -> dict[str, Any]:
     form = {"summary": "The model as a form", "responses": page | {"422": unknown}}
     return {
         "/score": {"post": _post("The class, log odds and probabilities", one_or_many, scores)},
-        "/explain": {"post": explained | {"parameters": _parameters(lookup)}},
+        "/explain": {"post": explained | {"parameters": _parameters(formula)}},
         "/model": {"get": {"summary": "The model file", "responses": _answers(_json({}))}},
         "/healthz": {"get": {"summary": "Whether it serves", "responses": _answers(_json({}))}},
-        "/": {"get": form | {"parameters": _parameters(lookup)[:1]}},
+        "/": {"get": form | {"parameters": _parameters(formula)[:1]}},
     }
 
 
@@ -125,26 +124,26 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _row(lookup: Lookup) -> dict[str, Any]:
+def _row(formula: Formula) -> dict[str, Any]:
     return {
         "type": "object",
         "description": "A field that lacks, or is null, is not known.",
-        "properties": {field.name: _field(field) for field in lookup.fields},
+        "properties": {field.name: _field(field) for field in formula.inputs},
         "additionalProperties": False,
     }
 
 
-def _field(field: Field) -> dict[str, Any]:
-    types = dict.fromkeys(name for kind, name in NAMES.items() if kind in field.types)
-    limits = {"minimum": -LARGEST, "maximum": LARGEST} if "number" in types else {}
-    said = [value for value in field.known if value not in (math.inf, -math.inf)]
+def _field(field: Input) -> dict[str, Any]:
+    types = [kind.json for kind in field.accepted]
+    limits = {"minimum": -LARGEST, "maximum": LARGEST} if Kind.NUMBERS in field.accepted else {}
+    said = [value for value in field.values if value not in (math.inf, -math.inf)]
     examples = {"examples": said[:MOST_EXAMPLES]} if said else {}
     return {"type": [*types, "null"], **limits, **examples}
 
 
-def _score(lookup: Lookup) -> dict[str, Any]:
-    classes, number = lookup.evidence.classes.tolist(), {"type": "number"}
-    each = _object({label(c): number for c in classes})
+def _score(formula: Formula) -> dict[str, Any]:
+    classes, number = [*formula.classes], {"type": "number"}
+    each = _object(dict.fromkeys(formula.class_names, number))
     total = {"log_odds": number} if len(classes) == 2 else {"totals": each}
     return _object({"class": {"enum": classes}, **total, "probabilities": each})
 
@@ -155,11 +154,11 @@ def _refusal() -> dict[str, Any]:
     return schema | {"properties": texts | {"row": {"type": "integer"}}}
 
 
-def _parameters(lookup: Lookup) -> list[dict[str, Any]]:
+def _parameters(formula: Formula) -> list[dict[str, Any]]:
     """The class in question and its rival, where the model can set two against each other."""
-    classes = [label(c) for c in lookup.evidence.classes.tolist()]
+    classes = [*formula.class_names]
     roles = {"pos_label": "The class that positive weights speak for."}
-    if lookup.evidence.link == "softmax":
+    if formula.link == "softmax":
         roles["against"] = "Its rival; otherwise all the others together."
     return [
         {"name": name, "in": "query", "description": text, "schema": {"enum": classes}}

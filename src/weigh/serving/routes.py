@@ -36,7 +36,7 @@ class Routes:
         body = await read_body(request, self.most_bytes)
         served = self.shelf.current
         asked = await self._read(body, served)
-        if len(asked.rows) * len(served.lookup.weights) > MOST_WEIGHTS:
+        if len(asked.rows) * len(served.scorer.weights) > MOST_WEIGHTS:
             return answer(await asyncio.to_thread(served.score, asked))
         return answer(served.score(asked))
 
@@ -52,8 +52,8 @@ class Routes:
 
     async def _read(self, body: bytes, served: Served) -> Asked:
         if len(body) > MOST_BYTES:
-            return await asyncio.to_thread(read_rows, body, served.lookup, self.most_rows)
-        return read_rows(body, served.lookup, self.most_rows)
+            return await asyncio.to_thread(read_rows, body, served.scorer, self.most_rows)
+        return read_rows(body, served.scorer, self.most_rows)
 
     async def model(self, request: Request) -> Response:
         """The model file."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from weigh.serving.lookup import Field, Lookup, Row
+from weigh.formula import Input, Row, Scorer
 
 MOST_SHOWN = 60
 """Characters of a value or a name that an error repeats."""
@@ -69,7 +69,7 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_read_object)
 
 
-def read_rows(body: bytes, lookup: Lookup, most_rows: int) -> Asked:
+def read_rows(body: bytes, scorer: Scorer, most_rows: int) -> Asked:
     """One row as an object, or {"rows": [...]}; each is checked against the model's columns."""
     data = parse(body)
     if not isinstance(data, dict):
@@ -78,14 +78,14 @@ def read_rows(body: bytes, lookup: Lookup, most_rows: int) -> Asked:
         )
     listed = data.get("rows")
     if isinstance(listed, list):
-        return Asked(_read_many(data, listed, lookup, most_rows), single=False)
-    if "rows" in data and "rows" not in lookup.types:
+        return Asked(_read_many(data, listed, scorer, most_rows), single=False)
+    if "rows" in data and "rows" not in scorer.types:
         raise RefusalError(f"rows must be a list of objects, not {_say(listed)}", "rows")
-    check_row(data, lookup)
+    check_row(data, scorer)
     return Asked((data,), single=True)
 
 
-def _read_many(data: Row, rows: list[Any], lookup: Lookup, most_rows: int) -> list[Row]:
+def _read_many(data: Row, rows: list[Any], scorer: Scorer, most_rows: int) -> list[Row]:
     beside = next((name for name in data if name != "rows"), None)
     if beside is not None:
         raise RefusalError(f"{_show(beside)} stands beside rows; put it into each row", beside)
@@ -95,27 +95,27 @@ def _read_many(data: Row, rows: list[Any], lookup: Lookup, most_rows: int) -> li
         try:
             if not isinstance(row, dict):
                 raise RefusalError(f"a row must be an object, not {_say(row)}", "rows")
-            check_row(row, lookup)
+            check_row(row, scorer)
         except RefusalError as refusal:
             refusal.row = i
             raise
     return rows
 
 
-def check_row(row: Row, lookup: Lookup) -> None:
+def check_row(row: Row, scorer: Scorer) -> None:
     """Refuse columns that the model does not have, and values of other types."""
     for name, value in row.items():
-        types = lookup.types.get(name)
+        types = scorer.types.get(name)
         if types is None:
-            raise _unknown(name, lookup)
+            raise _unknown(name, scorer)
         if value is not None and type(value) not in types:
-            raise _wrong(next(f for f in lookup.fields if f.name == name), value)
+            raise _wrong(next(f for f in scorer.formula.inputs if f.name == name), value)
         if type(value) is int and value.bit_length() > 1000:
             _check_size(name, value)
 
 
-def _unknown(name: str, lookup: Lookup) -> RefusalError:
-    known = [*lookup.types]
+def _unknown(name: str, scorer: Scorer) -> RefusalError:
+    known = [*scorer.types]
     few = sum(map(len, known)) <= MOST_COMPARED
     near = get_close_matches(name[:MOST_SHOWN], known, 1) if few else []
     more = f", ... ({len(known)} in all)" if len(known) > 5 else ""
@@ -127,10 +127,10 @@ def _unknown(name: str, lookup: Lookup) -> RefusalError:
     return RefusalError(f"the model has no field {_show(name)}; {meant}", shorten(name))
 
 
-def _wrong(field: Field, value: Any) -> RefusalError:
+def _wrong(field: Input, value: Any) -> RefusalError:
+    wanted = " or ".join(kind.singular for kind in field.accepted)
     return RefusalError(
-        f"{_show(field.name)} must be {field.wanted}, or null where it is not known, not "
-        f"{_say(value)}",
+        f"{_show(field.name)} must be {wanted}, or null where it is not known, not {_say(value)}",
         field.name,
     )
 
@@ -162,9 +162,9 @@ def shorten(text: str) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
-def fill_row(row: Row, lookup: Lookup) -> dict[str, Any]:
+def fill_row(row: Row, scorer: Scorer) -> dict[str, Any]:
     """Every column of the model; what the row does not say is missing."""
-    return {field.name: row.get(field.name) for field in lookup.fields}
+    return {field.name: row.get(field.name) for field in scorer.formula.inputs}
 
 
 def find_class(name: str | None, classes: Mapping[str, Any], role: str) -> Any:

@@ -6,18 +6,13 @@ import json
 import math
 import os
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from weigh import kernels
-from weigh.bins import label
-from weigh.frames import Floats
+from weigh.formula import Formula, Row, Scorer
 from weigh.pages import calculator
-from weigh.pages.subject import read_subject
 from weigh.serving import contract
 from weigh.serving.example import example_row
-from weigh.serving.lookup import Lookup, Row
 from weigh.serving.rows import Asked, RefusalError, check_row, fill_row, find_class
 from weigh.store import load_model, to_json
 
@@ -27,9 +22,7 @@ class Served:
     """A fitted model, ready for requests."""
 
     model: Any
-    lookup: Lookup
-    classes: tuple[Any, ...]
-    names: tuple[str, ...]
+    scorer: Scorer
     page: bytes
     file: bytes
     contract: bytes
@@ -40,20 +33,16 @@ class Served:
     def load(cls, path: str | os.PathLike[str], most_rows: int) -> Served:
         """Read a model file; one that has no table of weights is refused by name."""
         model = load_model(path)
-        evidence = read_subject(model).evidence
-        if evidence.event_model == "counts":
+        formula = Formula.of(model)
+        if formula.tokens:
             raise ValueError(
                 f"{path} is a model of documents (event_model='counts'), whose rows are tokens and "
                 "not fields; weigh score and weigh calculator take it"
             )
-        lookup = Lookup.of(evidence)
-        described = contract.describe(lookup, type(model).__name__, most_rows)
-        classes = tuple(evidence.classes.tolist())
+        described = contract.describe(formula, most_rows)
         served = cls(
             model,
-            lookup,
-            classes,
-            tuple(map(label, classes)),
+            Scorer(formula),
             _encode(calculator(model) or ""),
             _encode(to_json(model)),
             b"",
@@ -66,12 +55,12 @@ class Served:
 
     def described(self, described: dict[str, Any]) -> Served:
         """The same with its contract, examples of what it answers, and the page that shows them."""
-        row = known(example_row(self.lookup.evidence))
+        row = known(example_row(self.model.evidence_))
         name = next(iter(row))
         while name in row:
             name += "_"
         try:
-            check_row({name: None}, self.lookup)
+            check_row({name: None}, self.scorer)
             raise AssertionError(f"{name!r} is a column")
         except RefusalError as error:
             refusal = error.to_dict()
@@ -86,47 +75,39 @@ class Served:
 
     def form(self, pos_label: str | None) -> bytes:
         """The calculator, which may speak for a class that is named."""
-        chosen = find_class(
-            pos_label, dict(zip(self.names, self.classes, strict=True)), "pos_label"
-        )
-        return (
-            self.page
-            if pos_label is None
-            else _encode(calculator(self.model, pos_label=chosen) or "")
-        )
+        if pos_label is None:
+            return self.page
+        chosen = find_class(pos_label, self.classes, "pos_label")
+        return _encode(calculator(self.model, pos_label=chosen) or "")
 
     def score(self, asked: Asked) -> bytes:
         """The class, the total or totals, and the probabilities of every row, as JSON."""
-        totals = self.lookup.totals(asked.rows)
-        answers = [*map(self._answer, totals.tolist(), self._probabilities(totals).tolist())]
+        totals = self.scorer.totals(asked.rows)
+        probabilities = self.scorer.probabilities(totals)
+        answers = [*map(self._answer, totals.tolist(), probabilities.tolist())]
         return dump(answers[0] if asked.single else {"rows": answers})
 
-    def _probabilities(self, totals: Floats) -> Floats:
-        """What `Evidence.probabilities` gives, which is slow to start."""
-        if len(totals) != 1 or totals.shape[1] != 1:
-            return self.lookup.evidence.probabilities(totals)
-        probabilities = np.empty((1, 2))
-        kernels.logistic(totals, probabilities)
-        return probabilities
+    @cached_property
+    def classes(self) -> dict[str, Any]:
+        """The classes by the names that they are shown by."""
+        formula = self.scorer.formula
+        return dict(zip(formula.class_names, formula.classes, strict=True))
 
     def _answer(self, totals: list[float], probabilities: list[float]) -> dict[str, Any]:
+        names, classes = self.classes, self.scorer.formula.classes
+        shares = dict(zip(names, probabilities, strict=True))
         if len(totals) == 1:
-            return {
-                "class": self.classes[totals[0] > 0],
-                "log_odds": totals[0],
-                "probabilities": dict(zip(self.names, probabilities, strict=True)),
-            }
-        return {
-            "class": self.classes[totals.index(max(totals))],
-            "totals": dict(zip(self.names, totals, strict=True)),
-            "probabilities": dict(zip(self.names, probabilities, strict=True)),
-        }
+            found = classes[totals[0] > 0]
+            return {"class": found, "log_odds": totals[0], "probabilities": shares}
+        by_class = dict(zip(names, totals, strict=True))
+        found = classes[totals.index(max(totals))]
+        return {"class": found, "totals": by_class, "probabilities": shares}
 
     def explain(self, row: Row, pos_label: str | None, against: str | None) -> bytes:
         """The balance sheet of a row, as JSON."""
-        named = dict(zip(self.names, self.classes, strict=True))
-        chosen = find_class(pos_label, named, "pos_label"), find_class(against, named, "against")
-        filled = fill_row(row, self.lookup)
+        asked = {"pos_label": pos_label, "against": against}
+        chosen = [find_class(name, self.classes, role) for role, name in asked.items()]
+        filled = fill_row(row, self.scorer)
         case = filled if hasattr(self.model, "feature_names_in_") else [*filled.values()]
         try:
             sheet = self.model.balance_sheet(case, *chosen)

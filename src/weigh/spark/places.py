@@ -12,7 +12,7 @@ from typing import Any
 
 from pyspark.sql import functions as F  # noqa: N812
 
-from weigh.bins import Cross, Feature
+from weigh.bins import Cross, Feature, Kind
 from weigh.frames import Value
 
 MOST = 256
@@ -74,7 +74,11 @@ class _Column:
 
     @property
     def nothing(self) -> int:
-        return len(self.feature.levels)
+        return self.feature.no_level
+
+    @property
+    def holds(self) -> Kind | None:
+        return kind_of_type(self.kind)
 
     @cached_property
     def missing(self) -> Any:
@@ -88,29 +92,28 @@ class _Column:
 
     def find(self, frame: Any, name: str) -> tuple[Any, Any]:
         """The place of each row, and the frame, which has a level's place beside it if need be."""
-        lacking = self.nothing - 1 if self.feature.has_missing else self.nothing
         if self.feature.is_numeric:
             place = self._interval()
         else:
             frame, place = self._category(frame, name)
-        return frame, F.when(self.missing, F.lit(lacking)).otherwise(place)
+        return frame, F.when(self.missing, F.lit(self.feature.missing_place)).otherwise(place)
 
     def _interval(self) -> Any:
-        if not (_of_kind(self.kind, 0) or _of_kind(self.kind, True)):
+        if self.holds not in (Kind.NUMBERS, Kind.BOOLEANS):
             raise ValueError(
                 f"column {self.feature.name!r} is numeric but holds {self.kind}; convert it to "
                 "numbers (missing as null)"
             )
-        value, cuts = self.column.cast("double"), self.feature.cuts or ()
-        place = count_below(value, cuts)
-        for i, special in enumerate(self.feature.values, len(cuts) + 1):
-            place = F.when(value == float(special), i).otherwise(place)  # type: ignore[arg-type]
+        value = self.column.cast("double")
+        place = count_below(value, self.feature.cuts or ())
+        for condition in self.feature.conditions:
+            if condition.holds == "equal":
+                place = F.when(value == condition.value, condition.place).otherwise(place)
         return place
 
     def _category(self, frame: Any, name: str) -> tuple[Any, Any]:
         values = self.feature.values
-        known = any(_of_kind(self.kind, value) for value in values)
-        if values and not (known or self._holds_other()):
+        if values and self.holds not in self.feature.kinds:
             raise ValueError(
                 f"column {self.feature.name!r} held values such as {values[0]!r} in training and "
                 f"holds {self.kind} here; convert it to the type it had in training"
@@ -121,14 +124,9 @@ class _Column:
         column = self.column.cast("double") if self.kind in FRACTIONS else self.column
         return _search(frame, column, keys, places, self.feature.rest, name)
 
-    def _holds_other(self) -> bool:
-        """Whether the column holds values of a kind that was joined as a whole."""
-        samples: dict[str, Value] = {"text": "", "booleans": True, "numbers": 0}
-        return any(_of_kind(self.kind, samples[kind]) for kind in self.feature.other)
-
     def _keys(self, value: Value) -> list[Any]:
         """A level as a value that the column can hold; nothing where it cannot."""
-        if not _of_kind(self.kind, value):
+        if Kind.of(value) is not self.holds:
             return []
         if self.kind in WHOLE:
             return [value] if isinstance(value, int) and abs(value) < 2**63 else []
@@ -137,13 +135,13 @@ class _Column:
         return [Decimal(repr(value))] if self.kind.startswith("decimal") else [value]
 
 
-def _of_kind(kind: str, value: Value) -> bool:
-    """Whether a column of this type can hold such a value."""
-    if isinstance(value, str):
-        return kind.startswith("string")
-    if isinstance(value, bool):
-        return kind == "boolean"
-    return kind in WHOLE + FRACTIONS or kind.startswith("decimal")
+def kind_of_type(name: str) -> Kind | None:
+    """The kind of the values of a Spark type; None where no model takes them."""
+    if name.startswith("string"):
+        return Kind.TEXT
+    if name == "boolean":
+        return Kind.BOOLEANS
+    return Kind.NUMBERS if name in WHOLE + FRACTIONS or name.startswith("decimal") else None
 
 
 def count_below(column: Any, cuts: Sequence[float]) -> Any:

@@ -97,7 +97,7 @@ class _Scorer:
         passed = [F.col(f"p{j}") for j in range(len(self.evidence)) if self.reasons]
         frame = places.frame.select(*kept, *passed, *_named("t", totals))
         if self.evidence.recalibration is not None:
-            frame = recalibrate(frame, self.evidence.recalibration)
+            frame = recalibrate(frame, self.evidence.recalibration.curve)
         columns = [F.col(f"t{k}") for k in range(len(totals))]
         frame = frame.select("*", self._winner(columns).alias("winner"))
         classes = _pick(self.evidence.classes.tolist(), F.col("winner"))

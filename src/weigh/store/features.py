@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Cross, Feature, check_cuts
+from weigh.bins import SINGLE, Cross, Feature, Kind, check_cuts
 from weigh.frames import canonical, key, sort_classes
 from weigh.store.values import check, numbers, plain, unplain
-
-KINDS = ("booleans", "numbers", "text")
 
 
 def read_classes(data: Mapping[str, Any]) -> np.ndarray[Any, Any]:
@@ -114,13 +112,14 @@ def _whole(data: Mapping[str, Any]) -> bool:
     return bool(whole)
 
 
-def _other(data: Mapping[str, Any]) -> tuple[str, ...]:
+def _other(data: Mapping[str, Any]) -> tuple[Kind, ...]:
     kinds = data.get("other", [])
-    sound = isinstance(kinds, list) and all(kind in KINDS for kind in kinds)
-    check(sound and kinds == sorted({*kinds}), f"other must list kinds of values, of {KINDS}")
+    sound = isinstance(kinds, list) and all(kind in [*SINGLE] for kind in kinds)
+    known = ", ".join(SINGLE)
+    check(sound and kinds == sorted({*kinds}), f"other must list kinds of values, of {known}")
     check(not kinds or data["cuts"] is None, "other is a level of categories")
     check("other" not in data or len(kinds) > 0, "other, where there is one, holds some kind")
-    return tuple(kinds)
+    return tuple(map(Kind, kinds))
 
 
 def _cuts(data: Mapping[str, Any]) -> tuple[float, ...]:

@@ -6,10 +6,10 @@ regression   more classes: weights and totals as derived fields
 run          a file scored by an evaluator that knows nothing of this package
 """
 
-from weigh.exports.formula import Formula
 from weigh.exports.pmml.document import check, to_text
 from weigh.exports.pmml.regression import write_regression
 from weigh.exports.pmml.scorecard import write_scorecard
+from weigh.formula import Formula
 
 __all__ = ["write"]
 

@@ -6,11 +6,11 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from weigh.exports.formula import Formula, Input
+from weigh.bins import Kind
+from weigh.exports.refusals import refuse_inexact, refuse_mixed, refuse_text
+from weigh.formula import Formula, Input
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
-TYPES = {"number": "double", "code": "double", "text": "string", "boolean": "string"}
-"""Booleans are the texts true and false: evaluators take a missing boolean for false."""
 
 
 def check(formula: Formula) -> None:
@@ -20,9 +20,9 @@ def check(formula: Formula) -> None:
             f"{formula.model_name} attenuates each row by how many answers it has, and PMML is not "
             "written for that; export to sql, onnx, python or xlsx, or fit AdjustedNB or EducatedNB"
         )
-    formula.refuse_mixed("PMML")
-    formula.refuse_inexact("PMML")
-    formula.refuse_text("XML", _is_no_xml)
+    refuse_mixed(formula, "PMML")
+    refuse_inexact(formula, "PMML")
+    refuse_text(formula, "XML", _is_no_xml)
 
 
 def _is_no_xml(text: str) -> bool:
@@ -56,9 +56,13 @@ def to_text(formula: Formula, model: Element) -> str:
 
 
 def _data_field(column: Input) -> Element:
-    """Codes are continuous too: some evaluators take the values of categories for places."""
-    optype = "continuous" if column.kind in ("number", "code") else "categorical"
-    return node("DataField", name=column.name, optype=optype, dataType=TYPES[column.kind])
+    """Codes are continuous too: some evaluators take the values of categories for places.
+
+    Booleans are the texts true and false: evaluators take a missing boolean for false.
+    """
+    number = column.kind is Kind.NUMBERS
+    optype, data = ("continuous", "double") if number else ("categorical", "string")
+    return node("DataField", name=column.name, optype=optype, dataType=data)
 
 
 def mining_schema(formula: Formula, target: str = "") -> Element:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element
 
-from weigh.exports.formula import Column, Formula, Term
+from weigh.bins import Feature, Kind
 from weigh.exports.pmml.document import (
     apply,
     field,
@@ -16,6 +16,7 @@ from weigh.exports.pmml.document import (
     spell,
     target_name,
 )
+from weigh.formula import Formula, Term
 
 
 def write_regression(formula: Formula) -> Element:
@@ -64,35 +65,36 @@ def _whole(place: int) -> Element:
     return made
 
 
-def _place(column: Column) -> Element:
+def _place(column: Feature) -> Element:
     """Text by its value, numbers by the code that they are or the interval that they fall in."""
-    if column.kind in ("number", "code"):
-        tree = _interval(column) if column.kind == "number" else _whole(column.rest)
-        for test in reversed([test for test in column.tests if test.answer == "equal"]):
+    if column.kind is Kind.NUMBERS:
+        tree = _interval(column) if column.is_numeric else _whole(column.rest)
+        for test in reversed([test for test in column.conditions if test.holds == "equal"]):
             same = apply("equal", field(column.name), number(float(test.value)))  # type: ignore[arg-type]
             tree = apply("if", same, _whole(test.place), tree)
     else:
         tree = _category(column)
     missing = apply("isMissing", field(column.name))
-    return apply("if", missing, _whole(column.tests[0].place), tree)
+    return apply("if", missing, _whole(column.missing_place), tree)
 
 
-def _category(column: Column) -> Element:
+def _category(column: Feature) -> Element:
     """One sum, because thousands of levels nested in one another are more than parsers take.
 
     Text stands in attributes, where no evaluator trims it.
     """
     parts = [number(float(column.rest))]
-    for test in column.tests[1:]:
-        if test.answer == "equal":
+    for test in column.conditions[1:]:
+        if test.holds == "equal":
             same = node("NormDiscrete", field=column.name, value=spell(test.value))
             parts.append(apply("*", number(float(test.place - column.rest)), same))
     return apply("round", apply("sum", *parts))
 
 
-def _interval(column: Column) -> Element:
-    tree = _whole(len(column.cuts))
-    for place, cut in reversed([*enumerate(column.cuts)]):
+def _interval(column: Feature) -> Element:
+    cuts = column.cuts or ()
+    tree = _whole(len(cuts))
+    for place, cut in reversed([*enumerate(cuts)]):
         inside = apply("lessOrEqual", field(column.name), number(cut))
         tree = apply("if", inside, _whole(place), tree)
     return tree

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from weigh.exports.formula import Formula
 from weigh.exports.pmml.document import own_name
+from weigh.formula import Formula
 
 
 def run(text: str, formula: Formula, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

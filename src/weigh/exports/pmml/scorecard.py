@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import isinf
 from xml.etree.ElementTree import Element
 
-from weigh.exports.curve import BOUND, Curve, Piece
-from weigh.exports.formula import Column, Formula, Term, Test
+from weigh.bins import Condition, Feature
+from weigh.evidence import BOUND, Curve, Piece
 from weigh.exports.pmml.document import (
     apply,
     field,
@@ -17,6 +17,7 @@ from weigh.exports.pmml.document import (
     own_name,
     spell,
 )
+from weigh.formula import Formula, Term
 
 
 def write_scorecard(formula: Formula) -> Element:
@@ -58,7 +59,7 @@ def _attributes(term: Term, texts: tuple[str, ...]) -> list[Element]:
     """
     if len(term.columns) == 1:
         (column,) = term.columns
-        pairs = [(_only(test.place), _test(column, test)) for test in column.tests]
+        pairs = [(_only(test.place), _test(column, test)) for test in column.conditions]
     else:
         pairs = [(place, _both(term.columns, place)) for place in term.places]
     found = []
@@ -78,26 +79,26 @@ def _only(place: int) -> tuple[int, ...]:
     return (place,)
 
 
-def _test(column: Column, test: Test) -> Element:
-    if test.answer == "missing":
+def _test(column: Feature, test: Condition) -> Element:
+    if test.holds == "missing":
         return node("SimplePredicate", field=column.name, operator="isMissing")
-    if test.answer == "any":
+    if test.holds == "any":
         return node("True")
-    operator = "equal" if test.answer == "equal" else "lessOrEqual"
+    operator = "equal" if test.holds == "equal" else "lessOrEqual"
     return node("SimplePredicate", field=column.name, operator=operator, value=spell(test.value))
 
 
-def _both(columns: tuple[Column, ...], places: tuple[int, ...]) -> Element:
+def _both(columns: tuple[Feature, ...], places: tuple[int, ...]) -> Element:
     parts = [part for c, place in zip(columns, places, strict=True) for part in _is_level(c, place)]
     return parts[0] if len(parts) == 1 else node("CompoundPredicate", *parts, booleanOperator="and")
 
 
-def _is_level(column: Column, place: int) -> list[Element]:
+def _is_level(column: Feature, place: int) -> list[Element]:
     """What must hold for a column to be of a level, whatever comes before or after."""
-    if column.has_other and place == column.rest:
+    if column.other and place == column.rest:
         return _is_other(column)
-    own = [test for test in column.tests if test.place == place]
-    if column.kind != "number" or place > len(column.cuts):
+    own = [test for test in column.conditions if test.place == place]
+    if column.cuts is None or place > len(column.cuts):
         return [_test(column, own[0])]
 
     def compare(operator: str, value: float) -> Element:
@@ -111,7 +112,7 @@ def _is_level(column: Column, place: int) -> list[Element]:
     return parts + [compare("notEqual", float(v)) for v in column.values]  # type: ignore[arg-type]
 
 
-def _is_other(column: Column) -> list[Element]:
+def _is_other(column: Feature) -> list[Element]:
     """An answer that is none of the levels."""
     known = [
         node("SimplePredicate", field=column.name, operator="notEqual", value=spell(value))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import isinf
 from typing import Any
 
-from weigh.exports.formula import Input
+from weigh.bins import Kind
+from weigh.formula import Input
 from weigh.frames import Value
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql")
@@ -17,7 +18,7 @@ IS_NUMBER = f"REGEXP_REPLACE(CONCAT(c, ';'), '{NUMBER}', '') = ''"
 FAIL = "EXP(1000 + LENGTH(c))"  # MySQL casts text to 0 too, but what is out of range is an error
 NO_TEXT = "CASE WHEN TYPEOF(c) = 'text' THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) ELSE c END"
 READ = {  # so that NaN is NULL, text in place of a number an error, and text compared in bytes
-    "number": {
+    "numbers": {
         "": NAN,
         "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, CAST(c AS FLOAT64))",
         "sqlite": "CASE WHEN TYPEOF(c) = 'text' THEN JSON_EXTRACT('0', 'refuse' || TYPEOF(c)) "
@@ -25,7 +26,7 @@ READ = {  # so that NaN is NULL, text in place of a number an error, and text co
         "tsql": "CASE WHEN CAST(c AS NVARCHAR(MAX)) <> N'' THEN CAST(c AS FLOAT) END",
         "mysql": f"CASE WHEN {IS_NUMBER} THEN CAST(c AS DOUBLE) WHEN NOT c IS NULL THEN {FAIL} END",
     },
-    "code": {  # not as doubles, which cannot tell large whole numbers apart
+    "codes": {  # not as doubles, which cannot tell large whole numbers apart
         "": "CASE WHEN CAST(c AS DOUBLE) = CAST('NaN' AS DOUBLE) THEN NULL ELSE c END",
         "bigquery": "IF(IS_NAN(CAST(c AS FLOAT64)), NULL, c)",
         "sqlite": NO_TEXT,
@@ -48,7 +49,7 @@ READ = {  # so that NaN is NULL, text in place of a number an error, and text co
         "tsql": "CAST(CAST(c AS NVARCHAR(MAX)) AS VARBINARY(MAX))",
         "mysql": "CAST(CONVERT(c USING utf8mb4) AS BINARY)",
     },
-    "boolean": {
+    "booleans": {
         "": "c",
         "sqlite": NO_TEXT,
         "mysql": (  # a bit is the character 0 or 1
@@ -93,9 +94,9 @@ class Dialect:
 
     def read(self, column: Input) -> Any:
         """A column of the table, as the weights compare it."""
-        kind = (
-            column.kind if column.values or column.other or column.kind == "number" else "nothing"
-        )
+        kind = column.kind.value if column.kinds else "nothing"
+        if kind == Kind.NUMBERS and not column.is_numeric:
+            kind = "codes"
         return self._fill(kind, name_column(column.name, SOURCE), self.label(_refuse(column)))
 
     def _fill(self, kind: str, own: Any, words: Any = None) -> Any:
@@ -171,9 +172,8 @@ def _swap(node: Any, own: Any, words: Any) -> Any:
 
 def _refuse(column: Input) -> str:
     """What a query says of a column whose type is not that of training."""
-    held = {"text": "text", "boolean": "booleans"}.get(column.kind, "numbers")
-    other = "numbers" if held == "text" else "text"
-    seen = f"held {held} in training and holds {other} here"
+    other = Kind.NUMBERS if column.kind is Kind.TEXT else Kind.TEXT
+    seen = f"held {column.kind} in training and holds {other} here"
     return f"column {column.name!r} {seen}; convert it from "
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weigh.exports.formula import is_no_unicode
+from weigh.exports.refusals import is_no_unicode
 
 LONGEST_NAME = 60  # bytes; PostgreSQL cuts names at 63
 LINE_BREAK = "__SQLGLOT__LB__"

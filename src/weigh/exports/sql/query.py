@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from weigh.bins import printable
-from weigh.exports.formula import Formula
+from weigh.exports.refusals import refuse_mixed, refuse_text
 from weigh.exports.sql import reasons as why
 from weigh.exports.sql import steps
 from weigh.exports.sql.dialects import SOURCE, Dialect, import_sqlglot, name_column
 from weigh.exports.sql.names import STEP, is_no_sql, make_names, refuse_columns, split_table
 from weigh.exports.sql.steps import Named
+from weigh.formula import Formula
 
 SHORT = 4
 """Inputs, weights, a total and its power: the steps of a plain model of two classes."""
@@ -69,8 +70,8 @@ def plan(
     """
     if isinstance(keep, str):
         raise ValueError(f"keep is a list of columns, got the text {keep!r}")
-    formula.refuse_mixed("a database")
-    formula.refuse_text("SQL", is_no_sql)
+    refuse_mixed(formula, "a database")
+    refuse_text(formula, "SQL", is_no_sql)
     say = Dialect.named(dialect)
     refuse_columns((*formula.column_names, *keep), dialect)
     _check_reasons(formula, reasons)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from weigh.exports.formula import Formula
 from weigh.exports.sql.dialects import Dialect, import_sqlglot, name_column
 from weigh.exports.sql.steps import Named, inputs_by_name
 from weigh.exports.sql.terms import case_of
+from weigh.formula import Formula
 
 
 def say_levels(formula: Formula, dialect: Dialect) -> Named:

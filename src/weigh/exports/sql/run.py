@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from weigh.exports.formula import Formula, is_large
+from weigh.bins import Kind
+from weigh.exports.refusals import is_large
+from weigh.formula import Formula, Input
 from weigh.frames import Value
 
 TYPES = {
-    "duckdb": {"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN", "code": "DOUBLE"},
-    "sqlite": {"number": "REAL", "text": "TEXT", "boolean": "INTEGER", "code": ""},
-    "postgres": {
-        "number": "DOUBLE PRECISION",
-        "text": "TEXT",
-        "boolean": "BOOLEAN",
-        "code": "DOUBLE PRECISION",
-    },
+    "duckdb": {Kind.NUMBERS: "DOUBLE", Kind.TEXT: "VARCHAR", Kind.BOOLEANS: "BOOLEAN"},
+    "sqlite": {Kind.NUMBERS: "REAL", Kind.TEXT: "TEXT", Kind.BOOLEANS: "INTEGER"},
+    "postgres": {Kind.NUMBERS: "DOUBLE PRECISION", Kind.TEXT: "TEXT", Kind.BOOLEANS: "BOOLEAN"},
 }
+WIDE = {"duckdb": "HUGEINT", "postgres": "NUMERIC"}
+"""Where there is a type that tells all whole numbers apart; SQLite does without a type."""
 
 
 def column_types(formula: Formula, dialect: str) -> dict[str, str]:
     """What type each column of a table for the model needs; large codes are whole numbers."""
-    types = {}
-    for column in formula.inputs:
-        whole = column.kind == "code" and any(map(is_large, column.values))
-        wide = {"duckdb": "HUGEINT", "postgres": "NUMERIC"}.get(dialect, "") if whole else None
-        types[column.name] = TYPES[dialect][column.kind] if wide is None else wide
-    return types
+    return {column.name: _column_type(column, dialect) for column in formula.inputs}
+
+
+def _column_type(column: Input, dialect: str) -> str:
+    codes = column.kind is Kind.NUMBERS and not column.is_numeric
+    if codes and (dialect == "sqlite" or any(map(is_large, column.values))):
+        return WIDE.get(dialect, "")
+    return TYPES[dialect][column.kind]
 
 
 def create_table(formula: Formula, dialect: str, table: str) -> str:

@@ -11,10 +11,10 @@ from functools import reduce
 from math import isinf
 from typing import Any
 
-from weigh.exports.curve import BOUND, Curve
-from weigh.exports.formula import Formula
+from weigh.evidence import BOUND, Curve
 from weigh.exports.sql.dialects import Dialect, import_sqlglot, minus, name_column
 from weigh.exports.sql.terms import case_of
+from weigh.formula import Formula
 
 FAR = 700.0
 """No database can take the exponential of less without underflow, or of more without overflow."""
@@ -52,7 +52,7 @@ def _count_answers(formula: Formula, read: dict[str, Any], dialect: Dialect) -> 
     parts = [dialect.number(float(always))]
     for term in formula.terms:
         if term.skips:
-            asked = [c.name for c in term.columns if c.skips]
+            asked = [c.name for c in term.columns if c.skip_missing]
             lacks = [exp.Is(this=read[name].copy(), expression=exp.null()) for name in asked]
             none = reduce(lambda a, b: exp.Or(this=a, expression=b), lacks)
             parts.append(exp.Case().when(none, dialect.number(0.0)).else_(dialect.number(1.0)))

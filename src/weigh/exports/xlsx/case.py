@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from weigh.exports.curve import BOUND, Curve
-from weigh.exports.formula import Formula, Input, Term
+from weigh.bins import Kind
+from weigh.evidence import BOUND, Curve
 from weigh.exports.xlsx.cells import BIG, Block, address, import_openpyxl, put, put_formula
 from weigh.exports.xlsx.lookup import Lookup, choices, spell_boolean
 from weigh.exports.xlsx.words import AS_OTHER, NO_NUMBER, UNSEEN, words_of
+from weigh.formula import Formula, Input, Term
 
 SHEET = "Case"
 FIRST = 5
@@ -80,9 +81,9 @@ class Case:
             put(self.sheet, FIRST + j, 1, column.name)
             cell = self.sheet.cell(FIRST + j, ANSWER)
             cell.fill = styles.PatternFill("solid", fgColor="FFF2B3")
-            cell.number_format = "@" if column.kind == "text" else "General"
+            cell.number_format = "@" if column.kind is Kind.TEXT else "General"
             self.name(f"answer_{j + 1}", self.answers[column.name])
-            if column.kind == "number":
+            if column.is_numeric:
                 self._ask_number(column.name, cell)
             else:
                 self._offer(column, cell)
@@ -99,11 +100,12 @@ class Case:
         if not offered:
             return
         block = self.lookup.list(f"{column.name}: choices", offered)
-        words = AS_OTHER if column.has_other else UNSEEN
+        words = AS_OTHER if column.other else UNSEEN
         self._guard(cell, words, type="list", formula1=block.range, errorStyle="warning")
         answer = self.answers[column.name]
-        text = spell_boolean(answer) if column.kind == "boolean" else answer
-        same = f"{block.range}={text}" if column.kind == "code" else f"EXACT({block.range},{text})"
+        text = spell_boolean(answer) if column.kind is Kind.BOOLEANS else answer
+        number = column.kind is Kind.NUMBERS
+        same = f"{block.range}={text}" if number else f"EXACT({block.range},{text})"
         self._note(cell, f"SUMPRODUCT(({same})*1)>0", words)
 
     def _guard(self, cell: Any, words: str, **rule: str) -> None:
@@ -152,7 +154,7 @@ class Case:
             put_formula(self.sheet, self.row, far + i, place)
         at = address(self.row, far)
         if len(places) > 1 and term.places:
-            width = term.columns[1].none + 1
+            width = term.columns[1].no_level + 1
             key = f"({at}-1)*{width}+{address(self.row, far + 1)}-1"
             found = f"MATCH({key},{self.lookup.pairs(term).range},0)"
             put_formula(self.sheet, self.row, far + 2, f"IF(ISNA({found}),{block.size},{found})")
@@ -201,7 +203,7 @@ class Case:
         """1 where a term has an answer."""
         if not term.skips:
             return "1"
-        asked = [f'({self.answers[c.name]}<>"")' for c in term.columns if c.skips]
+        asked = [f'({self.answers[c.name]}<>"")' for c in term.columns if c.skip_missing]
         return f"IF({'*'.join(asked)},1,0)"
 
     def _mean(self, curve: Curve, score: str) -> str:

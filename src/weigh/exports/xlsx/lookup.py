@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from weigh.exports.curve import Curve
-from weigh.exports.formula import Column, Input, Term
+from weigh.bins import Feature, Kind
+from weigh.evidence import Curve
 from weigh.exports.xlsx.cells import BIG, Block, put
+from weigh.formula import Input, Term
 
 SHEET = "Lookup"
 
@@ -30,20 +31,20 @@ class Lookup:
         self.used += len(columns)
         return Block(SHEET, start, 2, len(columns[0]))
 
-    def place(self, column: Column, cell: str) -> str:
+    def place(self, column: Feature, cell: str) -> str:
         """The place of a cell's level, from 1 on; one past the last level is no level."""
         lacks = f'{cell}=""'
-        missing, rest = column.tests[0].place + 1, column.rest + 1
-        tree = self._number(column, cell) if column.kind in ("number", "code") else ""
+        missing, rest = column.missing_place + 1, column.rest + 1
+        tree = self._number(column, cell) if column.kind is Kind.NUMBERS else ""
         tree = tree or self._category(column, cell)
         return f"IF({lacks},{missing},{tree})" if tree else f"IF({lacks},{missing},{rest})"
 
-    def _category(self, column: Column, cell: str) -> str:
+    def _category(self, column: Feature, cell: str) -> str:
         """Where the text of a cell stands in the list of texts."""
-        texts = [t.value for t in column.tests if t.answer == "equal"]
+        texts = [t.value for t in column.conditions if t.holds == "equal"]
         if not texts:
             return ""
-        if column.kind == "boolean":
+        if column.kind is Kind.BOOLEANS:
             texts = ["true" if value else "false" for value in texts]
             cell = spell_boolean(cell)
         found = self._find(
@@ -56,12 +57,11 @@ class Lookup:
         seen = same.format(block.range, cell)
         return f"SUMPRODUCT({seen}*(ROW({block.range})-{block.first - 1}))"
 
-    def _number(self, column: Column, cell: str) -> str:
+    def _number(self, column: Feature, cell: str) -> str:
         """A code, or else the interval that holds the number and its own upper end."""
-        tests = [t for t in column.tests if t.answer == "equal"]
-        none = str(column.none + 1)
-        numeric = column.kind == "number"
-        otherwise = self._interval(column, cell) if numeric else str(column.rest + 1)
+        tests = [t for t in column.conditions if t.holds == "equal"]
+        none = str(column.no_level + 1)
+        otherwise = self._interval(column, cell) if column.is_numeric else str(column.rest + 1)
         if tests:
             codes = [float(t.value) for t in tests]  # type: ignore[arg-type]
             codes = [min(max(code, -BIG), BIG) for code in codes]
@@ -71,14 +71,14 @@ class Lookup:
             otherwise = f"IF({found}>0,{found},{otherwise})"
         return f"IF(ISNUMBER({cell}),{otherwise},{none})"
 
-    def _interval(self, column: Column, cell: str) -> str:
-        uppers = [BIG, *sorted(column.cuts, reverse=True)]
+    def _interval(self, column: Feature, cell: str) -> str:
+        uppers = [BIG, *sorted(column.cuts or (), reverse=True)]
         block = self.list(f"{column.name}: up to", uppers)
         return f"{len(uppers) + 1}-MATCH({cell},{block.range},-1)"
 
     def pairs(self, term: Term) -> Block:
         """The levels of a cross as whole numbers, in order."""
-        width = term.columns[1].none + 1
+        width = term.columns[1].no_level + 1
         keys = [left * width + right for left, right in term.places]
         return self.list(term.name, keys)
 
@@ -97,6 +97,6 @@ def spell_boolean(cell: str) -> str:
 
 def choices(column: Input) -> list[Any]:
     """What a column's drop-down list offers."""
-    if column.kind == "boolean":
+    if column.kind is Kind.BOOLEANS:
         return ["true" if value else "false" for value in column.values]
     return [value for value in column.values if value != ""]

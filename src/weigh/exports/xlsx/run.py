@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from weigh.exports.formula import Formula
 from weigh.exports.xlsx.case import ANSWER, FIRST, SHEET
 from weigh.exports.xlsx.cells import escape, import_openpyxl
+from weigh.formula import Formula
 from weigh.frames import Floats
 
 PATIENCE = 300  # seconds

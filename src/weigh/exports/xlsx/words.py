@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weigh.exports.formula import Formula
+from weigh.formula import Formula
 
 NO_NUMBER = "Not understood: a number is wanted. It weighs nothing."
 UNSEEN = "Not seen in training: it weighs nothing."

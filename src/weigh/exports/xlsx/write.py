@@ -6,22 +6,23 @@ import io
 from typing import Any
 
 from weigh.bins import AND
-from weigh.exports.formula import Formula, Term
+from weigh.exports.refusals import refuse_inexact, refuse_mixed, refuse_text
 from weigh.exports.xlsx.case import SHEET as CASE
 from weigh.exports.xlsx.case import Case
 from weigh.exports.xlsx.cells import Block, import_openpyxl, is_no_cell, put
 from weigh.exports.xlsx.lookup import SHEET as LOOKUP
 from weigh.exports.xlsx.lookup import Lookup
 from weigh.exports.xlsx.words import Words, words_of
+from weigh.formula import Formula, Term
 
 NONE = "no evidence, or not seen in training"
 
 
 def write(formula: Formula) -> bytes:
     """The bytes of the file."""
-    formula.refuse_mixed("a workbook")
-    formula.refuse_inexact("a workbook")
-    formula.refuse_text("a workbook", is_no_cell)
+    refuse_mixed(formula, "a workbook")
+    refuse_inexact(formula, "a workbook")
+    refuse_text(formula, "a workbook", is_no_cell)
     book = import_openpyxl().Workbook()
     book.active.title = CASE
     words = words_of(formula)

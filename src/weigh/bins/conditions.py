@@ -1,0 +1,79 @@
+"""From a value to its level, as a list of conditions: the definition that every target renders.
+
+Of a column's conditions the first that holds decides. `finder` is the same for one value at a time,
+in Python, by dict and bisection; `Feature.place` is the same for a whole column.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from weigh.bins.kinds import Kind
+from weigh.frames import Value
+
+if TYPE_CHECKING:
+    from weigh.bins.levels import Feature
+
+Holds: TypeAlias = Literal["missing", "equal", "at most", "any"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """When a value is of the level at `place`: it is missing, equal to `value`, at most that."""
+
+    holds: Holds
+    value: Value
+    place: int
+
+
+def list_conditions(feature: Feature) -> tuple[Condition, ...]:
+    """The conditions of a feature, in order; where none holds the value is no level.
+
+    Special codes come before intervals, which include their upper limit. Values of other kinds are
+    never equal: True is not 1.
+
+    >>> from weigh.bins import Feature
+    >>> [(c.holds, c.value, c.place) for c in list_conditions(Feature("age", (-1,), (18.0,)))]
+    [('missing', None, 3), ('equal', -1.0, 2), ('at most', 18.0, 0), ('any', None, 1)]
+    """
+    cuts = feature.cuts or ()
+    values = [*map(float, feature.values)] if feature.is_numeric else feature.values  # type: ignore[arg-type]
+    first = len(cuts) + 1 if feature.is_numeric else 0
+    found = [Condition("missing", None, feature.missing_place)]
+    found += [Condition("equal", value, place) for value, place in zip(values, count(first))]
+    found += [Condition("at most", cut, place) for place, cut in enumerate(cuts)]
+    if feature.is_numeric or feature.other:
+        found.append(Condition("any", None, len(cuts) if feature.is_numeric else feature.rest))
+    return tuple(found)
+
+
+def finder(feature: Feature) -> Callable[[Any], int]:
+    """From a value to the place of its level, fast; the value is of a kind that training saw."""
+    equal = [c for c in feature.conditions if c.holds == "equal"]
+    if feature.is_numeric:
+        codes = {c.value: c.place for c in equal}
+        return _number_finder(feature.cuts or (), codes, feature.missing_place)
+    rest = feature.rest
+    if len(feature.kinds) == 1:
+        places: dict[Any, int] = {c.value: c.place for c in equal} | {None: feature.missing_place}
+        return lambda value: places.get(value, rest)
+    typed: dict[Any, int] = {(Kind.of(c.value), c.value): c.place for c in equal}
+    missing = feature.missing_place
+    return lambda value: missing if value is None else typed.get((Kind.of(value), value), rest)
+
+
+def _number_finder(
+    cuts: Sequence[float], codes: dict[Value, int], missing: int
+) -> Callable[[Any], int]:
+    def place(value: Any) -> int:
+        if value is None:
+            return missing
+        number = float(value)
+        found = codes.get(number) if codes else None
+        return bisect_left(cuts, number) if found is None else found
+
+    return place

@@ -1,0 +1,178 @@
+"""`Formula`: a model as plain data. Nothing here knows of any target or learner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from scipy.special import polygamma
+
+from weigh.bins import Cross, Feature, label
+from weigh.evidence import Attenuation, Curve, Evidence, FeatureTable, evidence_of
+from weigh.formula.inputs import Input, list_inputs
+from weigh.frames import Floats
+
+Rows: TypeAlias = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Term:
+    """The weights of one table: of a column, or of two together.
+
+    `columns` find the places of a row's values, `places` holds each level's place in each column,
+    `weights` its weight for each total, and `variances` that of ln P(v|c) for each class.
+    """
+
+    feature: Feature | Cross
+    places: tuple[tuple[int, ...], ...]
+    weights: Rows
+    variances: Rows | None = None
+    unseen: tuple[int, ...] = ()  # levels without a training row
+    note: str = ""
+    shared: tuple[float, ...] | None = None  # of tokens: the variance that they have in common
+
+    @classmethod
+    def of(cls, table: FeatureTable, tokens: bool = False) -> Term:
+        """A table of weights, as data."""
+        feature, n = table.feature, len(table.levels)
+        return cls(
+            feature,
+            feature.pairs if isinstance(feature, Cross) else tuple((i,) for i in range(n)),
+            _rows(table.by_class),
+            None if table.variances is None else _rows(table.variances),
+            tuple(np.flatnonzero(~table.counts.any(axis=1)).tolist()),
+            table.note,
+            _shared_variance(table) if tokens else None,
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the column, or of both."""
+        return self.feature.name
+
+    @property
+    def columns(self) -> tuple[Feature, ...]:
+        """The columns that it reads."""
+        return self.feature.parts
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """The levels as people say them: `Sex = Male`."""
+        return tuple(map(self.feature.phrase, range(len(self.places))))
+
+    @property
+    def skips(self) -> bool:
+        """Whether a row may have no answer here, which the attenuation asks."""
+        return self.feature.skip_missing
+
+    @cached_property
+    def lookup(self) -> dict[tuple[int, ...], int]:
+        """The level at each place, or pair of places."""
+        return {place: level for level, place in enumerate(self.places)}
+
+
+def _rows(values: Floats) -> Rows:
+    return tuple(map(tuple, values.tolist()))
+
+
+def _shared_variance(table: FeatureTable) -> tuple[float, ...] | None:
+    """Of ln P(token|c) of all tokens of a class, which share one distribution."""
+    if table.variances is None:
+        return None
+    norm = table.counts.sum(axis=0) + table.smoothing * table.counts.any(axis=1).sum()
+    return tuple(polygamma(1, np.where(norm > 0, norm, np.nan)).tolist())
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What terms are compared with when they cost points, and what to tell people of each.
+
+    `texts` holds, by term, what to say of each level, and last of what is no level.
+    """
+
+    baselines: tuple[float, ...]
+    texts: tuple[tuple[str, ...], ...]
+    about: str = ""  # what the score means, in a sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """A whole model: one total for two classes, else one for each.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    >>> formula = Formula.of(model)
+    >>> [term.name for term in formula.terms], formula.link
+    (['Class', 'Sex', 'Age'], 'logistic')
+    """
+
+    classes: tuple[Any, ...]
+    prior: tuple[float, ...]
+    terms: tuple[Term, ...]
+    link: Literal["logistic", "softmax", "ovr"]
+    column_names: tuple[str, ...]
+    rates: tuple[float, ...]
+    attenuation: Attenuation | None = None
+    curve: Curve | None = None
+    tokens: bool = False  # whether rows are counts of tokens, each a level of the only term
+    prior_variances: tuple[float, ...] | None = None
+    covariance: Floats | None = field(default=None, repr=False)
+    model_name: str = "Evidence"
+    score_name: str = ""  # of the sum before the curve, where people read that too
+    costs: Costs | None = None  # of a scorecard
+
+    @classmethod
+    def of(cls, model: Any) -> Formula:
+        """The formula of a model, of its evidence, or of a scorecard, which describes itself."""
+        own: Callable[[], Formula] | None = getattr(model, "formula", None)
+        return cls.of_evidence(evidence_of(model), type(model).__name__) if own is None else own()
+
+    @classmethod
+    def of_evidence(cls, evidence: Evidence, name: str = "Evidence", **more: Any) -> Formula:
+        """A table of weights, as data."""
+        tokens, errors = evidence.event_model == "counts", evidence.prior_variances
+        curve = evidence.recalibration
+        return cls(
+            tuple(evidence.classes.tolist()),
+            tuple(evidence.prior_row.tolist()),
+            tuple(Term.of(table, tokens) for table in evidence),
+            evidence.link,
+            evidence.column_names,
+            tuple(evidence.assumed_rate.tolist()),
+            evidence.attenuation,
+            None if curve is None else curve.curve,
+            tokens,
+            None if errors is None else tuple(errors.tolist()),
+            evidence.covariance,
+            name,
+            **more,
+        )
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes as people read them."""
+        return tuple(map(label, self.classes))
+
+    @property
+    def total_names(self) -> tuple[str, ...]:
+        """What the totals are called, as in `weigh score`."""
+        if len(self.prior) == 1:
+            return ("log_odds",)
+        return tuple(f"total_{name}" for name in self.class_names)
+
+    @property
+    def probability_names(self) -> tuple[str, ...]:
+        """What the probabilities are called."""
+        return tuple(f"probability_{name}" for name in self.class_names)
+
+    @cached_property
+    def inputs(self) -> tuple[Input, ...]:
+        """The columns that it reads, in the order of the table."""
+        if self.tokens:
+            return tuple(Input(name, (Feature(name),)) for name in self.column_names)
+        return list_inputs((term.feature for term in self.terms), self.column_names)
