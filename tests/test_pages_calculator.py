@@ -738,8 +738,8 @@ def test_evidence_alone_makes_the_same_form_and_a_path_is_written(tmp_path):
         (weigh.C44Classifier(), "C44Classifier has no table of weights"),
         (weigh.BoostedNB(combine="vote"), "combine='evidence'"),
         (weigh.PerplexedNB(form="arithmetic"), "PerplexedNB has no table"),
-        (weigh.EvidenceNB, "not type"),
-        ({"a": 1}, "not dict"),
+        (weigh.EvidenceNB, "type has no table"),
+        ({"a": 1}, "dict has no table"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -753,7 +753,7 @@ def test_what_has_no_table_is_refused_by_name(model, message):
 def test_a_model_that_is_not_fitted_or_estimates_numbers_is_refused():
     with pytest.raises(ValueError, match="before it is fitted"):
         weigh.calculator(weigh.EvidenceNB())
-    with pytest.raises(ValueError, match="BoostedNBRegressor estimates a number"):
+    with pytest.raises(ValueError, match="BoostedNBRegressor estimates numbers"):
         weigh.calculator(weigh.BoostedNBRegressor())
 
 

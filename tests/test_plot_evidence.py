@@ -413,7 +413,7 @@ def test_models_without_a_table_are_told_what_has_one(model):
     X, y = np.arange(8.0).reshape(-1, 1), [0, 1] * 4
     pipe = make_pipeline(EvidenceNB()).fit(X, y)
     for wrong in (LogisticRegression().fit(X, y), C44Classifier().fit(X, y), pipe, "model"):
-        with pytest.raises(ValueError, match=r"has no table of weights; .* fitted model of weigh"):
+        with pytest.raises(ValueError, match="has no table of weights"):
             EvidenceDisplay.from_estimator(wrong)
     with pytest.raises(ValueError, match="before it is fitted"):
         EvidenceDisplay.from_estimator(EvidenceNB())

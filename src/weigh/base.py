@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
-from weigh.bins import Cross, Feature
-from weigh.evidence import Evidence, FeatureTable
+from weigh.bins import Cross, Feature, label
+from weigh.evidence import Evidence, FeatureTable, evidence_of
 from weigh.frames import (
     Floats,
     Sample,
@@ -210,7 +210,21 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
             totals = self._learnt.total(table)
         return self._learnt.decide(totals)  # type: ignore[no-any-return]
 
+    def _score_columns(self, table: Table) -> dict[str, Any]:
+        """The class, the totals and the probabilities of every row, as columns."""
+        names, rows = [*map(label, self.classes_.tolist())], self._read(table)
+        totals = self._learnt.total(rows)
+        heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
+        found = {"prediction": self._decide(rows, totals)}
+        found |= dict(zip(heads, totals.T, strict=True))
+        shares = self._learnt.probabilities(totals).T
+        return found | {f"probability_{n}": p for n, p in zip(names, shares, strict=True)}
+
     # ------------------------------------------------------------ explaining
+
+    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
+        evidence_of(self)  # what has no table says so
+        return self.balance_sheet(row, pos_label, against)
 
     def balance_sheet(self, row: Any, pos_label: Any = None, against: Any = None) -> BalanceSheet:
         """What speaks for and against one case.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh.base import EvidenceClassifier, read_sample, warn_ids
 from weigh.calibrate import FITS, recalibrate
-from weigh.evidence import Evidence, Recalibration
+from weigh.evidence import Evidence, Recalibration, evidence_of
 from weigh.folds import Split, check_folds, read_splits
 from weigh.frames import Floats, Sample, label_sample, read, set_names, warn_caller
 from weigh.parameters import read_rate
@@ -89,7 +89,7 @@ class RecalibratedClassifier(EvidenceClassifier):
         learner.class_prior = None  # a shift of totals, which f would undo: it comes after f
         sample = read_sample(learner, X, y, sample_weight)
         _refuse_many(sample.classes)
-        evidence = _table_of(learner._fit_sample(sample))
+        evidence = evidence_of(learner._fit_sample(sample))
         worth = self._worth(_hold_out(learner, sample, self._splits(sample)))
         self.estimator_ = learner
         warn_ids(evidence.features, sample.table.n_rows, evidence.tables)
@@ -101,7 +101,7 @@ class RecalibratedClassifier(EvidenceClassifier):
 
     def _fit_prefit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_is_fitted(self.estimator, "classes_")
-        evidence = _table_of(self.estimator)
+        evidence = evidence_of(self.estimator)
         _refuse_many(evidence.classes)
         table = read(X, allow_sparse=evidence.event_model == "counts")
         sample = label_sample(table, y, sample_weight, evidence.classes)
@@ -193,14 +193,6 @@ def _join(evidence: Evidence, worth: Recalibration | None, rate: Floats) -> Evid
         f"{evidence.caveat}{more}" if evidence.caveat else " and leaves out the error" + more[5:]
     )
     return replace(evidence, recalibration=worth, assumed_rate=rate, caveat=caveat)
-
-
-def _table_of(model: Any) -> Evidence:
-    try:
-        evidence: Evidence = model.evidence_
-    except AttributeError as error:
-        raise ValueError(f"{type(model).__name__} cannot be recalibrated: {error}") from None
-    return evidence
 
 
 def _refuse_many(classes: np.ndarray[Any, Any]) -> None:

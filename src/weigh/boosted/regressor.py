@@ -18,7 +18,7 @@ from weigh.boosted.projection import Projection, Step, project
 from weigh.boosted.sheet import EstimateSheet, explain_estimate
 from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import Mask, check_folds, read_splits
-from weigh.frames import Floats, Sample, number_sample, read, warn_caller
+from weigh.frames import Floats, Sample, Table, number_sample, read, warn_caller
 from weigh.parameters import check_parameters, is_count, is_number
 from weigh.tally import Tally, count_placed_soft
 
@@ -243,6 +243,16 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         totals = estimate.total(table)
         columns = [estimate.quantile(totals, float(logit(chance))) for chance in chances]
         return columns[0] if chances is not q else np.column_stack(columns)
+
+    def _score_columns(self, table: Table) -> dict[str, Any]:
+        """The estimate of every row and an interval of 90% around it, as columns."""
+        low, high = (self.predict_quantile(table, q) for q in (0.05, 0.95))
+        return {"estimate": self.predict(table), "low": low, "high": high}
+
+    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> EstimateSheet:
+        if pos_label is not None or against is not None:
+            raise ValueError("an estimate has no classes: leave pos_label and against out")
+        return self.balance_sheet(row)
 
     def balance_sheet(self, row: Any) -> EstimateSheet:
         """What pushes the estimate for one case up and down, in the unit of y.

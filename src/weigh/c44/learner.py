@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from weigh.base import TableEstimator, read_sample
+from weigh.bins import label
 from weigh.c44.path import TreePath, trace
 from weigh.c44.tree import Tree, grow
 from weigh.evidence import rows_added
-from weigh.frames import Floats
+from weigh.frames import Floats, Table
 from weigh.parameters import is_number
 
 TABLES_ONLY = ("balance_sheet", "decision_function", "evidence_", "merge", "with_prior")
@@ -150,6 +151,18 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         winner = self.predict_proba(X).argmax(axis=1)
         labels: np.ndarray[Any, Any] = self.tree_.classes[winner]
         return labels
+
+    def _score_columns(self, table: Table) -> dict[str, Any]:
+        """The class and the probabilities of every row, as columns."""
+        shares = self.predict_proba(table)
+        names = [f"probability_{label(value)}" for value in self.classes_.tolist()]
+        found = {"prediction": self.classes_[shares.argmax(axis=1)]}
+        return found | dict(zip(names, shares.T, strict=True))
+
+    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> TreePath:
+        if pos_label is not None or against is not None:
+            raise ValueError("a path shows every class: leave pos_label and against out")
+        return self.path(row)
 
     def path(self, row: Any) -> TreePath:
         """The way of one case down the tree.

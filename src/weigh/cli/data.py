@@ -16,9 +16,9 @@ Columns: TypeAlias = Callable[[Any, Any], dict[str, Any]]
 
 def label_text(label: Any) -> str:
     """A class label as people read it."""
-    from weigh.scoring import label_text
+    from weigh import bins
 
-    return label_text(label)
+    return bins.label(label)
 
 
 LARGE = 1 << 28
@@ -126,17 +126,6 @@ def is_card(model: Any) -> bool:
     return hasattr(model, "base_points")
 
 
-def score_columns(model: Any) -> Columns:
-    """What `weigh score` says of rows."""
-    if is_card(model):
-        from weigh.scorecard.rows import score_columns
-
-        return score_columns
-    from weigh import scoring
-
-    return scoring.score_columns
-
-
 def reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) -> Columns:
     """What `weigh explain --reasons` says of rows: what weighs most, or costs most points."""
     if is_card(model):
@@ -230,19 +219,9 @@ def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
 
 def explain_row(model: Any, row: Any, pos_label: str | None, against: str | None) -> Any:
     """The balance sheet of a row, or its path; classes are named as they are shown."""
-    if hasattr(model, "tree_"):
-        if pos_label is not None or against is not None:
-            raise ValueError("a path shows every class: leave --pos-label and --against out")
-        return model.path(row)
-    if hasattr(model, "predict_quantile"):
-        if pos_label is not None or against is not None:
-            raise ValueError("an estimate has no classes: leave --pos-label and --against out")
-        return model.balance_sheet(row)
-    if hasattr(model._learnt, "no_table"):
-        raise ValueError(model._learnt.no_table)
-    return model.balance_sheet(
-        row, pos_label=find_class(model, pos_label), against=find_class(model, against)
-    )
+    named = hasattr(model, "classes_")
+    chosen = [find_class(model, text) if named else text for text in (pos_label, against)]
+    return model._explain_case(row, *chosen)
 
 
 def take_row(table: Any, row: int) -> Any:

@@ -18,7 +18,6 @@ from weigh.cli.data import (
     read_any,
     read_like,
     reason_columns,
-    score_columns,
     take_row,
 )
 from weigh.cli.options import class_option, data_argument, json_option, model_argument
@@ -50,7 +49,7 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
     kept = tuple(check_column(table, name) for name in keep)
     write = write_lines if as_json else write_scores
     with show_progress("scoring"):
-        n_rows = write(score_parts(fitted, table, kept, score_columns(fitted)), output)
+        n_rows = write(score_parts(fitted, table, kept), output)
     if output != "-":
         say(f"{n_rows:,} rows: {output}")
 

@@ -98,6 +98,7 @@ OPTIONS = (
     (r"\bpos_label=", "--pos-label "),
     (r"^against=", "--against "),
     (r"\bpos_label\b", "--pos-label"),
+    (r"(?<=--pos-label and )against\b", "--against"),
     (
         r"^sample_weight must be .*: column .* is numeric but holds text (\('.*'\));.*",
         r"--weight must name a column of numbers, and this one holds text \1",

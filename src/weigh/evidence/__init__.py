@@ -9,7 +9,7 @@ curve        the same in pieces of cubics, which every target computes
 estimate     counts to weights, with their uncertainty
 importance   how much a table matters
 held_out     the same without each fold of rows
-source       where a model keeps its table
+model        what a fitted model can do, and where its table is
 turn         the same of two classes seen from the other side
 show         the table as text, HTML and dataframe
 """
@@ -24,9 +24,9 @@ from weigh.evidence.estimate import (
     weigh_tally,
 )
 from weigh.evidence.held_out import weigh_without
+from weigh.evidence.model import Model, evidence_of
 from weigh.evidence.recalibration import Method, Recalibration
 from weigh.evidence.show import hundredths, rule
-from weigh.evidence.source import evidence_of
 from weigh.evidence.tables import (
     Evidence,
     FeatureTable,
@@ -45,6 +45,7 @@ __all__ = [
     "FeatureTable",
     "Form",
     "Method",
+    "Model",
     "Piece",
     "Recalibration",
     "Smoothing",

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sklearn.base import BaseEstimator
-
 from weigh.base import EvidenceClassifier
 from weigh.bins import label
-from weigh.evidence import Evidence, turn
+from weigh.evidence import Evidence, evidence_of, turn
 from weigh.frames import read
 from weigh.sheet import find_class
 
@@ -66,18 +64,4 @@ def read_subject(model: Any) -> Subject:
     """The table of a model; what has none is refused, naming what has one."""
     if isinstance(model, Evidence):
         return Subject(model, None, "Weights of evidence")
-    name = type(model).__name__
-    if not isinstance(model, BaseEstimator):
-        raise ValueError(
-            f"a page shows a fitted model of this package, or its Evidence, not {name}"
-        )
-    if hasattr(model, "predict_quantile"):
-        raise ValueError(
-            f"{name} estimates a number, and a page shows the probabilities of classes; cut the "
-            "target into classes and fit BoostedNB"
-        )
-    try:
-        evidence = model.evidence_
-    except AttributeError as error:
-        raise ValueError(f"{name} has no table of weights to show: {error}") from None
-    return Subject(evidence, model, name)
+    return Subject(evidence_of(model), model, type(model).__name__)

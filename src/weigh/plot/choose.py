@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from weigh.evidence import Evidence, FeatureTable, rule
 from weigh.parameters import is_count
@@ -66,22 +65,6 @@ def _find(evidence: Evidence, name: str) -> FeatureTable:
         return evidence[name]
     except KeyError as error:
         raise ValueError(f"features: {error.args[0]}") from None
-
-
-def evidence_of(model: Any) -> Evidence:
-    """What a fitted model holds, or an error that says which models hold it."""
-    if isinstance(model, Evidence):
-        return model
-    try:
-        found = model.evidence_
-    except AttributeError as error:
-        own = type(model).__module__.startswith("weigh.") and hasattr(type(model), "evidence_")
-        told = str(error) if own else f"{type(model).__name__} has no table of weights"
-        raise ValueError(
-            f"{told}; this figure draws the evidence_ of a fitted model of weigh (the last step of "
-            "a pipeline by itself)"
-        ) from None
-    return found  # type: ignore[no-any-return]
 
 
 def after(evidence: Evidence) -> str:

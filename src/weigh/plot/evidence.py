@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from weigh.evidence import Evidence
+from weigh.evidence import Evidence, evidence_of
 from weigh.plot.axes import OKABE_ITO, Display, inches
-from weigh.plot.choose import after, choose, evidence_of
+from weigh.plot.choose import after, choose
 from weigh.plot.labels import legend_name, shorten, shorten_all, wrap
 from weigh.plot.panels import MOST_LEVELS, Panel, Room, draw_grid, draw_levels, limits_of, panel_of
 from weigh.plot.question import ask
@@ -74,7 +74,7 @@ class EvidenceDisplay(Display):
         pos_label: Any = None,
         against: Any = None,
     ) -> None:
-        self.evidence = evidence_of(evidence)
+        self.evidence = evidence_of(evidence, numbers=True)
         self.question = ask(self.evidence, pos_label, against)
         self.choice = choose(self.evidence, self.question, features, sort, max_features)
         self.panels = [panel_of(table, self.question) for table in self.choice.drawn]
@@ -82,7 +82,7 @@ class EvidenceDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **choice: Any) -> Self:
         """Draw the evidence of a fitted model; the other arguments are those of the class."""
-        return cls(evidence_of(model), **choice).plot(ax=ax)
+        return cls(evidence_of(model, numbers=True), **choice).plot(ax=ax)
 
     def _size(self) -> tuple[float, float]:
         n = _columns(len(self.panels))

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from weigh.evidence import Evidence
+from weigh.evidence import Evidence, evidence_of
 from weigh.frames import Floats
 from weigh.parameters import is_count
 from weigh.plot.axes import Display, inches
-from weigh.plot.choose import after, choose, evidence_of
+from weigh.plot.choose import after, choose
 from weigh.plot.labels import width_of
 from weigh.plot.question import ask
 from weigh.plot.rows import GAP, LARGE, LONGEST, Rows, Taken, find_slot, rows_that_fit
@@ -87,7 +87,7 @@ class NomogramDisplay(Display):
         against: Any = None,
         answers: int | None = None,
     ) -> None:
-        self.evidence = evidence_of(evidence)
+        self.evidence = evidence_of(evidence, numbers=True)
         _check(self.evidence, pos_label, against)
         _check_answers(self.evidence, answers)
         self.answers = answers
@@ -98,7 +98,7 @@ class NomogramDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **choice: Any) -> Self:
         """Draw a fitted model of two classes; the other arguments are those of the class."""
-        evidence = evidence_of(model)
+        evidence = evidence_of(model, numbers=True)
         if not hasattr(model, "predict_proba"):
             raise ValueError(
                 f"a nomogram reads off a probability, and {type(model).__name__} predicts none; "

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit
 
-from weigh.bins import Level
+from weigh.bins import Level, label
 from weigh.evidence import Evidence, FeatureTable, Recalibration
 from weigh.formula import Costs, Formula
 from weigh.frames import Floats, Table, build, label_sample, match, read
@@ -188,6 +188,23 @@ class Scorecard:
             prior_variances=None,
             covariance=None,
         )
+
+    @property
+    def evidence_(self) -> Evidence:
+        """The card as evidence, by the name that models have for it."""
+        return self.evidence
+
+    def _score_columns(self, table: Table) -> dict[str, Any]:
+        """The score, log odds of the second class and probabilities of every row, as columns."""
+        evidence, rows = self.evidence, self._match(table)
+        totals = evidence.total(rows)
+        scores = np.rint(evidence.raw_total(rows)[:, 0]).astype(np.int64)
+        found = {"score": scores, "log_odds": totals[:, 0]}
+        names = [f"probability_{label(value)}" for value in evidence.classes.tolist()]
+        return found | dict(zip(names, evidence.probabilities(totals).T, strict=True))
+
+    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> Any:
+        raise ValueError("a scorecard has no balance sheet: reasons(X) says what cost rows points")
 
     def formula(self) -> Formula:
         """The card as data that exports render: its score, and what costs points."""

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from weigh.evidence import Evidence
+from weigh.evidence import Evidence, evidence_of
 
 
 def read_model(model: Any) -> Evidence:
     """The table of a model, whose total must be a sum of weights."""
     name = type(model).__name__
-    try:
-        evidence: Evidence = model if isinstance(model, Evidence) else model.evidence_
-    except AttributeError as error:
-        raise ValueError(f"{name} has no table of weights: {error}") from None
+    evidence = evidence_of(model, numbers=True)
     if evidence.event_model == "counts":
         raise ValueError("a scorecard has a level for every answer; a model of documents has none")
     if len(evidence.classes) != 2:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from weigh.engine import report
+from weigh.evidence import Model
 from weigh.frames import (
     Scan,
     Table,
@@ -20,7 +21,6 @@ from weigh.frames import (
     to_arrow,
     wrap,
 )
-from weigh.scoring.columns import score_columns
 from weigh.scoring.files import write_scores
 from weigh.sheet import find_reasons
 from weigh.writing import refuse_inputs
@@ -85,6 +85,11 @@ def score_table(
     if isinstance(table, Scan):
         refuse_inputs(path, table.files)
     return write_scores(score_parts(model, table, kept, _with_reasons(reasons)), str(path))
+
+
+def score_columns(model: Model, table: Table) -> dict[str, Any]:
+    """What a model says of every row of a table, as columns."""
+    return model._score_columns(table)
 
 
 def _with_reasons(n: int) -> Columns:

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql import functions as F  # noqa: N812
 
 from weigh.bins import label
-from weigh.evidence import Evidence
+from weigh.evidence import Evidence, evidence_of
 from weigh.frames import Table
 from weigh.spark.curve import attenuated, listed, recalibrate
 from weigh.spark.places import Places, find_places
@@ -57,11 +57,13 @@ def _kept(names: tuple[str, ...], keep: Sequence[str] | None, new: list[str]) ->
 
 
 def _table_of(model: Any) -> Evidence:
-    learnt = getattr(model, "_learnt", None)
-    if isinstance(learnt, Evidence) and learnt.event_model == "levels":
-        return learnt
-    why = getattr(learnt, "no_table", "Spark scores models that are tables of weights by level")
-    raise ValueError(f"{why}; {type(model).__name__} can score batches of rows in memory")
+    evidence = evidence_of(model)
+    if evidence.event_model == "counts":
+        raise ValueError(
+            f"Spark scores models that are tables of weights by level, and this "
+            f"{type(model).__name__} counts tokens; score batches of rows in memory"
+        )
+    return evidence
 
 
 def _columns_of(model: Any, names: tuple[str, ...]) -> dict[str, int]:

@@ -1,0 +1,49 @@
+"""What a fitted model can do, and its table of weights."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from weigh.evidence.tables import Evidence
+from weigh.frames import Table
+
+
+class Model(Protocol):
+    """A fitted model or a scorecard, whatever holds it: tables of weights, a tree, a vote.
+
+    What it stores, `weigh.store` writes by the type of `_learnt`. `evidence_` is its table of
+    weights; one that has none raises an AttributeError that says why.
+    """
+
+    _learnt: Any
+
+    @property
+    def evidence_(self) -> Evidence:
+        """The prior and the tables of weights."""
+
+    def _score_columns(self, table: Table) -> dict[str, Any]:
+        """What it says of every row, as columns: classes and probabilities, or estimates."""
+
+    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> Any:
+        """One case: a balance sheet, or its path down a tree."""
+
+
+def evidence_of(model: Any, numbers: bool = False) -> Evidence:
+    """The table of weights of a fitted model or a scorecard; what has none says why.
+
+    The table of a model that estimates numbers is refused, unless `numbers` allows it.
+    """
+    if isinstance(model, Evidence):
+        return model
+    name = type(model).__name__
+    if not numbers and hasattr(model, "no_classes"):
+        raise ValueError(f"{name} {model.no_classes}")
+    try:
+        found = model.evidence_
+    except AttributeError as error:
+        found, why = None, str(error)
+    if isinstance(found, Evidence):
+        return found
+    if not type(model).__module__.startswith("weigh."):
+        why = "give a fitted model of weigh (the last step of a pipeline by itself) or its Evidence"
+    raise ValueError(f"{name} has no table of weights: {why}")
