@@ -1,12 +1,14 @@
 # make demo      set up and see what a model looks like
 # make test      set up, lint, and run every test
 # make test-fast the same without tests that need system programs
+# make test-oldest the tests with the oldest dependencies that are declared (TESTS=tests/test_frames.py for some)
 # make test-kernels the numerical tests with each kernel of linear algebra that the processor can run
 # make bench     speed, memory, growth and accuracy beside rivals
 # make bench-rivals an environment for each rival (make bench says which are missing)
 # make bench-scale files larger than memory, beside DuckDB (50 million rows; ROWS=2e6 for a try)
 # make quality   compare the probabilities with other libraries' (hours; needs WEIGH_DATA)
 PYTHON ?= python3
+OLD_PYTHON ?= python3.11
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup -q -rs
 PROGRAMS := chromium=chromium chromedriver=chromium-driver npm=npm java=openjdk-17-jre-headless psql=postgresql \
@@ -17,7 +19,7 @@ NUMERICAL := adjusted boosted calibrate educated educated_coverage educated_loo 
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell Zen) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
-.PHONY: demo test test-fast test-kernels lint bench bench-rivals bench-scale quality clean
+.PHONY: demo test test-fast test-oldest test-kernels lint bench bench-rivals bench-scale quality clean
 
 ROWS ?= 5e7
 
@@ -34,6 +36,9 @@ test-fast: lint
 test-kernels: .venv/system
 	for kernel in $(KERNELS); do echo "OPENBLAS_CORETYPE=$$kernel"; \
 	  OPENBLAS_CORETYPE=$$kernel $(PYTEST) $(NUMERICAL:%=tests/test_%.py) || exit 1; done
+
+test-oldest: .venv-oldest/ready
+	.venv-oldest/bin/python -m pytest -n auto --dist loadgroup -q -rs -m "not system" $(TESTS)
 
 lint: .venv/test
 	$(BIN)/ruff check .
@@ -75,9 +80,16 @@ quality: .venv/bench
 	  npm install --silent --no-fund --no-audit --no-save --prefix .venv axe-core@4; fi
 	@touch $@
 
+.venv-oldest/ready: pyproject.toml tests/oldest.py
+	rm -rf .venv-oldest
+	$(OLD_PYTHON) -m venv .venv-oldest
+	$(OLD_PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
+	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt --editable '.[all,spark,tools]'
+	@touch $@
+
 .venv/bench: .venv/ready
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	@touch $@
 
 clean:
-	rm -rf .venv .rivals
+	rm -rf .venv .venv-oldest .rivals

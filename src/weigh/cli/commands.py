@@ -58,7 +58,7 @@ class Group(click.Group):
         except BrokenPipeError:
             sys.stderr.close()
             ctx.exit(1)
-        except (ValueError, TypeError, OSError, KeyError) as error:
+        except (ValueError, TypeError, OSError, KeyError, ImportError) as error:
             text = error.args[0] if isinstance(error, KeyError) else error
             click.echo(f"error: {speak_options(str(text))}", err=True)
             ctx.exit(1)

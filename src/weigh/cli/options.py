@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType  # which is generic from click 8.4 on
 
-class Bins(click.ParamType[Any]):
+
+class Bins(ParamType):
     """`mdl`, `fine`, or a number of quantile bins."""
 
     name = "mdl|fine|N"
@@ -22,7 +27,7 @@ class Bins(click.ParamType[Any]):
         return self.fail(f"{value!r} is not mdl, fine or a number of bins from 2", param, ctx)
 
 
-class Smoothing(click.ParamType[Any]):
+class Smoothing(ParamType):
     """Rows added to every level, or one over the number of rows."""
 
     name = "S|1/n"

@@ -13,6 +13,9 @@ from weigh.serving.watch import EVERY, Shelf
 MOST_ROWS, MOST_BYTES = 1000, 1 << 20
 
 
+LACKS = "serving needs fastapi and uvicorn: pip install 'weigh[serve]'"
+
+
 def make_app(
     path: str | os.PathLike[str],
     *,
@@ -37,7 +40,7 @@ def make_app(
     try:
         from weigh.serving.routes import make_routes
     except ImportError:
-        raise ImportError("serving needs fastapi and uvicorn: pip install 'weigh[serve]'") from None
+        raise ImportError(LACKS) from None
     log = log or Log(sys.stderr, quiet=True)
     shelf = Shelf.open(path, most_rows, log)
     return Observed(make_routes(shelf, most_rows, most_bytes, every), log)

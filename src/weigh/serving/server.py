@@ -7,7 +7,7 @@ import socket
 import sys
 from typing import Any
 
-from weigh.serving.app import MOST_BYTES, MOST_ROWS, make_app
+from weigh.serving.app import LACKS, MOST_BYTES, MOST_ROWS, make_app
 from weigh.serving.log import Log, relayed
 
 
@@ -33,11 +33,12 @@ def serve(
     quiet : bool, default=False
         Leave requests out of the log on standard error.
     """
-    log = Log(sys.stderr, quiet)
+    server, log = _server(), Log(sys.stderr, quiet)
     app = make_app(path, most_rows=most_rows, most_bytes=most_bytes, log=log)
     with bind(host, port) as listener:
         log.tell("listening", url=_url(listener), model=os.fspath(path))
-        run(app, listener, log)
+        with relayed(log):
+            server(app, log).run(sockets=[listener])
     log.tell("stopped")
 
 
@@ -61,9 +62,10 @@ def _url(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def run(app: Any, listener: socket.socket, log: Log) -> None:
-    """Run an application on a socket until a signal."""
-    from weigh.serving.process import Server
-
-    with relayed(log):
-        Server(app, log).run(sockets=[listener])
+def _server() -> Any:
+    """The class of the server, which runs an application until a signal."""
+    try:
+        from weigh.serving.process import Server
+    except ImportError:
+        raise ImportError(LACKS) from None
+    return Server
