@@ -567,7 +567,7 @@ def test_the_joint_search_measures_what_the_held_out_rows_lose():
             tuple(Q[:, :, c] for c in range(3)), y, np.ones(len(y)), naive.prior_row
         )
         for i in (0, len(path.norms) - 1):
-            found = Path(problem.take(train), 1e-10).solve(path.norms[i]).exponents.reshape(3, -1)
+            found = Path(problem.take(train), 1e-10).solve(path.norms[i]).at.reshape(3, -1)
             logs = log_softmax(naive.prior_row + np.einsum("ndk,kd->nk", Q[out], found), axis=1)
             loss = -logs[np.arange(out.sum()), y[out]].mean() / np.log(2)
             assert path.losses[i, k] == pytest.approx(loss, abs=1e-4)

@@ -31,14 +31,13 @@ from weigh.metrics import (
     expected_cost,
     gains_curve,
     lift_curve,
-    logistic,
     loss_bits,
     misclassification_rate,
     net_benefit,
     population_stability_index,
     reliability_table,
 )
-from weigh.metrics.logistic import fit_logistic
+from weigh.newton.regression import Coefficients, Rows, fit_coefficients
 
 LIGHT = settings(max_examples=25, deadline=None)
 OF_TWO = (
@@ -873,9 +872,9 @@ def test_the_logistic_fit_has_the_least_loss_wherever_it_begins(seed):
 
     least = minimize(loss, np.zeros(3)).fun
     for start in (None, rng.normal(size=3), np.array([40.0, 60.0, -50.0])):
-        fit = fit_logistic(design, ones, zeros, start)
-        assert loss(fit.coefficients) <= least + 1e-9
-    p = expit(design @ fit.coefficients)
+        fit = fit_coefficients(Rows(design, ones / (ones + zeros), ones + zeros), start)
+        assert loss(fit.b) <= least + 1e-9
+    p = expit(design @ fit.b)
     information = design.T @ (((ones + zeros) * p * (1 - p))[:, None] * design)
     np.testing.assert_allclose(fit.covariance @ information, np.eye(3), atol=1e-9)
 
@@ -885,8 +884,8 @@ def test_the_line_is_found_in_few_steps_and_does_not_walk_about_in_rounding(seed
     rng = np.random.default_rng(seed)
     y = rng.random(4000) < 0.04
     far = np.where(y, 4 * rng.normal(size=4000) + 3, 12 * rng.normal(size=4000) - 40)
-    seen, at = [], logistic._Logistic.at
-    monkeypatch.setattr(logistic._Logistic, "at", lambda self, b: seen.append(b) or at(self, b))
+    seen, moved = [], Coefficients.moved
+    monkeypatch.setattr(Coefficients, "moved", lambda at, step: seen.append(at) or moved(at, step))
     calibration_line(y, expit(far))
     assert len(seen) <= 40
 

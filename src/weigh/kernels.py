@@ -240,16 +240,68 @@ def best_split(cumulative: Any, start: int, stop: int, equally_good: float, tabl
 
 
 @compiled
-def logistic_moments(totals: Any, target: Any, weight: Any, slope: Any, curvature: Any) -> float:
-    """Loss in nats, and its first and second derivative in the total of each row."""
-    loss = 0.0
+def logistic_moments(
+    totals: Any,
+    target: Any,
+    weight: Any,
+    groups: Any,
+    roles: Any,
+    slope: Any,
+    curvature: Any,
+    sums: Any,
+) -> None:
+    """Derivatives of the log loss in nats by the total of each row; sums of losses.
+
+    target is 0, 1 or, where a row stands for several, the share of ones. roles[group] is 1 for rows
+    that count, 2 for rows held out, whose loss is summed apart. sums gets the loss, the rows on the
+    wrong side, and the loss of the rows held out. A single weight or group is that of every row.
+    """
+    of_weight, of_group = int(weight.shape[0] > 1), int(groups.shape[0] > 1)
+    loss, products, n_factors = np.zeros(3), np.ones(3), np.zeros(3)
+    wrong = 0
     for i in range(totals.shape[0]):
-        small = np.exp(-abs(totals[i]))
-        p = (1.0 if totals[i] >= 0 else small) / (1.0 + small)
-        wrong_way = totals[i] >= 0 if target[i] == 0 else totals[i] < 0
-        loss += weight[i] * (np.log1p(small) + (abs(totals[i]) if wrong_way else 0.0))
-        slope[i] = weight[i] * (p - target[i])
-        curvature[i] = weight[i] * small / ((1.0 + small) * (1.0 + small))
+        role, w = roles[groups[i * of_group]], weight[i * of_weight]
+        slope[i] = curvature[i] = 0.0
+        if role == 0:
+            continue
+        total, share = totals[i], target[i]
+        small = np.exp(-abs(total))
+        wrong_share = share if total < 0 else 1.0 - share
+        loss[role] += w * abs(total) * wrong_share
+        if small < 1e-4:  # ln(1 + small)
+            loss[role] += w * small * (1.0 - small * (0.5 - small / 3.0))
+        elif of_weight:
+            loss[role] += w * np.log1p(small)
+        else:  # one logarithm serves many rows
+            products[role] *= 1.0 + small
+            n_factors[role] += 1
+            if n_factors[role] == 256:
+                loss[role] += w * np.log(products[role])
+                products[role], n_factors[role] = 1.0, 0.0
+        if role == 2:
+            continue
+        wrong += wrong_share > 0 or total == 0
+        inverse = 1.0 / (1.0 + small)
+        slope[i] = w * ((1.0 if total >= 0 else small) * inverse - share)
+        curvature[i] = w * small * inverse * inverse
+    sums[0] += loss[1] + weight[0] * np.log(products[1])
+    sums[1] += wrong
+    sums[2] += loss[2] + weight[0] * np.log(products[2])
+
+
+@compiled
+def softmax_moments(totals: Any, labels: Any, weight: Any, slope: Any, probability: Any) -> float:
+    """Loss in nats, its derivative in each total, and the probabilities."""
+    loss, n_classes = 0.0, totals.shape[1]
+    for i in range(totals.shape[0]):
+        top = totals[i].max()
+        norm = 0.0
+        for k in range(n_classes):
+            norm += np.exp(totals[i, k] - top)
+        loss += weight[i] * (top + np.log(norm) - totals[i, labels[i]])
+        for k in range(n_classes):
+            probability[i, k] = np.exp(totals[i, k] - top) / norm
+            slope[i, k] = weight[i] * (probability[i, k] - (labels[i] == k))
     return loss
 
 

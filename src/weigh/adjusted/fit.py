@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weigh.adjusted.descent import Solution
-from weigh.adjusted.moments import Levels, Problem
+from weigh.adjusted.moments import Levels, Moments, Problem
 from weigh.adjusted.search import NormPath, choose_norm
 from weigh.adjusted.solve import Logistic, Path
 from weigh.adjusted.tables import active_features
@@ -15,6 +14,7 @@ from weigh.adjusted.training import IS_SEPARABLE, NO_RESTRICTION, RUNNING, Train
 from weigh.engine import one_blas_thread
 from weigh.evidence import FeatureTable
 from weigh.frames import Floats
+from weigh.newton.ball import Solution
 
 SEPARABLE = 0.001 * np.log(2)
 """Separable classes end the paper's search below this loss."""
@@ -33,9 +33,9 @@ class Fit:
     prior: float = 1.0
 
     @classmethod
-    def of(cls, solution: Solution, path: NormPath | None = None) -> Fit:
+    def of(cls, solution: Solution[Moments], path: NormPath | None = None) -> Fit:
         """What a search found."""
-        return cls(solution.exponents, solution.norm, solution.loss, path)
+        return cls(solution.at, solution.norm, solution.here.loss, path)
 
 
 def fit_logistic(tables: list[FeatureTable], offset: float, rows: Training, of: int) -> Fit:
@@ -65,11 +65,11 @@ def fit_problem(problem: Problem, of: int | None, rows: Training) -> Fit:
         path = Path(problem, TOL)
         if rows.norm is not None and rows.norm != "cv":
             return _fit_norm(path, rows)
-        free = path.solve(stop_at=SEPARABLE)
-        if free.separable:
-            free = path.newton(SEPARABLE) or free
+        free = path.solve(separable=SEPARABLE)
+        if free.stopped:
+            free = path.full_steps(SEPARABLE) or free
     if rows.norm is None:
-        if free.separable:
+        if free.stopped:
             rows.warn(IS_SEPARABLE.format(free.norm))
         elif free.running:
             rows.warn(RUNNING.format(free.norm))

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weigh.adjusted.descent import TINY, Asking, Search, Solution
-from weigh.adjusted.moments import Problem
-from weigh.adjusted.solve import run
+from weigh.adjusted.moments import Moments, Problem
+from weigh.adjusted.solve import run, start_search
 from weigh.engine import Dealt, one_blas_thread
 from weigh.frames import Floats
+from weigh.newton.ball import TINY, Search, Solution
+from weigh.newton.descent import Asking
 
 POINTS = 10
 """Norms tried in each of the two stages."""
@@ -40,7 +41,7 @@ class NormPath:
 
 def choose_norm(
     problem: Problem,
-    free: Solution,
+    free: Solution[Moments],
     dealt: Dealt,
     aggregate: str,
     as_printed: bool = False,
@@ -52,7 +53,7 @@ def choose_norm(
     is to be `as_printed`. The tables behind the problem are those of all rows, as in the paper.
     """
     folded = problem.deal(dealt)
-    folds = _Folds(folded, free.exponents)
+    folds = _Folds(folded, free.at)
     if free.norm == 0:
         return NormPath(np.zeros(1), folds.losses(np.zeros(1)), 0.0, 0.0, aggregate)
     unrestricted, size = free.norm, problem.size
@@ -88,36 +89,36 @@ class _Folds:
         self.problem = problem
         train, held_out = problem.split_weights
         self.train, self.bits = train, held_out.sum(axis=1) * np.log(2)
-        self.walks = [Search(w, np.zeros(problem.size), SEARCH_TOL) for w in train]
+        self.walks = [start_search(w, np.zeros(problem.size), SEARCH_TOL) for w in train]
         self.known = [[free] for _ in train]
 
     def losses(self, norms: Floats) -> Floats:
         """The mean loss in bits of the held-out rows, by norm and fold."""
         jumps = self.problem.far
         found = self._jump(norms) if jumps else self._walk(norms)
-        held_out = np.array([[one.held_out for one in fold] for fold in found])
+        held_out = np.array([[one.here.held_out for one in fold] for fold in found])
         return np.asarray(held_out.T / self.bits)
 
-    def _walk(self, norms: Floats) -> list[list[Solution]]:
+    def _walk(self, norms: Floats) -> list[list[Solution[Moments]]]:
         searches = [_one_by_one(walk, norms) for walk in self.walks]
         return run(self.problem, searches, range(len(searches)))
 
-    def _jump(self, norms: Floats) -> list[list[Solution]]:
+    def _jump(self, norms: Floats) -> list[list[Solution[Moments]]]:
         places = [(k, norm) for k in range(len(self.train)) for norm in norms.tolist()]
         searches = [self._start(k, norm).solve(norm) for k, norm in places]
         flat = run(self.problem, searches, [k for k, _ in places])
         found = [flat[i : i + len(norms)] for i in range(0, len(flat), max(len(norms), 1))]
         for known, fold in zip(self.known, found, strict=False):
-            known += [one.exponents for one in fold]
+            known += [one.at for one in fold]
         return found or [[] for _ in self.train]
 
-    def _start(self, k: int, norm: float) -> Search:
+    def _start(self, k: int, norm: float) -> Search[Moments]:
         sizes = np.log([max(float(a @ a), TINY) for a in self.known[k]])
         near = self.known[k][int(np.abs(sizes - np.log(max(norm, TINY))).argmin())]
-        return Search(self.train[k], near, SEARCH_TOL, eager=True)
+        return start_search(self.train[k], near, SEARCH_TOL, eager=True)
 
 
-def _one_by_one(walk: Search, norms: Floats) -> Asking[list[Solution]]:
+def _one_by_one(walk: Search[Moments], norms: Floats) -> Asking[Moments, list[Solution[Moments]]]:
     found = []
     for norm in norms.tolist():
         solution = yield from walk.solve(norm)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from weigh.adjusted.descent import Asking, Found, Search, Solution
 from weigh.adjusted.moments import (
     ALL,
     Ask,
@@ -21,6 +20,9 @@ from weigh.adjusted.moments import (
 )
 from weigh.engine import Block, Dealt, Sums, side_by_side
 from weigh.frames import Floats
+from weigh.newton.ball import Ask as Point
+from weigh.newton.ball import Search, Solution
+from weigh.newton.descent import Asking, Found
 
 BLOCK = 1 << 17
 """Numbers of Q that are expanded at a time: a megabyte stays near the processor."""
@@ -107,7 +109,7 @@ class LogisticSums:
 
     def __call__(self, block: Block) -> Sums:
         """The moments of a block: sums, gradients, Hessians."""
-        from weigh.adjusted import kernels
+        from weigh import kernels
 
         n_points, size = self.points.shape
         sums, gradients = np.zeros((n_points, 3)), np.zeros((n_points, size))
@@ -140,30 +142,49 @@ def read_moments(sums: Sums, curved: Sequence[int]) -> list[Moments]:
     ]
 
 
+def start_search(
+    class_weights: Floats, start: Floats, tol: float, eager: bool = False
+) -> Search[Moments]:
+    """A search from some exponents, to a gradient of `tol` relative to the rarest class."""
+    shares = class_weights / class_weights.sum()
+    rare = min(1.0, 2 * float(shares[shares > 0].min()))
+    return Search(start, tol * rare * float(class_weights.sum()), eager)
+
+
 class Path:
     """Solutions of one problem for one norm after another, each from where the last one ended."""
 
     def __init__(self, problem: Problem, tol: float) -> None:
         self.problem = problem
         start = np.zeros(problem.size)
-        self.search = Search(problem.class_weights, start, tol, eager=problem.far)
+        self.search = start_search(problem.class_weights, start, tol, eager=problem.far)
 
-    def solve(self, norm: float = np.inf, stop_at: float = 0.0) -> Solution:
-        """Least loss with squared exponents of sum `norm` at the most."""
-        return self._run(self.search.solve(norm, stop_at))
+    def solve(self, norm: float = np.inf, separable: float = 0.0) -> Solution[Moments]:
+        """Least loss with squared exponents of sum `norm` at the most.
 
-    def newton(self, stop_at: float) -> Solution | None:
-        """Where the paper's own steps fall below a mean loss, in nats, of separable classes."""
-        return self._run(self.search.newton(stop_at))
+        The search stops where it finds the classes `separable`: no row on the wrong side, and a
+        mean loss below so many nats.
+        """
+        return self._run(self.search.solve(norm, self._stop(separable)))
 
-    def _run(self, asking: Asking[Found]) -> Found:
+    def full_steps(self, separable: float) -> Solution[Moments] | None:
+        """Where the paper's own steps, from 0, find the classes separable."""
+        return self._run(self.search.full_steps(self._stop(separable)))
+
+    def _stop(self, mean_loss: float) -> Callable[[Moments], bool]:
+        limit = mean_loss * float(self.problem.class_weights.sum())
+        return lambda here: here.loss < limit and here.wrong == 0
+
+    def _run(self, asking: Asking[Moments, Found]) -> Found:
         return run(self.problem, [asking], [ALL])[0]
 
 
-def run(problem: Problem, searches: Sequence[Asking[Found]], splits: Sequence[int]) -> list[Found]:
+def run(
+    problem: Problem, searches: Sequence[Asking[Moments, Found]], splits: Sequence[int]
+) -> list[Found]:
     """Let many searches run side by side, each on a split: a pass answers what all of them ask."""
 
-    def answer(asks: dict[int, Ask]) -> list[Moments]:
-        return problem.answer([replace(ask, split=splits[i]) for i, ask in asks.items()])
+    def answer(points: dict[int, Point]) -> list[Moments]:
+        return problem.answer([Ask(p.at, p.curved, splits[i]) for i, p in points.items()])
 
     return side_by_side(searches, answer)

@@ -8,9 +8,10 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from weigh.adjusted.descent import Solution
+from weigh.adjusted.moments import Moments
 from weigh.engine import Coded, Dealt
 from weigh.frames import Floats, warn_caller
+from weigh.newton.ball import Solution
 
 NO_RESTRICTION = (
     "norm={} restricts nothing: the unrestricted exponents have norm {:.4g}, and are used"
@@ -71,8 +72,9 @@ class Training:
         """Say it of these rows' classes."""
         warn_caller(self.about + text, category)
 
-    def converged(self, solution: Solution) -> Solution:
+    def converged(self, solution: Solution[Moments]) -> Solution[Moments]:
         """The solution, with a warning if it is none."""
-        if not (solution.converged or solution.separable or solution.residual < 1e-8):
-            self.warn(STOPPED.format(solution.residual))
+        left = solution.residual / self.weight_sum
+        if not (solution.converged or solution.stopped or left < 1e-8):
+            self.warn(STOPPED.format(left))
         return solution

@@ -12,8 +12,9 @@ from weigh.calibrate.spline import fit_spline, soften
 from weigh.evidence import Method, Recalibration
 from weigh.frames import Floats
 from weigh.metrics import Groups, Scored
-from weigh.metrics.logistic import fit_logistic, softplus
 from weigh.metrics.scored import Flags
+from weigh.newton.losses import LOGISTIC
+from weigh.newton.regression import Rows, fit_coefficients
 
 N_KNOTS, MOST_GROUPS = 5, 4096
 LOG_SLOPES = (-10.0, 10.0)
@@ -62,7 +63,7 @@ def _sigmoid(groups: Groups) -> Recalibration:
     centre = groups.mean(groups.p)
     scale = float(np.sqrt(groups.mean((groups.p - centre) ** 2))) or 1.0
     design = np.column_stack([np.ones(len(groups.p)), (groups.p - centre) / scale])
-    level, slope = fit_logistic(design, positives, groups.weight - positives).coefficients
+    level, slope = fit_coefficients(Rows(design, positives / groups.weight, groups.weight)).b
     least, most = np.exp(LOG_SLOPES)
     if not least <= slope / scale <= most:  # rows held out that rank the wrong way round, say
         rate = positives.sum() / groups.n
@@ -72,10 +73,10 @@ def _sigmoid(groups: Groups) -> Recalibration:
 
 def _temperature(groups: Groups) -> Recalibration:
     """A straight line through 0."""
+    shares = groups.positives / groups.weight
 
     def loss(log_slope: float) -> float:
-        totals = np.exp(log_slope) * groups.p
-        return float(groups.weight @ softplus(totals) - groups.positives @ totals)
+        return LOGISTIC.moments(np.exp(log_slope) * groups.p, shares, groups.weight).loss
 
     found = minimize_scalar(loss, bounds=LOG_SLOPES, options={"xatol": 1e-12})
     return _line("temperature", 0.0, 0.0, float(np.exp(found.x)))

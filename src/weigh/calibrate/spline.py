@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +11,8 @@ from scipy.interpolate import BSpline
 from weigh.evidence import Recalibration
 from weigh.frames import Floats
 from weigh.metrics import Groups
-from weigh.metrics.logistic import Point, descend, softplus
+from weigh.newton.losses import Moments
+from weigh.newton.regression import Rows, minimise
 
 PENALTIES = 10.0 ** np.arange(4, -1.5, -0.5)
 """Of bends, from a straight line down to hardly any."""
@@ -44,13 +45,12 @@ def fit_spline(groups: Groups, n_knots: int) -> SplineFit:
     without a fault make no curve that is certain. Classes swapped and totals negated mirror f.
     """
     basis = SlopeBasis(place_knots(groups, n_knots))
-    positives = soften(groups)
-    design, n_bends = basis.integrals(groups.p), len(basis) - 1
+    rows = Rows(basis.integrals(groups.p), soften(groups) / groups.weight, groups.weight)
+    n_bends = len(basis) - 1
     fits, start = [], _start(groups, len(basis))
     for size in PENALTIES if n_bends else PENALTIES[:1]:
-        problem = _Problem(design, positives, groups.weight, _penalty(len(basis), size))
-        point = descend(problem, problem.at(start))
-        volume = np.linalg.slogdet(problem.hessian(point))[1]
+        point = minimise(_Curve(rows, _penalty(len(basis), size), start), groups.n)
+        volume = np.linalg.slogdet(point.information)[1]
         criterion = point.loss + (volume - n_bends * np.log(size)) / 2
         fits.append(SplineFit(basis.curve(point.b), float(size), float(criterion)))
         start = point.b
@@ -132,32 +132,53 @@ class SlopeBasis:
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
-    """The penalised log loss of an intercept and log slopes."""
+class _Curve:
+    """An intercept and log slopes, and their penalised log loss."""
 
-    design: Floats
-    positives: Floats
-    weight: Floats
+    rows: Rows
     penalty: Floats
+    b: Floats
 
-    def at(self, b: Floats) -> Point:
-        totals = b[0] + self.design @ np.exp(np.minimum(b[1:], STEEPEST))
-        loss = self.weight @ softplus(totals) - self.positives @ totals
-        return Point(b, totals, float(loss + b @ self.penalty @ b / 2))
+    @cached_property
+    def _slopes(self) -> Floats:
+        return np.asarray(np.exp(np.minimum(self.b[1:], STEEPEST)))
 
-    def gradient(self, point: Point) -> Floats:
-        missed = self.weight * point.p - self.positives
-        return np.asarray(missed @ self._rates(point) + self.penalty @ point.b)
+    @cached_property
+    def _moments(self) -> Moments:
+        rows, totals = self.rows, self.b[0] + self.rows.design @ self._slopes
+        return rows.loss.moments(totals, rows.target, rows.weight)
 
-    def hessian(self, point: Point) -> Floats:
-        """Its expectation, which is never negative."""
-        rates, spread = self._rates(point), self.weight * point.p * (1 - point.p)
-        return np.asarray((rates.T * spread) @ rates + self.penalty)
-
-    def _rates(self, point: Point) -> Floats:
+    @cached_property
+    def _rates(self) -> Floats:
         """How totals change with the intercept and with each log slope."""
-        slopes = np.exp(np.minimum(point.b[1:], STEEPEST))
-        return np.column_stack([np.ones(len(self.design)), self.design * slopes])
+        design = self.rows.design
+        return np.column_stack([np.ones(len(design)), design * self._slopes])
+
+    @property
+    def loss(self) -> float:
+        """In nats, and the penalty."""
+        return self._moments.loss + float(self.b @ self.penalty @ self.b) / 2
+
+    @property
+    def gradient(self) -> Floats:
+        """Of loss and penalty."""
+        return np.asarray(self._moments.slope @ self._rates + self.penalty @ self.b)
+
+    @cached_property
+    def information(self) -> Floats:
+        """The expected Hessian, which is never negative."""
+        return np.asarray((self._rates.T * self._moments.curvature) @ self._rates + self.penalty)
+
+    @property
+    def hessian(self) -> Floats:
+        """The Hessian itself where it is positive definite, else the expected one."""
+        bent = self._moments.slope @ self._rates
+        whole = self.information + np.diag([0.0, *bent[1:]])
+        return whole if np.linalg.eigvalsh(whole)[0] > 0 else self.information
+
+    def moved(self, step: Floats) -> _Curve:
+        """Another intercept, and other slopes."""
+        return replace(self, b=self.b - step)
 
 
 STEEPEST = 30.0

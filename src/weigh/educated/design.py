@@ -17,6 +17,7 @@ import numpy as np
 from weigh.bins import Cross
 from weigh.engine import Block
 from weigh.frames import Floats, Integers
+from weigh.newton.losses import LOGISTIC, SOFTMAX, Loss, Moments
 
 
 def by_fields(value: Any) -> tuple[type[Any], tuple[Any, ...]]:
@@ -54,38 +55,14 @@ class Target:
             return block.labels
         return np.asarray((block.labels == self.of).view(np.uint8))
 
+    @property
+    def loss(self) -> Loss:
+        """The loss of a row as a function of its totals."""
+        return LOGISTIC if self.n_totals == 1 else SOFTMAX
+
     def moments(self, totals: Floats, labels: Integers, weight: Floats) -> Moments:
         """Loss, slope and curvature of each row at its totals."""
-        from weigh import kernels
-        from weigh.educated.kernels import softmax_moments
-
-        slope, second = np.empty_like(totals), np.empty_like(totals)
-        if self.n_totals > 1:
-            loss = softmax_moments(totals, labels, weight, slope, second)
-            return Moments(float(loss), slope, weight[:, None] * second * (1 - second), second)
-        loss = kernels.logistic_moments(totals[:, 0], labels, weight, slope[:, 0], second[:, 0])
-        return Moments(float(loss), slope, second)
-
-
-@dataclass(frozen=True)
-class Moments:
-    """The loss in nats, and its first and second derivative in the totals of each row.
-
-    `curvature` is the second derivative in each total alone.
-    """
-
-    loss: float
-    slope: Floats
-    curvature: Floats
-    probability: Floats | None = None  # of more than two classes
-
-    def bend(self, change: Floats, weight: Floats) -> Floats:
-        """What a small change of the totals adds to the slopes."""
-        if self.probability is None:
-            return self.curvature * change
-        mean = (self.probability * change).sum(axis=1, keepdims=True)
-        bent: Floats = weight[:, None] * self.probability * (change - mean)
-        return bent
+        return self.loss.moments(totals, labels, weight)
 
 
 def weigh_rows(block: Block) -> Floats:

@@ -10,13 +10,14 @@ import numpy as np
 from weigh.bins import Feature
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.loo import HeldOut, compare, leave_one_out, loosen
-from weigh.educated.monotone import Order, hold_orders
+from weigh.educated.monotone import hold_orders
 from weigh.educated.pairs import Part, count_pairs, is_coarse, rank_pairs
 from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
 from weigh.educated.scales import FIRST, Search, find_scales
 from weigh.educated.solve import Problem, State, polish, state_at
 from weigh.engine import Coded
 from weigh.frames import Floats
+from weigh.newton.ties import Order
 from weigh.tally import Counts
 
 ENOUGH = 1e-8

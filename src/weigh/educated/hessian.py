@@ -8,6 +8,7 @@ import numpy as np
 
 from weigh.educated.passes import Look
 from weigh.frames import Floats, Integers
+from weigh.newton.ties import add_tied
 
 
 @dataclass(frozen=True)
@@ -39,18 +40,6 @@ class Curvature:
             bent[:, k] += block @ direction[:, other]
             bent[:, other] += block @ direction[:, k]
         return bent
-
-
-def add_tied(values: Floats, ties: Integers | None) -> Floats:
-    """Sums by weight, those of tied weights added.
-
-    >>> add_tied(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 1]))
-    array([1., 6.])
-    """
-    if ties is None:
-        return values
-    starts = np.flatnonzero(np.diff(ties, prepend=-1))
-    return np.asarray(np.add.reduceat(values, starts, axis=0))
 
 
 def _join(look: Look, diagonal: Floats, numbers: Floats, ties: Integers | None) -> Floats:

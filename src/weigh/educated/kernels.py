@@ -96,19 +96,3 @@ def sum_squares(places: Any, index: Any, matrix: Any, out: Any) -> None:
                     inner += matrix[a, b]
             total += matrix[a, a] + 2.0 * inner
         out[i] = total
-
-
-@compiled
-def softmax_moments(totals: Any, labels: Any, weight: Any, slope: Any, probability: Any) -> float:
-    """Loss in nats, its derivative in each total, and the probabilities."""
-    loss, n_classes = 0.0, totals.shape[1]
-    for i in range(totals.shape[0]):
-        top = totals[i].max()
-        norm = 0.0
-        for k in range(n_classes):
-            norm += np.exp(totals[i, k] - top)
-        loss += weight[i] * (top + np.log(norm) - totals[i, labels[i]])
-        for k in range(n_classes):
-            probability[i, k] = np.exp(totals[i, k] - top) / norm
-            slope[i, k] = weight[i] * (probability[i, k] - (labels[i] == k))
-    return loss

@@ -10,16 +10,10 @@ from itertools import combinations
 import numpy as np
 
 from weigh import engine
-from weigh.educated.design import (
-    Design,
-    Moments,
-    Target,
-    add_totals,
-    by_fields,
-    weigh_rows,
-)
+from weigh.educated.design import Design, Target, add_totals, by_fields, weigh_rows
 from weigh.engine import Block, Sums
 from weigh.frames import Floats, Integers
+from weigh.newton.losses import Moments
 
 
 @dataclass(frozen=True)

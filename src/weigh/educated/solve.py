@@ -15,11 +15,13 @@ import numpy as np
 
 from weigh.educated.design import Design, Target
 from weigh.educated.factor import Dense, Diagonal, Factor, make_dense, make_diagonal
-from weigh.educated.hessian import Curvature, add_tied
+from weigh.educated.hessian import Curvature
 from weigh.educated.passes import Bend, Look, View
 from weigh.educated.prior import Prior
 from weigh.engine import Coded
 from weigh.frames import Floats, Integers
+from weigh.newton.descent import conjugate_gradients, descend
+from weigh.newton.ties import add_tied
 
 FULL = 3072
 """Up to so many weights share one matrix: 75 MB, and a third of a second to factor."""
@@ -179,6 +181,16 @@ class State:
             by_class.append(tuple(pieces))
         return Factor(tuple(by_class))
 
+    def bend(self, direction: Floats) -> Floats:
+        """The penalised Hessian times a direction: by its matrices, or in a pass over the rows."""
+        problem = self.problem
+        pulled = problem.prior.apply(direction, self.scales)
+        if problem.whole:
+            return self.curvature.bend(direction) + pulled
+        every = direction if problem.ties is None else direction[problem.ties]
+        bent = problem.carrying.sum(Bend(problem.view(self.weights), every)).arrays[0]
+        return add_tied(problem.design.unpad(bent), problem.ties) + pulled
+
     def rescale(self, scales: Floats) -> State:
         """The same weights under other scales; what the rows gave is kept."""
         return replace(self, scales=scales, near=self._nearest)
@@ -216,30 +228,7 @@ def find_weights(state: State, tolerance: float, nats: float = 0.0, most: int = 
 
     Or until a step promises less than so many nats, which sees rare levels as it sees others.
     """
-    for _ in range(most):
-        if state.relative_gradient <= tolerance:
-            break
-        step = newton_step(state)
-        if float((state.gradient * step).sum()) < nats:
-            break
-        after = _go(state, step)
-        if after is None:
-            break
-        state = after
-    return state
-
-
-def _go(state: State, step: Floats) -> State | None:
-    """As far along a step as the loss falls; None where rounding is all that is left."""
-    promised = float((state.gradient * step).sum())
-    for halving in range(30):
-        after = state.moved(step / 2**halving)
-        if after.loss <= state.loss - 1e-4 * promised / 2**halving:
-            return after
-        noise = 1e-13 * abs(state.loss)
-        if promised / 2**halving < noise:
-            return after if after.relative_gradient < state.relative_gradient else None
-    return None
+    return descend(state, newton_step, lambda at: at.relative_gradient <= tolerance, nats, most)
 
 
 def polish(state: State) -> Floats:
@@ -268,29 +257,5 @@ def newton_step(state: State) -> Floats:
 
 def _approach(state: State, nearly: Factor, most: int) -> tuple[Floats, bool]:
     """Conjugate gradients towards the Newton step, and whether they came near it."""
-    residual = state.gradient
-    goal = min(0.1, np.sqrt(state.relative_gradient)) * float(np.abs(residual).max())
-    step, ahead = np.zeros_like(residual), nearly.solve(residual)
-    direction, energy = ahead, float((residual * ahead).sum())
-    for _ in range(most):
-        bent = _bend(state, direction)
-        length = energy / float((direction * bent).sum())
-        step = step + length * direction
-        residual = residual - length * bent
-        if np.abs(residual).max() <= goal:
-            return step, True
-        ahead = nearly.solve(residual)
-        energy, before = float((residual * ahead).sum()), energy
-        direction = ahead + energy / before * direction
-    return step, False
-
-
-def _bend(state: State, direction: Floats) -> Floats:
-    """The penalised Hessian times a direction: by its matrices, or in a pass over the rows."""
-    problem = state.problem
-    pulled = problem.prior.apply(direction, state.scales)
-    if problem.whole:
-        return state.curvature.bend(direction) + pulled
-    every = direction if problem.ties is None else direction[problem.ties]
-    bent = problem.carrying.sum(Bend(problem.view(state.weights), every)).arrays[0]
-    return add_tied(problem.design.unpad(bent), problem.ties) + pulled
+    precision = min(0.1, np.sqrt(state.relative_gradient))
+    return conjugate_gradients(state.bend, state.gradient, nearly.solve, precision, most)

@@ -10,9 +10,9 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from weigh.frames import Floats
-from weigh.metrics.logistic import fit_logistic
 from weigh.metrics.numbers import NAN
 from weigh.metrics.scored import Groups, Scored
+from weigh.newton.regression import Rows, fit_coefficients
 
 FURTHEST = 1e12
 """How many times the smallest weight at a probability the largest may be."""
@@ -81,9 +81,10 @@ def calibration_line(
     centre = groups.mean(x)
     scale = np.sqrt(groups.mean((x - centre) ** 2))
     design = np.column_stack([np.ones(len(x)), (x - centre) / scale])
-    fit = fit_logistic(design, groups.positives, groups.negatives, np.array([centre, scale]))
+    rows = Rows(design, groups.positives / groups.weight, groups.weight)
+    fit = fit_coefficients(rows, np.array([centre, scale]))
     back = np.array([[1.0, -centre / scale], [0.0, 1 / scale]])
-    intercept, slope = back @ fit.coefficients
+    intercept, slope = back @ fit.b
     errors = np.sqrt(np.diag(back @ fit.covariance @ back.T))
     return CalibrationLine(
         slope=float(slope),

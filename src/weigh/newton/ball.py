@@ -1,0 +1,241 @@
+"""Newton's method in a ball: the least loss of unknowns whose squared norm is limited.
+
+Of a convex loss, the least value on a sphere that excludes the minimum is the least value in the
+ball, and both are the ridge solution of matching norm. Each step minimises the quadratic model of
+the loss in the ball exactly, from the eigenvectors of the Hessian (a trust region), and is damped.
+From one norm to the next the old Hessian serves as long as the gradient falls fast.
+
+A search is a generator: it yields what it asks and is sent what it asked for, so that one pass over
+the rows can answer many searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+from scipy import linalg
+
+from weigh.frames import Floats
+from weigh.newton.descent import ROUNDING, Asking, Derivatives, backtrack
+
+RANK = 1e-13
+"""Curvatures below this part of the largest are none: there the unknowns of least norm stay."""
+
+RUNAWAY, FEW = 1e-3, 12
+"""So many Newton steps of this part of the unknowns, the gradient being gone, find no optimum."""
+
+STEPS = 200
+
+SLOW = 0.5
+"""A gradient that falls by less than this factor asks for a new Hessian."""
+
+GROWTH, FARTHEST = 10, 1e14
+"""The ball of a search without a norm grows so fast, and so far."""
+
+TINY = 1e-200
+
+
+class Curved(Derivatives, Protocol):
+    """A loss, its gradient and, where it was asked for, its Hessian."""
+
+    @property
+    def hessian(self) -> Floats | None:
+        """The second derivatives."""
+
+
+Told = TypeVar("Told", bound=Curved)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A point whose loss and gradient are wanted, with the Hessian if `curved`."""
+
+    at: Floats
+    curved: bool
+
+
+@dataclass(frozen=True)
+class Solution(Generic[Told]):
+    """Where a search ended, what was found there, the multiplier of the norm, and why it ended."""
+
+    at: Floats
+    here: Told
+    multiplier: float
+    residual: float  # the norm of what is left of the gradient
+    converged: bool
+    stopped: bool = False  # where the caller wanted it to
+    running: bool = False  # no optimum: the unknowns grow for ever while the loss hardly falls
+
+    @property
+    def norm(self) -> float:
+        """The sum of the squared unknowns."""
+        return float(self.at @ self.at)
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """The quadratic model of a loss, in the eigenvectors of a Hessian."""
+
+    values: Floats
+    vectors: Floats
+
+    @classmethod
+    def of(cls, hessian: Floats) -> Quadratic:
+        """The model of a Hessian."""
+        return cls(*linalg.eigh(hessian, driver="evd", check_finite=False))
+
+    def least(self, at: Floats, gradient: Floats, norm: float, tol: float) -> Floats:
+        """Where the model is least in the ball of squared norm `norm`.
+
+        In directions without curvature it is 0, unless the gradient has more than `tol` there.
+        """
+        from weigh import kernels
+
+        slope, floor = gradient @ self.vectors, RANK * max(self.values[-1], 1e-300)
+        values = np.maximum(self.values, floor)
+        target = values * (at @ self.vectors) - slope
+        target[(self.values <= floor) & (np.abs(slope) <= tol)] = 0.0
+        inner = target / (values + kernels.multiplier(target, values, norm))
+        point: Floats = self.vectors @ inner
+        length = point @ point
+        return point * np.sqrt(norm / length) if length > norm else point
+
+
+def never(here: Derivatives) -> bool:
+    """Stop nowhere but at the optimum."""
+    return False
+
+
+class Search(Generic[Told]):
+    """Solutions for one norm after another, each from where the last one ended.
+
+    Parameters
+    ----------
+    start : array
+        The unknowns to begin with.
+    tol : float
+        The norm of the gradient, without its part along the sphere's radius, at which they are
+        found.
+    eager : bool
+        Ask for the Hessian everywhere: fewer questions, each of more work.
+    """
+
+    def __init__(self, start: Floats, tol: float, eager: bool = False) -> None:
+        self.tol, self.eager = tol, eager
+        self.at, self.here = start, None  # type: tuple[Floats, Told | None]
+        self.model: Quadratic | None = None
+
+    def solve(
+        self, norm: float = np.inf, stop: Callable[[Told], bool] = never
+    ) -> Asking[Told, Solution[Told]]:
+        """Find the least loss in the ball of squared norm `norm`, or a point at which to `stop`."""
+        ball = max(float(self.at.size), 1.0, GROWTH * float(self.at @ self.at))
+        while ball < min(norm, FARTHEST):  # a full step from afar may land where all is flat
+            found = yield from self._solve(ball, stop)
+            if found.stopped:
+                return found
+            if found.multiplier == 0:
+                return (yield from self._settle(found))
+            ball *= GROWTH
+        found = yield from self._solve(norm, stop)
+        free = found.multiplier == 0 and not found.stopped
+        return (yield from self._settle(found)) if free and norm > TINY else found
+
+    def _solve(self, norm: float, stop: Callable[[Told], bool]) -> Asking[Told, Solution[Told]]:
+        if norm < TINY:
+            at = np.zeros(self.at.size)
+            return Solution(at, (yield Ask(at, False)), np.inf, 0.0, True)
+        at, here = self.at, self.here
+        if at @ at > norm:
+            at, here = at * np.sqrt(norm / (at @ at)), None
+        if here is None:
+            here = yield Ask(at, self.eager or self.model is None)
+        fresh, before = False, np.inf
+        for _ in range(STEPS):
+            multiplier = _multiplier(at, here.gradient, norm)
+            residual = float(np.linalg.norm(here.gradient + multiplier * at))
+            done, stopped = residual <= self.tol, stop(here)
+            if done or stopped:
+                break
+            slow = residual > SLOW * before and not fresh
+            if self.eager or self.model is None or slow:
+                here, fresh = (yield from self._bend(at, here)), True
+            found = yield from self._step(at, here, norm)
+            if found is None and fresh:
+                break  # no lower loss in floating point
+            if found is None:
+                self.model = None  # the old Hessian points nowhere: take a new one
+                continue
+            (step, here), before, fresh = found, residual, False
+            at = at - step
+        self.at, self.here = at, here
+        return Solution(at, here, multiplier, residual, done, stopped)
+
+    def _bend(self, at: Floats, here: Told) -> Asking[Told, Told]:
+        """What was found, with the Hessian, which becomes the model."""
+        if here.hessian is None:
+            here = yield Ask(at, True)
+        assert here.hessian is not None
+        self.model = Quadratic.of(here.hessian)
+        return here
+
+    def _step(
+        self, at: Floats, here: Told, norm: float
+    ) -> Asking[Told, tuple[Floats, Told] | None]:
+        """A damped step to where the model is least."""
+        assert self.model is not None
+        step = at - self.model.least(at, here.gradient, norm, self.tol)
+        return (yield from backtrack(here, step, lambda part: Ask(at - part, self.eager)))
+
+    def _settle(self, found: Solution[Told]) -> Asking[Told, Solution[Told]]:
+        """Newton steps until they no longer move the unknowns, the gradient being gone.
+
+        Where they always do there is no optimum: unknowns run away while the loss hardly falls.
+        """
+        at, there = self.at, self.here
+        for _ in range(FEW if at.size else 0):
+            here = there
+            if here is None or here.hessian is None:
+                here = yield Ask(at, True)
+            assert here.hessian is not None
+            point = Quadratic.of(here.hessian).least(at, here.gradient, np.inf, np.inf)
+            if float(np.linalg.norm(point - at)) <= RUNAWAY * (1 + np.linalg.norm(at)):
+                return found if at is self.at else self._move(found, at, here)
+            there = yield Ask(point, True)
+            if there.loss > here.loss * (1 + ROUNDING):
+                break
+            at = point
+        return replace(found, running=bool(at.size))
+
+    def _move(self, found: Solution[Told], at: Floats, here: Told) -> Solution[Told]:
+        self.at, self.here = at, here
+        return replace(found, at=at, here=here, residual=float(np.linalg.norm(here.gradient)))
+
+    def full_steps(self, stop: Callable[[Told], bool]) -> Asking[Told, Solution[Told] | None]:
+        """Newton steps from 0 until `stop`; None where they do not get there.
+
+        Without an optimum, where this lands is a property of the rule.
+        """
+        at = np.zeros(self.at.size)
+        here = yield Ask(at, True)
+        for _ in range(STEPS):
+            if stop(here):
+                self.at, self.here = at, here
+                return Solution(at, here, 0.0, np.inf, False, stopped=True)
+            here = yield from self._bend(at, here)
+            found = yield from self._step(at, here, np.inf)
+            if found is None:
+                return None
+            at, here = at - found[0], found[1]
+        return None
+
+
+def _multiplier(at: Floats, gradient: Floats, norm: float) -> float:
+    """Of the norm, where the point lies on the sphere and the loss wants to leave it."""
+    length = float(at @ at)
+    if not np.isfinite(norm) or length < norm * (1 - 1e-10) or length == 0:
+        return 0.0
+    return max(0.0, -float(at @ gradient) / length)
