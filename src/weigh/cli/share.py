@@ -104,8 +104,9 @@ def advise_keep(name: str, model: Any) -> None:
 def check(exported: str, model: str, dialect: str | None) -> None:
     """Run an exported file on rows that visit all of the model, and compare.
 
-    With what is installed: DuckDB or SQLite, onnxruntime, pypmml with Java, LibreOffice. A Python
-    file is executed. The exit code is 1 where a number differs by more than 1e-9.
+    With what is installed: DuckDB or SQLite, onnxruntime, pypmml with Java, LibreOffice. Of SQL one
+    SELECT is run, which reaches no file. A Python file is executed: check only files that you
+    trust. The exit code is 1 where a number differs by more than 1e-9.
 
     Example: weigh check score.sql model.json
     """

@@ -54,6 +54,7 @@ def run_sqlite(
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(create_table(formula, "sqlite", table))
         _insert(connection, formula, rows, table)
+        connection.execute("PRAGMA query_only = ON")
         cursor = connection.execute(query)
         names = [column[0] for column in cursor.description]
         return [dict(zip(names, row, strict=True)) for row in cursor]
@@ -67,7 +68,8 @@ def run_duckdb(
         import duckdb
     except ImportError:
         raise ImportError("running the query needs duckdb: pip install duckdb") from None
-    with duckdb.connect(":memory:") as connection:
+    shut = {"enable_external_access": "false", "lock_configuration": "true"}
+    with duckdb.connect(":memory:", config=shut) as connection:  # no files, no network
         connection.execute(create_table(formula, "duckdb", table))
         _insert(connection, formula, rows, table)
         cursor = connection.execute(query)
@@ -89,7 +91,7 @@ def translate(text: str, formula: Formula, written: str, wanted: str) -> str:
     from weigh.exports.sql.dialects import import_sqlglot
 
     sqlglot = import_sqlglot()
-    exp, tree = sqlglot.exp, sqlglot.parse_one(text, dialect=written)
+    exp, tree = sqlglot.exp, _one_select(sqlglot, text, written)
     steps = {step.alias for step in tree.find_all(exp.CTE)}
     for table in [*tree.find_all(exp.Table)]:
         if table.name not in steps or table.args.get("db"):
@@ -101,6 +103,16 @@ def translate(text: str, formula: Formula, written: str, wanted: str) -> str:
     for cast in [*tree.find_all(exp.Cast)]:
         _plain_type(cast, exp)
     return str(tree.sql(dialect=wanted))
+
+
+def _one_select(sqlglot: Any, text: str, dialect: str) -> Any:
+    """The query of a file that holds one SELECT and nothing else: nothing else is ever run."""
+    statements = [tree for tree in sqlglot.parse(text, dialect=dialect) if tree is not None]
+    kinds = [tree.key.upper() for tree in statements]
+    if kinds != ["SELECT"] or statements[0].find(sqlglot.exp.Into) is not None:
+        held = ", ".join(kinds) or "nothing"
+        raise ValueError(f"it must hold one SELECT, which only reads, and it holds {held}")
+    return statements[0]
 
 
 def _plain_type(cast: Any, exp: Any) -> None:

@@ -1,0 +1,57 @@
+"""`weigh check` runs one query that only reads, whatever a file holds."""
+
+import sqlite3
+
+import duckdb
+import pytest
+
+import weigh
+from weigh.datasets import titanic
+from weigh.exports.refusals import read_formula
+from weigh.exports.selftest import check
+from weigh.exports.sql.run import run_duckdb, run_sqlite
+
+MODEL = weigh.EvidenceNB().fit(titanic(), "Survived")
+
+
+def planted(query, target):
+    """A file with something else than one query that reads; a string in it names a file."""
+    body = "\n".join(query.splitlines()[1:]).rstrip().rstrip(";")
+    return {
+        "copy": f"COPY ({body}) TO '{target}' (FORMAT csv)",
+        "copy after": f"{body};\nCOPY (SELECT 1) TO '{target}'",
+        "copy before": f"COPY (SELECT 1) TO '{target}';\n{body}",
+        "attach": f"ATTACH '{target}' AS other;\n{body}",
+        "create": f"CREATE TABLE t AS {body}",
+        "drop": f"DROP TABLE rows;\n{body}",
+        "install": f"INSTALL httpfs;\n{body}",
+        "nothing": "",
+    }
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
+@pytest.mark.parametrize("kind", planted("", ""))
+def test_a_file_that_does_more_than_read_is_refused_and_does_nothing(tmp_path, kind, dialect):
+    query = weigh.export(MODEL, "sql", dialect=dialect)
+    target, file = tmp_path / "planted.csv", tmp_path / "score.sql"
+    file.write_text(f"{query.splitlines()[0]}\n{planted(query, target)[kind]}\n")
+    with pytest.raises(ValueError, match=r"score\.sql"):
+        check(file, MODEL)
+    assert not target.exists()
+
+
+def test_a_query_cannot_reach_files(tmp_path):
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\n1\n")
+    formula = read_formula(MODEL)
+    for query in (f"SELECT * FROM '{secret}'", f"SELECT content FROM read_text('{secret}')"):
+        with pytest.raises(duckdb.Error):
+            run_duckdb(query, formula, [])
+    with pytest.raises(sqlite3.Error):
+        run_sqlite("DELETE FROM rows", formula, [])
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres", "mysql"])
+def test_what_was_exported_is_still_checked(tmp_path, dialect):
+    weigh.export(MODEL, "sql", path=tmp_path / "score.sql", dialect=dialect)
+    assert check(tmp_path / "score.sql", MODEL).difference.holds
