@@ -1,6 +1,7 @@
 """How much a table matters: literal means over the training rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,3 +82,35 @@ def test_weights_fitted_together_have_an_added_loss_close_to_that_of_their_rows(
         exact = loss(totals - (own - own.mean())) - loss(totals)
         assert table.added_loss == pytest.approx(exact, rel=0.25, abs=0.002)
     assert all(table.added_loss is None for table in weigh.EvidenceNB().fit(X, y).evidence_)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_column_is_as_important_as_its_tables_and_its_half_of_pairs(n_classes):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 3, (300, 4)), columns=[*"abcd"]).astype("category")
+    y = (X["a"].cat.codes == X["b"].cat.codes).to_numpy() + rng.integers(0, n_classes - 1, 300)
+    model = weigh.EducatedNB(pairs=2, random_state=0).fit(X, y)
+    joint = [table for table in model.evidence_ if len(table.feature.parts) > 1]
+    assert joint
+    literal = dict.fromkeys(X.columns, 0.0)
+    added = model.evidence_.contributions(X)
+    for j, table in enumerate(model.evidence_):
+        own = np.abs(added[:, j] - added[:, j].mean(axis=0)).mean()
+        for part in table.feature.parts:
+            literal[part.name] += own / len(table.feature.parts)
+    np.testing.assert_allclose(model.feature_importances_, [*literal.values()], rtol=1e-9)
+    assert model.feature_importances_.shape == (model.n_features_in_,)
+
+
+def test_a_token_is_as_important_as_what_it_contributes_to_a_document():
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson(0.5, (50, 6)), rng.integers(0, 2, 50)
+    model = weigh.EvidenceNB(event_model="counts").fit(X, y)
+    literal = np.abs(X * model.evidence_[0].weights).mean(axis=0)
+    np.testing.assert_allclose(model.feature_importances_, literal, rtol=1e-12)
+
+
+def test_models_without_tables_have_no_importances():
+    assert not hasattr(weigh.EvidenceNB(), "feature_importances_")
+    tree = weigh.C44Classifier().fit([["a"], ["b"]] * 5, [0, 1] * 5)
+    assert not hasattr(tree, "feature_importances_")

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -32,6 +33,7 @@ shown = {
 }
 """
 NAMES = ("sheet", "evidence", "evaluation", "comparison", "card", "regression", "tree", "path")
+TOUR = Path(__file__).parents[1] / "examples" / "tour.ipynb"
 TEXTS = "{name: [str(one), repr(one), one.to_text(), f'{one}'] for name, one in shown.items()}"
 
 
@@ -74,6 +76,7 @@ def notebook(tmp_path_factory):
     for name in ("evaluation", "comparison"):
         cells[f"plot {name}"] = f"shown[{name!r}].plot()"
         cells[f"keep {name}"] = f"kept = shown[{name!r}].plot()"
+    cells["model"] = "model"
     cells["display"] = "weigh.EvidenceDisplay.from_estimator(model)"
     return dict(zip(cells, run([*cells.values()], folder), strict=True)), folder
 
@@ -93,9 +96,11 @@ def test_the_text_of_an_object_is_the_same_in_every_form(texts, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_printing_shows_the_text_once_and_nothing_else(notebook, texts, name):
-    (output,) = notebook[0][f"print {name}"]
-    assert output.output_type == "stream"
-    assert output.text == texts[name][0] + "\n"
+    outputs = notebook[0][f"print {name}"]  # a kernel may send a text in parts
+    assert {(output.output_type, output.get("name")) for output in outputs} == {
+        ("stream", "stdout")
+    }
+    assert "".join(output.text for output in outputs) == texts[name][0] + "\n"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -119,6 +124,42 @@ def test_a_cell_that_ends_with_an_object_shows_it_once(notebook, texts, name):
 def test_a_figure_is_shown_once(notebook, name):
     pictures = [o for o in notebook[0][name] if "image/png" in o.get("data", {})]
     assert len(pictures) == 1
+
+
+def test_a_fitted_model_shows_the_box_and_a_short_summary(notebook):
+    (output,) = notebook[0]["model"]
+    page = output.data["text/html"]
+    assert output.data["text/plain"] == "EvidenceNB()"
+    assert "sk-top-container" in page
+    summary = page[page.index("weigh-view") :]
+    assert "2,201" in summary
+    order = [summary.index(f">{name}<") for name in ("Sex", "Class", "Age")]
+    assert order == sorted(order)
+    assert summary.count("<tr>") == 4
+
+
+def test_the_tour_runs_and_every_cell_shows_what_it_ends_with_once(tmp_path):
+    tour = nbformat.read(TOUR, as_version=4)
+    code = [cell.source for cell in tour.cells if cell.cell_type == "code"]
+    assert all(cell.outputs == [] for cell in tour.cells if cell.cell_type == "code")
+    for source, outputs in zip(code, run(code, tmp_path), strict=True):
+        shown = [o for o in outputs if o.output_type in ("execute_result", "display_data")]
+        printed = [o for o in outputs if o.output_type == "stream" and o.name == "stdout"]
+        wanted = 0 if _ends_with_statement(source) else 1
+        pictures = [o for o in shown if "image/png" in o.data]
+        assert len(shown) - len(pictures) + bool(printed) == wanted, source
+        assert len(pictures) == ("plot" in source or "Display" in source), source
+        for output in shown:
+            assert output.data.get("text/plain"), source
+
+
+def _ends_with_statement(source):
+    """Whether a cell ends with something that has no value to show."""
+    last = ast.parse(source).body[-1]
+    silent = isinstance(last, ast.Expr) and ast.unparse(last).startswith(
+        ("weigh.save", "weigh.rep")
+    )
+    return silent or not isinstance(last, ast.Expr)
 
 
 def test_fitting_and_evaluating_display_nothing(notebook):

@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.bins import Cross, Feature, label
-from weigh.evidence import Evidence, FeatureTable, evidence_of
+from weigh.evidence import Evidence, FeatureTable, evidence_of, share_importance
+from weigh.evidence.view import summarise_model, tell_classes
 from weigh.frames import (
     Floats,
     Sample,
@@ -86,6 +87,32 @@ class TableEstimator(BaseEstimator):
     def _match(self, table: Table) -> Table:
         named = hasattr(self, "feature_names_in_")
         return match(table, self._column_names(), named, type(self).__name__)
+
+    def _html_repr(self) -> str:
+        """The box that scikit-learn draws, and of a fitted model a short summary."""
+        box: str = super()._html_repr()
+        return box + self._summary()
+
+    def _summary(self) -> str:
+        """A fitted model in a few lines, as HTML; nothing of one that has no tables."""
+        evidence = getattr(self, "evidence_", None)
+        if evidence is None:
+            return ""
+        loss = getattr(self, "loo_loss_", None)
+        told = [("Classes", tell_classes(evidence))] if hasattr(self, "classes_") else []
+        if loss is not None:
+            told.append(("Leave-one-out loss", f"{np.mean(loss):.4f} bits a row"))
+        return summarise_model(type(self).__name__, evidence, told).to_html()
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """How much each input column matters: its mean absolute contribution on training rows.
+
+        The tables' importances, those of a pair shared equally between its two columns, in the
+        order of `feature_names_in_`. They are in nats and do not add up to 1. Of more than two
+        classes it is the mean over classes.
+        """
+        return share_importance(self.evidence_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

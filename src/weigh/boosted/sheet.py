@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +14,7 @@ from weigh.evidence import hundredths
 from weigh.frames import Table
 from weigh.sheet import COVERAGE, items_of
 from weigh.text import percent, to_plain
+from weigh.views import Bar, Grid, View
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,11 @@ class EstimateSheet:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        cells = (
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self._rows()
-        )
-        head = "<tr><th></th><th>Change</th><th>Weight</th></tr>"
-        return f"<table><thead>{head}</thead>{''.join(cells)}</table><p>{html.escape(NOTE)}</p>"
+        most = max((abs(push.change) for push in self.pushes), default=0.0) or 1.0
+        bars: list[str | Bar] = ["", *(Bar(push.change / most) for push in self.pushes), "", ""]
+        rows = [(*row, bar) for row, bar in zip(self._rows(), bars, strict=True)]
+        grid = Grid(("", "Change", "Weight", "down | up"), tuple(rows))
+        return View("How the estimate came about", (grid,), notes=(NOTE,)).to_html()
 
 
 NOTE = "Weights are times 100, and share the way from start to estimate."

@@ -6,15 +6,14 @@ parts below each other. No column is left out.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from weigh.bins import printable
 from weigh.text import to_plain
+from weigh.views import Grid, View
 
-NAMES, NUMBERS = "text-align:left;white-space:pre-wrap", "text-align:right;white-space:nowrap"
 NAME, HEAD = 14, 8
 """Characters that a name, and a heading, must have before it is folded."""
 
@@ -69,10 +68,17 @@ class Page:
                 yield Text(printable(note))
 
     def to_html(self) -> str:
-        """The same as HTML; every name is escaped."""
-        words = "".join(f"<p>{html.escape(line)}</p>" for line in self.words)
-        tables = "".join(_html_table(section) for section in self.sections)
-        return f"<div><h3>{html.escape(self.title)}</h3>{words}{tables}</div>"
+        """The page for a notebook: the sentences, the first table, and the others folded."""
+        grids = tuple(
+            Grid(section.head, section.rows, _heading(section), folded=place > 0)
+            for place, section in enumerate(self.sections)
+        )
+        notes = tuple(note for section in self.sections for note in section.notes)
+        return View(self.title, grids, self.words, notes).to_html()
+
+
+def _heading(section: Section) -> str:
+    return section.title or section.head[0]
 
 
 def _grids(section: Section, width: int) -> Iterator[Any]:
@@ -152,20 +158,3 @@ def _grid(section: Section, widths: list[int], gap: int, width: int) -> Any:
     for row in section.rows:
         grid.add_row(*(Text(printable(cell)) for cell in row))
     return grid
-
-
-def _html_table(section: Section) -> str:
-    def row(cells: tuple[str, ...], tag: str) -> str:
-        looks = (NAMES, *[NUMBERS] * (len(cells) - 1))
-        shown = (
-            f'<{tag} style="{look}">{html.escape(printable(cell))}</{tag}>'
-            for cell, look in zip(cells, looks, strict=True)
-        )
-        return f"<tr>{''.join(shown)}</tr>"
-
-    body = "".join(row(cells, "td") for cells in section.rows)
-    notes = "".join(f"<p>{html.escape(note)}</p>" for note in section.notes)
-    return (
-        f"<h4>{html.escape(section.title)}</h4><table><thead>{row(section.head, 'th')}</thead>"
-        f"<tbody>{body}</tbody></table>{notes}"
-    )

@@ -11,7 +11,8 @@ importance   how much a table matters
 held_out     the same without each fold of rows
 model        what a fitted model can do, and where its table is
 turn         the same of two classes seen from the other side
-show         the table as text, HTML and dataframe
+show         the table as text and dataframe
+view         the table, and a model's summary, in a notebook
 """
 
 from weigh.evidence.attenuation import Attenuation, Form, apply_exponent, attenuate
@@ -24,6 +25,7 @@ from weigh.evidence.estimate import (
     weigh_tally,
 )
 from weigh.evidence.held_out import weigh_without
+from weigh.evidence.importance import share_importance
 from weigh.evidence.model import Model, evidence_of
 from weigh.evidence.recalibration import Method, Recalibration
 from weigh.evidence.show import hundredths, rule
@@ -59,6 +61,7 @@ __all__ = [
     "scale_table",
     "scale_variances",
     "share_counts",
+    "share_importance",
     "squeeze",
     "turn",
     "weigh_counts",

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.special import entr, log_softmax
 
 from weigh.frames import Floats
+
+if TYPE_CHECKING:
+    from weigh.evidence.tables import Evidence
 
 
 def share_rows(counts: Floats) -> Floats:
@@ -56,3 +61,17 @@ def loss_without(by_class: Floats, counts: Floats) -> float:
         after = log_softmax(np.log(rate) - moved, axis=1)
     lost = -np.where(rate > 0, rate * np.where(rate > 0, after, 0.0), 0.0) - entr(rate)
     return float(max(share_rows(rows) @ lost.sum(axis=1), 0.0))
+
+
+def share_importance(evidence: Evidence) -> Floats:
+    """The importance of each column that the evidence reads; a pair's is shared by its columns."""
+    names = evidence.column_names
+    shares = dict.fromkeys(names, 0.0)
+    if evidence.event_model == "counts":
+        table = evidence.tables[0]  # a token contributes its weight as often as it occurs
+        often = table.counts.sum(axis=1) / evidence.class_counts.sum()
+        return np.asarray(often * np.abs(table.by_class).mean(axis=1))
+    for table in evidence:
+        for part in table.feature.parts:
+            shares[part.name] += table.importance / len(table.feature.parts)
+    return np.array([shares[name] for name in names])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -207,17 +206,3 @@ def _bar(weight: float, scale: float) -> str:
     left = "█" * length if weight < 0 else ""
     right = "█" * length if weight > 0 else ""
     return f"{left:>{BAR}}|{right:<{BAR}}"
-
-
-def to_html(evidence: Evidence) -> str:
-    """The table of weights as HTML; every name is escaped."""
-    heads = ["Feature", "Level", *_headings(evidence)]
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
-    body = ""
-    for line in _lines(evidence):
-        cells = line[: len(heads)]
-        body += "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
-    caption = html.escape(title(evidence))
-    texts = filter(None, (rule(evidence), worth(evidence)))
-    foot = "".join(f"<p>{html.escape(text)}</p>" for text in texts)
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>{body}</table>{foot}"

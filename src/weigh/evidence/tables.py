@@ -311,7 +311,9 @@ class Evidence:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return show.to_html(self)
+        from weigh.evidence.view import to_view
+
+        return to_view(self).to_html()
 
 
 def contrast(logs: Floats) -> Floats:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any
 
 from weigh.bins import label, printable
 from weigh.frames import build
 from weigh.text import to_plain
+from weigh.views import Bar, Grid, View
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
@@ -79,12 +79,11 @@ def lines(card: Scorecard) -> list[tuple[str, ...]]:
 
 
 def to_html(card: Scorecard) -> str:
-    """The card as HTML; every name is escaped."""
-    head = "".join(f"<th>{name}</th>" for name in ("Feature", "Level", "Points", "Rows"))
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>"
-        for line in lines(card)
-    )
-    foot = "".join(f"<p>{html.escape(note)}</p>" for note in notes(card))
-    caption = html.escape(title(card))
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>{body}</table>{foot}"
+    """The card for a notebook: the points of every level, with bars."""
+    most = max((abs(p) for points in card.points.values() for p in points), default=1) or 1
+    rows: list[tuple[str | Bar, ...]] = []
+    for feature, level, points, count in lines(card):
+        bar = Bar(int(points) / most) if level else ""
+        rows.append((feature, level, points, bar, count))
+    grid = Grid(("Feature", "Level", "Points", "", "Rows"), tuple(rows), n_names=2)
+    return View(title(card), (grid,), notes=tuple(notes(card))).to_html()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from math import floor, log10
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from weigh.bins import label, printable
 from weigh.evidence import hundredths
 from weigh.text import percent, to_plain
+from weigh.views import Bar, Grid, View
 
 if TYPE_CHECKING:
     from weigh.sheet.balance import BalanceSheet, Item
@@ -167,14 +167,12 @@ def _paired(sides: tuple[Side, Side]) -> list[tuple[tuple[str, str], tuple[str, 
 
 
 def to_html(sheet: BalanceSheet) -> str:
-    """The same page as HTML; every name is escaped."""
-
-    def row(cells: tuple[str, ...], tag: str = "td") -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(c)}</{tag}>" for c in cells) + "</tr>"
-
-    left, right = sides = sides_of(sheet)
-    head = row((left.title, "", right.title, ""), "th")
-    body = "".join(row((*a, *b)) for a, b in _paired(sides))
-    foot = row((*left.total, *right.total)) + "".join(row(("", "", *p)) for p in foot_of(sheet))
-    notes = "<br>".join(map(html.escape, notes_of(sheet)))
-    return f"<table><thead>{head}</thead>{body}<tfoot>{foot}</tfoot></table><p>{notes}</p>"
+    """The sheet for a notebook: prior and items with bars, the total, and what it means."""
+    items = (*sheet.speaks_for, *sheet.speaks_against)
+    scale = max(abs(w) for w in (sheet.prior, 0.01, *(item.weight for item in items)))
+    rows: list[tuple[str | Bar, ...]] = [
+        (name, hundredths(weight), Bar(weight / scale))
+        for name, weight in (("Prior", sheet.prior), *((str(i), i.weight) for i in items))
+    ]
+    grid = Grid(("Evidence", "Weight", "against | for"), tuple(rows), foot=tuple(foot_of(sheet)))
+    return View(f"Evidence for {sheet.question}", (grid,), notes=tuple(notes_of(sheet))).to_html()

@@ -1,0 +1,113 @@
+"""Evidence in a notebook: its tables with bars, and a fitted model in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.evidence.show import MOST_CLASSES, hundredths, rule, title, worth
+from weigh.views import Bar, Grid, View
+
+if TYPE_CHECKING:
+    from weigh.evidence.tables import Evidence, FeatureTable
+
+SHORT, LEVELS, TABLES = 24, 40, 60
+"""Levels that are shown at once; levels of a table, and tables, that are shown at all."""
+
+FIRST = 6
+"""The most important tables, which a model's summary shows."""
+
+SMALLEST = 0.05
+"""Bars are drawn against at least this weight, so that noise looks like noise."""
+
+
+def to_view(evidence: Evidence) -> View:
+    """Every table with its levels; the most important first, and folded where there are many."""
+    ranked = rank_tables(evidence)
+    folded = sum(len(table.levels) for table in ranked) > SHORT
+    scale = _scale(evidence)
+    prior = Grid(("", *_heads(evidence)[1:]), (("Prior", *_weights(evidence.prior_row, scale)),))
+    grids = [_table(evidence, table, scale, folded) for table in ranked[:TABLES]]
+    left = len(ranked) - len(grids)
+    notes = [rule(evidence), worth(evidence)]
+    notes.append(f"... and {left} more tables, of less importance" if left > 0 else "")
+    return View(title(evidence), (prior, *grids), notes=tuple(filter(None, notes)))
+
+
+def summarise_model(name: str, evidence: Evidence, facts: Sequence[tuple[str, str]]) -> View:
+    """What a model was fitted to, and its most important tables."""
+    ranked = rank_tables(evidence)
+    most = max((table.importance for table in ranked), default=0.0)
+    scale = max(most, np.finfo(float).tiny)
+    rows = [
+        (
+            table.name,
+            f"{100 * table.importance:.0f}",
+            Bar(table.importance / scale, from_left=True),
+            _count(table),
+        )
+        for table in ranked[:FIRST]
+    ]
+    head = ("Table", "Importance", "", "Levels")
+    lead = tuple(f"{what}: {value}" for what, value in (*_facts(evidence), *facts))
+    left = len(ranked) - len(rows)
+    notes = [f"... and {left} more tables, of less importance." if left > 0 else ""]
+    notes.append("Importance is the mean absolute contribution to the log odds, times 100.")
+    return View(name, (Grid(head, tuple(rows)),), lead, tuple(filter(None, notes)))
+
+
+def rank_tables(evidence: Evidence) -> list[FeatureTable]:
+    """The tables, the most important first."""
+    return sorted(evidence.tables, key=lambda table: -table.importance)
+
+
+def tell_classes(evidence: Evidence) -> str:
+    """The classes and how frequent they are."""
+    pairs = zip(evidence.classes.tolist(), evidence.base_rate, strict=True)
+    shown = [f"{label(c)} {100 * share:.1f}%" for c, share in pairs]
+    more = f" and {len(shown) - FIRST} more" if len(shown) > FIRST else ""
+    return ", ".join(shown[:FIRST]) + more
+
+
+def _facts(evidence: Evidence) -> list[tuple[str, str]]:
+    joint = sum(len(table.feature.parts) > 1 for table in evidence)
+    tables = f"{len(evidence)}" + (f", {joint} of them of two features" if joint else "")
+    rows = f"{evidence.class_counts.sum():,.0f}"
+    return [("Rows", rows), ("Tables", tables)]
+
+
+def _scale(evidence: Evidence) -> float:
+    parts = [evidence.prior_row, *(table.by_class for table in evidence)]
+    return max(SMALLEST, *(float(np.abs(part).max(initial=0)) for part in parts))
+
+
+def _heads(evidence: Evidence) -> tuple[str, ...]:
+    if evidence.link == "logistic":
+        return ("Level", "Weight", "")
+    return ("Level", *(label(c) for c in evidence.classes.tolist()[:MOST_CLASSES]))
+
+
+def _weights(row: Any, scale: float) -> tuple[str | Bar, ...]:
+    """Weights of a level by class, with a bar where there is one."""
+    shown = tuple(hundredths(w) for w in row[:MOST_CLASSES])
+    return (*shown, Bar(float(row[0]) / scale)) if len(row) == 1 else shown
+
+
+def _table(evidence: Evidence, table: FeatureTable, scale: float, folded: bool) -> Grid:
+    rows: list[tuple[str | Bar, ...]] = []
+    heaviest = np.argsort(-table.counts.sum(axis=1), kind="stable")[:LEVELS]
+    for i in sorted(heaviest.tolist()):
+        count = f"{table.counts[i].sum():,.0f}"
+        rows.append((table.labels[i], *_weights(table.by_class[i], scale), count))
+    if len(table.levels) > LEVELS:
+        rows.append((f"... and {len(table.levels) - LEVELS:,} more levels, of fewer rows",))
+    note = f" ({table.note})" if table.note else ""
+    text = f"{table.name}{note}: {_count(table)} levels, importance {100 * table.importance:.0f}"
+    return Grid((*_heads(evidence), "Rows"), tuple(rows), text, folded=folded)
+
+
+def _count(table: FeatureTable) -> str:
+    return f"{len(table.levels):,}"
