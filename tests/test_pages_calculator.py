@@ -27,7 +27,7 @@ def rows_of(model, n=60, seed=1):
     rng = np.random.default_rng(seed)
     pools = {}
     for question in Formula.of(model).inputs:
-        pool = [None, *question.values]
+        pool = [None, weigh.NOT_KNOWN, *question.values]
         if question.is_numeric:
             parts = [p for f in model.evidence_.features for p in f.parts]
             cuts = [c for part in parts if part.name == question.name for c in part.cuts]
@@ -46,12 +46,14 @@ def rows_of(model, n=60, seed=1):
 
 
 def answers_of(model, row):
-    """A row as the page's answers: places of choices, numbers, null."""
+    """A row as the page's answers: places of choices, numbers, missing, null for not known."""
     answers = []
     for question in Formula.of(model).inputs:
-        value = canonical(row[question.name])
-        if value is None or question.is_numeric:
-            answers.append(None if value is None else float(value))
+        value = canonical(row.get(question.name, weigh.NOT_KNOWN))
+        if value is weigh.NOT_KNOWN or value is None:
+            answers.append("missing" if value is None else None)
+        elif question.is_numeric:
+            answers.append(float(value))
         else:
             keys = [key(known) for known in question.values]
             answers.append(keys.index(key(value)) if key(value) in keys else len(keys))
@@ -144,7 +146,7 @@ def test_of_many_classes_a_page_begins_with_the_one_that_was_asked_for(browser, 
     model = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
     weigh.calculator(model, path=tmp_path / "page.html", pos_label="class 2")
     browser.open(tmp_path / "page.html", "#colour=red")
-    case = {"age": None, "income": None, "colour": "red", "member": None}
+    case = {"colour": "red"}
     sheet = model.balance_sheet(case, pos_label="class 2")
     assert shown(browser, "of-what") == "Probability of class 2"
     assert shown(browser, "probability") == f"{sheet.probability:.2f}"
@@ -363,8 +365,28 @@ def test_the_case_stands_in_the_address_and_comes_back_from_it(browser, tmp_path
     assert hint == f"Level: {spell_levels(model.evidence_['age'].feature)[places.index(level)]}"
     browser.run("document.getElementById('clear').click()")
     assert settled(browser).partition("#")[2] == ""
-    none = model.balance_sheet(dict.fromkeys(case))
+    none = model.balance_sheet({})
+    assert none.total == none.prior
     assert float(shown(browser, "probability")) == pytest.approx(none.probability, abs=0.005)
+
+
+@pytest.mark.system
+def test_missing_is_offered_where_it_is_a_level_and_stands_in_the_address(browser, tmp_path):
+    model = weigh.EvidenceNB().fit(mixed(), "y")
+    weigh.calculator(model, path=tmp_path / "page.html")
+    gaps = {
+        part.name: part.has_missing for table in model.evidence_ for part in table.feature.parts
+    }
+    browser.open(tmp_path / "page.html", "#age=%7Emissing&colour=%7Emissing")
+    offered = browser.run(
+        "return [...document.querySelectorAll('.question')].map((box) => "
+        "box.textContent.includes('Missing'))"
+    )
+    assert dict(zip(gaps, offered, strict=True)) == gaps
+    assert {True, False} == {*gaps.values()}
+    wanted = model.balance_sheet({"age": None, "colour": None}).probability
+    assert float(shown(browser, "probability")) == pytest.approx(wanted, abs=0.005)
+    assert settled(browser).endswith("#age=%7Emissing&colour=%7Emissing")
 
 
 @pytest.mark.system
@@ -462,7 +484,7 @@ def test_blank_questions_leave_the_interval_of_those_that_are_answered(browser, 
         wanted = skip.balance_sheet(row).interval
         assert all(near(a, b) for a, b in zip(found["interval"], wanted, strict=True))
     assert shown(browser, "interval").startswith("90% interval")
-    assert "as none did in training, tells nothing" in shown(browser, "notes")
+    assert "left out at random" in shown(browser, "notes")
 
 
 @pytest.mark.system
@@ -486,7 +508,7 @@ def test_of_many_classes_the_sheet_its_rival_and_the_base_rate_can_be_chosen(bro
     model = weigh.EvidenceNB().fit(mixed(n_classes=3), "y")
     weigh.calculator(model, path=tmp_path / "page.html")
     browser.open(tmp_path / "page.html", "#age=50&colour=red")
-    case = {"age": 50.0, "income": None, "colour": "red", "member": None}
+    case = {"age": 50.0, "colour": "red"}
     likely = model.balance_sheet(case)
     assert shown(browser, "of-what") == f"Probability of {likely.pos_label}"
     told = browser.run(
@@ -557,7 +579,7 @@ def test_a_question_is_asked_only_where_it_applies_and_else_is_no_evidence(
     choose(browser, "pain", "no")
     assert browser.run(visible) == ["pain"]
     assert settled(browser).endswith("#pain=no")
-    sheet = model.balance_sheet({"pain": "no", "site": None, "kind": None})
+    sheet = model.balance_sheet({"pain": "no"})
     assert shown(browser, "probability") == f"{sheet.probability:.2f}"
     assert shown(browser, "interval").endswith(f"to {sheet.interval[1]:.2f}")
     assert "site = not asked (no evidence)" in shown(browser, "notes")

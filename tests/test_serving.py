@@ -92,13 +92,16 @@ def test_many_rows_get_what_each_gets_alone(app):
     assert ask(app, "POST", "/score", {"rows": []}).json == {"rows": []}
 
 
-def test_a_field_that_lacks_is_missing(tmp_path):
-    model = page_models.LEARNERS["skipping"].fit(page_models.mixed(), "y")
+@pytest.mark.parametrize("name", page_models.LEARNERS)
+def test_an_absent_field_is_not_known_and_null_is_missing(tmp_path, name):
+    model = page_models.LEARNERS[name].fit(page_models.mixed(), "y")
     app = make(tmp_path, model)
-    row = dict.fromkeys(model.feature_names_in_) | {"colour": "red"}
-    want = model.decision_function([row])[0]
-    assert ask(app, "POST", "/score", {"colour": "red"}).json["log_odds"] == want
-    assert ask(app, "POST", "/score", row).json["log_odds"] == want
+    null = dict.fromkeys(model.feature_names_in_) | {"colour": "red"}
+    for row in ({"colour": "red"}, null):
+        want = model.decision_function([row])[0]
+        assert ask(app, "POST", "/score", row).json["log_odds"] == want
+        assert ask(app, "POST", "/explain", row).json["total"] == pytest.approx(want, abs=1e-12)
+    assert ask(app, "POST", "/score", {}).json["log_odds"] == model.decision_function([{}])[0]
 
 
 @pytest.mark.parametrize("name", page_models.MANY)

@@ -344,10 +344,11 @@ def test_a_table_of_another_number_of_rows_than_one_is_refused(n):
     assert str(n) in str(caught.value)
 
 
-def test_a_mapping_that_lacks_a_feature_is_refused_and_the_feature_named():
+def test_a_feature_that_a_mapping_does_not_name_is_not_known():
     model = EvidenceNB().fit(titanic(), "Survived")
-    with pytest.raises(ValueError, match="'Age'"):
-        model.balance_sheet({"Class": "1st", "Sex": "Male"})
+    sheet = model.balance_sheet({"Class": "1st", "Sex": "Male"})
+    assert [(item.feature, item.level) for item in sheet.not_known] == [("Age", "not known")]
+    assert sheet.total == pytest.approx(sheet.prior + sum(item.weight for item in sheet.items))
 
 
 def test_an_unfitted_model_has_no_sheet():

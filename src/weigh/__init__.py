@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weigh.evaluation import Evaluation, evaluate
     from weigh.evidence import Evidence
     from weigh.exports import export
-    from weigh.frames import Scan, scan
+    from weigh.frames import NOT_KNOWN, Scan, blank, scan
     from weigh.naive import EvidenceNB
     from weigh.pages import calculator, report
     from weigh.perplexed import PerplexedNB
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "NOT_KNOWN",
     "AdjustedNB",
     "AttenuationPathDisplay",
     "BalanceSheet",
@@ -75,6 +76,7 @@ __all__ = [
     "SearchPathDisplay",
     "SplineCalibrator",
     "WeightedNB",
+    "blank",
     "calculator",
     "compare",
     "conversion_table",
@@ -91,6 +93,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "NOT_KNOWN": "frames",
     "AdjustedNB": "adjusted",
     "AttenuationPathDisplay": "plot",
     "BalanceSheet": "sheet",
@@ -119,6 +122,7 @@ _HOMES = {
     "SearchPathDisplay": "plot",
     "SplineCalibrator": "calibrate",
     "WeightedNB": "weighted",
+    "blank": "frames",
     "calculator": "pages",
     "compare": "comparison",
     "conversion_table": "sheet",

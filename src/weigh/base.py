@@ -141,7 +141,7 @@ def read_sample(
     """What a classifier learns from: its parameters, table, labels and weights are checked."""
     check_parameters(learner)
     table = read(X, allow_sparse=learner.event_model == "counts")
-    sample = label_sample(table, y, sample_weight, classes)
+    sample = label_sample(table.to_learn_from(), y, sample_weight, classes)
     if len(sample.classes) < 2:
         raise ValueError(
             f"{sample.target} holds one class only ({sample.classes.tolist()}); a classifier "

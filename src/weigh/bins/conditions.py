@@ -7,13 +7,13 @@ in Python, by dict and bisection; `Feature.place` is the same for a whole column
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from weigh.bins.kinds import Kind
-from weigh.frames import Value
+from weigh.frames import NOT_KNOWN, Value
 
 if TYPE_CHECKING:
     from weigh.bins.levels import Feature
@@ -52,26 +52,32 @@ def list_conditions(feature: Feature) -> tuple[Condition, ...]:
 
 
 def finder(feature: Feature) -> Callable[[Any], int]:
-    """From a value to the place of its level, fast; the value is of a kind that training saw."""
+    """From a value to the place of its level, fast.
+
+    The value is of a kind that training saw, None or NOT_KNOWN, which is no level.
+    """
     equal = [c for c in feature.conditions if c.holds == "equal"]
     if feature.is_numeric:
         codes = {c.value: c.place for c in equal}
-        return _number_finder(feature.cuts or (), codes, feature.missing_place)
-    rest = feature.rest
+        return _number_finder(feature, codes)
+    rest, none = feature.rest, {None: feature.missing_place, NOT_KNOWN: len(feature.levels)}
     if len(feature.kinds) == 1:
-        places: dict[Any, int] = {c.value: c.place for c in equal} | {None: feature.missing_place}
+        places: dict[Any, int] = {c.value: c.place for c in equal} | none
         return lambda value: places.get(value, rest)
     typed: dict[Any, int] = {(Kind.of(c.value), c.value): c.place for c in equal}
-    missing = feature.missing_place
-    return lambda value: missing if value is None else typed.get((Kind.of(value), value), rest)
+    return lambda value: (
+        none[value]
+        if value is None or value is NOT_KNOWN
+        else typed.get((Kind.of(value), value), rest)
+    )
 
 
-def _number_finder(
-    cuts: Sequence[float], codes: dict[Value, int], missing: int
-) -> Callable[[Any], int]:
+def _number_finder(feature: Feature, codes: dict[Value, int]) -> Callable[[Any], int]:
+    cuts, missing, nothing = feature.cuts or (), feature.missing_place, len(feature.levels)
+
     def place(value: Any) -> int:
-        if value is None:
-            return missing
+        if value is None or value is NOT_KNOWN:
+            return missing if value is None else nothing
         number = float(value)
         found = codes.get(number) if codes else None
         return bisect_left(cuts, number) if found is None else found

@@ -47,7 +47,7 @@ class MDLDiscretizer(TransformerMixin, BaseEstimator):
         sample_weight : array or str, optional
             Row weights, or the name of their column.
         """
-        sample = label_sample(read(X), y, sample_weight)
+        sample = label_sample(read(X).to_learn_from(), y, sample_weight)
         names = sample.table.names
         self.cuts_ = {name: self._cut(sample, name) for name in names}
         return set_names(self, names, sample.table.named)  # type: ignore[no-any-return]

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from weigh.frames import Floats, Value
+from weigh.frames import NOT_KNOWN, Floats, Value
 
 LARGE = 1e15
 """From here on numbers are written with powers of ten."""
@@ -53,9 +53,9 @@ Level: TypeAlias = Value | Interval | Other | tuple[Value | Interval | Other, ..
 
 
 def label(level: Level) -> str:
-    """A level as people read it: true, 3, 4 to 7, missing."""
-    if level is None:
-        return "missing"
+    """A level as people read it: true, 3, 4 to 7, missing, not known."""
+    if level is None or level is NOT_KNOWN:
+        return "missing" if level is None else "not known"
     return str(level).lower() if isinstance(level, bool) else str(level)
 
 

@@ -26,6 +26,7 @@ from weigh.bins.labels import (
     label,
 )
 from weigh.frames import (
+    NOT_KNOWN,
     OR_CATEGORIES,
     Codes,
     Column,
@@ -184,6 +185,7 @@ class Feature:
     def _lookup(self) -> dict[tuple[type, Value], int]:
         places = dict(zip(keys(self.values), count(len(self._intervals)), strict=False))
         places[key(None)] = self.missing_place
+        places[key(NOT_KNOWN)] = len(self.levels)
         return places
 
     def read(self, table: Table) -> Placed:
@@ -201,6 +203,8 @@ class Feature:
         column = self._column(table)
         if isinstance(column, Codes):
             return column.values[int(column.codes[0])]
+        if column.unknown is not None and column.unknown[0]:
+            return NOT_KNOWN
         first = float(column.values[0]) + 0.0  # which makes -0.0 the same as 0.0
         return None if np.isnan(first) else first
 
@@ -210,17 +214,20 @@ class Feature:
 
     def skips(self, table: Table) -> bool:
         """Whether a table's first row holds no answer, and that is no evidence."""
-        return self.skip_missing and self.value(table) is None
+        value = self.value(table)
+        return value is NOT_KNOWN or (self.skip_missing and value is None)
 
     def answers(self, table: Table) -> Integers:
-        """Which rows hold an answer, or lack one where that is a level."""
-        if not self.skip_missing:
-            return np.ones(table.n_rows, dtype=np.bool_)
+        """Which rows hold an answer, or a missing value where that is a level."""
         column = self._column(table)
         if isinstance(column, Codes):
-            known = np.array([value is not None for value in column.values] or [False])
+            none = (None, NOT_KNOWN) if self.skip_missing else (NOT_KNOWN,)
+            known = np.array([value not in none for value in column.values] or [False])
             return known[column.codes]
-        return np.asarray(~np.isnan(column.values))
+        if self.skip_missing:
+            return np.asarray(~np.isnan(column.values))
+        every = np.ones(table.n_rows, dtype=np.bool_)
+        return every if column.unknown is None else ~column.unknown
 
     def place(self, column: Column) -> Placed:
         """Find the level of every value of its column."""
@@ -228,7 +235,10 @@ class Feature:
             assert isinstance(column, Codes)
             return self._place_codes(column)
         numbers = column.numbers(self.name) if isinstance(column, Codes) else column
-        return Placed(self._place_numbers(numbers.values), np.arange(len(self.levels) + 1))
+        codes = self._place_numbers(numbers.values)
+        if numbers.unknown is not None:
+            codes[numbers.unknown] = len(self.levels)
+        return Placed(codes, np.arange(len(self.levels) + 1))
 
     def _place_codes(self, column: Codes) -> Placed:
         nothing, rest, lookup = len(self.levels), self.rest, self._lookup
@@ -254,7 +264,8 @@ class Feature:
         if not self.kinds:
             return
         for value in _first_of_each_type(values):
-            if value is not None and Kind.of(value) not in self.kinds:
+            given = value is not None and value is not NOT_KNOWN
+            if given and Kind.of(value) not in self.kinds:
                 raise ValueError(
                     f"column {self.name!r} held {' and '.join(sorted(self.kinds))} in "
                     f"training (such as {self.values[0]!r}) and holds {Kind.of(value)} here (such "

@@ -144,7 +144,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
             Row weights, or the name of the column of X that holds them.
         """
         self._check()
-        sample, target = number_sample(read(X), y, sample_weight)
+        sample, target = number_sample(read(X).to_learn_from(), y, sample_weight)
         low, high = self._range(target)
         tally = self._tally(sample)
         rows = self._project(sample, tally, np.clip(target, low, high), low, high)

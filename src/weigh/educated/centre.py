@@ -14,8 +14,8 @@ import numpy as np
 
 from weigh.bins import Cross, Feature
 from weigh.educated.pairs import coarse_levels
-from weigh.educated.prior import count_intervals
-from weigh.frames import Floats, Integers
+from weigh.educated.prior import is_told
+from weigh.frames import Floats
 from weigh.tally import Counts
 
 ROUNDING = 1e-9
@@ -41,14 +41,9 @@ def centre(counts: Sequence[Counts], weights: Floats, whole: float) -> Floats:
     for c in complete:
         rows, span = c.counts.sum(axis=1), spans[c.feature.name]
         mean = rows @ weights[span] / whole
-        weights[span] -= _told(c)[:, None] * mean
+        weights[span] -= is_told(c.feature, c.counts)[:, None] * mean
         weights[0] += mean
     return weights
-
-
-def _told(c: Counts) -> Integers:
-    """The levels that rows or neighbours tell about; a code that never occurs weighs nothing."""
-    return c.counts.any(axis=1) | (np.arange(len(c.counts)) < count_intervals(c.feature))
 
 
 def _purify(

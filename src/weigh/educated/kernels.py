@@ -96,3 +96,59 @@ def sum_squares(places: Any, index: Any, matrix: Any, out: Any) -> None:
                     inner += matrix[a, b]
             total += matrix[a, a] + 2.0 * inner
         out[i] = total
+
+
+@compiled
+def mix(number: Any) -> Any:
+    """A number whose bits are all different for a number that is next to it (SplitMix64)."""
+    z = number + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@compiled
+def mark_rows(codes: Any, salt: Any, marks: Any) -> None:
+    """Add to each row's mark what its level in one feature gives."""
+    for i in range(codes.shape[0]):
+        marks[i] += mix(salt ^ mix(np.uint64(codes[i])))
+
+
+@compiled
+def draw_blanks(marks: Any, salts: Any, part: int, n_parts: int, out: Any) -> None:
+    """Blank the columns of each row, at a rate of its own in one of some equal parts of 0 to 1."""
+    unit = 2.0**-53
+    for i in range(marks.shape[0]):
+        own = mix(marks[i] ^ mix(np.uint64(part)))
+        rate = (part + unit * (own >> np.uint64(11))) / n_parts
+        for j in range(salts.shape[0]):
+            out[j, i] = unit * (mix(own ^ salts[j]) >> np.uint64(11)) < rate
+
+
+@compiled
+def add_known(places: Any, weights: Any, none: Any, u: Any, blank: Any, out: Any) -> None:
+    """Add up the weights of each row, and u where an answer is blanked; `blank` comes to say so."""
+    for j in range(places.shape[0]):
+        for i in range(out.shape[0]):
+            if places[j, i] == none[j]:
+                blank[j, i] = True
+            for k in range(weights.shape[1]):
+                out[i, k] += u[j, k] if blank[j, i] else weights[places[j, i], k]
+
+
+@compiled
+def sum_blanks(blank: Any, slope: Any, curvature: Any, slopes: Any, bends: Any) -> None:
+    """Add each row's slopes to the tables that are blanked, and its curvatures to each two."""
+    n_tables, n_totals = slopes.shape
+    at = np.empty(n_tables, np.int64)
+    for i in range(slope.shape[0]):
+        n = 0
+        for j in range(n_tables):
+            if blank[j, i]:
+                at[n] = j
+                n += 1
+        for k in range(n_totals):
+            for a in range(n):
+                slopes[at[a], k] += slope[i, k]
+                for b in range(n):
+                    bends[k, at[a], at[b]] += curvature[i, k]

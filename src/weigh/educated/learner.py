@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
+from weigh.educated.blanks import settle
 from weigh.educated.design import Target
 from weigh.educated.fit import Fit, Task, fit_task
 from weigh.educated.tables import evidence_of
@@ -133,9 +134,10 @@ class EducatedNB(EvidenceClassifier):
         each = len(tally.classes) > 2 and self.multiclass == "ovr"
         with engine.one_blas_thread():  # whose sums would depend on how many there are
             fits = self._fit_each(task) if each else [self._fit_jointly(task)]
-        counts = tally.tables if each else fits[0].counts
-        naive = weigh_tally(tally, self.smoothing)
-        evidence = evidence_of(naive, counts, fits, self._fine(sample.table))
+            counts = tally.tables if each else fits[0].counts
+            naive = weigh_tally(tally, self.smoothing)
+            evidence = evidence_of(naive, counts, fits, self._fine(sample.table))
+            evidence = settle(evidence, rows, [c.feature for c in tally.tables])
         return evidence if rate is None else evidence.with_prior(rate)
 
     def _check(self, n_classes: int) -> None:

@@ -138,6 +138,11 @@ def count_intervals(feature: Feature | Cross) -> int:
     return 0 if isinstance(feature, Cross) or feature.cuts is None else len(feature.cuts) + 1
 
 
+def is_told(feature: Feature | Cross, counts: Floats) -> Integers:
+    """The levels that rows or neighbours tell about; a code that never occurs is not known."""
+    return counts.any(axis=1) | (np.arange(len(counts)) < count_intervals(feature))
+
+
 def _hold_mean(places: Integers, rows: Floats) -> Centre:
     """A walk's mean over the rows; over the intervals where none of them has any."""
     heavy = rows if rows.any() else np.ones(len(rows))

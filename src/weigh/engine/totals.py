@@ -26,10 +26,8 @@ def count_tokens(table: Table) -> Floats:
 
 def count_answers(table: Table, features: Sequence[Feature | Cross]) -> Floats:
     """How many features each row has an answer in, where answers that lack are no evidence."""
-    always = sum(not feature.skip_missing for feature in features)
-    n = np.full(table.n_rows, float(always))
-    skipping = [feature for feature in features if feature.skip_missing]
-    for answered in spread(lambda feature: feature.answers(table), skipping, table.n_rows):
+    n = np.zeros(table.n_rows)
+    for answered in spread(lambda feature: feature.answers(table), features, table.n_rows):
         n += answered
     return n
 

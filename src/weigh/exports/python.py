@@ -10,10 +10,11 @@ from weigh.formula import Formula, Input, Term
 
 HEAD = '''"""{name}, written down by weigh: score(row) says what a dict of answers adds up to.
 
-None, NaN, pandas' NA or a key that lacks is an answer that is not known; a value that training did
-not see weighs nothing, or as much as `other` where a column has such a level. A key that is no
-column, or a value of another type than in training, is a ValueError. Needs Python 3.8 or newer and
-nothing else.
+An absent key is an answer that is not known, which weighs nothing. None, NaN and pandas' NA are
+missing: a level where training had missing values, and not known elsewhere. A value that training
+did not see is not known, or of the level `other` where a column has it. A key that is no column, or
+a value of another type than in training, is a ValueError. Needs Python 3.8 or newer and nothing
+else.
 """
 
 import decimal
@@ -71,7 +72,9 @@ def score(row):
 
     def place(column):
         name, cuts, levels, missing, skips, rest = column
-        value = row.get(name)
+        if name not in row:
+            return None, False
+        value = row[name]
         if lacks(value):
             return missing, not skips
         if cuts is None:

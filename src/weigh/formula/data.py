@@ -74,10 +74,10 @@ def _columns(formula: Formula) -> list[dict[str, Any]]:
 
 
 def _column(column: Input) -> dict[str, Any]:
+    common = {"name": printable(column.name), "missing": column.has_missing}
     if column.is_numeric:
-        return {"name": printable(column.name), "kind": "number", "codes": [*column.values]}
-    return {
-        "name": printable(column.name),
+        return common | {"kind": "number", "codes": [*column.values]}
+    return common | {
         "kind": "choice",
         "choices": [*map(printable, column.labels)],
         "closed": column.kinds == {Kind.BOOLEANS} and len(column.values) == 2,

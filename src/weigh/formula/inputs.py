@@ -54,12 +54,16 @@ class Input:
         return tuple(map(float, values)) if self.is_numeric else values  # type: ignore[arg-type]
 
     @property
+    def has_missing(self) -> bool:
+        """Whether missing is a level."""
+        return any(feature.has_missing for feature in self.features)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The values as people read them."""
         if self.is_numeric:
             return tuple(label(value) for value in self.values)
-        has_missing = any(feature.has_missing for feature in self.features)
-        whole = replace(self.first, values=self.values, has_missing=has_missing)
+        whole = replace(self.first, values=self.values, has_missing=self.has_missing)
         return whole.labels[: len(self.values)]
 
     @cached_property

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weigh import engine, kernels
-from weigh.bins import finder
+from weigh.bins import Feature, finder
 from weigh.formula.formula import Formula, Term
-from weigh.frames import Floats
+from weigh.frames import NOT_KNOWN, Floats
 
 Row: TypeAlias = Mapping[str, Any]
 Weight: TypeAlias = Callable[[Row], Any]
@@ -39,7 +39,7 @@ class Scorer:
         return {column.name: column.types for column in self.formula.inputs}
 
     def totals(self, rows: Sequence[Row]) -> Floats:
-        """What `Evidence.total` gives, row by row; an answer that lacks is missing."""
+        """What `Evidence.total` gives, row by row; an absent field is not known."""
         formula, rule, curve = self.formula, self.formula.attenuation, self.formula.curve
         prior = [*formula.prior]
         start = prior if rule is None else [0.0] * len(prior)
@@ -73,11 +73,12 @@ class Scorer:
         return totals
 
     def _count(self, row: Row) -> int:
-        """How many terms the row has an answer in, where answers that lack are no evidence."""
-        return sum(
-            all(row.get(part.name) is not None for part in term.columns if part.skip_missing)
-            for term in self.formula.terms
-        )
+        """How many terms the row has an answer in, or null where that is a level."""
+        return sum(all(_answers(part, row) for part in t.columns) for t in self.formula.terms)
+
+
+def _answers(part: Feature, row: Row) -> bool:
+    return part.name in row and not (part.skip_missing and row[part.name] is None)
 
 
 def _weight(term: Term, n_totals: int) -> Weight:
@@ -87,7 +88,9 @@ def _weight(term: Term, n_totals: int) -> Weight:
     find = [finder(part) for part in term.columns]
     if len(find) == 1:
         name, place = term.name, find[0]
-        return lambda row: weights[place(row.get(name))]
+        return lambda row: weights[place(row.get(name, NOT_KNOWN))]
     (a, b), (left, right) = (part.name for part in term.columns), find
     pairs, nothing = term.lookup, len(weights) - 1
-    return lambda row: weights[pairs.get((left(row.get(a)), right(row.get(b))), nothing)]
+    return lambda row: weights[
+        pairs.get((left(row.get(a, NOT_KNOWN)), right(row.get(b, NOT_KNOWN))), nothing)
+    ]

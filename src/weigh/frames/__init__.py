@@ -44,6 +44,7 @@ from weigh.frames.sources import scan
 from weigh.frames.tables import (
     Table,
     as_rows,
+    blank,
     build,
     build_beside,
     match,
@@ -64,9 +65,20 @@ from weigh.frames.targets import (
     read_classes,
     sort_classes,
 )
-from weigh.frames.values import Value, canonical, key, keys, order, reads_as_number, spell
+from weigh.frames.values import (
+    NOT_KNOWN,
+    NotKnown,
+    Value,
+    canonical,
+    key,
+    keys,
+    order,
+    reads_as_number,
+    spell,
+)
 
 __all__ = [
+    "NOT_KNOWN",
     "OR_CATEGORIES",
     "ROWS",
     "Codes",
@@ -74,6 +86,7 @@ __all__ = [
     "FarTable",
     "Floats",
     "Integers",
+    "NotKnown",
     "Numbers",
     "Sample",
     "SampleStep",
@@ -82,6 +95,7 @@ __all__ = [
     "Value",
     "add_columns",
     "as_rows",
+    "blank",
     "build",
     "build_beside",
     "canonical",

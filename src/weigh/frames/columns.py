@@ -17,7 +17,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
-from weigh.frames.values import Value, canonical, key, keys, reads_as_number
+from weigh.frames.values import (
+    NOT_KNOWN,
+    NotKnown,
+    Value,
+    canonical,
+    key,
+    keys,
+    reads_as_number,
+)
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[Any]
@@ -29,14 +37,15 @@ OR_CATEGORIES = ", or, where it is a feature, name it in categorical_features"
 
 @dataclass(frozen=True)
 class Numbers:
-    """A numeric column; missing is NaN."""
+    """A numeric column; missing is NaN, and so is what is not known, which `unknown` marks."""
 
     values: Floats
+    unknown: Integers | None = None
 
 
 @dataclass(frozen=True)
 class Codes:
-    """A column of categories: row i holds values[codes[i]]; the value None is missing.
+    """A column of categories: row i holds values[codes[i]]; None is missing, or NOT_KNOWN.
 
     `typed` is False where plain Python objects were coded and only their values tell what they are.
     """
@@ -48,7 +57,7 @@ class Codes:
     @property
     def is_category(self) -> bool:
         """Whether the column is one of categories when nobody says so."""
-        present = [value for value in self.values if value is not None]
+        present = [v for v in self.values if v is not None and v is not NOT_KNOWN]
         return self.typed or not present or any(isinstance(v, str | bool) for v in present)
 
     def numbers(self, name: str) -> Numbers:
@@ -61,13 +70,42 @@ class Codes:
                 f"(missing as null){OR_CATEGORIES}"
             )
         try:
-            table = np.array([np.nan if v is None else float(v) for v in self.values] or [np.nan])
+            table = np.array([_number(value) for value in self.values] or [np.nan])
         except OverflowError:
             raise ValueError(f"column {name!r} holds a number that no float can hold") from None
-        return Numbers(table[self.codes])
+        unknown = np.array([value is NOT_KNOWN for value in self.values] or [False])
+        return Numbers(table[self.codes], unknown[self.codes] if unknown.any() else None)
+
+
+def _number(value: Value) -> float:
+    return np.nan if value is None or isinstance(value, NotKnown) else float(value)
 
 
 Column: TypeAlias = Numbers | Codes
+
+
+def hide(column: Column, hidden: Integers) -> Column:
+    """The column with some of its rows not known."""
+    if isinstance(column, Numbers):
+        unknown = hidden if column.unknown is None else column.unknown | hidden
+        return Numbers(np.where(hidden, np.nan, column.values), unknown)
+    codes = column.codes.astype(np.min_scalar_type(len(column.values)))
+    codes[hidden] = len(column.values)
+    return Codes(codes, (*column.values, NOT_KNOWN), column.typed)
+
+
+def as_missing(column: Column) -> Column:
+    """The column with missing in place of not known: training takes them for one."""
+    if isinstance(column, Numbers):
+        return Numbers(column.values)
+    if NOT_KNOWN not in column.values:
+        return column
+    values = column.values
+    places = {key(v): i for i, v in reversed([*enumerate(values)]) if v is not NOT_KNOWN}
+    missing = places.setdefault(key(None), values.index(NOT_KNOWN))
+    levels = np.array([missing if v is NOT_KNOWN else i for i, v in enumerate(values)])
+    known = tuple(None if v is NOT_KNOWN else v for v in values)
+    return Codes(levels.astype(column.codes.dtype)[column.codes], known, column.typed)
 
 
 def convert(source: Any, name: str, categorical: bool | None) -> Column:

@@ -14,8 +14,17 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from weigh.frames.columns import Column, Integers, array_is_category, code_values, convert
+from weigh.frames.columns import (
+    Column,
+    Integers,
+    array_is_category,
+    as_missing,
+    code_values,
+    convert,
+    hide,
+)
 from weigh.frames.registry import find_far
+from weigh.frames.values import NOT_KNOWN
 
 FEW = 64
 """Tables of so few rows are read value by value, which costs less than any column operation."""
@@ -26,6 +35,9 @@ class Table:
     """Named columns of equal length, converted one at a time when asked for.
 
     `source(j)` is the j-th column as its library holds it; `listed()` all columns as Python values.
+    `hidden` marks cells that are not known, by row and column. Rows of dicts are `partial`: a
+    column that none of them names is not known. `whole` tables, those to learn from, have missing
+    values in place of what is not known.
     """
 
     names: tuple[str, ...]
@@ -35,6 +47,9 @@ class Table:
     named: bool = True
     backend: str | None = None
     matrix: Any = None  # where the table was read from a sparse matrix
+    hidden: Integers | None = None
+    partial: bool = False
+    whole: bool = False
 
     @cached_property
     def _place(self) -> dict[str, int]:
@@ -46,6 +61,12 @@ class Table:
 
     def column(self, name: str, categorical: bool | None = None) -> Column:
         """The column as numbers or codes; None lets its type decide."""
+        column = self._convert(name, categorical)
+        if self.hidden is not None and self.hidden[:, self._place[name]].any():
+            column = hide(column, self.hidden[:, self._place[name]])
+        return as_missing(column) if self.whole else column
+
+    def _convert(self, name: str, categorical: bool | None) -> Column:
         j = self._place[name]
         try:
             if categorical is not None and self._few is not None:
@@ -63,7 +84,12 @@ class Table:
             source=lambda j: _pick(self.source(j), places),
             listed=lambda: [[column[i] for i in places] for column in self.listed()],
             matrix=None if self.matrix is None else self.matrix[places],
+            hidden=None if self.hidden is None else self.hidden[places],
         )
+
+    def to_learn_from(self) -> Table:
+        """The same table, with what is not known as missing."""
+        return replace(self, whole=True) if type(self) is Table else self
 
     def renamed(self, names: tuple[str, ...]) -> Table:
         """The same columns under other names, in order."""
@@ -74,19 +100,21 @@ class Table:
         return self.select(tuple(n for n in self.names if n not in names))
 
     def select(self, names: tuple[str, ...]) -> Table:
-        """Some of the columns, in the order given."""
+        """Some of the columns, in the order given; of a partial table also such as it has not."""
         if names == self.names:
             return self
-        places = [self._place[name] for name in names]
+        places = [self._place.get(name, -1) for name in names]
+        nothing: Any = np.full(self.n_rows if -1 in places else 0, NOT_KNOWN, dtype=object)
 
         def pick(columns: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-            return [columns[place] for place in places]
+            return [nothing if place < 0 else columns[place] for place in places]
 
         return replace(
             self,
             names=names,
-            source=lambda j: self.source(places[j]),
+            source=lambda j: nothing if places[j] < 0 else self.source(places[j]),
             listed=lambda: pick(self.listed()),
+            hidden=None if self.hidden is None else self.hidden[:, places],
         )
 
 
@@ -129,7 +157,7 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
 
 def refuse_empty(table: Table) -> None:
     """A table needs a feature and a row."""
-    if not table.names:
+    if not (table.names or table.partial):
         raise ValueError(
             f"0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required."
         )
@@ -267,11 +295,45 @@ def _read_dicts(rows: Sequence[Mapping[str, Any]]) -> Table:
 
     def column(j: int) -> np.ndarray[Any, Any]:
         values = np.empty(len(rows), dtype=object)
-        values[:] = [row.get(names[j]) for row in rows]
+        values[:] = [row.get(names[j], NOT_KNOWN) for row in rows]
         return values
 
-    listed = lambda: [[row.get(name) for row in rows] for name in names]  # noqa: E731
-    return Table(names, len(rows), column, listed)
+    listed = lambda: [[row.get(name, NOT_KNOWN) for row in rows] for name in names]  # noqa: E731
+    return Table(names, len(rows), column, listed, partial=True)
+
+
+def blank(X: Any, where: Any) -> Table:
+    """A table with some of its cells not known, for any estimator to predict.
+
+    Whatever the table is (pandas, Polars, Arrow, NumPy, dicts), a cell that is blanked weighs
+    nothing, also where training had missing values and null is a level of its own.
+
+    Parameters
+    ----------
+    X : table
+        Any dataframe, array or list of dicts.
+    where : array or table of bool
+        The cells that are not known: one row and one column for each of X, in its order.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> model = weigh.EducatedNB(pairs=0).fit(people, "Survived")
+    >>> first = people.select(["Class", "Sex", "Age"]).slice(0, 1)
+    >>> model.predict_proba(weigh.blank(first, [[True, True, True]])).round(3)
+    array([[0.677, 0.323]])
+    """
+    table = read(X)
+    if type(table) is not Table or table.matrix is not None:
+        raise ValueError("blank takes a table in memory; collect the rows first")
+    hidden = np.asarray(where)
+    if hidden.dtype != np.bool_ or hidden.shape != (table.n_rows, len(table.names)):
+        raise ValueError(
+            f"where must hold true or false for {table.n_rows} rows and {len(table.names)} "
+            f"columns, got {hidden.dtype} of shape {hidden.shape}"
+        )
+    return replace(table, hidden=hidden)
 
 
 def vector(values: Any, name: str, categorical: bool | None) -> Column:
@@ -309,7 +371,8 @@ def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Tab
     """The columns that a fitted model asks for: by name, or by position without names."""
     if named and table.named:
         lacking = [name for name in names if name not in table.names]
-        if lacking:
+        none = table.names and len(lacking) == len(names)  # it can only be another table
+        if lacking and (none or not table.partial):
             raise ValueError(
                 f"the table lacks the column {lacking[0]!r}, which {reader} was fitted with "
                 f"({len(lacking)} of {len(names)} lacking); add it, with nulls where it is unknown"

@@ -9,7 +9,32 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-Value: TypeAlias = str | int | float | bool | None
+
+class NotKnown:
+    """The type of `weigh.NOT_KNOWN`, of which there is one."""
+
+    _one: NotKnown | None = None
+
+    def __new__(cls) -> NotKnown:
+        """There is one, also after a copy or a pickle."""
+        cls._one = cls._one or super().__new__(cls)
+        return cls._one
+
+    def __repr__(self) -> str:
+        return "NOT_KNOWN"
+
+    def __reduce__(self) -> str:
+        return "NOT_KNOWN"
+
+
+NOT_KNOWN = NotKnown()
+"""An answer that was not given: it weighs nothing, whether or not training had missing values.
+
+A cell of any table of Python objects may hold it (a dict, a list, an object column). In a dict an
+absent key says the same.
+"""
+
+Value: TypeAlias = str | int | float | bool | NotKnown | None
 
 
 def reads_as_number(text: str) -> bool:
@@ -27,8 +52,8 @@ def canonical(value: Any) -> Value:
     >>> canonical(3.0), canonical(float("nan")), canonical(True), canonical("3")
     (3, None, True, '3')
     """
-    if value is None or isinstance(value, str):
-        return None if value is None else str(value)
+    if value is None or isinstance(value, str | NotKnown):
+        return str(value) if isinstance(value, str) else value
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, np.datetime64 | np.timedelta64):  # before integers: NumPy counts it so
@@ -76,6 +101,6 @@ def keys(values: Sequence[Value]) -> Iterable[tuple[type, Value]]:
 
 def order(value: Value) -> tuple[int, Any]:
     """Sorting key over values of any type: booleans, numbers, text, missing."""
-    if value is None:
+    if value is None or isinstance(value, NotKnown):
         return 3, 0
     return (2 if isinstance(value, str) else 0 if isinstance(value, bool) else 1), value

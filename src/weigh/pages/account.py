@@ -227,9 +227,8 @@ def _is_turned(table: FeatureTable) -> bool:
     """Whether the weights run against those of its own counts, by more than noise."""
     if isinstance(table.feature, Cross) or table.by_class.shape[1] > 1:
         return False
-    rows = table.counts.sum(axis=1)
     alone = weigh_counts(Counts(table.feature, table.counts), table.smoothing).by_class[:, 0]
-    own, share = table.by_class[:, 0], rows / rows.sum()
+    alone, own, share = alone - table.share @ alone, table.centred[:, 0], table.share
     spread = float(share @ own**2) * float(share @ alone**2)
     faint = float(share @ np.abs(own)) < FAINT
     return not faint and spread > 0 and float(share @ (own * alone)) < AGREE * spread**0.5

@@ -10,6 +10,7 @@ function addressOf(model) {
   columns.forEach(({ name }, j) => places.set(guard(name), [...(places.get(guard(name)) ?? []), j]));
 
   function textOf(column, value) {
+    if (value === weigh.MISSING) return "~missing";
     if (column.kind !== "choice") return String(value);
     return value < column.choices.length ? guard(column.choices[value]) : "~other";
   }
@@ -32,6 +33,7 @@ function addressOf(model) {
   // The answer that a text gives, or an error that says why it gives none.
   function valueOf(column, text) {
     if (text === "") return null;
+    if (text === "~missing" && column.missing) return weigh.MISSING;
     if (column.kind === "choice") {
       if (text === "~other" && !column.closed) return column.choices.length;
       const place = column.choices.findIndex((choice) => guard(choice) === text);

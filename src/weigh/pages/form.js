@@ -32,10 +32,12 @@
   function choicesOf(column) {
     const known = column.choices.map((text, place) => [String(place), text]);
     const other = column.closed ? [] : [[String(column.choices.length), "Another"]];
-    return [["", "Not known"], ...known, ...other];
+    const missing = column.missing ? [[weigh.MISSING, "Missing"]] : [];
+    return [["", "Not known"], ...known, ...other, ...missing];
   }
 
-  const placeOf = (value) => (value === "" ? null : Number(value));
+  const placeOf = (value) =>
+    value === "" ? null : value === weigh.MISSING ? value : Number(value);
 
   function list(column, j) {
     const select = make("select", { id: `a${j}` });
@@ -69,8 +71,9 @@
     return { box, show };
   }
 
-  // A number, the interval that it falls in, and buttons for codes.
+  // A number, the interval that it falls in, and buttons for codes and for missing.
   function number(column, j) {
+    let missing = false;
     const input = make("input", {
       type: "text",
       inputMode: "decimal",
@@ -80,8 +83,10 @@
     const hint = make("span", { className: "hint", id: `h${j}` });
     input.setAttribute("aria-describedby", hint.id);
     const part = model.parts.find((p) => p.column === j);
-    const buttons = [null, ...column.codes].map((code) => {
-      const text = code === null ? "Not known" : `Code ${code}`;
+    const special = [null, ...(column.missing ? [weigh.MISSING] : []), ...column.codes];
+    const buttons = special.map((code) => {
+      const text =
+        code === null ? "Not known" : code === weigh.MISSING ? "Missing" : `Code ${code}`;
       const button = make("button", { type: "button", className: "code", textContent: text });
       button.addEventListener("click", () => {
         show(code);
@@ -89,8 +94,9 @@
       });
       return [code, button];
     });
+    const read = () => (missing ? weigh.MISSING : readNumber(input.value));
     function tell() {
-      const value = readNumber(input.value);
+      const value = read();
       const odd = Number.isNaN(value);
       input.setAttribute("aria-invalid", odd);
       const place = odd ? -1 : weigh.place(part, value);
@@ -101,10 +107,15 @@
       return odd ? null : value;
     }
     function show(value) {
-      if (readNumber(input.value) !== value) input.value = value ?? "";
+      missing = value === weigh.MISSING;
+      if (missing) input.value = "";
+      else if (readNumber(input.value) !== value) input.value = value ?? "";
       tell();
     }
-    input.addEventListener("input", () => answer(j, tell()));
+    input.addEventListener("input", () => {
+      missing = false;
+      answer(j, tell());
+    });
     const row = make("div", { className: "row" }, input, ...buttons.map(([, button]) => button));
     const label = make("label", { htmlFor: input.id, textContent: title(column) });
     buttons.forEach(([, button]) => button.setAttribute("aria-describedby", (label.id = `l${j}`)));

@@ -1,9 +1,10 @@
 // The arithmetic of a model: answers in, a balance sheet out. No page is needed to run it.
-// An answer is a number (a choice's place, a measured number, how often a token occurs), null where
-// it is not known, or undefined where it was not asked.
+// An answer is a number (a choice's place, a measured number, how often a token occurs), MISSING
+// where the data have no value, null where it is not known, or undefined where it was not asked.
 "use strict";
 const weigh = (() => {
   const UNSEEN = "not seen in training";
+  const MISSING = "missing";
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const dot = (a, b) => sum(a.map((x, i) => x * b[i]));
   const expit = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
@@ -54,7 +55,8 @@ const weigh = (() => {
   // The level of an answer among those of a column; -1 is none. Intervals hold their upper end.
   // A choice that is no level of its own is of the rest, where that is one.
   function place(part, answer) {
-    if (answer === null) return part.missing;
+    if (answer === null) return -1;
+    if (answer === MISSING) return part.missing;
     if (!part.cuts) {
       const known = (part.places ? part.places[answer] : answer < part.n ? answer : -1) ?? -1;
       return known < 0 ? (part.rest ?? -1) : known;
@@ -71,7 +73,13 @@ const weigh = (() => {
   }
 
   const spell = (part, at, answer, model) =>
-    at >= 0 ? part.labels[at] : answer === null ? "missing" : model.other;
+    at >= 0
+      ? part.labels[at]
+      : answer === null
+        ? "not known"
+        : answer === MISSING
+          ? MISSING
+          : model.other;
 
   // Nothing stands before an interval in words, unless it holds one whole number.
   function relation(table, at) {
@@ -85,7 +93,9 @@ const weigh = (() => {
   function line(model, table, answers) {
     const given = table.uses.map((part) => answers[part.column]);
     const asked = given.every((answer) => answer !== undefined);
-    const skips = table.uses.some((part, i) => part.skip && given[i] === null);
+    const unknown = asked && given.includes(null);
+    const skips = unknown || table.uses.some((part, i) => part.skip && given[i] === MISSING);
+    const lacks = unknown || given.includes(MISSING);
     const places = asked ? table.uses.map((part, i) => place(part, given[i])) : [-1];
     const at = table.place && asked ? (table.place.get(places.join(",")) ?? -1) : places[0];
     const quote = table.quoted && at >= 0 ? '"' : "";
@@ -99,10 +109,10 @@ const weigh = (() => {
       label,
       relation: asked ? relation(table, at) : "=",
       at: at < 0 ? -1 : table.start + at,
-      known: at >= 0 || !asked || given.includes(null),
-      lacks: at < 0 && asked && !skips && given.includes(null),
+      known: at >= 0 || !asked || lacks,
+      lacks: at < 0 && asked && lacks && !table.uses.some((part) => part.skip),
       answered: asked && !skips,
-      unknown: asked && given.includes(null),
+      unknown,
       note: at < 0 ? nothing : table.unseen.has(at) ? UNSEEN : table.note,
       weights: at < 0 ? model.prior.map(() => 0) : table.weights[at],
       variances: at < 0 ? model.classes.map(() => 0) : table.variances && table.variances[at],
@@ -311,5 +321,5 @@ const weigh = (() => {
     };
   }
 
-  return { open, place, sheet, expit, logit };
+  return { MISSING, open, place, sheet, expit, logit };
 })();

@@ -63,10 +63,10 @@ class Layout:
 
 
 def weight_tables(subject: Subject) -> str:
-    """Every feature, the most telling first."""
+    """Every feature, the most important first."""
     layout, prior = Layout.read(subject), subject.evidence.prior_row
     start = f"<tr><th scope=row>Prior{_numbers(layout, '', prior, np.nan)}"
-    tables = sorted(subject.evidence, key=lambda table: -table.information_value)
+    tables = sorted(subject.evidence, key=lambda table: -table.importance)
     body = "".join(_feature(layout, table, f"s{k}") for k, table in enumerate(tables))
     head = cells(layout.heads, "th scope=col")
     look = "weights" if layout.of is None else "weights one"

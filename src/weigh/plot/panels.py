@@ -14,7 +14,7 @@ from weigh.evidence import FeatureTable, hundredths
 from weigh.frames import Floats, Integers
 from weigh.plot.axes import AGAINST, FAINT, FOR, OKABE_ITO, TOTAL
 from weigh.plot.labels import brief_labels, shorten_all
-from weigh.plot.question import Question, share_of
+from weigh.plot.question import Question
 from weigh.plot.reach import ALLOWED, usual_weights
 from weigh.sheet import COVERAGE
 
@@ -75,7 +75,7 @@ class Room:
 
 def panel_of(table: FeatureTable, question: Question, most: int = MOST_LEVELS) -> Panel:
     """The levels to draw: all intervals, and of too many categories those with the most rows."""
-    share, feature = share_of(table), table.feature
+    share, feature = table.share, table.feature
     places = np.flatnonzero(share > 0)
     is_interval = np.array([isinstance(level, Interval) for level in table.levels], dtype=bool)
     single = isinstance(feature, Cross) and len(question.signs) == 1

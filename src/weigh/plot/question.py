@@ -43,15 +43,9 @@ class Question:
 
     def spread(self, table: FeatureTable) -> float:
         """How far the feature moves totals: the standard deviation of its weight over rows."""
-        share = share_of(table)
+        share = table.share
         weights = self.weights(table)
         return float(np.sqrt((share @ (weights - share @ weights) ** 2).mean()))
-
-
-def share_of(table: FeatureTable) -> Floats:
-    """The share of each level in the training rows."""
-    rows = table.counts.sum(axis=1)
-    return np.asarray(rows / max(rows.sum(), np.finfo(float).tiny))
 
 
 def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Question:

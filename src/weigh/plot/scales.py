@@ -14,7 +14,7 @@ from weigh.evidence import Evidence, FeatureTable, Recalibration
 from weigh.frames import Floats, Integers
 from weigh.plot.choose import Choice
 from weigh.plot.labels import brief_labels
-from weigh.plot.question import Question, share_of
+from weigh.plot.question import Question
 from weigh.plot.reach import ALLOWED, usual_weights
 
 
@@ -147,7 +147,7 @@ class _Levels:
 
 def _levels(table: FeatureTable, question: Question) -> _Levels:
     """The levels that rows have, others that weigh something, and what is no level."""
-    share, weights = np.append(share_of(table), 0.0), np.append(question.weights(table)[:, 0], 0.0)
+    share, weights = np.append(table.share, 0.0), np.append(question.weights(table)[:, 0], 0.0)
     shown = (share > 0) | (weights != 0)
     shown[-1] = not (_has_every(table.feature) and shown[:-1].all())
     return _Levels(table, np.flatnonzero(shown), weights[shown], share[shown])

@@ -127,7 +127,10 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 def _row(formula: Formula) -> dict[str, Any]:
     return {
         "type": "object",
-        "description": "A field that lacks, or is null, is not known.",
+        "description": (
+            "Absent fields count as not known. null is the level missing where training rows had "
+            "missing values, and not known elsewhere."
+        ),
         "properties": {field.name: _field(field) for field in formula.inputs},
         "additionalProperties": False,
     }

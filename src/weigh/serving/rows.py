@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from weigh.formula import Input, Row, Scorer
+from weigh.frames import NOT_KNOWN
 
 MOST_SHOWN = 60
 """Characters of a value or a name that an error repeats."""
@@ -54,7 +55,7 @@ def parse(body: bytes) -> Any:
 
 
 def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON; an answer that is not known is null")
+    raise ValueError(f"{text} is no JSON; send null where a value is missing")
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -130,7 +131,8 @@ def _unknown(name: str, scorer: Scorer) -> RefusalError:
 def _wrong(field: Input, value: Any) -> RefusalError:
     wanted = " or ".join(kind.singular for kind in field.accepted)
     return RefusalError(
-        f"{_show(field.name)} must be {wanted}, or null where it is not known, not {_say(value)}",
+        f"{_show(field.name)} must be {wanted}, or left out where it is not known, not "
+        f"{_say(value)}",
         field.name,
     )
 
@@ -163,8 +165,8 @@ def shorten(text: str) -> str:
 
 
 def fill_row(row: Row, scorer: Scorer) -> dict[str, Any]:
-    """Every column of the model; what the row does not say is missing."""
-    return {field.name: row.get(field.name) for field in scorer.formula.inputs}
+    """Every column of the model; what the row does not say is not known."""
+    return {field.name: row.get(field.name, NOT_KNOWN) for field in scorer.formula.inputs}
 
 
 def find_class(name: str | None, classes: Mapping[str, Any], role: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit, logsumexp, ndtri, polygamma
 
 from weigh.evidence import Evidence, FeatureTable, scale_variances
-from weigh.frames import Floats, Table, count_matrix, did_you_mean
+from weigh.frames import NOT_KNOWN, Floats, Table, count_matrix, did_you_mean
 from weigh.sheet.attenuated import Attenuated, attenuate_row
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
 from weigh.sheet.recalibrated import map_ends, recalibrate_row
@@ -20,7 +20,7 @@ UNSEEN = "not seen in training"
 SCALES = "that the scales of the tables are known"
 """What an interval from the covariance of all weights takes for granted."""
 
-SILENT = ", and that an answer which lacks, as none did in training, tells nothing"
+SILENT = ", and that the answers which are not known are left out at random"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class _Line:
     variances: Floats | None
     relation: str = "="
     times: float = 1.0
-    lacks: bool = False  # an answer, as none did in training
+    lacks: bool = False  # an answer that is not known
 
     def item(self, sign: Floats) -> Item:
         """The line for the classes in question."""
@@ -180,8 +180,8 @@ def _standard_error(
 def _joint_error(evidence: Evidence, table: Table) -> float | None:
     """Of the log odds, from the covariance of the prior and the row's weights.
 
-    An answer that lacks adds nothing, whether or not training knew such; a level that was not seen
-    could weigh anything, and there is no error.
+    An answer that is not known adds nothing: what it weighs, zero, is taken as known. A level that
+    was not seen could weigh anything, and there is no error.
     """
     assert evidence.covariance is not None
     at, start = [0], 1
@@ -198,7 +198,7 @@ def _joint_error(evidence: Evidence, table: Table) -> float | None:
 
 def _lacks(part: FeatureTable, table: Table) -> bool:
     """Whether a table's only row holds no answer."""
-    return any(column.value(table) is None for column in part.feature.parts)
+    return any(column.value(table) in (None, NOT_KNOWN) for column in part.feature.parts)
 
 
 def items_of(evidence: Evidence, table: Table) -> list[Item]:
@@ -228,7 +228,7 @@ def _nothing(part: FeatureTable, table: Table) -> _Line:
     feature, n_classes = part.feature, part.counts.shape[1]
     note = "no evidence" if feature.skips(table) else UNSEEN
     weights, variances = np.zeros(part.by_class.shape[1]), np.zeros(n_classes)
-    lacks = note == UNSEEN and _lacks(part, table)
+    lacks = not feature.skip_missing and _lacks(part, table)
     text, verb = feature.spell(table), feature.verb
     return _Line(part.name, text, note, weights, variances, verb, lacks=lacks)
 

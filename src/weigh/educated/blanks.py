@@ -1,0 +1,270 @@
+"""What an answer that is not known weighs, and the gauge in which that is zero.
+
+Every table j gets a weight u_j for *not known*. The tables stay as they are, and u has the least
+loss of training rows whose answers were blanked at random,
+
+    total = prior + sum over known tables of w_j(x_j) + sum over blanked tables of u_j
+
+with blank rates uniform from 0 to 1, and the sum of all u_j held so that a row without a single
+answer gets the base rate. Then u_j is taken from every weight of table j and the sum is added to
+the prior: no total of a complete row changes, not known weighs zero, and the prior is the base
+rate.
+
+Which answers are blanked follows from the levels of the row alone: not from its place, its batch or
+its engine, so that a row of weight two is that row twice. It does not follow from its class either:
+rows that agree in all levels stay together, and keep their share of each class.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import comb
+
+import numpy as np
+from scipy.special import logit
+
+from weigh.bins import Cross, Feature
+from weigh.educated.design import Design, Source, Target, by_fields, weigh_rows
+from weigh.educated.pairs import coarse_levels
+from weigh.educated.prior import is_told
+from weigh.engine import Block, Coded, Sums
+from weigh.evidence import BOUND, Evidence, contrast, squeeze
+from weigh.frames import Floats, Integers
+from weigh.newton.descent import descend
+
+FEW = 5
+"""Of so few columns every set of blanks is tried; of more, some for each row."""
+
+DRAWN, MOST = 16_384, 32
+"""Rows are blanked so often that there are about so many for each of two ways, and no more than
+so many times."""
+
+LOOSE = 1.0
+"""The standard deviation of u_j before the data, relative to that of the weights of its table."""
+
+PRECISE, STEPS = 1e-9, 100
+
+
+@dataclass(frozen=True)
+class Masks:
+    """The ways in which a row's answers are blanked: columns, and how often for each row.
+
+    Salts are made of names, so that the order of columns does not matter.
+    """
+
+    features: tuple[int, ...]  # a number for the name of each coded feature
+    columns: tuple[int, ...]  # and of each column
+    times: int
+
+    @classmethod
+    def of(cls, coded: Sequence[Feature | Cross], columns: Sequence[str], weight: float) -> Masks:
+        """For rows of so much weight."""
+        times = int(np.clip(np.ceil(DRAWN / max(weight, 1.0)), 1, MOST))
+        return cls(tuple(_salt(f.name) for f in coded), tuple(map(_salt, columns)), times)
+
+    @property
+    def every(self) -> bool:
+        """Whether every set of blanks is tried."""
+        return len(self.columns) <= FEW
+
+    def draw(self, block: Block) -> Iterator[tuple[float, Integers]]:
+        """The share of each way, and which answers it blanks: column by row."""
+        return self._every(len(block)) if self.every else self._some(block)
+
+    def _every(self, n_rows: int) -> Iterator[tuple[float, Integers]]:
+        """A rate that is uniform blanks k of n columns as often for every k."""
+        n = len(self.columns)
+        for mask in product((False, True), repeat=n):
+            share = 1 / ((n + 1) * comb(n, sum(mask)))
+            yield share, np.repeat(np.array(mask)[:, None], n_rows, axis=1)
+
+    def _some(self, block: Block) -> Iterator[tuple[float, Integers]]:
+        """A rate from each of some equal parts of 0 to 1, and then the other answers."""
+        from weigh.educated import kernels
+
+        marks = np.zeros(len(block), dtype=np.uint64)
+        for salt, codes in zip(self.features, block.codes, strict=True):
+            kernels.mark_rows(codes, np.uint64(salt), marks)
+        salts = np.array(self.columns, dtype=np.uint64)
+        for part in range(self.times):
+            blank = np.empty((len(salts), len(block)), dtype=np.bool_)
+            kernels.draw_blanks(marks, salts, part, self.times, blank)
+            yield 0.5 / self.times, blank
+            yield 0.5 / self.times, ~blank
+
+
+def _salt(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest())
+
+
+@dataclass(frozen=True)
+class Blanked:
+    """The statistic at some u: loss, the size of slopes, gradient, and a Hessian for each total."""
+
+    design: Design
+    target: Target
+    masks: Masks
+    uses: tuple[tuple[int, ...], ...]  # the columns of each table
+    weights: Floats  # the prior's first
+    u: Floats  # by table and total
+
+    __reduce__ = by_fields
+
+    def __call__(self, block: Block) -> Sums:
+        """The sums over a block, blanked in every way."""
+        from weigh.educated import kernels
+
+        n_tables, n_totals = self.u.shape
+        numbers, slopes = np.zeros(2), np.zeros((n_tables, n_totals))
+        bends = np.zeros((n_totals, n_tables, n_tables))
+        places, padded, none = self.design.place(block), self.design.pad(self.weights), self._none
+        labels, weight = self.target.labels(block), weigh_rows(block)
+        for share, columns in self.masks.draw(block):
+            blank = np.array([columns[[*use]].any(axis=0) for use in self.uses])
+            totals = np.tile(padded[0], (len(block), 1))
+            kernels.add_known(places, padded, none, self.u, blank, totals)
+            found = self.target.moments(totals, labels, share * weight)
+            numbers += found.loss, np.abs(found.slope).sum()
+            kernels.sum_blanks(blank, found.slope, found.curvature, slopes, bends)
+        return Sums((numbers, slopes, bends))
+
+    @cached_property
+    def _none(self) -> Integers:
+        """The place of no level of each table, which is as good as blanked."""
+        return np.array(self.design.starts[:-1])
+
+
+def settle(evidence: Evidence, rows: Coded, coded: Sequence[Feature | Cross]) -> Evidence:
+    """The same evidence in the gauge in which not known weighs zero.
+
+    `rows` are those it was learnt from, coded in the levels of `coded`.
+    """
+    weights = np.vstack([evidence.prior_row, *(table.by_class for table in evidence)])
+    design = Design(tuple(_source(table.feature, coded) for table in evidence))
+    names = [*dict.fromkeys(part.name for table in evidence for part in table.feature.parts)]
+    uses = tuple(tuple(names.index(p.name) for p in t.feature.parts) for t in evidence)
+    masks = Masks.of(coded, names, float(evidence.class_counts.sum()))
+    goal = base_totals(evidence) - evidence.prior_row
+    if evidence.link == "ovr":
+        targets = [_one_class(evidence, c) for c in range(len(evidence.classes))]
+    else:
+        targets = [Target(evidence.class_counts)]
+    found = []
+    for target, own in zip(targets, np.split(np.arange(len(goal)), len(targets)), strict=True):
+        none = np.zeros((len(uses), len(own)))
+        start = Blanked(design, target, masks, uses, weights[:, own], none)
+        found.append(_find(start, rows, _variances(evidence, own), goal[own]))
+    u = np.hstack(found)
+    return shift(evidence, u - u.mean(axis=1, keepdims=True) if evidence.link == "softmax" else u)
+
+
+def shift(evidence: Evidence, u: Floats) -> Evidence:
+    """Take u from the weights of each table, and add it to the prior."""
+    tables = tuple(
+        replace(t, by_class=t.by_class - is_told(t.feature, t.counts)[:, None] * own)
+        for t, own in zip(evidence, u, strict=True)
+    )
+    return replace(evidence, tables=tables, prior=squeeze(evidence.prior_row + u.sum(axis=0)))
+
+
+def base_totals(evidence: Evidence) -> Floats:
+    """The totals that mean the base rate."""
+    rate = np.clip(evidence.base_rate, BOUND, 1 - BOUND)
+    return np.asarray(logit(rate)) if evidence.link == "ovr" else contrast(np.log(rate))
+
+
+def _one_class(evidence: Evidence, c: int) -> Target:
+    counts = evidence.class_counts
+    return Target(np.array([counts.sum() - counts[c], counts[c]]), of=c)
+
+
+def _source(feature: Feature | Cross, coded: Sequence[Feature | Cross]) -> Source:
+    """How a table's level follows from those that rows are coded in."""
+    names = [known.name for known in coded]
+    if feature.name in names:
+        return _part(feature, names.index(feature.name), coded)
+    assert isinstance(feature, Cross)
+    parts = [_part(part, names.index(part.name), coded) for part in feature.parts]
+    return Source.of_cross(feature, parts)
+
+
+def _part(feature: Feature | Cross, place: int, coded: Sequence[Feature | Cross]) -> Source:
+    fine, n = coded[place], len(feature.levels)
+    if isinstance(feature, Cross) or isinstance(fine, Cross):
+        return Source.of(place, n)
+    return Source((place,), np.append(coarse_levels(fine, feature), n), n)
+
+
+def _variances(evidence: Evidence, own: Integers) -> Floats:
+    """Of the weights of each table over the training rows, the mean over totals."""
+    squares = (t.share @ (t.centred[:, own] ** 2).mean(axis=1) for t in evidence)
+    return np.array([*squares])
+
+
+# ---------------------------------------------------------------- the least loss
+
+
+def _find(start: Blanked, rows: Coded, variances: Floats, goal: Floats) -> Floats:
+    """The u of least loss whose sum is the goal; a table whose weights are all equal has none."""
+    free = variances > 0
+    if not free.any():
+        return start.u
+    pull = 1 / (LOOSE**2 * variances[free])
+    first = np.zeros_like(start.u)
+    first[free] = np.outer(variances[free] / variances[free].sum(), goal)
+    look = _Look.at(replace(start, u=first), rows, first, pull, free)
+    found = descend(
+        look, lambda at: at.step, lambda at: at.relative_gradient <= PRECISE, most=STEPS
+    )
+    return found.asked.u
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What rows say at some u."""
+
+    asked: Blanked
+    rows: Coded
+    first: Floats
+    pull: Floats
+    free: Integers
+    loss: float
+    size: float
+    gradient: Floats  # of the free tables
+    hessians: Floats
+
+    @classmethod
+    def at(cls, asked: Blanked, rows: Coded, first: Floats, pull: Floats, free: Integers) -> _Look:
+        """One pass."""
+        numbers, slopes, bends = rows.sum(asked).arrays
+        away = (asked.u - first)[free]
+        loss = float(numbers[0]) + 0.5 * float((pull[:, None] * away**2).sum())
+        gradient = slopes[free] + pull[:, None] * away
+        hessians = bends[:, free][:, :, free] + np.diag(pull)
+        return cls(asked, rows, first, pull, free, loss, float(numbers[1]), gradient, hessians)
+
+    @cached_property
+    def step(self) -> Floats:
+        """Newton's, total by total, among those that leave the sum as it is."""
+        out = np.empty_like(self.gradient)
+        for k, hessian in enumerate(self.hessians):
+            both = np.column_stack([self.gradient[:, k], np.ones(len(hessian))])
+            own, ones = np.linalg.solve(hessian, both).T
+            out[:, k] = own - own.sum() / ones.sum() * ones
+        return out
+
+    @property
+    def relative_gradient(self) -> float:
+        """What is left of the gradient along the plane of the sum, over the sum of all slopes."""
+        along = self.gradient - self.gradient.mean(axis=0)
+        return float(np.abs(along).max() / (self.size + 1e-300))
+
+    def moved(self, step: Floats) -> _Look:
+        """What rows say so far away."""
+        u = self.asked.u.copy()
+        u[self.free] -= step
+        return _Look.at(replace(self.asked, u=u), self.rows, self.first, self.pull, self.free)

@@ -1,0 +1,333 @@
+"""Blank answers: the weights of not known against a literal version, the gauge, how to say so."""
+
+import copy
+import pickle
+from itertools import product
+from math import comb
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import expit, logsumexp
+
+import weigh
+from weigh import NOT_KNOWN, EducatedNB
+from weigh.educated.blanks import LOOSE, Masks, base_totals, settle
+from weigh.engine import Block, CodedRows
+from weigh.evidence import weigh_tally
+from weigh.frames import label_sample, read
+
+LIGHT = settings(max_examples=10, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+FORMS = [(2, "softmax"), (3, "softmax"), (3, "ovr")]
+HARD = {"pairs": {"pairs": 2}, "monotone": {"monotonic_cst": {"x": 1}}, "rare": {"max_levels": 2}}
+HARD |= {"skip": {"missing": "skip"}, "codes": {"special_values": {"x": [-999, -998]}}, "plain": {}}
+HARD |= {"crosses": {"crosses": [("c", "d")]}, "prior": {"class_prior": [0.9, 0.1]}}
+
+
+def draw_frame(seed, n_rows=200, n_classes=2):
+    """Numbers, categories, gaps; the classes are rare, so that the mean total is no base rate."""
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=n_rows), rng.exponential(size=n_rows)
+    c, d = rng.choice([*"abc"], n_rows), rng.choice([*"uv"], n_rows)
+    scores = np.column_stack([2 * k * (x + (c == "a") - 1) for k in range(n_classes)])
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    y[:n_classes] = np.arange(n_classes)
+    z[rng.random(n_rows) < 0.2] = np.nan
+    return pd.DataFrame({"x": x, "z": z, "c": c, "d": d}), y
+
+
+def unsettled(monkeypatch, *arguments, **parameters):
+    """The same fit before the gauge: tables of mean zero."""
+    with monkeypatch.context() as patch:
+        patch.setattr("weigh.educated.learner.settle", lambda evidence, *_: evidence)
+        return EducatedNB(**parameters).fit(*arguments)
+
+
+# ---------------------------------------------------------------- the gauge
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_no_total_of_a_complete_row_changes_and_not_known_gives_the_base_rate(name, monkeypatch):
+    X, y = draw_frame(0)
+    before = unsettled(monkeypatch, X, y, random_state=0, **HARD[name])
+    after = EducatedNB(random_state=0, **HARD[name]).fit(X, y)
+    whole = X[X["z"].notna()] if name == "skip" else X
+    np.testing.assert_allclose(
+        after.decision_function(whole), before.decision_function(whole), atol=1e-10
+    )
+    rate = np.array([0.9, 0.1]) if name == "prior" else np.bincount(y) / len(y)
+    np.testing.assert_allclose(after.predict_proba([{}])[0], rate, rtol=1e-9)
+    assert not np.isclose(after.evidence_.prior, before.evidence_.prior)
+
+
+@pytest.mark.parametrize(("n_classes", "multiclass"), FORMS)
+def test_nothing_known_is_the_base_rate_of_any_number_of_classes(n_classes, multiclass):
+    X, y = draw_frame(1, n_classes=n_classes)
+    model = EducatedNB(multiclass=multiclass, bins=8).fit(X, y)
+    rate = np.bincount(y) / len(y)
+    np.testing.assert_allclose(model.predict_proba([{}])[0], rate, rtol=1e-9)
+    other = np.full(n_classes, 1 / n_classes)
+    np.testing.assert_allclose(model.with_prior(other).predict_proba([{}])[0], other, rtol=1e-9)
+
+
+def test_a_code_that_never_occurs_is_not_known_and_one_level_alone_weighs_nothing():
+    X, y = draw_frame(2)
+    X["one"] = "same"
+    model = EducatedNB(special_values={"x": [-999]}).fit(X, y)
+    assert model.evidence_["x"].weights[-1] == 0
+    assert (model.evidence_["one"].weights == 0).all()
+
+
+def test_a_table_is_compared_by_its_centred_weights():
+    X, y = draw_frame(3)
+    for table in EducatedNB().fit(X, y).evidence_:
+        assert table.share @ table.centred == pytest.approx(0, abs=1e-12)
+        np.testing.assert_allclose(np.diff(table.centred[:, 0]), np.diff(table.weights))
+
+
+# ---------------------------------------------------------------- the weights of not known
+
+
+def literal_loss(u, model, X, y, rows):
+    """The loss of all rows blanked in all ways, each table of its mean zero, by hand."""
+    evidence, n = model.evidence_, X.shape[1]
+    C = evidence.contributions(read(X))
+    u = u.reshape(len(evidence), -1)
+    total = 0.0
+    for mask in product((False, True), repeat=n):
+        share = 1 / ((n + 1) * comb(n, sum(mask)))
+        gone = np.array(
+            [any(mask[X.columns.get_loc(p.name)] for p in t.feature.parts) for t in evidence]
+        )
+        totals = evidence.prior_row + np.where(gone[:, None], u, C).sum(axis=1)
+        if totals.shape[1] == 1:
+            losses = np.logaddexp(0, np.where(y == 1, -totals[:, 0], totals[:, 0]))
+        else:
+            losses = logsumexp(totals, axis=1) - totals[np.arange(len(y)), y]
+        total += share * (rows @ losses)
+    s = np.array([t.share @ (t.centred**2).mean(axis=1) for t in evidence])
+    goal = base_totals(evidence) - evidence.prior_row
+    away = u - np.outer(s / s.sum(), goal)
+    return total + 0.5 * (away**2 / (LOOSE**2 * s[:, None])).sum()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("pairs", [0, 2])
+def test_not_known_weighs_what_loses_least_over_all_ways_to_blank_a_row(
+    n_classes, pairs, monkeypatch
+):
+    X, y = draw_frame(4, 150, n_classes)
+    X = X.fillna(0.0)
+    rows = np.random.default_rng(4).integers(1, 4, len(y)).astype(float)
+    asked = {"bins": 4, "random_state": 0, "pairs": pairs}
+    before = unsettled(monkeypatch, X, y, rows, **asked)
+    after = EducatedNB(**asked).fit(X, y, rows)
+    found = np.array(
+        [
+            (b.by_class - a.by_class)[0]
+            for a, b in zip(after.evidence_, before.evidence_, strict=True)
+        ]
+    )
+    sums = base_totals(before.evidence_) - before.evidence_.prior_row
+    np.testing.assert_allclose(found.sum(axis=0), sums, atol=1e-9)
+
+    def loss(u):
+        return literal_loss(u, before, X, y, rows)
+
+    best = minimize(
+        loss,
+        found.ravel(),
+        constraints={"type": "eq", "fun": lambda u: u.reshape(found.shape).sum(axis=0) - sums},
+        options={"maxiter": 30, "ftol": 1e-12},
+        method="SLSQP",
+    )
+    assert loss(found.ravel()) <= best.fun + 1e-6
+    assert loss(found.ravel()) < loss(np.zeros(found.size)) - 0.1
+
+
+@LIGHT
+@given(seed=seeds, n=st.integers(6, 12))
+def test_rows_are_blanked_at_rates_from_0_to_1_and_half_of_the_time(seed, n):
+    rng = np.random.default_rng(seed)
+    coded = [weigh.bins.Feature(f"f{j}", tuple(range(9))) for j in range(n)]
+    block = Block([rng.integers(0, 9, 4000).astype(np.uint8) for _ in coded], np.zeros(4000))
+    masks = Masks.of(coded, [f.name for f in coded], 4000.0)
+    shares, drawn = zip(*masks.draw(block), strict=True)
+    assert sum(shares) == pytest.approx(1)
+    blank = np.stack(drawn)
+    assert (blank.mean(axis=0) == 0.5).all()  # each way, and then the other answers
+    known = np.bincount(blank.sum(axis=1).ravel(), minlength=n + 1) / blank[:, 0].size
+    assert np.abs(known - 1 / (n + 1)).max() < 0.03
+    assert (
+        np.abs(np.corrcoef(blank.transpose(1, 0, 2).reshape(n, -1)) - np.eye(n))[0, 1:].max() < 0.5
+    )
+
+
+@LIGHT
+@given(seed=seeds)
+def test_blanks_follow_from_levels_alone_whatever_the_order_of_rows_and_columns(seed):
+    rng = np.random.default_rng(seed)
+    coded = [weigh.bins.Feature(f"f{j}", tuple(range(3))) for j in range(7)]
+    codes = [rng.integers(0, 3, 50).astype(np.uint8) for _ in coded]
+    order, columns = rng.permutation(50), rng.permutation(7)
+    names = [f.name for f in coded]
+    whole = [m for _, m in Masks.of(coded, names, 50.0).draw(Block(codes, np.zeros(50)))]
+    moved = Block([codes[j][order].astype(np.uint16) for j in columns], np.ones(50))
+    turned = Masks.of([coded[j] for j in columns], [names[j] for j in columns], 50.0)
+    for one, two in zip(whole, (m for _, m in turned.draw(moved)), strict=True):
+        assert (one[columns][:, order] == two).all()
+
+
+@pytest.mark.parametrize(("n_classes", "multiclass"), FORMS)
+@LIGHT
+@given(seed=seeds)
+def test_a_row_of_weight_two_is_that_row_twice_also_where_answers_are_blank(
+    n_classes, multiclass, seed
+):
+    X, y = draw_frame(seed, 120, n_classes)
+    X = X.assign(e=X["x"] > 0, f=X["c"] + X["d"])  # more columns than are blanked in every way
+    times = np.random.default_rng(seed).integers(1, 3, len(y))
+    fit = EducatedNB(multiclass=multiclass, bins=4).fit
+    where = np.random.default_rng(seed).random(X.shape) < 0.5
+    heavy = fit(X, y, times).decision_function(weigh.blank(X, where))
+    many = fit(X.loc[X.index.repeat(times)], np.repeat(y, times))
+    np.testing.assert_allclose(heavy, many.decision_function(weigh.blank(X, where)), atol=1e-5)
+
+
+def test_blocks_of_rows_add_up_to_the_same_weights_of_not_known(monkeypatch):
+    X, y = draw_frame(5, 400)
+    X = X.assign(e=X["x"] > 0, f=X["c"] + X["d"])
+    sample = label_sample(read(X), y)
+    tally = EducatedNB()._tally(sample)
+    naive = weigh_tally(tally, 1.0)
+    features = [c.feature for c in tally.tables]
+    rows = weigh.engine.code_rows(sample, features)
+
+    class Halves(CodedRows):
+        def sum(self, statistic):
+            parts = [
+                super(Halves, self.take(slice(*at))).sum(statistic) for at in ((0, 150), (150, 400))
+            ]
+            return parts[0] + parts[1]
+
+        def take(self, part):
+            return Halves([c[part] for c in self.codes], self.labels[part])
+
+    halves = Halves(rows.codes, rows.labels)
+    one, two = settle(naive, rows, features), settle(naive, halves, features)
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_allclose(a.by_class, b.by_class, atol=1e-9)
+
+
+def test_predictions_from_some_answers_are_right_on_average_and_lose_less(monkeypatch):
+    X, y = draw_frame(6, 6000)
+    X = X.fillna(0.0)
+    train, test = slice(0, 4000), slice(4000, None)
+    before = unsettled(monkeypatch, X[train], y[train])
+    after = EducatedNB().fit(X[train], y[train])
+    where = np.random.default_rng(6).random(X[test].shape) < 0.5
+    totals = [m.decision_function(weigh.blank(X[test], where)) for m in (before, after)]
+    old, new = (np.logaddexp(0, np.where(y[test] == 1, -t, t)).mean() for t in totals)
+    assert new < old
+    assert expit(totals[1]).mean() == pytest.approx(y[test].mean(), rel=0.12)
+    assert abs(expit(totals[1]).mean() - y[test].mean()) < abs(
+        expit(totals[0]).mean() - y[test].mean()
+    )
+
+
+# ---------------------------------------------------------------- how to say not known
+
+
+def test_every_way_to_say_not_known_is_the_same_and_null_is_the_level_missing():
+    X, y = draw_frame(7)
+    model = EducatedNB(pairs=2, random_state=0).fit(X, y)
+    row = {"x": 0.5, "z": 1.0, "c": "a", "d": "u"}
+    without = {name: value for name, value in row.items() if name != "z"}
+    frame = pd.DataFrame([row])
+    where = [[False, True, False, False]]
+    ways = [
+        [without],
+        [row | {"z": NOT_KNOWN}],
+        pd.DataFrame([row | {"z": NOT_KNOWN}]),
+        *(weigh.blank(f, where) for f in (frame, pl.from_pandas(frame), pa.table(frame))),
+        weigh.blank(pd.concat([frame] * 100), where * 100),
+    ]
+    totals = [model.decision_function(way)[0] for way in ways]
+    assert {*totals} == {totals[0]}
+    null = model.decision_function([row | {"z": None}])[0]
+    assert null != totals[0]
+    assert model.decision_function([row | {"z": float("nan")}])[0] == null
+    sheet = model.balance_sheet(without)
+    assert sheet.total == pytest.approx(totals[0], abs=1e-12)
+    assert "z = not known (no evidence)" in [str(item) for item in sheet.not_known]
+    assert sheet.interval[0] < sheet.probability < sheet.interval[1]
+
+
+def test_a_pair_of_which_one_half_is_not_known_weighs_nothing():
+    rng = np.random.default_rng(8)
+    X = pd.DataFrame({"a": rng.choice([*"uv"], 800), "b": rng.choice([*"st"], 800)})
+    y = ((X["a"] == "u") ^ (X["b"] == "s") ^ (rng.random(800) < 0.1)).astype(int)
+    model = EducatedNB(pairs=1, random_state=0).fit(X, y)
+    items = {item.feature: item for item in model.balance_sheet({"a": "u"}).items}
+    assert items["a & b"].weight == 0
+    assert items["a & b"].level == "u & not known"
+    assert model.predict_proba([{"a": "u"}])[0, 1] == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("learner", [weigh.EvidenceNB, weigh.PerplexedNB, weigh.AdjustedNB])
+def test_other_learners_take_not_known_for_no_evidence(learner):
+    X, y = draw_frame(9)
+    model = learner().fit(X, y)
+    assert model.decision_function([{"x": NOT_KNOWN, "c": "a"}]) == model.decision_function(
+        [{"c": "a"}]
+    )
+    known = model.evidence_.total(model._read([{}]))
+    if learner is not weigh.PerplexedNB:
+        assert known[0] == model.evidence_.prior_row
+
+
+def test_values_that_share_the_level_other_are_known_and_not_known_is_not_among_them():
+    X = pd.DataFrame({"a": [*"aaaabbbbcdef"] * 10, "b": [*"uv"] * 60})
+    y = np.arange(120) % 3 == 0
+    model = EducatedNB(max_levels=2).fit(X, y)
+    item = model.balance_sheet({"b": "u"}).items[0]
+    assert (item.level, item.weight) == ("not known", 0)
+    assert model.balance_sheet({"a": "new", "b": "u"}).items[0].level == "other"
+
+
+def test_in_training_not_known_is_missing():
+    X, y = draw_frame(10)
+    gaps = X.astype(object).where(X.notna(), NOT_KNOWN)
+    listed = [{k: v for k, v in row.items() if v == v} for row in X.to_dict("records")]
+    nulls = [{k: v if v == v else None for k, v in row.items()} for row in X.to_dict("records")]
+    totals = [EducatedNB().fit(table, y).decision_function(X) for table in (gaps, listed, nulls)]
+    for other in totals[1:]:
+        np.testing.assert_array_equal(totals[0], other)
+
+
+def test_a_row_that_names_no_column_of_the_model_is_refused():
+    X, y = draw_frame(11)
+    model = EducatedNB().fit(X, y)
+    with pytest.raises(ValueError, match="'x'"):
+        model.predict([{"X": 1.0}])
+    with pytest.raises(ValueError, match="'z'"):
+        model.predict(X[["x", "c", "d"]])  # of a dataframe a column that lacks is a mistake
+
+
+def test_there_is_one_not_known():
+    assert copy.deepcopy(NOT_KNOWN) is NOT_KNOWN
+    assert pickle.loads(pickle.dumps(NOT_KNOWN)) is NOT_KNOWN
+    assert repr(NOT_KNOWN) == "NOT_KNOWN"
+
+
+@pytest.mark.parametrize("where", [[[1, 0, 0, 0]], [[True]], [[True, False, False]] * 2])
+def test_blank_refuses_what_is_no_mask_of_the_table(where):
+    X, _ = draw_frame(12)
+    with pytest.raises(ValueError, match="where must hold"):
+        weigh.blank(X.iloc[:1], where)
