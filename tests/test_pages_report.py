@@ -371,7 +371,7 @@ def test_a_number_of_many_intervals_is_drawn_with_its_ends_and_every_interval_is
 
 def test_the_steps_stand_where_the_weights_and_cut_points_are():
     cuts, weights = (1.0, 2.0, 4.0), np.array([-0.5, 0.0, 1.0, 0.25])
-    drawn = steps.Steps(cuts, weights, np.full(4, np.nan), [*"abcd"], 0.05)
+    drawn = steps.Steps(cuts, weights, np.full(4, np.nan), [*"abcd"], np.full(4, 0.25), 0.05)
     points = re.search(r'class=curve points="([^"]+)"', drawn.draw("n", "x"))[1].split()
     x, y = np.array([[float(v) for v in point.split(",")] for point in points]).T
     assert (y[::2] == y[1::2]).all()
@@ -381,9 +381,10 @@ def test_the_steps_stand_where_the_weights_and_cut_points_are():
     heights = y[::2]
     share = (heights - heights[2]) / (heights[0] - heights[2])
     assert share == pytest.approx((1.0 - weights) / 1.5, abs=0.005)
-    assert "<polygon" not in drawn.draw("n", "x")
-    crowded = steps.Steps((1.0, 1.1, 1.2, 1.3, 1000.0), np.zeros(6), np.zeros(6), [*"abcdef"], 0.05)
-    assert np.allclose(np.diff(crowded.ends), 1 / 6)
+    assert "class=band" not in drawn.draw("n", "x")
+    crowded = (1.0, 1.1, 1.2, 1.3, 1000.0)
+    crowded = steps.Steps(crowded, np.zeros(6), np.zeros(6), [*"abcdef"], np.full(6, 1 / 6), 0.05)
+    assert np.allclose(np.diff(crowded.axis.edges), 1 / 6)
     assert "as wide as each other" in crowded.told()
 
 
@@ -468,7 +469,7 @@ def test_the_browser_reads_the_table_as_it_was_meant(browser, tmp_path, people):
         " [...row.cells].map((cell) => cell.innerText.trim()))"
     )
     assert rows[0] == ["Level", "Rows", "Weight", "90% interval", "Against | for"]
-    assert rows[2] == ["Sex information value 0.92"]
+    assert rows[2] == ["Sex importance 78, IV 0.92"]
     assert rows[3] == ["Female", "470", "+174", "+158 to +189", ""]
     assert browser.run("return document.querySelectorAll('.weights svg').length") == 9
 

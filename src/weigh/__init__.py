@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from weigh.plot import (
         AttenuationPathDisplay,
         BalanceSheetDisplay,
+        ContributionsDisplay,
         EvidenceDisplay,
         GainsDisplay,
         LiftDisplay,
@@ -56,6 +57,7 @@ __all__ = [
     "BoostedNBRegressor",
     "C44Classifier",
     "Comparison",
+    "ContributionsDisplay",
     "EducatedNB",
     "Evaluation",
     "Evidence",
@@ -102,6 +104,7 @@ _HOMES = {
     "BoostedNBRegressor": "boosted",
     "C44Classifier": "c44",
     "Comparison": "comparison",
+    "ContributionsDisplay": "plot",
     "EducatedNB": "educated",
     "Evaluation": "evaluation",
     "Evidence": "evidence",

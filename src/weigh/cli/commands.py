@@ -202,8 +202,9 @@ def fit(
 @main.command()
 @model_argument
 @click.option("--feature", metavar="NAME", help="One feature only.")
+@click.option("--all", "every", is_flag=True, help="Print every bin, level and table.")
 @json_option
-def show(model: str, feature: str | None, as_json: bool) -> None:
+def show(model: str, feature: str | None, every: bool, as_json: bool) -> None:
     """Print the weights of evidence, or the tree.
 
     Example: weigh show model.json
@@ -223,7 +224,8 @@ def show(model: str, feature: str | None, as_json: bool) -> None:
 
         click.echo(json.dumps(json_rows(shown.to_frame()), ensure_ascii=False))
     else:
-        click.echo(shown.to_text(terminal_width()))
+        rows = {"max_rows": None} if every and isinstance(shown, Evidence) else {}
+        click.echo(shown.to_text(terminal_width(), **rows))
         say_class(shown)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weigh.bins import label, printable
+from weigh.evidence.summary import ROWS, summarise
 from weigh.frames import Floats, build
 from weigh.text import natural_width, to_plain
 
@@ -20,6 +22,14 @@ SMALLEST_BAR = 0.05
 """Weights are drawn against at least this one, so that noise looks like noise."""
 
 
+WHOLE: dict[str, Callable[[FeatureTable], float | None]] = {
+    "importance": lambda table: table.importance,
+    "added loss": lambda table: table.added_loss,
+    "information value": lambda table: table.information_value,
+}
+"""What is said of a whole table, by the column of a frame."""
+
+
 def hundredths(weight: float) -> str:
     """A weight as people read it: times 100, rounded, with its sign."""
     whole = round(100 * weight)
@@ -27,16 +37,18 @@ def hundredths(weight: float) -> str:
 
 
 def to_frame(evidence: Evidence) -> Any:
-    """One row per level, with weights, errors, counts and the feature's information value."""
+    """One row per level, with weights, errors, counts and what is said of the whole table."""
     columns: dict[str, list[Any]] = {"feature": [], "level": []}
     columns |= {name: [] for name in (*weight_names(evidence), *count_names(evidence))}
-    columns["information value"] = []
+    known = [name for name in WHOLE if any(WHOLE[name](t) is not None for t in evidence)]
+    columns |= {
+        name: [WHOLE[name](table) for table in evidence for _ in table.levels] for name in known
+    }
     if any(table.note for table in evidence):
         columns["note"] = [table.note for table in evidence for _ in table.levels]
     for table in evidence:
         columns["feature"] += [table.name] * len(table.levels)
         columns["level"] += table.labels
-        columns["information value"] += [table.information_value] * len(table.levels)
         numbers = np.column_stack([table.by_class, _errors(table), table.counts])
         names = [*weight_names(evidence), *count_names(evidence)]
         for name, column in zip(names, numbers.T, strict=True):
@@ -100,20 +112,27 @@ def worth(evidence: Evidence) -> str:
     return f"{text}."
 
 
-def to_text(evidence: Evidence, width: int = 100) -> str:
+def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -> str:
     """The table of weights as plain text; where it is too wide, bars and errors go first."""
     from rich.text import Text
 
-    no_errors = () if any(np.isfinite(_errors(t)).any() for t in evidence) else ("Error",)
-    for left_out in ((), (BARS,), (BARS, "Error", "IV")):
-        grid = _grid(evidence, (*left_out, *no_errors))
+    for left_out in ((), (BARS,), (BARS, LOSS), (BARS, LOSS, "Error", "IV", "Importance")):
+        grid = _grid(evidence, left_out, max_rows)
         if natural_width(grid) <= width:
             break
-    foot = map(Text, filter(None, (rule(evidence), worth(evidence))))
-    return to_plain(Text(printable(title(evidence))), grid, *foot, width=width)
+    joined = [t for t in evidence if summarise(t, max_rows) is not t]
+    foot = [rule(evidence), worth(evidence), JOINED if joined else ""]
+    told = map(Text, filter(None, foot))
+    return to_plain(Text(printable(title(evidence))), grid, *told, width=width)
 
 
-def _grid(evidence: Evidence, left_out: tuple[str, ...]) -> Any:
+LOSS = "Loss"
+JOINED = (
+    "Neighbouring bins are joined to keep the table short: max_rows=None (--all) shows every bin."
+)
+
+
+def _grid(evidence: Evidence, left_out: tuple[str, ...], max_rows: int | None) -> Any:
     from rich import box
     from rich.table import Table as Grid
     from rich.text import Text
@@ -121,63 +140,81 @@ def _grid(evidence: Evidence, left_out: tuple[str, ...]) -> Any:
     names = ["Feature", "Level", *_headings(evidence)]
     if evidence.link == "logistic":
         names.append(BARS)
-    shown = [j for j, name in enumerate(names) if name not in left_out]
-    grid = Grid(box=box.SIMPLE_HEAD)
+    grid, lines = Grid(box=box.SIMPLE_HEAD), _lines(evidence, max_rows)
+    told = [any(len(row) > j and row[j] for row in lines) for j in range(len(names))]
+    shown = [j for j, name in enumerate(names) if name not in left_out and told[j]]
     for j in shown:
         right = j > 1 and names[j] != BARS
         grid.add_column(
             Text(printable(names[j])), justify="right" if right else "left", overflow="fold"
         )
-    for row in _lines(evidence):
+    for row in lines:
         grid.add_row(*(Text(printable(row[j])) for j in shown if j < len(row)))
     return grid
 
 
 def _headings(evidence: Evidence) -> list[str]:
+    whole = ["Rows", "Importance", LOSS, "IV"]
     if evidence.link == "logistic":
-        return ["Weight", "Error", "Rows", "IV"]
-    return [label(c) for c in evidence.classes.tolist()[:MOST_CLASSES]] + ["Rows", "IV"]
+        return ["Weight", "Error", *whole]
+    return [label(c) for c in evidence.classes.tolist()[:MOST_CLASSES]] + whole
 
 
-def _lines(evidence: Evidence) -> list[tuple[str, ...]]:
+def _lines(evidence: Evidence, max_rows: int | None) -> list[tuple[str, ...]]:
     prior = evidence.prior_row[:MOST_CLASSES]
     strongest = max((float(np.abs(t.by_class).max(initial=0)) for t in evidence), default=1.0)
     scale = max(strongest, float(np.abs(prior).max()), SMALLEST_BAR)
     two = evidence.link == "logistic"
-    empty = ("", "", "") if two else ("", "")
+    empty = ("",) * (5 if two else 4)
     bar = (_bar(prior[0], scale),) if two else ()
     lines = [("Prior", "", *map(hundredths, prior), *empty, *bar)]
-    for table in evidence.tables[:MOST_FEATURES]:
-        lines += _feature_lines(table, scale)
-    if len(evidence) > MOST_FEATURES:
-        lines.append((f"... and {len(evidence) - MOST_FEATURES} more features",))
+    shown = _most_important(evidence, None if max_rows is None else MOST_FEATURES)
+    for table in shown:
+        lines += _feature_lines(table, scale, max_rows)
+    if len(evidence) > len(shown):
+        lines.append((f"... and {len(evidence) - len(shown)} more tables, of less importance",))
     return lines
 
 
-def _feature_lines(table: FeatureTable, scale: float) -> list[tuple[str, ...]]:
-    two = table.by_class.shape[1] == 1
+def _most_important(evidence: Evidence, most: int | None) -> list[FeatureTable]:
+    """The tables that are shown, in their order."""
+    order = sorted(range(len(evidence)), key=lambda j: -evidence.tables[j].importance)
+    return [evidence.tables[j] for j in sorted(order[:most])]
+
+
+def _feature_lines(
+    table: FeatureTable, scale: float, max_rows: int | None
+) -> list[tuple[str, ...]]:
+    two, short = table.by_class.shape[1] == 1, summarise(table, max_rows)
     lines: list[tuple[str, ...]] = []
-    for i in _most_rows(table):
-        weights = tuple(map(hundredths, table.by_class[i, :MOST_CLASSES]))
-        error = (_error(_errors(table)[i, 0]),) if two else ()
-        bar = (_bar(table.by_class[i, 0], scale),) if two else ()
-        rows = _weight(table.counts[i].sum())
+    for i in _most_rows(short, max_rows):
+        weights = tuple(map(hundredths, short.by_class[i, :MOST_CLASSES]))
+        error = (_error(_errors(short)[i, 0]),) if two else ()
+        bar = (_bar(short.by_class[i, 0], scale),) if two else ()
+        rows = _weight(short.counts[i].sum())
         first = f"{table.name} ({table.note})" if table.note else table.name
-        value = f"{table.information_value:.2f}" if not lines else ""
+        whole = _whole(table) if not lines else ("", "", "")
         lines.append(
-            (first if not lines else "", table.labels[i], *weights, *error, rows, value, *bar)
+            (first if not lines else "", short.labels[i], *weights, *error, rows, *whole, *bar)
         )
-    return [*lines, *(("", text) for text in _left_out(table))]
+    return [*lines, *(("", text) for text in _left_out(short, max_rows))]
 
 
-def _most_rows(table: FeatureTable) -> list[int]:
+def _whole(table: FeatureTable) -> tuple[str, str, str]:
+    """Importance times 100, the added loss in nats, and the information value."""
+    lost = table.added_loss
+    added = "" if lost is None else f"{lost:.4f}"
+    return f"{100 * table.importance:.0f}", added, f"{table.information_value:.2f}"
+
+
+def _most_rows(table: FeatureTable, max_rows: int | None) -> list[int]:
     """The levels that are shown, in their order: where there are too many, those of most rows."""
     order = np.argsort(-table.counts.sum(axis=1), kind="stable")
-    return sorted(order[:MOST_LEVELS].tolist())
+    return sorted(order[: None if max_rows is None else MOST_LEVELS].tolist())
 
 
-def _left_out(table: FeatureTable) -> list[str]:
-    left = len(table.levels) - MOST_LEVELS
+def _left_out(table: FeatureTable, max_rows: int | None) -> list[str]:
+    left = 0 if max_rows is None else len(table.levels) - MOST_LEVELS
     return [f"... and {left:,} more levels, of fewer rows"] if left > 0 else []
 
 
@@ -187,13 +224,15 @@ def _weight(total: float) -> str:
 
 
 def feature_text(table: FeatureTable) -> str:
-    """One feature on its own, level by level."""
-    note = f" ({table.note})" if table.note else ""
-    lines = [f"{table.name}{note}: information value {table.information_value:.2f}"]
-    for i in _most_rows(table):
-        weights = " ".join(map(hundredths, table.by_class[i, :MOST_CLASSES]))
-        lines.append(f"  {table.labels[i]}  {weights}  ({_weight(table.counts[i].sum())} rows)")
-    lines += [f"  {text}" for text in _left_out(table)]
+    """One feature on its own, level by level, with bins joined where there are many."""
+    note, short = f" ({table.note})" if table.note else "", summarise(table)
+    importance, lost, value = _whole(table)
+    added = f", added loss {lost}" if lost else ""
+    lines = [f"{table.name}{note}: importance {importance}{added}, information value {value}"]
+    for i in _most_rows(short, ROWS):
+        weights = " ".join(map(hundredths, short.by_class[i, :MOST_CLASSES]))
+        lines.append(f"  {short.labels[i]}  {weights}  ({_weight(short.counts[i].sum())} rows)")
+    lines += [f"  {text}" for text in _left_out(short, ROWS)]
     return "\n".join(map(printable, lines))
 
 

@@ -22,6 +22,7 @@ from weigh.evidence.importance import (
     share_rows,
 )
 from weigh.evidence.recalibration import Recalibration
+from weigh.evidence.summary import ROWS
 from weigh.frames import Floats, Table, did_you_mean, match, read
 from weigh.tally import Counts, Tally
 
@@ -303,9 +304,13 @@ class Evidence:
         """One row per level, in the dataframe library that the training table came from."""
         return show.to_frame(self)
 
-    def to_text(self, width: int = 100) -> str:
-        """The tables as plain text, at most `width` characters wide."""
-        return show.to_text(self, width)
+    def to_text(self, width: int = 100, max_rows: int | None = ROWS) -> str:
+        """The tables as plain text, at most `width` characters wide.
+
+        More than `max_rows` bins of a feature are joined into so many that keep the shape; None
+        prints every bin, level and table.
+        """
+        return show.to_text(self, width, max_rows)
 
     def __repr__(self) -> str:
         return self.to_text()

@@ -201,7 +201,9 @@ def _weights(subject: Subject) -> str:
         means = f"for {names[of]}" + (f" against {names[0]}" if len(names) == 2 else rest)
     told = (
         f"Weights of evidence {means}, times 100: above 0 a level speaks for, below 0 against. "
-        "Features are in the order of what they tell alone (information value). "
+        "Tables are in the order of importance: the mean absolute weight over the training rows, "
+        "each weight taken from the table's mean. Added loss is roughly what the log loss would "
+        "rise by without the table, in nats; IV is the information value of the counts alone. "
         "An interval of numbers holds its upper end."
     )
     return section("The evidence", paragraphs([told]), scroll("Weights", weight_tables(subject)))

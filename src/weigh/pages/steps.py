@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from weigh.bins import spell_number
 from weigh.evidence import hundredths
 from weigh.frames import Floats
 from weigh.pages.document import escape
+from weigh.shapes import NumberAxis
 
 WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 360, 150, 40, 22, 8
 TICKS = 5
-CROWDED = 0.1
-"""Where the middle half of the cut points has less of their range than this, they are spread."""
+ROWS = 24
+"""The height of the distribution of rows, at the foot of the frame."""
+
+
+SCALES = {
+    "linear": "",
+    "log": " The axis is logarithmic.",
+    "even": " Intervals are drawn as wide as each other.",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,30 +34,22 @@ class Steps:
     weights: Floats
     reach: Floats
     labels: Sequence[str]
+    share: Floats  # of the rows, by interval
     least: float  # the smallest weight that the height must hold
 
-    @property
-    def spread(self) -> bool:
-        """Whether all intervals are drawn as wide as each other, because most are too narrow."""
-        low, high = np.quantile(self.cuts, [0.25, 0.75])
-        return bool(high - low < CROWDED * (self.cuts[-1] - self.cuts[0]))
-
-    @property
-    def ends(self) -> Floats:
-        """Where intervals begin and end, from 0 to 1; the outer two go on beyond the picture."""
-        cuts = np.arange(len(self.cuts)) if self.spread else np.array(self.cuts)
-        pad = 1.0 if self.spread else 0.05 * float(cuts[-1] - cuts[0])
-        every = np.array([cuts[0] - pad, *cuts, cuts[-1] + pad])
-        return np.asarray((every - every[0]) / (every[-1] - every[0]))
+    @cached_property
+    def axis(self) -> NumberAxis:
+        """Where the intervals stand."""
+        return NumberAxis.of(self.cuts)
 
     def draw(self, name: str, title: str, caption: str = "") -> str:
         """The chart, with words for those who do not see it; its caption may begin with others."""
         top, bottom = self._limits()
-        x = LEFT + self.ends * (WIDTH - LEFT - EDGE)
+        x = LEFT + self.axis.edges * (WIDTH - LEFT - EDGE)
 
         def y(values: Floats) -> Floats:
             share = (top - np.clip(values, bottom, top)) / (top - bottom)
-            return np.asarray(EDGE + share * (HEIGHT - BOTTOM - EDGE))
+            return np.asarray(EDGE + share * (HEIGHT - BOTTOM - EDGE - ROWS))
 
         told = f"{title}: {self.told()}"
         band = ""
@@ -61,7 +61,8 @@ class Steps:
         return (
             f'<figure class=steps><svg role=img aria-labelledby="{name}" '
             f'viewBox="0 0 {WIDTH} {HEIGHT}"><title id="{name}">{escape(told)}</title>'
-            f"{_frame()}{band}{zero}{line}{self._across(x)}{_upwards(top, bottom)}</svg>"
+            f"{_frame()}{self._rows(x)}{band}{zero}{line}{self._across()}"
+            f"{_upwards(top, bottom)}</svg>"
             f"<figcaption>{escape(caption)} {escape(self.told())}</figcaption></figure>"
         )
 
@@ -74,23 +75,27 @@ class Steps:
     def told(self) -> str:
         """The ends, the greatest and the least, in a sentence."""
         w, names = self.weights, self.labels
-        wide = " Intervals are drawn as wide as each other." if self.spread else ""
+        wide = SCALES[self.axis.scale]
         return (
             f"{len(w)} intervals: {hundredths(w[0])} {names[0]}, {hundredths(w[-1])} {names[-1]}; "
             f"the greatest {hundredths(w.max())} ({names[int(w.argmax())]}), "
             f"the least {hundredths(w.min())} ({names[int(w.argmin())]}).{wide}"
         )
 
-    def _across(self, x: Floats) -> str:
-        """A few cut points, far enough from each other."""
-        shown: list[str] = []
-        free = -np.inf
-        for place, cut in zip(x[1:-1], self.cuts, strict=True):
-            if place >= free:
-                text = spell_number(f"{cut:.4g}")
-                at = min(max(float(place), LEFT + 12), WIDTH - EDGE - 12)
-                shown.append(f'<text class=tick x="{at:.1f}" y="{HEIGHT - 8}">{text}</text>')
-                free = place + (WIDTH - LEFT - EDGE) / TICKS
+    def _rows(self, x: Floats) -> str:
+        """The distribution of the rows as one outline, whose area over an interval is its share."""
+        foot = HEIGHT - BOTTOM
+        tops = foot - 0.9 * ROWS * self.axis.heights(self.share)
+        corners = [(float(x[0]), float(foot)), *_corners(x, tops), (float(x[-1]), float(foot))]
+        return f'<polygon class=share points="{_points(corners)}"/>'
+
+    def _across(self) -> str:
+        """A few round numbers, far enough from each other."""
+        shown = []
+        for place, text in self.axis.ticks(TICKS):
+            at = LEFT + place * (WIDTH - LEFT - EDGE)
+            at = min(max(at, LEFT + 12), WIDTH - EDGE - 12)
+            shown.append(f'<text class=tick x="{at:.1f}" y="{HEIGHT - 8}">{text}</text>')
         return "".join(shown)
 
 
@@ -100,7 +105,7 @@ def _frame() -> str:
 
 
 def _upwards(top: float, bottom: float) -> str:
-    span = HEIGHT - BOTTOM - EDGE
+    span = HEIGHT - BOTTOM - EDGE - ROWS
     places = {top: EDGE + 4.0, 0.0: EDGE + 4 + span * top / (top - bottom), bottom: EDGE + span}
     return "".join(
         f'<text class="tick side" x="{LEFT - 4}" y="{y:.1f}">{hundredths(value)}</text>'

@@ -75,7 +75,9 @@ def weight_tables(subject: Subject) -> str:
 
 def _feature(layout: Layout, table: FeatureTable, name: str) -> str:
     note = f" <small>({escape(table.note)})</small>" if table.note else ""
-    value = f" <small>information value {table.information_value:.2f}</small>"
+    lost = "" if table.added_loss is None else f", added loss {table.added_loss:.4f}"
+    told = f"importance {100 * table.importance:.0f}{lost}, IV {table.information_value:.2f}"
+    value = f" <small>{told}</small>"
     span = len(layout.heads)
     rows = [f"<tr><th scope=rowgroup colspan={span}><b>{escape(table.name)}</b>{note}{value}"]
     ordered = _intervals(table)
@@ -154,7 +156,8 @@ def _steps(layout: Layout, table: FeatureTable, name: str, n: int, column: int) 
     weights = table.by_class[:n, column]
     reach, least = _reach(_errors(layout, table)[:n]), layout.scale / FLAT
     labels = spell_levels(table.feature)[:n]
-    steps = Steps(table.feature.cuts or (), weights, reach, labels, least)
+    share = table.share[:n]
+    steps = Steps(table.feature.cuts or (), weights, reach, labels, share, least)
     if layout.of is not None:
         return steps.draw(name, table.name)
     of = layout.classes[column]

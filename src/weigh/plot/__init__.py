@@ -1,13 +1,17 @@
 """Figures. Each display follows scikit-learn: hold the data, draw with `plot(ax=)`, never show.
 
-evidence   the weights of features, as panels
+evidence   the weights of the most important tables, as panels
+contributions  what tables add to many rows
 nomogram   a model as scales to add up by hand
 reliability  predictions against what came true
 curves     lift, gains, net benefit
 scored     what these share
 sheet      a balance sheet
 paths      what a learner searched
-panels     one feature's weights
+panels     what a panel shows
+steps      a number: steps over its axis
+bars       categories: bars
+pairmap    a pair: a heat map
 scales     the points of a nomogram
 rows       scales below each other
 reach      how far an axis of weights goes
@@ -18,6 +22,7 @@ names      names of bars, in the room that they have
 axes       what they share
 """
 
+from weigh.plot.contributions import ContributionsDisplay
 from weigh.plot.curves import GainsDisplay, LiftDisplay, NetBenefitDisplay
 from weigh.plot.evidence import EvidenceDisplay
 from weigh.plot.nomogram import NomogramDisplay
@@ -33,6 +38,7 @@ from weigh.plot.sheet import BalanceSheetDisplay
 __all__ = [
     "AttenuationPathDisplay",
     "BalanceSheetDisplay",
+    "ContributionsDisplay",
     "EvidenceDisplay",
     "GainsDisplay",
     "LiftDisplay",

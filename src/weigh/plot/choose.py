@@ -29,8 +29,8 @@ class Choice:
         n = len(self.left_out)
         if not n or self.by_name:
             return ""
-        by = {"spread": ", by spread", "information_value": ", by information value"}
-        return f"{len(self.drawn)} of {len(self.drawn) + n} features{by.get(self.sort or '', '')}"
+        by = {"importance": ", by importance", "information_value": ", by information value"}
+        return f"{len(self.drawn)} of {len(self.drawn) + n} tables{by.get(self.sort or '', '')}"
 
 
 def choose(
@@ -39,6 +39,7 @@ def choose(
     features: str | Sequence[str] | None,
     sort: str | None,
     most: int,
+    name: str = "max_features",
 ) -> Choice:
     """The features named, or those that come first when sorted."""
     if features is not None:
@@ -47,16 +48,16 @@ def choose(
         others = tuple(table for table in evidence if table.name not in names)
         return Choice(named, others, by_name=True)
     if not (is_count(most) and most >= 1):
-        raise ValueError(f"max_features must be a whole number of 1 or more, got {most!r}")
+        raise ValueError(f"{name} must be a whole number of 1 or more, got {most!r}")
     if not len(evidence):
         raise ValueError("the model has no feature to draw")
     tables = [*evidence]
-    if sort == "spread":
-        tables.sort(key=lambda table: -question.spread(table))
+    if sort == "importance":
+        tables.sort(key=lambda table: -question.importance(table))
     elif sort == "information_value":
         tables.sort(key=lambda table: -table.information_value)
     elif sort is not None:
-        raise ValueError(f"sort must be 'spread', 'information_value' or None, got {sort!r}")
+        raise ValueError(f"sort must be 'importance', 'information_value' or None, got {sort!r}")
     return Choice(tuple(tables), (), sort).first(most)
 
 

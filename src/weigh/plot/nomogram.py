@@ -48,7 +48,7 @@ class NomogramDisplay(Display):
         `evidence_` of a model.
     features : str or list of str, optional
         The features to draw, in this order; on axes too small for them as many as fit.
-    sort : "spread", "information_value" or None, default="spread"
+    sort : "importance", "information_value" or None, default="importance"
         Which features come first, as in `EvidenceDisplay`.
     max_features : int, default=15
         How many to draw, where `features` does not say. The others are taken at their mean over
@@ -81,7 +81,7 @@ class NomogramDisplay(Display):
         evidence: Evidence,
         *,
         features: str | Sequence[str] | None = None,
-        sort: str | None = "spread",
+        sort: str | None = "importance",
         max_features: int = 15,
         pos_label: Any = None,
         against: Any = None,
@@ -180,7 +180,8 @@ def _across(totals: Floats, low: float, high: float) -> Floats:
 def _is_crowded(scale: Scale) -> bool:
     """Whether labels need more than a line above and one below a scale that tells something."""
     taken: Taken = {}
-    for i in np.flatnonzero(scale.within)[:MOST_LABELS] if scale.length >= 10 else ():
+    some = np.flatnonzero(scale.within & scale.named)[:MOST_LABELS]
+    for i in some if scale.length >= 10 else ():
         if i == scale.no_level:
             continue
         half = min(width_of(scale.labels[i], LARGE), LONGEST * WIDE) / 2
@@ -199,10 +200,12 @@ def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
     points, near = scale.points, scale.within
     rows.draw_line(place, 0.0, scale.length)
     known = np.arange(len(points)) != scale.no_level
-    rows.draw_ticks(place, points[near & known])
+    rows.draw_ticks(place, points[near & known & scale.named])
+    rows.draw_ticks(place, points[near & known & ~scale.named], small=True)
     rows.draw_rings(place, points[near & ~known])
     ends = np.isin(points, [0.0, scale.length]) & near
-    tried = np.lexsort([-scale.share, ~ends, near])[:MOST_LABELS]
+    tried = np.lexsort([-scale.share, ~ends, near])
+    tried = tried[scale.named[tried] | ~near[tried]][:MOST_LABELS]
     for i, text in zip(tried, rows.cut([scale.labels[i] for i in tried]), strict=True):
         if not near[i]:
             rows.point_beyond(place, points[i], text)

@@ -41,11 +41,10 @@ class Question:
         errors = table.errors.reshape(table.by_class.shape)
         return np.column_stack([errors[:, sign != 0] for sign in self.signs])
 
-    def spread(self, table: FeatureTable) -> float:
-        """How far the feature moves totals: the standard deviation of its weight over rows."""
-        share = table.share
+    def importance(self, table: FeatureTable) -> float:
+        """The mean absolute contribution over the training rows; the mean over lines of many."""
         weights = self.weights(table)
-        return float(np.sqrt((share @ (weights - share @ weights) ** 2).mean()))
+        return float((table.share @ np.abs(weights - table.share @ weights)).mean())
 
 
 def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Question:

@@ -92,10 +92,11 @@ class Rows:
         """The line that ticks stand on."""
         self.ax.hlines([place], start, end, color=TOTAL, linewidth=1.0, zorder=1)
 
-    def draw_ticks(self, place: int, ticks: Floats) -> None:
-        """Marks on the line."""
-        at = np.full(len(ticks), place)
-        self.ax.scatter(ticks, at, marker="|", s=28, color=FOR, linewidth=1.2, zorder=2)
+    def draw_ticks(self, place: int, ticks: Floats, small: bool = False) -> None:
+        """Marks on the line; small ones have no name."""
+        at, look = np.full(len(ticks), place), {"s": 10, "linewidth": 0.7} if small else {}
+        look = {"s": 28, "linewidth": 1.2} | look
+        self.ax.scatter(ticks, at, marker="|", color=FOR, zorder=2, **look)
 
     def draw_rings(self, place: int, ticks: Floats) -> None:
         """Marks of another kind on the line."""

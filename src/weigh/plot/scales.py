@@ -16,6 +16,10 @@ from weigh.plot.choose import Choice
 from weigh.plot.labels import brief_labels
 from weigh.plot.question import Question
 from weigh.plot.reach import ALLOWED, usual_weights
+from weigh.shapes import outline
+
+MOST_NAMED = 8
+"""Bins of a feature that have names on its scale."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +38,7 @@ class Scale:
     share: Floats
     within: np.ndarray[Any, np.dtype[np.bool_]]
     no_level: int | None
+    named: np.ndarray[Any, np.dtype[np.bool_]]  # where the feature has many bins, a few of them
 
     @property
     def length(self) -> float:
@@ -142,7 +147,21 @@ class _Levels:
         labels.append(_no_level(self.table.feature, labels, places))
         no_level = places.index(n) if n in places else None
         shown = tuple(labels[i] for i in places)
-        return Scale(self.table.name, places, shown, points, self.share, within, no_level)
+        named = self._named()
+        return Scale(self.table.name, places, shown, points, self.share, within, no_level, named)
+
+    def _named(self) -> Any:
+        """The levels that may be named: of many bins, one of each group that keeps the shape."""
+        feature, named = self.table.feature, np.ones(len(self.places), dtype=bool)
+        n_cuts = len(feature.cuts or ()) if isinstance(feature, Feature) else 0
+        bins = np.flatnonzero(self.places <= n_cuts) if n_cuts else np.empty(0, dtype=np.intp)
+        if len(bins) > MOST_NAMED:
+            groups = outline(self.weights[bins, None], self.share[bins], MOST_NAMED)
+            named[bins] = False
+            for group in groups:
+                own = bins[group]
+                named[own[self.share[own].argmax()]] = True
+        return named
 
 
 def _levels(table: FeatureTable, question: Question) -> _Levels:

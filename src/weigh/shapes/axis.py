@@ -1,0 +1,127 @@
+"""The axis of a number: where its intervals begin and end, from 0 to 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from weigh.bins import spell_number
+from weigh.frames import Floats
+
+Scale: TypeAlias = Literal["linear", "log", "even"]
+CROWDED = 0.1
+"""Where the middle half of the cut points has less of their range than this, they are spread."""
+
+PAD, LONE = 0.05, 0.5
+"""The outer intervals have no end: so much of the range of the cut points is drawn of them."""
+
+NOTHING: Floats = np.empty(0)
+TALL = 5.0
+"""Bars of the distribution are at most so many times as high as if all rows were spread evenly."""
+
+
+@dataclass(frozen=True)
+class NumberAxis:
+    """Cut points on a line: on the scale of the numbers, of their logs, or equally far apart.
+
+    >>> NumberAxis.of((1.0, 2.0, 3.0)).scale, NumberAxis.of((1.0, 10.0, 100.0, 1e5)).scale
+    ('linear', 'log')
+    >>> NumberAxis((0.0, 10.0), "linear").ticks(3)
+    [(0.045..., '0'), (0.5, '5'), (0.954..., '10')]
+    """
+
+    cuts: tuple[float, ...]
+    scale: Scale
+
+    @classmethod
+    def of(cls, cuts: tuple[float, ...]) -> NumberAxis:
+        """The first scale on which cut points are not crowded: numbers, logs, ranks."""
+        if not _crowded(np.array(cuts)):
+            return cls(cuts, "linear")
+        if cuts[0] > 0 and not _crowded(np.log(cuts)):
+            return cls(cuts, "log")
+        return cls(cuts, "even")
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """The least and the largest number that is drawn, on the scale."""
+        first, last = float(self._on_scale(self.cuts[0])), float(self._on_scale(self.cuts[-1]))
+        pad = PAD * (last - first) or LONE * max(abs(last), 1.0)
+        return (first - 1, last + 1) if self.scale == "even" else (first - pad, last + pad)
+
+    def _on_scale(self, numbers: Floats | float) -> Floats:
+        if self.scale == "even":
+            return np.asarray(np.interp(numbers, self.cuts, np.arange(len(self.cuts))))
+        return np.asarray(np.log(numbers) if self.scale == "log" else numbers, dtype=np.float64)
+
+    def place(self, numbers: Floats | float) -> Floats:
+        """Where numbers stand, from 0 to 1."""
+        low, high = self._ends
+        return np.asarray((self._on_scale(numbers) - low) / (high - low))
+
+    @property
+    def edges(self) -> Floats:
+        """Where intervals begin and end; the outer two go on beyond the picture."""
+        return np.array([0.0, *self.place(np.array(self.cuts)), 1.0])
+
+    def heights(self, share: Floats, beside: Floats = NOTHING) -> Floats:
+        """The distribution of rows as bars over the intervals, from 0 to 1: areas are shares.
+
+        `beside` are the densities of bars that stand beside the axis; these follow.
+        """
+        density = np.minimum([*(share / np.diff(self.edges)), *beside], TALL)
+        return np.asarray(density / max(float(density.max(initial=0.0)), 1e-12))
+
+    def ticks(self, most: int) -> list[tuple[float, str]]:
+        """At most so many round numbers within the cut points' range, and where they stand."""
+        if self.scale == "even":
+            step = -(-len(self.cuts) // most)
+            numbers = [*self.cuts[step // 2 :: step]]
+        else:
+            numbers = (
+                self._round_logs(most) if self.scale == "log" else round_numbers(*self._ends, most)
+            )
+        numbers = numbers or [self.cuts[len(self.cuts) // 2]]
+        texts = _texts(numbers)
+        return [(float(self.place(x)), text) for x, text in zip(numbers, texts, strict=True)]
+
+    def _round_logs(self, most: int) -> list[float]:
+        low, high = np.exp(self._ends)
+        powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+        for parts in ((1, 2, 5), (1, 3), (1,)):
+            inside = [m * 10.0**p for p in powers for m in parts if low <= m * 10.0**p <= high]
+            if len(inside) <= most:
+                return inside
+        return inside[:: -(-len(inside) // most)]
+
+
+def round_numbers(low: float, high: float, most: int) -> list[float]:
+    """At most so many numbers in steps of 1, 2 or 5 times a power of ten, from low to high.
+
+    >>> round_numbers(-120.0, 210.0, 5)
+    [-100.0, 0.0, 100.0, 200.0]
+    """
+    power = floor(log10(max((high - low) / max(most, 1), 1e-300)))
+    for step in (m * 10.0**p for p in (power, power + 1) for m in (1, 2, 5)):
+        inside = range(ceil(low / step), floor(high / step) + 1)
+        if len(inside) <= most:
+            return [float(f"{k * step:.12g}") for k in inside]
+    return []
+
+
+def _crowded(places: Floats) -> bool:
+    """Whether the middle half of the cut points is too narrow to be seen."""
+    low, high = np.quantile(places, [0.25, 0.75])
+    return bool(high - low < CROWDED * (places[-1] - places[0]))
+
+
+def _texts(numbers: list[float]) -> list[str]:
+    """Few digits, and as many as tell them apart."""
+    for digits in range(3, 17):
+        texts = [f"{number:.{digits}g}" for number in numbers]
+        if len({*texts}) == len(texts):
+            break
+    return [*map(spell_number, texts)]
