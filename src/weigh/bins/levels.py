@@ -6,6 +6,7 @@ Fayyad & Irani (1993), from quantiles, or from the user.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -140,7 +141,7 @@ class Feature:
         """The levels with intervals in some notation."""
         texts = [*self._name_intervals(notation), *map(label, self.levels[self._n_intervals :])]
         if len(set(texts)) < len(texts):
-            twice = {text for text in texts if texts.count(text) > 1}
+            twice = {text for text, n in Counter(texts).items() if n > 1}
             texts = [
                 f'"{text}"' if text in twice and isinstance(level, str) else text
                 for text, level in zip(texts, self.levels, strict=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.frames import Floats
-from weigh.store import SCORECARD, read_json
+from weigh.store import INCOMPLETE, SCORECARD, read_json
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.values import check, numbers
 
@@ -50,7 +50,7 @@ def load(path: str | os.PathLike[str]) -> Scorecard:
         )
     try:
         return from_dict(data)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except INCOMPLETE as error:
         lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise ValueError(f"{path} is not a whole scorecard: {lacks}") from None
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from weigh.store.file import (
+    INCOMPLETE,
     SCORECARD,
     holds_card,
     load,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from weigh.store.model import from_dict, learners, to_dict
 
 __all__ = [
+    "INCOMPLETE",
     "SCORECARD",
     "from_dict",
     "holds_card",

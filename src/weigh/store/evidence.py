@@ -48,6 +48,8 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
     one = [feature.name for feature in features] == [TOKEN]
     check(one or not tokens, "counts have one feature, the token")
     columns = read_columns(data, () if tokens else features)
+    rate = numbers(data, "assumed_rate", (n,), low=1e-300)
+    check(bool(np.isclose(rate.sum(), 1.0)), "assumed_rate must hold shares that add up to 1")
     counts = numbers(data, "class_counts", (n,), low=0)
     check(counts.sum() > 0, "class_counts must not all be zero")
     pairs = zip(data["features"], features, strict=True)
@@ -56,7 +58,7 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         class_counts=counts,
         prior=squeeze(numbers(data, "prior", (1 if n == 2 else n,))),
         tables=tuple(_table_from_dict(table, feature, n) for table, feature in pairs),
-        assumed_rate=numbers(data, "assumed_rate", (n,), low=1e-300),
+        assumed_rate=rate,
         prior_variances=variances(data, "prior_variances", (n,)),
         event_model=data["event_model"],
         form="ovr" if data["link"] == "ovr" else "softmax",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,16 @@ from weigh.writing import write_text
 if TYPE_CHECKING:
     from weigh.base import TableEstimator
 
+INCOMPLETE = (
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+"""What building something from a file's data raises where the data are not whole."""
 SCORECARD = "weigh-scorecard"
 """The format of files that hold a scorecard, which is no model."""
 
@@ -121,23 +132,25 @@ def _whole(path: Any, data: Any, build: Callable[[Any], Any]) -> Any:
     """What is built from a file's data, or an error that says what the file lacks."""
     try:
         return build(data)
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        IndexError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
+    except INCOMPLETE as error:
         lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise ValueError(f"{path} is not a whole model: {lacks}") from None
+
+
+def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, in which no key may occur twice: readers differ in which one counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key {twice!r} occurs twice")
+    return found
 
 
 def read_json(path: str | os.PathLike[str], what: str) -> Any:
     """What a JSON file holds, or an error that says what it should have been."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        return json.loads(text, object_pairs_hook=_refuse_twice)
     except FileNotFoundError:
         raise FileNotFoundError(f"no such file: {path}; {what} was expected there") from None
     except IsADirectoryError:

@@ -17,7 +17,7 @@ from weigh.store.estimate import estimate_from_dict, estimate_to_dict
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.mean import mean_from_dict, mean_to_dict
 from weigh.store.tree import tree_from_dict, tree_to_dict
-from weigh.store.values import FORMAT, VERSION, check, is_object, parameter, plain, unplain
+from weigh.store.values import DEEPEST, FORMAT, VERSION, check, is_object, parameter, plain, unplain
 from weigh.store.vote import vote_from_dict, vote_to_dict
 
 WRAPPERS = ("RecalibratedClassifier",)  # learners of a learner
@@ -94,13 +94,14 @@ def _fitted(value: Any) -> Any:
     return array[()] if array.dtype.kind == "i" else array.astype(np.float64)[()]
 
 
-def _learner_from_dict(data: Mapping[str, Any]) -> TableEstimator:
+def _learner_from_dict(data: Mapping[str, Any], depth: int = 0) -> TableEstimator:
     """A learner with its parameters, not fitted."""
     name = data["learner"]
+    check(depth <= DEEPEST, f"learners are nested more than {DEEPEST} deep")
     known = [*learners().values(), *WRAPPERS]
     check(name in known, f"this release does not know the learner {name!r}")
     parameters = {
-        key: _learner_from_dict(value) if _is_learner(value) else unplain(value)
+        key: _learner_from_dict(value, depth + 1) if _is_learner(value) else unplain(value)
         for key, value in data["parameters"].items()
         if not is_object(value)
     }

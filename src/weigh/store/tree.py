@@ -63,8 +63,21 @@ def _check_nodes(tree: Tree, sizes: np.ndarray[Any, Any]) -> None:
     check(not twice, "two nodes must not be on one branch")
     inner = np.flatnonzero(tree.feature >= 0)
     check(bool(np.isin(inner, above).all()), "a node that is parted must have branches")
-    seen: list[frozenset[int]] = []
-    for i, feature in enumerate(tree.feature.tolist()):
-        used = seen[parent[i]] if i else frozenset()
-        check(feature not in used, "a way down must ask a feature once")
-        seen.append(used | {feature} if feature >= 0 else used)
+    _check_ways(parent.tolist(), tree.feature.tolist())
+
+
+def _check_ways(parent: list[int], feature: list[int]) -> None:
+    """Walk down every branch with one set of the features asked so far."""
+    below: list[list[int]] = [[] for _ in parent]
+    for i in range(1, len(parent)):
+        below[parent[i]].append(i)
+    used: set[int] = set()
+    walk = [0]
+    while walk:
+        i = walk.pop()
+        if i < 0:  # back from all that is below the node
+            used.discard(feature[~i])
+        elif feature[i] >= 0:
+            check(feature[i] not in used, "a way down must ask a feature once")
+            used.add(feature[i])
+            walk += [~i, *below[i]]

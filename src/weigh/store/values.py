@@ -11,6 +11,8 @@ from weigh.frames import Floats, Integers
 
 FORMAT, VERSION = "weigh", 1
 """What model files say that they are."""
+DEEPEST = 8
+"""How deep parameters may be nested: printing what is deeper may take forever."""
 
 
 def check(holds: bool, what: str) -> None:
@@ -93,10 +95,11 @@ def is_object(value: Any) -> bool:
     return isinstance(value, dict) and "object" in value
 
 
-def unplain(value: Any) -> Any:
+def unplain(value: Any, depth: int = 0) -> Any:
     """What `plain` wrote down."""
+    check(depth <= DEEPEST, f"parameters are nested more than {DEEPEST} deep")
     if isinstance(value, dict) and "number" in value:
         return float(value["number"])
     if isinstance(value, dict):
-        return {unplain(k): unplain(v) for k, v in value["pairs"]}
-    return [unplain(item) for item in value] if isinstance(value, list) else value
+        return {unplain(k, depth + 1): unplain(v, depth + 1) for k, v in value["pairs"]}
+    return [unplain(item, depth + 1) for item in value] if isinstance(value, list) else value
