@@ -531,13 +531,13 @@ def test_evaluate_sets_a_class_against_the_rest(flowers, tmp_path):
     ("words", "told"),
     [
         (["--pos-label", "Maybe"], "--pos-label 'Maybe' is not among the classes"),
-        (["--target", "Class"], "the target holds '1st', which is not among the classes"),
+        (["--target", "Class"], "--target holds '1st', which is not among the classes"),
         (["--target", "Nope"], "--target names the column 'Nope'"),
         (["--by", "Nope"], "--by names the column 'Nope'"),
         (["--weight", "Nope"], "--weight names the column 'Nope'"),
-        (["--weight", "Sex"], "--weight must name a column of numbers, and this one holds text"),
+        (["--weight", "Sex"], "--weight must be a list or array of numbers"),
         (["--cost", "0", "0"], "--cost must be"),
-        (["--cost", "-1", "2"], "such as 1 5; got -1.0 2.0"),
+        (["--cost", "-1", "2"], "such as --cost 1 5; got (-1.0, 2.0)"),
     ],
 )
 def test_errors_speak_of_options_and_not_of_python(model, people, words, told):

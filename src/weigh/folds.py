@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from weigh.errors import Parameter, ParameterError
 from weigh.frames import Integers
 
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
@@ -79,7 +80,7 @@ def check_folds(cv: Any) -> None:
     count = isinstance(cv, int | np.integer)
     splits = isinstance(cv, Iterable) or hasattr(cv, "split") or cv is None
     if isinstance(cv, str | bool) or not (cv >= 2 if count else splits):
-        raise ValueError(f"cv must be at least 2 folds, or splits, got {cv!r}")
+        raise ParameterError(Parameter("cv"), f" must be at least 2 folds, or splits, got {cv!r}")
 
 
 def read_splits(cv: Any, labels: Integers, kept: Mask, random_state: Any) -> list[Split]:
@@ -93,7 +94,7 @@ def read_splits(cv: Any, labels: Integers, kept: Mask, random_state: Any) -> lis
     every[kept] = labels
     splits = keep(_pairs(cv, check_cv(cv, every, classifier=True).split(every, every)), kept)
     if not splits:
-        raise ValueError(f"cv={cv!r} leaves no fold with rows on both sides")
+        raise ParameterError(Parameter("cv", cv), " leaves no fold with rows on both sides")
     return splits
 
 
@@ -104,8 +105,8 @@ def _pairs(cv: Any, splits: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
     try:
         return [(train, held_out) for train, held_out in splits]
     except (TypeError, ValueError):
-        raise ValueError(
-            f"cv must give pairs of training rows and rows held out, got {cv!r:.60}"
+        raise ParameterError(
+            Parameter("cv"), f" must give pairs of training rows and rows held out, got {cv!r:.60}"
         ) from None
 
 
@@ -115,7 +116,9 @@ def _mask(rows: Any, n_rows: int) -> Mask:
     if given.dtype == np.bool_ and given.shape == (n_rows,):
         return given
     if given.size and (given.ndim != 1 or not np.issubdtype(given.dtype, np.integer)):
-        raise ValueError(f"cv must give row numbers, or a flag for each row, got {rows!r:.60}")
+        raise ParameterError(
+            Parameter("cv"), f" must give row numbers, or a flag for each row, got {rows!r:.60}"
+        )
     odd = given[(given < 0) | (given >= n_rows)]
     if odd.size:
         raise ValueError(

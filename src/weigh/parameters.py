@@ -9,6 +9,7 @@ import numpy as np
 
 from weigh.bins import AND
 from weigh.engine import Setting
+from weigh.errors import Parameter, ParameterError
 from weigh.frames import Floats, Table, Value, canonical, key
 from weigh.tally import Tally
 
@@ -155,7 +156,7 @@ def _name(column: Any, names: Sequence[str], parameter: str) -> str:
         return names[int(column)]
     if column in names:
         return str(column)
-    raise ValueError(f"{parameter} names {column!r}, but the columns are {[*names]}")
+    raise ParameterError(Parameter(parameter), f" names {column!r}, but the columns are {[*names]}")
 
 
 def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:

@@ -26,6 +26,7 @@ from weigh.bins.labels import (
     hold_whole_numbers,
     label,
 )
+from weigh.errors import ParameterError
 from weigh.frames import (
     NOT_KNOWN,
     OR_CATEGORIES,
@@ -196,8 +197,8 @@ class Feature:
     def _column(self, table: Table) -> Column:
         try:
             return table.column(self.name, not self.is_numeric)
-        except ValueError as error:
-            raise ValueError(str(error).replace(OR_CATEGORIES, "")) from None
+        except ParameterError as error:
+            raise ValueError(str(error).replace("".join(map(str, OR_CATEGORIES)), "")) from None
 
     def value(self, table: Table) -> Value:
         """What a table's first row holds, before it becomes a level."""

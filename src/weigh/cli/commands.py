@@ -29,7 +29,7 @@ from weigh.cli.words import (
     hint_at_glob,
     say,
     say_class,
-    speak_options,
+    tell,
     terminal_width,
 )
 from weigh.progress import show_progress
@@ -42,16 +42,15 @@ class Group(click.Group):
         """Run a command."""
         told: set[str] = set()
 
-        def tell(text: Any) -> None:
-            words = speak_options(str(text))
-            if words not in told:
-                say(f"warning: {words}")
-            told.add(words)
+        def warn(text: Any) -> None:
+            if str(text) not in told:
+                say(f"warning: {text}")
+            told.add(str(text))
 
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("always", UserWarning)
-                warnings.showwarning = lambda text, *_, **__: tell(text)
+                warnings.showwarning = lambda text, *_, **__: warn(text)
                 return super().invoke(ctx)
         except click.UsageError as error:
             raise hint_at_glob(error) from None
@@ -59,8 +58,7 @@ class Group(click.Group):
             sys.stderr.close()
             ctx.exit(1)
         except (ValueError, TypeError, OSError, KeyError, ImportError) as error:
-            text = error.args[0] if isinstance(error, KeyError) else error
-            click.echo(f"error: {speak_options(str(text))}", err=True)
+            click.echo(f"error: {tell(error)}", err=True)
             ctx.exit(1)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -94,41 +94,43 @@ def hint_at_glob(error: click.UsageError) -> click.UsageError:
     return click.UsageError(told, error.ctx)
 
 
-OPTIONS = (
-    (r"\bpos_label=", "--pos-label "),
-    (r"^against=", "--against "),
-    (r"\bpos_label\b", "--pos-label"),
-    (r"(?<=--pos-label and )against\b", "--against"),
-    (
-        r"^sample_weight must be .*: column .* is numeric but holds text (\('.*'\));.*",
-        r"--weight must name a column of numbers, and this one holds text \1",
-    ),
-    (r"(?<!')\bsample_weight\b(?!')", "--weight"),
-    (r"(?<!['\w])(y_true|y)(?= names\b)", "--target"),
-    (r"(?<!['\w])(y_true|y)(?= (holds|has|is|must)\b)", "the target"),
-    (r"(?<!['\w])by(?= names\b)", "--by"),
-    (
-        r"^costs (must be .*) such as \(1, 5\); got \((.*), (.*)\)",
-        r"--cost \1 such as 1 5; got \2 \3",
-    ),
-    (r"\bcategorical_features\b", "--categorical"),
-    (r"""\bmax_levels=\{'([^'"\\]*)': (\d+)\}""", r"""--set 'max_levels={"\1": \2}'"""),
-    # a name that holds quotes would be taken apart by the shell
-    (r"(?<!--set ')\bmax_levels=\{.*: (\d+)\}", r"--max-levels \1"),
-    (r"(?<!--set ')\bmax_levels=", "--max-levels "),
-    (r"(?<!--set ')\bmax_levels\b", "--max-levels"),
-    (r"\bcv(?= must\b)", "--folds"),
-    (r"\bcv=", "--folds "),
-)
-"""What errors call arguments, and the options that give them."""
+OPTIONS = {
+    "pos_label": "--pos-label",
+    "against": "--against",
+    "sample_weight": "--weight",
+    "y": "--target",
+    "by": "--by",
+    "costs": "--cost",
+    "categorical_features": "--categorical",
+    "max_levels": "--max-levels",
+    "cv": "--folds",
+}
+"""Parameters that have an option of another name."""
 
 
-def speak_options(text: str) -> str:
+def tell(error: Exception) -> str:
     """An error as it is said to somebody who typed options.
 
-    >>> speak_options("pos_label='Maybe' is not among the classes ['No', 'Yes']")
-    "--pos-label 'Maybe' is not among the classes ['No', 'Yes']"
+    >>> from weigh.errors import Parameter, ParameterError
+    >>> tell(ParameterError(Parameter("pos_label", "Maybe"), " is not among the classes"))
+    "--pos-label 'Maybe' is not among the classes"
     """
-    for pattern, option in OPTIONS:
-        text = re.sub(pattern, option, text)
-    return text
+    if hasattr(error, "named"):
+        return str(error.named(_name_option))
+    return str(error.args[0] if isinstance(error, KeyError) else error)
+
+
+def _name_option(parameter: Any) -> str:
+    """A parameter as it is typed; what is given by column goes through --set."""
+    option: str = OPTIONS.get(parameter.name, parameter.name)
+    value = parameter.value
+    if value is ...:
+        return option
+    if isinstance(value, dict):
+        ((column, most),) = value.items()
+        if any(letter in column for letter in "'\"\\"):  # which the shell would take apart
+            return f"{option} {most}"
+        return f"--set '{parameter.name}={json.dumps(value, ensure_ascii=False)}'"
+    if isinstance(value, tuple):
+        return " ".join([option, *map(str, value)])
+    return f"{option} {value!r:.60}"

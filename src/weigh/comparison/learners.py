@@ -57,7 +57,7 @@ def rank(estimator: Any) -> int:
     if not type(estimator).__module__.startswith("weigh.") or name not in SIMPLEST_FIRST:
         return len(SIMPLEST_FIRST)
     own = SIMPLEST_FIRST.index(name)
-    return max(own, rank(estimator.model)) if name == RECALIBRATED else own
+    return max(own, rank(estimator.estimator)) if name == RECALIBRATED else own
 
 
 def read_learners(given: Any, random_state: Any) -> dict[str, Any]:

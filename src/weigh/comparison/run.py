@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from weigh import engine
+from weigh.errors import Parameter, ParameterError
 from weigh.folds import Split, check_folds, read_splits
 from weigh.frames import (
     Floats,
@@ -61,8 +62,8 @@ class Task:
             )
         classes = sort_classes(labels.values, "y")
         if len(classes) < 2:
-            raise ValueError(
-                f"y holds {labels.values} only; a classifier needs two classes or more"
+            raise ParameterError(
+                Parameter("y"), f" holds {labels.values} only; a classifier needs two or more"
             )
         splits = read_splits(cv, labels.codes, labels.kept, random_state)
         rows = X if labels.kept.all() else take_rows(X, np.flatnonzero(labels.kept))

@@ -9,6 +9,7 @@ import numpy as np
 from weigh.bins import Kind
 from weigh.distinct import frequent
 from weigh.distinct.frequent import Frequent, Key
+from weigh.errors import Parameter, ParameterError
 from weigh.frames import Codes, Floats, key
 from weigh.tally import Rare, Rows
 
@@ -93,10 +94,10 @@ class DistinctCodes:
             self._crowd()
         elif len(self._places) > MOST:
             such = next(reversed(self._places))[1]
-            raise ValueError(
+            raise ParameterError(
                 f"column {self.name!r} holds more than {MOST:,} distinct values (such as "
-                f"{such!r}); leave it out, or join rare ones into one level with "
-                f"max_levels={{{self.name!r}: 1000}}"
+                f"{such!r}); leave it out, or join rare ones into one level with ",
+                Parameter("max_levels", {self.name: 1000}),
             )
 
     # ------------------------------------------------------------ more values than room
@@ -127,7 +128,7 @@ class DistinctCodes:
         assert self.most is not None
         told = self.frequent.told_apart()
         if told < self.most:
-            raise ValueError(self._too_alike(told))
+            raise ParameterError(*self._too_alike(told))
         known = [key(None), *self.frequent.candidates(self.most)]
         self._places = {value: place for place, value in enumerate(known)}
         n_classes = self._counts.shape[1]
@@ -135,14 +136,15 @@ class DistinctCodes:
         self.frequent = None
         return True
 
-    def _too_alike(self, told: int) -> str:
+    def _too_alike(self, told: int) -> tuple[str | Parameter, ...]:
         assert self.frequent is not None
         seen = f"column {self.name!r} holds more than {2 * self._room:,} distinct values, of which "
         if not told:
-            return f"{seen}none is frequent: it names rows; leave it out"
+            return (f"{seen}none is frequent: it names rows; leave it out",)
         return (
-            f"{seen}the {told:,} most frequent are told apart and not {self.most:,}; give "
-            f"max_levels={{{self.name!r}: {told}}} or fewer, or leave it out"
+            f"{seen}the {told:,} most frequent are told apart and not {self.most:,}; give ",
+            Parameter("max_levels", {self.name: told}),
+            " or fewer, or leave it out",
         )
 
     def _leave_rest(self, keys: list[Key], counts: Floats) -> tuple[list[Key], Floats]:

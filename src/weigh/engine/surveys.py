@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from weigh.distinct import Short, Survey
 from weigh.engine.threads import report, spread
+from weigh.errors import Parameter, ParameterError
 from weigh.frames import FarTable, Sample, Scan, Table, Value
 from weigh.tally import Rows
 
@@ -60,10 +61,11 @@ def check_room(found: Mapping[str, Survey]) -> None:
         return
     widest = sorted(found.values(), key=lambda column: -column.n_categories)[:3]
     told = ", ".join(f"{column.name!r} ({column.n_categories:,} so far)" for column in widest)
-    raise ValueError(
+    raise ParameterError(
         f"the columns hold more than {MOST_TOGETHER:,} distinct categories together, most of them "
-        f"in {told}; join rare ones into one level with max_levels=1000 (or a dict by column), or "
-        "leave a column out"
+        f"in {told}; join rare ones into one level with ",
+        Parameter("max_levels", 1000),
+        " (or a dict by column), or leave a column out",
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.values import Bounded
 from weigh.evidence import BOUND
 from weigh.frames import Floats
@@ -56,9 +57,12 @@ class Options:
             ) from None
         within = (pair >= 0) & (pair <= LARGEST)
         if pair.shape != (2,) or not (within.all() and pair.any()):
-            raise ValueError(
-                "costs must be those of a false positive and of a false negative, from 0 to "
-                f"{LARGEST:g} and not both 0, such as (1, 5); got {costs!r}"
+            raise ParameterError(
+                Parameter("costs"),
+                " must be those of a false positive and of a false negative, from 0 to "
+                f"{LARGEST:g} and not both 0, such as ",
+                Parameter("costs", (1, 5)),
+                f"; got {costs!r}",
             )
         if not ((t >= 0) & (t <= 1)).all():
             raise ValueError(f"thresholds must be from 0 to 1, got {thresholds!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.draw import draw_evaluation
 from weigh.evaluation.findings import find
 from weigh.evaluation.groups import Group, ManyGroup, measure_groups
@@ -200,8 +201,9 @@ def build(
 def _refuse_costs(rows: Any, options: Options) -> Any:
     plain_options = Options(coverage=options.coverage)
     if options != plain_options:
-        raise ValueError(
-            "costs and thresholds are of one class against the rest; name it with pos_label, one "
-            f"of {rows.classes}"
+        raise ParameterError(
+            "costs and thresholds are of one class against the rest; name it with ",
+            Parameter("pos_label"),
+            f", one of {rows.classes}",
         )
     return rows

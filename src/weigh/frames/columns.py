@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
+from weigh.errors import Parameter, ParameterError
 from weigh.frames.values import (
     NOT_KNOWN,
     NotKnown,
@@ -31,7 +32,8 @@ Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[Any]
 
 SMALL_RANGE = 1 << 16
-OR_CATEGORIES = ", or, where it is a feature, name it in categorical_features"
+OR_CATEGORIES = ", or, where it is a feature, name it in ", Parameter("categorical_features")
+"""The end of an error about a column that a fit reads; a fitted feature cannot change any more."""
 """Advice that comes too late once a model is fitted."""
 
 
@@ -65,9 +67,10 @@ class Codes:
         texts = [value for value in self.values if isinstance(value, str)]
         if texts:
             odd = next((text for text in texts if not reads_as_number(text)), texts[0])
-            raise ValueError(
+            raise ParameterError(
                 f"column {name!r} is numeric but holds text ({odd!r}); convert it to numbers "
-                f"(missing as null){OR_CATEGORIES}"
+                "(missing as null)",
+                *OR_CATEGORIES,
             )
         try:
             table = np.array([_number(value) for value in self.values] or [np.nan])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from weigh.errors import Parameter, ParameterError
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers
 from weigh.frames.far import FarTable
 from weigh.frames.names import did_you_mean
@@ -118,13 +119,17 @@ def check_name(table: Table, name: str, role: str) -> str:
     if table.named and name in table.names:
         return name
     if not table.named:
-        raise ValueError(
-            f"{role} names the column {name!r}, but the table holds columns without names; give "
-            f"{role} as an array, or a table with names"
+        raise ParameterError(
+            Parameter(role),
+            f" names the column {name!r}, but the table holds columns without names; give ",
+            Parameter(role),
+            " as an array, or a table with names",
         )
     held = ", ".join(map(repr, table.names))
     meant = did_you_mean(name, table.names)
-    raise ValueError(f"{role} names the column {name!r}, but the table holds {held}{meant}")
+    raise ParameterError(
+        Parameter(role), f" names the column {name!r}, but the table holds {held}{meant}"
+    )
 
 
 def _flat(y: Any) -> Any:
@@ -146,22 +151,31 @@ def _read_labels(table: Table, y: Any) -> Codes:
 def _read_weight(table: Table, sample_weight: Any) -> Floats | None:
     if sample_weight is None:
         return None
-    column = _find(table, sample_weight, "sample_weight", categorical=False)
+    try:
+        column = _find(table, sample_weight, "sample_weight", categorical=False)
+    except ParameterError:
+        raise
+    except ValueError as error:
+        _refuse_weight(f" must be numbers: {error}")
     assert isinstance(column, Numbers)
     weight = column.values
-    name = f"sample_weight {sample_weight!r}" if isinstance(sample_weight, str) else "sample_weight"
-    check_weight(weight, name)
+    column_name = f" {sample_weight!r}" if isinstance(sample_weight, str) else ""
+    check_weight(weight, column_name)
     if not weight.any():
-        raise ValueError(f"{name} is zero for every row; at least one must count")
+        _refuse_weight(f"{column_name} is zero for every row; at least one must count")
     return weight
 
 
-def check_weight(weight: Floats, name: str) -> None:
+def check_weight(weight: Floats, column: str = "") -> None:
     """Refuse weights that are no weights."""
     if not np.isfinite(weight).all():
-        raise ValueError(f"{name} holds NaN or infinity; give each row a finite weight")
+        _refuse_weight(f"{column} holds NaN or infinity; give each row a finite weight")
     if (weight < 0).any():
-        raise ValueError(f"{name} must not be negative, but holds {weight.min():g}")
+        _refuse_weight(f"{column} must not be negative, but holds {weight.min():g}")
+
+
+def _refuse_weight(why: str) -> NoReturn:
+    raise ParameterError(Parameter("sample_weight"), why)
 
 
 def sort_classes(values: list[Value], name: str) -> np.ndarray[Any, Any]:
@@ -186,6 +200,9 @@ def place_labels(column: Codes, values: list[Value], classes: np.ndarray[Any, An
     places = {key(label): k for k, label in enumerate(classes.tolist())}
     for value in values:
         if key(value) not in places:
-            raise ValueError(f"y holds {value!r}, which is not among classes={classes.tolist()}")
+            known = classes.tolist()
+            raise ParameterError(
+                Parameter("y"), f" holds {value!r}, which is not among classes={known}"
+            )
     lookup = [places.get(key(value), 0) for value in column.values]
     return np.array(lookup or [0], dtype=np.min_scalar_type(len(classes)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from weigh.errors import Parameter, ParameterError
 from weigh.frames import (
     Floats,
     Table,
@@ -76,7 +77,9 @@ class Question:
         labels = Labels.read(y, sample_weight)
         odd = [value for value in labels.values if value not in self.classes]
         if odd:
-            raise ValueError(f"y holds {odd[0]!r}, which is not among the classes {self.classes}")
+            raise ParameterError(
+                Parameter("y"), f" holds {odd[0]!r}, which is not among the classes {self.classes}"
+            )
         if self.pos_label is None:
             return Predicted(Many.read(y, p, [*self.classes], sample_weight), labels.kept)
         p = check_probabilities(self._column(p), len(labels.kept))
@@ -101,7 +104,9 @@ def _choose(classes: tuple[Value, ...], pos_label: Any) -> Value:
         return classes[1] if len(classes) == 2 else None
     if pos_label not in classes:
         meant = did_you_mean(pos_label, classes)
-        raise ValueError(f"pos_label={pos_label!r} is not among the classes {[*classes]}{meant}")
+        raise ParameterError(
+            Parameter("pos_label", pos_label), f" is not among the classes {[*classes]}{meant}"
+        )
     return canonical(pos_label)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND
 from weigh.frames import Codes, Floats, Integers, Numbers, Value, order, vector
 from weigh.metrics.numbers import check_size
@@ -215,7 +216,10 @@ def read_numbers(values: Any, name: str) -> Floats:
     try:
         column = vector(values, name, categorical=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be a list or array of numbers: {error}") from None
+        why = error.parts[0] if isinstance(error, ParameterError) else error  # no more of features
+        raise ParameterError(
+            Parameter(name), f" must be a list or array of numbers: {why}".replace(f" {name!r}", "")
+        ) from None
     assert isinstance(column, Numbers)
     return column.values
 
@@ -226,13 +230,17 @@ def read_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") ->
         return None
     weight = read_numbers(sample_weight, name)
     if len(weight) != n_rows:
-        raise ValueError(f"{name} has {len(weight)} values for {n_rows} rows; give one for each")
+        raise ParameterError(
+            Parameter(name), f" has {len(weight)} values for {n_rows} rows; give one for each"
+        )
     if not np.isfinite(weight).all():
-        raise ValueError(f"{name} holds NaN or infinity; give each row a finite weight")
+        raise ParameterError(
+            Parameter(name), " holds NaN or infinity; give each row a finite weight"
+        )
     if (weight < 0).any():
-        raise ValueError(f"{name} must not be negative, but holds {weight.min():g}")
+        raise ParameterError(Parameter(name), f" must not be negative, but holds {weight.min():g}")
     if not weight.any():
-        raise ValueError(f"{name} is zero for every row; at least one must count")
+        raise ParameterError(Parameter(name), " is zero for every row; at least one must count")
     check_size(weight, name)
     return weight
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp, ndtri, polygamma
 
+from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.frames import NOT_KNOWN, Floats, Table, count_matrix, did_you_mean
 from weigh.sheet.attenuated import Attenuated, attenuate_row
@@ -99,7 +100,8 @@ def _choose(classes: list[Any], pos_label: Any, against: Any, row: Floats) -> tu
     a = find_class(classes, pos_label, (1 - b if b >= 0 else 1) if two else int(row.argmax()))
     b = 1 - a if two and b < 0 else b
     if a == b:
-        raise ValueError(f"pos_label and against are both {classes[a]!r}; name two classes")
+        both = Parameter("pos_label"), " and ", Parameter("against")
+        raise ParameterError(*both, f" are both {classes[a]!r}; name two classes")
     return a, b
 
 
@@ -120,8 +122,8 @@ def find_class(classes: list[Any], wanted: Any, default: int = 0, role: str = "p
         return default
     if wanted not in classes:
         meant = did_you_mean(wanted, classes)
-        raise ValueError(
-            f"{role}={wanted!r} is not a class of the model; these are: {classes}{meant}"
+        raise ParameterError(
+            Parameter(role, wanted), f" is not a class of the model; these are: {classes}{meant}"
         )
     return classes.index(wanted)
 

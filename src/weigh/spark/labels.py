@@ -168,7 +168,7 @@ def _read_roles(table: Table, roles: Roles) -> tuple[Codes, Floats | None]:
         return labels, None
     weight = table.column(roles.weight, False)
     assert isinstance(weight, Numbers)
-    check_weight(weight.values, f"sample_weight {roles.weight!r}")
+    check_weight(weight.values, f" {roles.weight!r}")
     return labels, weight.values
 
 

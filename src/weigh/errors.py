@@ -1,0 +1,49 @@
+"""Errors that carry the name of the parameter that is wrong, or that would mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter as a part of a sentence: its name, or its name with a value.
+
+    >>> str(Parameter("cv")), str(Parameter("cv", 5))
+    ('cv', 'cv=5')
+    """
+
+    name: str
+    value: Any = ...
+
+    def __str__(self) -> str:
+        return self.name if self.value is ... else f"{self.name}={self.value!r}"
+
+
+class ParameterError(ValueError):
+    """A value that cannot be used. The message is made of parts, some of them parameters.
+
+    What has other names for parameters, such as the options of the command line, renders the parts
+    again with `named`.
+
+    >>> error = ParameterError(Parameter("cv"), " must be at least 2, got 1")
+    >>> error.parameter, str(error)
+    ('cv', 'cv must be at least 2, got 1')
+    >>> error.named(lambda parameter: "--folds")
+    '--folds must be at least 2, got 1'
+    """
+
+    def __init__(self, *parts: str | Parameter) -> None:
+        super().__init__("".join(map(str, parts)))
+        self.parts = parts
+
+    @property
+    def parameter(self) -> str:
+        """The first parameter that the message names."""
+        return next((part.name for part in self.parts if isinstance(part, Parameter)), "")
+
+    def named(self, name: Callable[[Parameter], str]) -> str:
+        """The message with other names."""
+        return "".join(name(p) if isinstance(p, Parameter) else p for p in self.parts)
