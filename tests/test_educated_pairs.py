@@ -28,7 +28,7 @@ from weigh.educated.pairs import (
 )
 from weigh.educated.passes import View
 from weigh.engine import Block, CodedRows, Dealt, code_rows
-from weigh.engine.passes import fold_roles
+from weigh.folds import fold_roles
 from weigh.frames import label_sample, read
 from weigh.tally import Rows
 from weigh.tally import count_pairs as count_table
