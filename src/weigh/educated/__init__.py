@@ -5,6 +5,7 @@ passes     the sums that one pass over the rows gives, wherever they lie
 hessian    these sums as matrices
 prior      what is thought of weights before the data: independent levels, walks of intervals
 factor     the penalised Hessian in pieces that can be solved with
+dual       its inverse by way of the rows, where these are fewer than the weights
 solve      damped Newton steps: the weights for given scales
 scales     Fellner & Schall's updates: the scales of most marginal likelihood
 loo        leave-one-out in closed form, to judge by

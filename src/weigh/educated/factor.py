@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
+from weigh.educated.dual import Dual
 from weigh.educated.prior import Block, Prior
 from weigh.frames import Floats, Integers
 
@@ -91,7 +92,7 @@ class Diagonal:
 class Factor:
     """The pieces of each class."""
 
-    by_class: tuple[tuple[Dense | Diagonal, ...], ...]
+    by_class: tuple[tuple[Dense | Diagonal | Dual, ...], ...]
 
     def solve(self, right: Floats) -> Floats:
         """The pieces' inverses times a right side."""

@@ -14,7 +14,7 @@ from weigh.educated.monotone import hold_orders
 from weigh.educated.pairs import Part, count_pairs, is_coarse, rank_pairs
 from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
 from weigh.educated.scales import FIRST, Search, find_scales
-from weigh.educated.solve import Problem, State, polish, state_at
+from weigh.educated.solve import FULL, Problem, State, polish, state_at
 from weigh.engine import Coded
 from weigh.frames import Floats
 from weigh.newton.ties import Order
@@ -102,7 +102,7 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
         weights, ties, state = tied.weights, tied.ties, tied.state
         held_out = leave_one_out(state)
     covariance = None
-    if state.problem.exact:
+    if state.problem.exact and state.problem.n_weights <= FULL:
         inverse = state.factor.by_class[0][0].inverse  # type: ignore[union-attr]
         covariance = inverse if not orders else inverse[np.ix_(ties, ties)]
     scales = _by_feature(task, search.state.problem.prior, state.scales)

@@ -152,3 +152,40 @@ def sum_blanks(blank: Any, slope: Any, curvature: Any, slopes: Any, bends: Any) 
                 slopes[at[a], k] += slope[i, k]
                 for b in range(n):
                     bends[k, at[a], at[b]] += curvature[i, k]
+
+
+@compiled
+def add_kernel(levels: Any, table: Any, scale: float, out: Any) -> None:
+    """Add scale times table[level of i, level of j] to the lower half of out, for each two rows."""
+    for i in range(levels.shape[0]):
+        line = table[levels[i]]
+        for j in range(i + 1):
+            out[i, j] += scale * line[levels[j]]
+
+
+@compiled
+def sum_kernel(levels: Any, table: Any, lower: Any) -> float:
+    """The sum of a symmetric matrix, given by its lower half, times table[level i, level j]."""
+    total = 0.0
+    for i in range(levels.shape[0]):
+        line, part = table[levels[i]], 0.0
+        for j in range(i):
+            part += lower[i, j] * line[levels[j]]
+        total += 2.0 * part + lower[i, i] * line[levels[i]]
+    return total
+
+
+@compiled
+def group_near(weights: Any, n_walk: int, most: float, groups: Any) -> None:
+    """Number the groups of weights in a row that differ by no more; those after `n_walk` alone."""
+    if weights.shape[0] == 0:
+        return
+    low, high = weights[0].copy(), weights[0].copy()
+    for i in range(1, weights.shape[0]):
+        apart = i >= n_walk
+        for k in range(weights.shape[1]):
+            low[k], high[k] = min(low[k], weights[i, k]), max(high[k], weights[i, k])
+            apart = apart or high[k] - low[k] > most
+        groups[i] = groups[i - 1] + apart
+        if apart:
+            low[:], high[:] = weights[i], weights[i]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from weigh.educated.design import add_squares, by_fields, weigh_rows
+from weigh.educated.dual import Dual
 from weigh.educated.factor import Dense
 from weigh.educated.passes import View
 from weigh.educated.solve import PRECISE, State, find_weights
@@ -52,13 +53,15 @@ class Judge:
     """What it takes to tell each row's loss had it not been there.
 
     V is the inverse of the penalised Hessian, one for each total; `index` says where a place stands
-    in it, and `own` is the variance of the weights of places that do not.
+    in it, and `own` is the variance of the weights of places that do not. Where rows are few, the
+    variances of their totals are `known`.
     """
 
     view: View
     index: Integers
     inverses: tuple[Floats, ...]
     own: Floats
+    known: Floats | None = None
 
     __reduce__ = by_fields
 
@@ -70,22 +73,27 @@ class Judge:
         local = np.full(problem.n_weights, -1, dtype=np.int32)
         local[problem.joint] = np.arange(len(problem.joint))
         index = view.design.index(local[ties])
+        if problem.dual:
+            pieces = [piece for (piece,) in state.factor.by_class]
+            known = np.column_stack([piece.row_variances for piece in pieces])  # type: ignore[union-attr]
+            return cls(view, index, (), np.zeros(0), known)
         own, inverses = np.zeros((problem.n_weights, len(state.factor.by_class))), []
         for k, (joint, *apart) in enumerate(state.factor.by_class):
             assert isinstance(joint, Dense)
             inverses.append(joint.inverse)
             for piece in apart:
+                assert not isinstance(piece, Dual)
                 own[piece.places, k] = piece.variances
         return cls(view, index, tuple(inverses), own[ties])
 
-    def losses(self, block: Block) -> Floats:
-        """Of each row, in nats."""
+    def losses(self, block: Block, numbers: slice = slice(None)) -> Floats:
+        """Of each row, in nats; `numbers` are those of the rows."""
         view, weight = self.view, weigh_rows(block)
         places, labels = view.design.place(block), view.target.labels(block)
         totals = view.design.totals(places, view.weights)
         once = np.minimum(weight, 1.0)  # a row of weight two is two rows: one of them is left out
         moments = view.target.moments(totals, labels, once)
-        reach = self._variances(places)
+        reach = self._variances(places) if self.known is None else self.known[numbers]
         alone = np.minimum(reach * moments.curvature, NEARLY_ONE)
         return _losses(totals + reach / (1 - alone) * moments.slope, labels)
 
@@ -118,9 +126,11 @@ class Judged:
 
     def __call__(self, block: Block) -> Sums:
         """Judge some rows of a block."""
-        some = block.part(slice(-block.first % self.every, None, self.every))
+        first = -block.first % self.every
+        some = block.part(slice(first, None, self.every))
+        numbers = slice(block.first + first, block.first + len(block), self.every)
         weight = weigh_rows(some)
-        losses = np.array([judge.losses(some) for judge in self.judges])
+        losses = np.array([judge.losses(some, numbers) for judge in self.judges])
         sums = [[line @ weight for line in lines] for lines in (losses, (losses[0] - losses) ** 2)]
         return Sums((np.array(weight.sum()), *map(np.array, sums)))
 

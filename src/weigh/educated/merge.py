@@ -42,14 +42,10 @@ def _move(counts: Counts, weights: Floats, groups: Integers) -> float:
 
 def group_levels(feature: Feature | Cross, weights: Floats, most: float) -> Integers:
     """The group of each level: intervals in a row that differ by no more, others by themselves."""
-    n, n_walk = len(weights), count_intervals(feature)
-    groups, low, high = np.zeros(n, dtype=np.intp), weights[:1].copy(), weights[:1].copy()
-    for i in range(1, n):
-        low, high = np.minimum(low, weights[i]), np.maximum(high, weights[i])
-        apart = i >= n_walk or (high - low).max() > most
-        groups[i] = groups[i - 1] + apart
-        if apart:
-            low, high = weights[i : i + 1].copy(), weights[i : i + 1].copy()
+    from weigh.educated.kernels import group_near
+
+    groups = np.zeros(len(weights), dtype=np.intp)
+    group_near(np.ascontiguousarray(weights), count_intervals(feature), most, groups)
     return groups
 
 

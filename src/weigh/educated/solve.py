@@ -14,11 +14,12 @@ from functools import cached_property
 import numpy as np
 
 from weigh.educated.design import Design, Target
+from weigh.educated.dual import Dual, Kernel
 from weigh.educated.factor import Dense, Diagonal, Factor, make_dense, make_diagonal
 from weigh.educated.hessian import Curvature
 from weigh.educated.passes import Bend, Look, View
 from weigh.educated.prior import Prior
-from weigh.engine import Coded
+from weigh.engine import Block, Coded, CodedRows
 from weigh.frames import Floats, Integers
 from weigh.newton.descent import conjugate_gradients, descend
 from weigh.newton.ties import add_tied
@@ -64,7 +65,9 @@ class Problem:
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
-        """The features that share one matrix, in order: the smallest."""
+        """The features that share one matrix, in order: the smallest; none where rows are few."""
+        if self.dual:
+            return ()
         sizes = np.array([span.stop - span.start for span in self.spans], dtype=np.int64)
         smallest = np.argsort(sizes, kind="stable")
         n_kept = int((1 + np.cumsum(sizes[smallest]) <= FULL).sum())
@@ -85,16 +88,40 @@ class Problem:
             if span.stop > span.start and j not in self.columns
         )
 
+    @cached_property
+    def few(self) -> bool:
+        """Whether there are fewer rows than weights, and so few that a matrix can hold each two."""
+        within = sum((span.stop - span.start) ** 2 for span in self.spans)
+        return self.rows.n_rows < self.n_weights and self.rows.n_rows <= FULL and within <= ACROSS
+
+    @property
+    def dual(self) -> bool:
+        """Whether the Hessian is inverted by way of the rows."""
+        return self.few and isinstance(self.rows, CodedRows)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """What rows have in common, where these are few."""
+        everyone = np.arange(self.n_weights) if self.ties is None else self.ties
+        numbers = self.design.index(everyone)[self.design.place(self.block)]
+        return Kernel.of(self.prior, self.spans, numbers, self.n_weights)
+
+    @property
+    def block(self) -> Block:
+        """All rows, where these are few."""
+        assert isinstance(self.rows, CodedRows)
+        return Block(self.rows.codes, self.rows.labels, self.rows.weight)
+
     @property
     def exact(self) -> bool:
         """Whether one matrix holds the whole Hessian."""
-        return not self.apart and self.target.n_totals == 1
+        return (self.dual or not self.apart) and self.target.n_totals == 1
 
     @property
     def whole(self) -> bool:
         """Whether a look gives the whole Hessian, so that products with it take no pass."""
         k = self.target.n_totals
-        return not self.apart and k * (k + 1) // 2 * self.n_weights**2 <= ACROSS
+        return not self.dual and not self.apart and k * (k + 1) // 2 * self.n_weights**2 <= ACROSS
 
     @cached_property
     def carrying(self) -> Coded:
@@ -167,6 +194,8 @@ class State:
     def factor(self) -> Factor:
         """The penalised Hessian, factored."""
         problem, prior = self.problem, self.problem.prior
+        if problem.dual:
+            return Factor(self._duals())
         by_class = []
         for k, joint in enumerate(self.curvature.joint):
             pieces: list[Dense | Diagonal] = [
@@ -180,6 +209,13 @@ class State:
                     pieces.append(make_dense(np.diag(entries), prior, self.scales, places))
             by_class.append(tuple(pieces))
         return Factor(tuple(by_class))
+
+    def _duals(self) -> tuple[tuple[Dual], ...]:
+        kernel, seen = self.problem.kernel, self.problem.view(self.weights).see(self.problem.block)
+        last = self.near.by_class[0][0] if self.near is not None else None
+        same = isinstance(last, Dual) and np.array_equal(last.scales, self.scales)
+        K = last.K if same else kernel.matrix(self.scales)  # type: ignore[union-attr]
+        return tuple((Dual(kernel, self.scales, c, K),) for c in seen.curvature)
 
     def bend(self, direction: Floats) -> Floats:
         """The penalised Hessian times a direction: by its matrices, or in a pass over the rows."""
@@ -237,7 +273,7 @@ def polish(state: State) -> Floats:
     Weights within a relative gradient of `PRECISE` can be off in the fifth digit where the data say
     little. Newton steps converge quadratically: after this one only rounding is left.
     """
-    if not state.problem.whole:
+    if not (state.problem.exact or state.problem.whole):
         return state.weights
     if state.problem.exact:
         return state.weights - state.factor.solve(state.gradient)
@@ -248,7 +284,7 @@ def newton_step(state: State) -> Floats:
     """Hessian^-1 gradient: at once, or by conjugate gradients on an inverse that is nearly its."""
     if not state.problem.exact:
         return _approach(state, state.factor, 100)[0]
-    if "factor" not in state.__dict__ and state.near is not None:
+    if "factor" not in state.__dict__ and state.near is not None and not state.problem.few:
         step, done = _approach(state, state.near, FEW)
         if done:
             return step

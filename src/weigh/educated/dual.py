@@ -1,0 +1,234 @@
+"""Few rows and many weights: the penalised Hessian's inverse by way of the rows.
+
+With X = (1, Z) the rows as levels, C their curvatures and P the precision of the prior, which is
+zero for the intercept, the inverse of X'CX + P is had from a matrix with a line for each row
+(Woodbury):
+
+    M = I + W K W,   W = C^1/2,   K = Z P^-1 Z',   B = W M^-1 W
+
+The prior's own inverse is a sum over blocks, and each block's scale divides it: with s the shares
+of a walk's mean, t the strength that holds it, and S the walk's precision,
+
+    (scale S + t s s')^-1 = G/scale + 1 1'/t,   G = (S + s s')^-1 - 1 1'
+
+So K is a sum over blocks too, and neither K nor B depends on how many weights there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
+from scipy.sparse import csr_array
+
+from weigh.educated.prior import Block, Centre, Prior
+from weigh.frames import Floats, Integers
+
+LEAST = 1e-8
+"""What the intercept's precision is at the least, where every row is certain."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A block of the prior: the level of each row in it, and its inverse G.
+
+    Rows without a level in the block have the last line and column of G, which are zero.
+    """
+
+    block: Block
+    levels: Integers
+    table: Floats
+    log_det: float  # of the block's precision at scale 1, with its mean held at strength 1
+
+    @classmethod
+    def of(cls, block: Block, centre: Centre | None, rows: Integers) -> Part:
+        """The part that a block is to rows, given as numbers of weights."""
+        size = len(block.places)
+        local = np.full(max(int(block.places[-1]), int(rows.max(initial=0))) + 2, size)
+        local[block.places] = np.arange(size)
+        precision = np.eye(size) if block.matrix is None else block.matrix
+        if centre is not None:
+            precision = precision + np.outer(centre.shares, centre.shares)
+        table = np.zeros((size + 1, size + 1))
+        table[:size, :size] = np.linalg.inv(precision) - (centre is not None)
+        levels = local[rows].astype(np.int32)  # -1, no level, is the last
+        return cls(block, levels, table, float(np.linalg.slogdet(precision)[1]))
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What rows have in common by the prior: K, block by block."""
+
+    parts: tuple[Part, ...]
+    centres: tuple[Centre, ...]
+    Z: csr_array  # row by weight: one where the row has the level
+
+    @classmethod
+    def of(cls, prior: Prior, spans: Sequence[slice], rows: Integers, n_weights: int) -> Kernel:
+        """The kernel of rows: rows[j, i] is row i's weight in column j, negative if it has none."""
+        starts, centres = (
+            [span.start for span in spans],
+            {int(c.places[0]): c for c in prior.centres},
+        )
+
+        def part(block: Block) -> Part:
+            first = int(block.places[0])
+            column = rows[np.searchsorted(starts, first, "right") - 1]
+            return Part.of(block, centres.get(first), column)
+
+        column, row = np.nonzero(rows.T >= 0)[::-1]
+        ones = np.ones(len(row))
+        Z = csr_array((ones, (row, rows[column, row])), (rows.shape[1], n_weights))
+        return cls(tuple(map(part, prior.blocks)), prior.centres, Z)
+
+    @cached_property
+    def _loose(self) -> Floats:
+        """One over the strength of each centre."""
+        return np.array([1 / centre.strength for centre in self.centres])
+
+    @cached_property
+    def _held(self) -> Floats:
+        """Centre by row: one where the row has a level in it."""
+        member = np.zeros((self.Z.shape[1], len(self.centres)))
+        for c, centre in enumerate(self.centres):
+            member[centre.places, c] = 1.0
+        return np.asarray((self.Z @ member).T)
+
+    def matrix(self, scales: Floats) -> Floats:
+        """K, in its lower half."""
+        from weigh.educated.kernels import add_kernel
+
+        out = np.ascontiguousarray((self._held.T * self._loose) @ self._held)
+        for part, scale in zip(self.parts, scales, strict=True):
+            add_kernel(part.levels, part.table, 1 / scale, out)
+        return out
+
+    def log_det(self, scales: Floats) -> float:
+        """Of the prior's precision."""
+        own = [
+            p.log_det + p.block.rank * np.log(s) for p, s in zip(self.parts, scales, strict=True)
+        ]
+        return float(sum(own) - np.log(self._loose).sum())
+
+    def add_inverse(self, scales: Floats, out: Floats) -> None:
+        """Add P^-1 to the covariance of weights."""
+        for part, scale in zip(self.parts, scales, strict=True):
+            at = part.block.places
+            out[np.ix_(at, at)] += part.table[:-1, :-1] / scale
+        for centre, loose in zip(self.centres, self._loose, strict=True):
+            out[np.ix_(centre.places, centre.places)] += loose
+
+    def solve(self, scales: Floats, right: Floats) -> Floats:
+        """P^-1 times weights; 0 for the intercept."""
+        out = np.zeros_like(right)
+        for part, scale in zip(self.parts, scales, strict=True):
+            places = part.block.places
+            out[places] += part.table[:-1, :-1] @ right[places] / scale
+        for centre, loose in zip(self.centres, self._loose, strict=True):
+            out[centre.places] += loose * right[centre.places].sum(axis=0)
+        return out
+
+
+@dataclass(frozen=True)
+class Dual:
+    """The penalised Hessian of one total, by way of its rows."""
+
+    kernel: Kernel
+    scales: Floats
+    curvature: Floats
+    K: Floats  # in its lower half
+
+    @property
+    def places(self) -> Integers:
+        """Those of all weights."""
+        return np.arange(self.kernel.Z.shape[1])
+
+    @cached_property
+    def _root(self) -> Floats:
+        """The lower root of M."""
+        W = np.sqrt(self.curvature)
+        M = W[:, None] * self.K * W
+        M[np.diag_indices_from(M)] += 1.0
+        return np.asarray(dpotrf(M, lower=True, clean=True)[0])
+
+    def _between(self, values: Floats) -> Floats:
+        """B times a number for each row: what rows take from each other."""
+        W = np.sqrt(self.curvature)
+        return np.asarray(W * dpotrs(self._root, W * values, lower=True)[0])
+
+    @cached_property
+    def _lower(self) -> Floats:
+        """B, in its lower half."""
+        W = np.sqrt(self.curvature)
+        return np.asarray(W[:, None] * dpotri(self._root, lower=True)[0] * W)
+
+    @cached_property
+    def _pull(self) -> Floats:
+        """B 1: what the intercept takes from each row."""
+        return self._between(np.ones(len(self.curvature)))
+
+    @property
+    def _own(self) -> float:
+        """The precision of the intercept, all weights being free."""
+        return max(float(self._pull.sum()), LEAST)
+
+    @cached_property
+    def _follow(self) -> Floats:
+        """How weights move against the intercept: P^-1 Z' B 1."""
+        return self.kernel.solve(self.scales, self.kernel.Z.T @ self._pull)
+
+    @property
+    def log_det(self) -> float:
+        """Of the penalised Hessian."""
+        of_rows = 2 * np.log(self._root.diagonal()).sum()
+        return float(self.kernel.log_det(self.scales) + of_rows + np.log(self._own))
+
+    def solve(self, right: Floats) -> Floats:
+        """The inverse times a right side."""
+        kernel, Z = self.kernel, self.kernel.Z
+        out = kernel.solve(self.scales, right)
+        out -= kernel.solve(self.scales, Z.T @ self._between(Z @ out))
+        intercept = (right[0] - self._follow @ right) / self._own
+        out -= self._follow * intercept
+        out[0] = intercept
+        return out
+
+    def spread(self, block: Block) -> float:
+        """The trace of the covariance times a block's S."""
+        from weigh.educated.kernels import sum_kernel
+
+        number = next(b for b, part in enumerate(self.kernel.parts) if part.block is block)
+        part, scale = self.kernel.parts[number], self.scales[number]
+        told = sum_kernel(part.levels, part.table, self._lower) / scale
+        along = block.norm(self._follow[:, None]) / self._own
+        return float((block.rank - told) / scale + along)
+
+    def _half(self, right: Floats) -> Floats:
+        """H with H' H = right' B right."""
+        scaled = np.sqrt(self.curvature)[:, None] * right
+        return np.asarray(dtrtrs(self._root, scaled, lower=True)[0])
+
+    @cached_property
+    def row_variances(self) -> Floats:
+        """The variance of each row's total."""
+        K = np.tril(self.K) + np.tril(self.K, -1).T
+        own = K.diagonal() - (self._half(K) ** 2).sum(axis=0)
+        return np.asarray(own + (1 - K @ self._pull) ** 2 / self._own)
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The covariance of the weights."""
+        kernel = self.kernel
+        half = self._half(kernel.solve(self.scales, kernel.Z.T.toarray()).T)
+        border = self._follow.copy()
+        border[0] = -1.0
+        lower = dsyrk(-1.0, half, trans=1, lower=1)  # zero above
+        whole: Floats = lower + lower.T
+        np.fill_diagonal(whole, lower.diagonal())
+        kernel.add_inverse(self.scales, whole)
+        whole += np.outer(border, border / self._own)
+        return whole

@@ -1,0 +1,112 @@
+"""Few rows, many weights: the Hessian by way of the rows is the Hessian of the weights."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from weigh import EducatedNB
+from weigh.educated.loo import leave_one_out
+from weigh.educated.monotone import hold_orders
+from weigh.educated.scales import fellner_schall, find_scales, log_marginal
+from weigh.educated.solve import Problem, find_weights, state_at
+
+
+def draw_frame(seed, n_rows, n_classes=2):
+    """Numbers with gaps and a code, categories, a column that tells nothing."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n_rows, 4)), columns=[*"abcd"])
+    total = frame["a"] - frame["b"] ** 2 + rng.normal(size=n_rows)
+    frame.loc[rng.random(n_rows) < 0.2, "c"] = np.nan
+    frame.loc[rng.random(n_rows) < 0.2, "d"] = -999.0
+    frame["e"] = rng.choice([*"uvw"], n_rows)
+    frame["same"] = "x"
+    y = np.digitize(total, np.quantile(total, np.arange(1, n_classes) / n_classes))
+    return frame, y, rng.integers(1, 4, n_rows)
+
+
+class Primal(Problem):
+    """The same problem with a matrix of all weights."""
+
+    @property
+    def dual(self):
+        return False
+
+
+def fitted_problem(frame, y, weight=None, **parameters):
+    """The problem that a fit solves."""
+    kept = []
+    with pytest.MonkeyPatch.context() as patch:
+        spy = lambda problem, start=None: kept.append(problem) or find_scales(problem, start)  # noqa: E731
+        patch.setattr("weigh.educated.fit.find_scales", spy)
+        EducatedNB(special_values={"d": [-999]}, **parameters).fit(frame, y, weight)
+    return kept[-1]
+
+
+def as_primal(problem):
+    return Primal(problem.rows, problem.design, problem.target, problem.prior, problem.ties)
+
+
+def without_common(weights):
+    """One number more for the intercept of every class says nothing."""
+    weights = weights.copy()
+    if weights.shape[1] > 1:
+        weights[0] -= weights[0].mean()
+    return weights
+
+
+def agree(one, other, **bounds):
+    """Two states are the same fit, and know the same about it."""
+    found, expected = (without_common(state.weights) for state in (one, other))
+    np.testing.assert_allclose(found, expected, **bounds)
+    for mine, theirs in zip(one.factor.by_class, other.factor.by_class, strict=True):
+        np.testing.assert_allclose(mine[0].inverse, theirs[0].inverse, rtol=1e-6, atol=1e-9)
+    assert one.factor.log_det == pytest.approx(other.factor.log_det, rel=1e-9)
+    np.testing.assert_allclose(fellner_schall(one), fellner_schall(other), rtol=1e-6)
+    assert log_marginal(one) == pytest.approx(log_marginal(other), rel=1e-9)
+    assert leave_one_out(one).total == pytest.approx(leave_one_out(other).total, rel=1e-7)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("parameters", [{}, {"pairs": 2, "random_state": 0}], ids=["", "pairs"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_dual_finds_the_weights_of_the_primal(n_classes, parameters, seed):
+    frame, y, weight = draw_frame(seed, 25 + 12 * seed, n_classes)
+    problem = fitted_problem(frame, y, weight if seed % 2 else None, **parameters)
+    assert problem.dual
+    found = find_weights(find_scales(problem).state, 1e-11)
+    start = state_at(as_primal(problem), np.zeros_like(found.weights), found.scales)
+    agree(found, find_weights(start, 1e-11), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_scales_go_the_same_way_in_the_dual_and_in_the_primal(seed):
+    problem = fitted_problem(*draw_frame(seed, 50)[:2])
+    one, other = find_scales(problem), find_scales(as_primal(problem))
+    np.testing.assert_allclose(one.marginal, other.marginal, rtol=1e-9)
+    np.testing.assert_allclose(one.state.scales, other.state.scales, rtol=1e-6)
+    np.testing.assert_allclose(one.state.weights, other.state.weights, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_dual_holds_orders_as_the_primal_does(seed):
+    frame, y, _ = draw_frame(seed, 50)
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        spy = lambda state, orders: seen.append((state, orders)) or hold_orders(state, orders)  # noqa: E731
+        patch.setattr("weigh.educated.fit.hold_orders", spy)
+        EducatedNB(monotonic_cst={"a": -1, "b": 1}).fit(frame, y)
+    ((state, orders),) = seen
+    assert state.problem.dual
+    primal = find_weights(state_at(as_primal(state.problem), state.weights, state.scales), 1e-11)
+    found, expected = (hold_orders(at, orders) for at in (state, primal))
+    np.testing.assert_array_equal(found.ties, expected.ties)
+    np.testing.assert_allclose(found.weights, expected.weights, atol=1e-6)
+
+
+def test_a_wide_table_of_few_rows_is_exact_and_has_errors():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 60))
+    y = (X[:, :3].sum(axis=1) + rng.normal(size=120) > 0).astype(int)
+    model = EducatedNB().fit(X, y)
+    assert all(table.errors is not None for table in model.evidence_.tables)
+    assert model.predict_proba(X)[np.arange(120), y].mean() > 0.6
