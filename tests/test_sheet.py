@@ -17,8 +17,9 @@ from rich.cells import cell_len
 from scipy import sparse
 from scipy.special import ndtri, polygamma
 
-from weigh import BalanceSheet, EvidenceNB, conversion_table
+from weigh import BalanceSheet, BoostedNB, EvidenceNB, conversion_table
 from weigh.datasets import titanic
+from weigh.sheet import sides_of
 
 LIGHT = settings(max_examples=40, deadline=None, database=None)
 CLOSE = {"rel": 1e-12, "abs": 1e-12}
@@ -311,7 +312,7 @@ def test_more_rows_make_a_narrower_interval():
 def test_no_interval_is_shown_where_a_cell_is_empty_and_nothing_smooths_it():
     model = EvidenceNB(smoothing=0).fit([["a"], ["b"], ["b"]], [0, 1, 0])
     assert model.balance_sheet(["a"]).interval is None
-    assert "interval" not in model.balance_sheet(["a"]).to_text()
+    assert "smoothing" in model.balance_sheet(["a"]).no_interval
     assert model.balance_sheet(["b"]).interval is not None
     assert "independent" in model.balance_sheet(["b"]).to_text()
 
@@ -667,3 +668,41 @@ def test_a_sheet_is_a_frame_whose_weights_add_up(backend):
     assert [*frame["feature"]] == ["Prior", "a", "b"]
     assert sum(frame["weight"]) == pytest.approx(sheet.total, rel=1e-12)
     assert [item.feature for item in sheet.not_known] == ["b"]
+
+
+def test_items_that_would_all_read_zero_share_a_line_and_the_sides_still_add_up():
+    rows = [{"told": str(i % 2), **{f"noise {j}": "ab"[i // 2 % 2] for j in range(9)}}
+            for i in range(4000)]  # fmt: skip
+    y = [1, *(i % 2 for i in range(1, 4000))]  # one row more, of which noise tells a little
+    sheet = EvidenceNB().fit(rows, y).balance_sheet(rows[0])
+    small = [item for item in sheet.items if 0 < abs(item.weight) < 0.005]
+    assert len(small) == 9
+    text = sheet.to_text()
+    assert "9 more items, together" in text
+    assert not any(str(item) in text for item in small)
+    shown = sum(int(number) for side in sides_of(sheet) for _, number in side.lines)
+    assert shown == sum(int(side.total[1]) for side in sides_of(sheet))
+    assert abs(shown / 100 - sheet.total) <= 0.005 * 3
+
+
+def test_a_pair_is_named_in_plain_words():
+    rows = [
+        {"hours": float(h), "status": s} for h in (20, 40, 45, 60) for s in ("single", "married")
+    ]
+    fitted = EvidenceNB(bins={"hours": [30.0, 50.0]}, crosses=[("hours", "status")])
+    (item,) = fitted.fit(rows * 5, [0, 1, 1, 1, 0, 1, 0, 0] * 5).balance_sheet(rows[3]).items
+    assert str(item) == "hours 31 to 50 with status = married"
+    assert (item.feature, item.level) == ("hours & status", "31 to 50 & married")
+
+
+@pytest.mark.parametrize(
+    ("learner", "row"),
+    [
+        (BoostedNB(random_state=0), {"Class": "1st", "Sex": "Male", "Age": "Adult"}),
+        (EvidenceNB(), {"Class": "1st", "Sex": "Male", "Age": "Adult"}),
+    ],
+)
+def test_a_sheet_has_an_interval_or_says_why_it_has_none(learner, row):
+    sheet = learner.fit(titanic(), "Survived").balance_sheet(row)
+    assert (sheet.interval is None) == bool(sheet.no_interval)
+    assert ("No interval:" in sheet.to_text()) == (sheet.interval is None)

@@ -68,6 +68,11 @@ class Cross:
         """The cross and a pair as people say it."""
         return f"{self.name} {self.verb} {self.labels[place]}"
 
+    def words(self, place: int) -> str:
+        """A pair in plain words: hours 40 to 45 with status = married."""
+        pair = zip(self.parts, self.pairs[place], strict=True)
+        return " with ".join(part.phrase(at) for part, at in pair)
+
     def read(self, table: Table) -> Placed:
         """Find the pair of every row of a table."""
         joined = self.join(table)

@@ -70,4 +70,4 @@ def _spell_item(item: Item, feature: Feature | Cross) -> Item:
     place = feature.labels.index(item.level)
     relation = feature.relation(place)
     spelt = spell_levels(feature)[place]
-    return replace(item, level=spelt, relation="" if relation == "in" else relation)
+    return replace(item, words="", level=spelt, relation="" if relation == "in" else relation)

@@ -19,16 +19,21 @@ COVERAGE = 0.9
 
 @dataclass(frozen=True)
 class Item:
-    """What one feature says about the case; `note` says why it says nothing."""
+    """What one feature says about the case; `note` says why it says nothing.
+
+    `words` is the feature and its level where they read better than one after the other, as a pair
+    of features does.
+    """
 
     feature: str
     level: str
     weight: float
     note: str = ""
     relation: str = "="
+    words: str = ""
 
     def __str__(self) -> str:
-        text = " ".join(filter(None, (self.feature, self.relation, self.level)))
+        text = self.words or " ".join(filter(None, (self.feature, self.relation, self.level)))
         return f"{text} ({self.note})" if self.note else text
 
 
@@ -55,6 +60,7 @@ class BalanceSheet:
     link: str = "logistic"
     caveat: str = ""
     assumes: str = ""  # by the interval, where there is one
+    no_interval: str = ""  # why, where there is none
     coverage: float = COVERAGE
     attenuation: Attenuated | None = None
     recalibration: Recalibrated | None = None
@@ -99,7 +105,7 @@ class BalanceSheet:
             "pos_label": self.pos_label,
             "against": self.against,
             "prior": self.prior,
-            "items": [{**vars(item)} for item in self.items],
+            "items": [{k: v for k, v in vars(i).items() if k != "words"} for i in self.items],
             "total": self.total,
             "probability": self.probability,
             "interval": self.interval and list(self.interval),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp, ndtri, polygamma
 
+from weigh.bins import Cross
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.frames import NOT_KNOWN, Floats, Table, count_matrix, did_you_mean
@@ -36,11 +37,12 @@ class _Line:
     relation: str = "="
     times: float = 1.0
     lacks: bool = False  # an answer that is not known
+    words: str = ""
 
     def item(self, sign: Floats) -> Item:
         """The line for the classes in question."""
         weight = float(sign @ self.weights) + 0.0  # no negative zero
-        return Item(self.feature, self.level, weight, self.note, self.relation)
+        return Item(self.feature, self.level, weight, self.note, self.relation, self.words)
 
 
 def explain(evidence: Evidence, table: Table, pos_label: Any, against: Any) -> BalanceSheet:
@@ -83,8 +85,22 @@ def explain(evidence: Evidence, table: Table, pos_label: Any, against: Any) -> B
         attenuation=rule,
         recalibration=worth,
         assumes="" if interval is None else _assumption(evidence, lines),
+        no_interval=_why_none(evidence, parts) if interval is None else "",
         backend=evidence.backend,
     )
+
+
+def _why_none(evidence: Evidence, parts: list[Floats | None]) -> str:
+    """Why a sheet has no interval."""
+    if evidence.link == "ovr":
+        return "each class was fitted against the rest, so the errors have no common scale"
+    if evidence.covariance is not None:
+        return "a value was not seen in training, and could weigh anything"
+    if any(table.known_errors is not None for table in evidence):
+        return "the covariance of the weights is not kept for a model of so many"
+    if any(part is None for part in parts) or evidence.prior_variances is None:
+        return "this learner's weights have no standard errors"
+    return "a level has no rows of a class, so its error is not known; fit with smoothing above 0"
 
 
 def _assumption(evidence: Evidence, lines: list[_Line]) -> str:
@@ -222,7 +238,8 @@ def _line(part: FeatureTable, place: int) -> _Line:
     variances = None if part.variances is None else part.variances[place]
     note = part.note if part.counts[place].any() else UNSEEN
     text, relation = part.labels[place], part.feature.relation(place)
-    return _Line(part.name, text, note, part.by_class[place], variances, relation)
+    words = part.feature.words(place) if isinstance(part.feature, Cross) else ""
+    return _Line(part.name, text, note, part.by_class[place], variances, relation, words=words)
 
 
 def _nothing(part: FeatureTable, table: Table) -> _Line:

@@ -44,10 +44,23 @@ def sides_of(sheet: BalanceSheet) -> tuple[Side, Side]:
 def _side(title: str, sign: str, items: tuple[Item, ...], prior: float | None) -> Side:
     """The sum is that of the rounded weights, as in the papers: readers add what they see."""
     lines = [] if prior is None else [("Prior", prior)]
-    lines += [(str(item), item.weight) for item in items]
+    lines += _fold(items)
     total = sum(round(100 * weight) for _, weight in lines) / 100
     shown = [(text, hundredths(weight)) for text, weight in lines]
     return Side(title, shown, (f"Total {sign} weight", hundredths(total)))
+
+
+SMALL = 0.005
+"""Items of less weight read 0: several of them share a line."""
+
+
+def _fold(items: tuple[Item, ...]) -> list[tuple[str, float]]:
+    """A line for each item, and one for those that would all read 0."""
+    small = [item for item in items if abs(item.weight) < SMALL]
+    if len(small) < 2:
+        return [(str(item), item.weight) for item in items]
+    own = [(str(item), item.weight) for item in items if abs(item.weight) >= SMALL]
+    return [*own, (f"{len(small)} more items, together", sum(item.weight for item in small))]
 
 
 def foot_of(sheet: BalanceSheet) -> list[tuple[str, str]]:
@@ -113,7 +126,7 @@ def notes_of(sheet: BalanceSheet) -> list[str]:
     if sheet.weightless:
         notes.append(f"No weight: {'; '.join(map(str, sheet.weightless))}.")
     notes.append("Weights are times 100.")
-    shown = sum(round(100 * w) for w in (sheet.prior, *(item.weight for item in sheet.items)))
+    shown = sum(int(side.total[1]) for side in sides_of(sheet))
     stated = sheet.attenuation or sheet.recalibration
     exact = sheet.total if stated is None else stated.before
     if shown != round(100 * exact):
@@ -130,6 +143,8 @@ def notes_of(sheet: BalanceSheet) -> list[str]:
         notes.append(f"The probability is {part} over the sum of {part} of all classes.")
     if sheet.interval is not None:
         notes.append(f"The interval assumes {sheet.assumes}{sheet.caveat}.")
+    elif sheet.no_interval:
+        notes.append(f"No interval: {sheet.no_interval}.")
     return notes
 
 
@@ -168,11 +183,11 @@ def _paired(sides: tuple[Side, Side]) -> list[tuple[tuple[str, str], tuple[str, 
 
 def to_html(sheet: BalanceSheet) -> str:
     """The sheet for a notebook: prior and items with bars, the total, and what it means."""
-    items = (*sheet.speaks_for, *sheet.speaks_against)
-    scale = max(abs(w) for w in (sheet.prior, 0.01, *(item.weight for item in items)))
+    lines = [*_fold(sheet.speaks_for), *_fold(sheet.speaks_against)]
+    scale = max(abs(w) for w in (sheet.prior, 0.01, *(weight for _, weight in lines)))
     rows: list[tuple[str | Bar, ...]] = [
         (name, hundredths(weight), Bar(weight / scale))
-        for name, weight in (("Prior", sheet.prior), *((str(i), i.weight) for i in items))
+        for name, weight in (("Prior", sheet.prior), *lines)
     ]
     grid = Grid(("Evidence", "Weight", "against | for"), tuple(rows), foot=tuple(foot_of(sheet)))
     return View(f"Evidence for {sheet.question}", (grid,), notes=tuple(notes_of(sheet))).to_html()

@@ -1,0 +1,65 @@
+"""What tables add to many rows: one point for each row, at its weight."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from matplotlib.collections import PathCollection
+
+import weigh
+from weigh import ContributionsDisplay, EvidenceNB
+from weigh.datasets import titanic
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    X = [{"a": float(c + rng.normal()), "b": "xyz"[i % 3], "c": float(rng.normal())}
+         for i, c in enumerate(y)]  # fmt: skip
+    return X, y
+
+
+def test_each_row_is_a_point_at_its_weight_and_the_most_important_table_comes_first(rows):
+    X, y = rows
+    model = EvidenceNB(bins=5).fit(X, y)
+    display = ContributionsDisplay.from_estimator(model, X)
+    added = 100 * model.evidence_.contributions(X)[:, :, 0]
+    matters = np.abs(added - added.mean(axis=0)).mean(axis=0)
+    order = np.argsort(-matters)
+    assert display.names_ == [model.evidence_[int(j)].name for j in order]
+    np.testing.assert_allclose(display.weights_, added[:, order])
+    swarms = [c for c in display.ax_.collections if isinstance(c, PathCollection)]
+    for place, swarm in enumerate(swarms):
+        points = np.asarray(swarm.get_offsets())
+        np.testing.assert_allclose(points[:, 0], display.weights_[:, place])
+        assert (np.abs(points[:, 1] - place) < 0.5).all()
+    other = ContributionsDisplay.from_estimator(model, X, pos_label=0, n=1)
+    np.testing.assert_allclose(other.weights_[:, 0], -display.weights_[:, 0])
+
+
+def test_of_many_classes_one_must_be_named(rows):
+    X, _ = rows
+    model = EvidenceNB().fit(X, np.arange(300) % 3)
+    with pytest.raises(ValueError, match="pos_label"):
+        ContributionsDisplay.from_estimator(model, X)
+    assert len(ContributionsDisplay.from_estimator(model, X, pos_label=1).weights_) == 300
+
+
+def test_shap_values_are_contributions_less_their_mean():
+    shap = pytest.importorskip("shap", reason="shap is no dependency of the tests")
+    people = titanic("pandas").iloc[::40]
+    X = people.drop(columns="Survived").apply(lambda column: column.astype("category").cat.codes)
+    model = weigh.EvidenceNB(categorical_features=[*X]).fit(X, people["Survived"])
+    found = shap.Explainer(model.decision_function, X)(X)
+    added = model.contributions(X).drop(columns="prior")
+    np.testing.assert_allclose(found.values, added - added.mean(), atol=1e-9)
