@@ -46,7 +46,10 @@ so many times."""
 LOOSE = 1.0
 """The standard deviation of u_j before the data, relative to that of the weights of its table."""
 
-PRECISE, STEPS = 1e-9, 100
+PRECISE, STEPS = 1e-9, 30
+
+JOINT = 512
+"""Up to so many weights of not known have one Hessian; of more, each class has its own."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ def _salt(name: str) -> int:
 
 @dataclass(frozen=True)
 class Blanked:
-    """The statistic at some u: loss, the size of slopes, gradient, and a Hessian for each total."""
+    """The statistic at some u: loss, the size of slopes, gradient and Hessian."""
 
     design: Design
     target: Target
@@ -120,7 +123,7 @@ class Blanked:
 
         n_tables, n_totals = self.u.shape
         numbers, slopes = np.zeros(2), np.zeros((n_tables, n_totals))
-        bends = np.zeros((n_totals, n_tables, n_tables))
+        bends = np.zeros((n_totals, n_tables, n_totals, n_tables))
         places, padded, none = self.design.place(block), self.design.pad(self.weights), self._none
         labels, weight = self.target.labels(block), weigh_rows(block)
         for share, columns in self.masks.draw(block):
@@ -129,8 +132,24 @@ class Blanked:
             kernels.add_known(places, padded, none, self.u, blank, totals)
             found = self.target.moments(totals, labels, share * weight)
             numbers += found.loss, np.abs(found.slope).sum()
-            kernels.sum_blanks(blank, found.slope, found.curvature, slopes, bends)
+            if found.probability is None:
+                own = bends.reshape(1, n_tables, n_tables)
+                kernels.sum_blanks(blank, found.slope, found.curvature, slopes, own)
+            else:
+                slopes += blank.astype(np.float64) @ found.slope
+                self._bend(blank.astype(np.float64), share * weight, found.probability, bends)
         return Sums((numbers, slopes, bends))
+
+    def _bend(self, blank: Floats, weight: Floats, p: Floats, bends: Floats) -> None:
+        """Add the Hessian of several classes: of each two, or of each alone if there are many."""
+        joint = self.u.size <= JOINT
+        for k in range(p.shape[1]):
+            for other in range(k + 1) if joint else (k,):
+                curvature = weight * p[:, k] * ((k == other) - p[:, other])
+                block = (blank * curvature) @ blank.T
+                bends[k, :, other] += block
+                if other < k:
+                    bends[other, :, k] += block.T
 
     @cached_property
     def _none(self) -> Integers:
@@ -138,8 +157,10 @@ class Blanked:
         return np.array(self.design.starts[:-1])
 
 
-def settle(evidence: Evidence, rows: Coded, coded: Sequence[Feature | Cross]) -> Evidence:
-    """The same evidence in the gauge in which not known weighs zero.
+def settle(
+    evidence: Evidence, rows: Coded, coded: Sequence[Feature | Cross]
+) -> tuple[Evidence, list[int]]:
+    """The same evidence in the gauge in which not known weighs zero, and the passes of each search.
 
     `rows` are those it was learnt from, coded in the levels of `coded`.
     """
@@ -153,13 +174,17 @@ def settle(evidence: Evidence, rows: Coded, coded: Sequence[Feature | Cross]) ->
         targets = [_one_class(evidence, c) for c in range(len(evidence.classes))]
     else:
         targets = [Target(evidence.class_counts)]
-    found = []
+    found, passes = [], []
     for target, own in zip(targets, np.split(np.arange(len(goal)), len(targets)), strict=True):
         none = np.zeros((len(uses), len(own)))
         start = Blanked(design, target, masks, uses, weights[:, own], none)
+        before = rows.n_passes
         found.append(_find(start, rows, _variances(evidence, own), goal[own]))
+        passes.append(rows.n_passes - before)
     u = np.hstack(found)
-    return shift(evidence, u - u.mean(axis=1, keepdims=True) if evidence.link == "softmax" else u)
+    if evidence.link == "softmax":
+        u -= u.mean(axis=1, keepdims=True)
+    return shift(evidence, u), passes
 
 
 def shift(evidence: Evidence, u: Floats) -> Evidence:
@@ -235,7 +260,7 @@ class _Look:
     loss: float
     size: float
     gradient: Floats  # of the free tables
-    hessians: Floats
+    hessian: Floats  # total by total
 
     @classmethod
     def at(cls, asked: Blanked, rows: Coded, first: Floats, pull: Floats, free: Integers) -> _Look:
@@ -244,18 +269,19 @@ class _Look:
         away = (asked.u - first)[free]
         loss = float(numbers[0]) + 0.5 * float((pull[:, None] * away**2).sum())
         gradient = slopes[free] + pull[:, None] * away
-        hessians = bends[:, free][:, :, free] + np.diag(pull)
-        return cls(asked, rows, first, pull, free, loss, float(numbers[1]), gradient, hessians)
+        n = gradient.size
+        hessian = bends[:, free][..., free].reshape(n, n) + np.diag(np.tile(pull, len(bends)))
+        return cls(asked, rows, first, pull, free, loss, float(numbers[1]), gradient, hessian)
 
     @cached_property
     def step(self) -> Floats:
-        """Newton's, total by total, among those that leave the sum as it is."""
-        out = np.empty_like(self.gradient)
-        for k, hessian in enumerate(self.hessians):
-            both = np.column_stack([self.gradient[:, k], np.ones(len(hessian))])
-            own, ones = np.linalg.solve(hessian, both).T
-            out[:, k] = own - own.sum() / ones.sum() * ones
-        return out
+        """Newton's, among those that leave the sum of each total as it is."""
+        n_free, n_totals = self.gradient.shape
+        sums = np.kron(np.eye(n_totals), np.ones((n_free, 1)))
+        solved = np.linalg.solve(self.hessian, np.column_stack([self.gradient.T.ravel(), sums]))
+        own, held = solved[:, 0], solved[:, 1:]
+        step = own - held @ np.linalg.solve(sums.T @ held, sums.T @ own)
+        return np.ascontiguousarray(step.reshape(n_totals, n_free).T)
 
     @property
     def relative_gradient(self) -> float:

@@ -138,7 +138,8 @@ class EducatedNB(EvidenceClassifier):
             counts = tally.tables if each else fits[0].counts
             naive = weigh_tally(tally, self.smoothing)
             evidence = evidence_of(naive, counts, fits, self._fine(sample.table))
-            evidence = settle(evidence, rows, [c.feature for c in tally.tables])
+            evidence, passes = settle(evidence, rows, [c.feature for c in tally.tables])
+            self.n_passes_ = self.n_passes_ + (np.array(passes) if each else passes[0])
         return evidence if rate is None else evidence.with_prior(rate)
 
     def _check(self, n_classes: int) -> None:
