@@ -7,6 +7,9 @@ of one processor, and on as many as there are. Processor seconds are what a busy
 stretch. Memory is the peak above what stood before the fit; the codes are those that EducatedNB
 holds, two bytes for each row and column.
 
+Then tables of other shapes, on one thread: few rows and many columns, many classes, many columns,
+and categories of many levels. `--shapes` runs these alone, and names after it only some of them.
+
 LightGBM has its defaults (31 leaves, 255 bins), 200 trees, and categories as pandas categories.
 """
 
@@ -16,11 +19,65 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 ROWS, WARM, TREES = 1_000_000, 20_000, 200
 MIB = 1 << 20
 ALLOWED = 500  # MiB above the codes
+
+
+def make_few() -> tuple[Any, Any]:
+    """Breast cancer: 569 rows of 30 numbers."""
+    from sklearn.datasets import load_breast_cancer
+
+    return load_breast_cancer(return_X_y=True)  # type: ignore[no-any-return]
+
+
+def make_classes() -> tuple[Any, Any]:
+    """7,494 rows of 16 whole numbers up to 100, ten classes, as handwritten digits have them."""
+    random = np.random.default_rng(0)
+    y, centres = random.integers(0, 10, 7494), 1.3 * random.normal(size=(10, 16))
+    X = 50 + 20 * (centres[y] + random.normal(size=(7494, 16)))
+    return np.round(X).clip(0, 100), y
+
+
+def make_columns() -> tuple[Any, Any]:
+    """20,000 rows of 500 numbers, of which ten tell."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(20_000, 500))
+    return X, (X[:, :10].sum(axis=1) + 3 * random.normal(size=20_000) > 0).astype(int)
+
+
+def make_levels() -> tuple[Any, Any]:
+    """100,000 rows of ten categories of 1,000 levels."""
+    random = np.random.default_rng(0)
+    codes, effects = random.integers(0, 1000, (100_000, 10)), 0.5 * random.normal(size=(10, 1000))
+    totals = effects[np.arange(10), codes].sum(axis=1)
+    X = pd.DataFrame({f"c{j}": pd.Categorical(codes[:, j].astype(str)) for j in range(10)})
+    return X, (totals + random.logistic(size=100_000) > 0).astype(int)
+
+
+SHAPES: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "few": make_few,
+    "classes": make_classes,
+    "columns": make_columns,
+    "levels": make_levels,
+}
+
+
+def bench_shapes(names: Sequence[str]) -> None:
+    """Print processor seconds on one thread: at most twice the rival's, or one second."""
+    print(f"\n{'processor seconds, threads: 1':<42}{'rival':>10}{'weigh':>10}{'ratio':>8}")
+    for name in names:
+        rival, ours = (
+            _measure(who, 1, name)["processor seconds"] for who in ("lightgbm", "educated")
+        )
+        verdict = "" if ours <= max(2 * rival, 1.0) else "   SHORT"
+        print(f"{name:<42}{rival:>10.2f}{ours:>10.2f}{rival / ours:>8.2f}{verdict}", flush=True)
 
 
 def bench() -> None:
@@ -39,29 +96,30 @@ def bench() -> None:
         print(f"{what:<42}{rival['MiB']:>10.0f}{ours['MiB']:>10.0f}{verdict}", flush=True)
 
 
-def _measure(who: str, threads: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.speed_educated", who, str(threads)]
+def _measure(who: str, threads: int, shape: str = "") -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.speed_educated", who, str(threads), shape]
     answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     return dict(
         zip(("seconds", "processor seconds", "MiB", "codes"), map(float, answer), strict=True)
     )
 
 
-def _fit(who: str, threads: int) -> None:
+def _fit(who: str, threads: int, shape: str) -> None:
     """In a process of its own: seconds, processor seconds, MiB above, MiB of codes."""
     from benchmarks.speed_learners import make_mixed
 
     if threads == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    X, y = make_mixed(2, ROWS)
+    X, y = SHAPES[shape]() if shape else make_mixed(2, ROWS)
+    warm = min(WARM, len(y) // 5)
     model = _model(who, threads)
-    model.fit(X[:WARM], y[:WARM])
+    model.fit(X[:warm], y[:warm])
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")
     before, wall, cpu = _status("VmRSS"), time.perf_counter(), time.process_time()
     model.fit(X, y)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    print(wall, cpu, (_status("VmHWM") - before) / MIB, 2 * (X.shape[1] + 1) * ROWS / MIB)
+    print(wall, cpu, (_status("VmHWM") - before) / MIB, 2 * (X.shape[1] + 1) * len(y) / MIB)
 
 
 def _model(who: str, threads: int) -> Any:
@@ -80,7 +138,10 @@ def _status(field: str) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        _fit(sys.argv[1], int(sys.argv[2]))
+    if sys.argv[1:2] == ["--shapes"]:
+        bench_shapes(sys.argv[2:] or [*SHAPES])
+    elif len(sys.argv) > 1:
+        _fit(sys.argv[1], int(sys.argv[2]), sys.argv[3])
     else:
         bench()
+        bench_shapes([*SHAPES])
