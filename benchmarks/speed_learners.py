@@ -81,18 +81,17 @@ def bench_weighted() -> None:
     from sklearn.metrics import roc_auc_score
 
     from weigh import EvidenceNB, WeightedNB, engine
+    from weigh.evidence import Scorer
     from weigh.frames import read
-    from weigh.tally import Rows
     from weigh.weighted.auc import rank
-    from weigh.weighted.terms import terms_of
+    from weigh.weighted.terms import Scored, collapse
 
     for n_classes, runs in ((2, RUNS), (7, 1)):
         X, y = make_mixed(n_classes)
         naive = EvidenceNB().fit(X, y)
         placed = engine.place(read(X), [table.feature for table in naive.evidence_])
-        ranking = rank(
-            terms_of(naive.evidence_, placed, Rows(y, None, n_classes)), np.ones(X.shape[1])
-        )
+        rows, scorer = engine.CodedRows.of(placed, y), Scorer.own(naive.evidence_)
+        ranking = rank(collapse(Scored(rows, scorer, n_classes)), np.ones(X.shape[1]))
         scores = naive.decision_function(X) if n_classes == 2 else naive.predict_proba(X)
         theirs = best(lambda: roc_auc_score(y, scores, multi_class="ovo"), runs)  # noqa: B023
         moves = [best(lambda: ranking.shift(j, 0.1), runs) for j in range(X.shape[1])]  # noqa: B023

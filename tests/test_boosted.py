@@ -287,10 +287,12 @@ def test_a_weight_of_two_is_a_row_given_twice(combine, table):
 @given(seed=SEEDS, n_classes=st.integers(3, 5))
 def test_each_of_more_classes_is_boosted_against_the_rest(combine, seed, n_classes):
     X, y, weight = draw_rows(seed, n_classes)
-    model = BoostedNB(combine=combine, n_rounds=4, random_state=0).fit(X, y, weight)
+    folds = deal(y, 5, np.random.RandomState(seed))
+    learner = BoostedNB(combine=combine, n_rounds=4, cv=folds)
+    model = clone(learner).fit(X, y, weight)
     totals = model.decision_function(X)
     for k in range(n_classes):
-        two = BoostedNB(combine=combine, n_rounds=4, random_state=0).fit(X, y == k, weight)
+        two = clone(learner).fit(X, y == k, weight)
         np.testing.assert_allclose(totals[:, k], two.decision_function(X), rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(model.rounds_[k].held_out, two.rounds_.held_out)
         assert model.rounds_[k].chosen == two.rounds_.chosen

@@ -26,8 +26,10 @@ import weigh
 from weigh import EvidenceNB, PerplexedNB, datasets
 from weigh.base import read_sample
 from weigh.cli import main
+from weigh.engine import Block
 from weigh.folds import deal
 from weigh.perplexed.choose import CRITERIA
+from weigh.perplexed.passes import score_block
 from weigh.perplexed.scores import Scores
 
 LIGHT = settings(max_examples=25, deadline=None)
@@ -449,7 +451,9 @@ def test_rows_whose_class_has_no_other_row_are_not_judged():
     X, y = X.iloc[np.r_[0, np.arange(len(y))]], np.r_[2, y]
     model = PerplexedNB(random_state=0)
     sample = read_sample(model, X, y)
-    scores = model._score(sample, model._weigh(model._tally(sample))).rows
+    splits = model._split(sample, 5, 0)
+    scored, rows = model._score(sample, model._weigh(splits.whole.tally), splits), splits.rows
+    scores = score_block(scored.scorer, Block(rows.codes, rows.labels, None, rows.groups))
     assert len(scores) == len(y) - 1
     assert 2 not in scores.labels
     assert np.isfinite(model.fit(X, y).attenuation_path_.criterion).all()
@@ -534,29 +538,16 @@ def test_criteria_do_not_depend_on_the_order_of_rows(seed, k):
         assert criterion.value(sums[0]) == pytest.approx(criterion.value(sums[1]), rel=1e-12)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("missing", ["level", "skip"])
 @pytest.mark.parametrize("by", CRITERIA)
-def test_passes_over_rows_choose_the_k_that_scores_in_memory_choose(
-    monkeypatch, by, missing, n_classes
-):
-    X, y, weight = draw_rows(5, n_classes)
+def test_rows_in_short_blocks_choose_the_k_of_rows_in_one(monkeypatch, by, missing):
+    X, y, weight = draw_rows(5, 3)
     learner = PerplexedNB(attenuation=by, missing=missing, form="geometric", random_state=0)
-    here = clone(learner).fit(X, y, weight).attenuation_path_
-    passes = []
-
-    def score_far(self, sample, naive):
-        scored = PerplexedNB._score_far(self, sample, naive)
-        passes.append(scored.rows)
-        return scored
-
+    whole = clone(learner).fit(X, y, weight).attenuation_path_
     monkeypatch.setattr("weigh.engine.passes.BLOCK", 64)
-    monkeypatch.setattr(PerplexedNB, "_score", score_far)
-    there = clone(learner).fit(X, y, weight).attenuation_path_
-    np.testing.assert_allclose(there.k, here.k, rtol=1e-12)
-    np.testing.assert_allclose(there.criterion, here.criterion, rtol=1e-9)
-    assert there.chosen == pytest.approx(here.chosen, rel=1e-12)
-    assert passes[0].n_passes <= 4 + 2  # four grids; before them folds and answers are counted
+    parts = clone(learner).fit(X, y, weight).attenuation_path_
+    np.testing.assert_allclose(parts.criterion, whole.criterion, rtol=1e-12)
+    assert parts.chosen == pytest.approx(whole.chosen, rel=1e-12)
 
 
 # ---------------------------------------------------------------- another prior
@@ -937,7 +928,7 @@ def test_separable_constant_and_empty_columns_do_no_harm(smoothing, missing, by)
         ({"n_bins": 2.5}, "n_bins must be"),
         ({"n_bins": True}, "n_bins must be"),
         ({"cv": 1}, "cv must be at least 2 folds, or splits, got 1"),
-        ({"cv": "five"}, "cv must be"),
+        ({"cv": "five"}, "cv names the column 'five'"),
         ({"cv": 2.5}, "cv must be"),
         ({"event_model": "words"}, "event_model must be 'levels' or 'counts', got 'words'"),
         ({"event_model": "counts", "crosses": [("f0", "f1")]}, "crosses join columns of levels"),

@@ -188,16 +188,37 @@ def test_a_norm_is_chosen_on_a_cluster_in_at_most_40_passes(spark):
         weigh.AdjustedNB(cv=[([0, 1], [2, 3])]).fit(frame, "y")
 
 
-def test_rounds_on_a_cluster_are_those_in_memory(spark):
+def test_rounds_on_a_cluster_share_their_passes(spark):
     table = make().drop(columns=["w", "many"])
-    plain = weigh.BoostedNB(n_rounds=3, early_stopping=False, calibrate_scale=False)
-    frame = send(spark, table)
-    here, there = (clone(plain).fit(X, "y").evidence_ for X in (table, frame))
-    for a, b in zip(here, there, strict=True):
-        assert b.by_class == pytest.approx(a.by_class, abs=1e-9)
-    chosen = weigh.BoostedNB(n_rounds=3, random_state=0).fit(frame, "y")
+    chosen = weigh.BoostedNB(n_rounds=3, random_state=0).fit(send(spark, table), "y")
     assert chosen.scale_ > 0
     assert chosen.n_passes_ < 2 * 3 + 20  # of all rows and of five folds together
+
+
+SAME_FOLDS = {
+    "weighted": (weigh.WeightedNB(cv="fold", random_state=0, tol=1e-3), "weights_", 2),
+    "weighted, three classes": (weigh.WeightedNB(cv="fold", random_state=0), "weights_", 3),
+    "perplexed": (weigh.PerplexedNB(cv="fold", missing="skip"), "attenuation_", 3),
+    "boosted": (weigh.BoostedNB(cv="fold", n_rounds=3), "scale_", 2),
+    "boosted, crossed": (
+        weigh.BoostedNB(cv="fold", n_rounds=2, crosses=[("text", "flag")], max_levels={"text": 2}),
+        "scale_",
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SAME_FOLDS)
+def test_the_same_folds_give_the_same_model_on_a_cluster(spark, case):
+    learner, chosen, n_classes = SAME_FOLDS[case]
+    table = make(2000, n_classes).drop(columns="many")
+    table["fold"] = np.random.default_rng(1).choice(["a", "b", "c"], len(table), p=[0.2, 0.3, 0.5])
+    here, there = (clone(learner).fit(X, "y", "w") for X in (table, send(spark, table, 3)))
+    assert getattr(there, chosen) == pytest.approx(getattr(here, chosen), rel=1e-9)
+    assert there.evidence_.features == here.evidence_.features
+    for a, b in zip(here.evidence_, there.evidence_, strict=True):
+        assert np.array_equal(a.counts, b.counts)
+        assert b.by_class == pytest.approx(a.by_class, abs=1e-9)
 
 
 def draw_together(n_rows=3000):
@@ -248,34 +269,42 @@ def test_an_exponent_that_is_given_needs_no_rows(spark):
     assert_same(here, there)
 
 
-def test_an_exponent_is_chosen_on_a_cluster_as_in_memory(spark):
+def test_an_exponent_is_chosen_on_folds_that_a_cluster_deals(spark):
     table = make(n_classes=3).drop(columns=["w", "many"])
     frame, flat = send(spark, table), weigh.PerplexedNB(attenuation="flat", missing="skip")
     here, there = (clone(flat).fit(X, "y").attenuation_path_ for X in (table, frame))
-    assert there.k == pytest.approx(here.k, rel=1e-12)
     assert there.criterion == pytest.approx(here.criterion, rel=1e-9)  # which needs no folds
-    chosen = weigh.PerplexedNB(random_state=0, bins=5)  # cut points that do not see the classes
+    chosen = weigh.PerplexedNB(random_state=0)
     here, there = (clone(chosen).fit(X, "y").attenuation_path_ for X in (table, frame))
-    assert there.criterion.min() == pytest.approx(here.criterion.min(), abs=0.01)
+    assert there.criterion.min() == pytest.approx(here.criterion.min(), abs=0.01)  # other folds
     with pytest.raises(ValueError, match="number of folds"):
         weigh.PerplexedNB(cv=[([0, 1], [2, 3])]).fit(frame, "y")
 
 
+def test_folds_that_a_cluster_deals_have_equally_many_rows_of_each_class(spark):
+    table = make(1000, 3).drop(columns="many")
+    sample = label_sample(read(send(spark, table)), "y", "w")
+    dealt, again = (sample.table.deal(sample, 5, 0) for _ in range(2))
+    assert dealt.group_counts.tolist() == again.group_counts.tolist()
+    assert dealt.group_counts.sum(axis=0).tolist() == sample.class_counts.tolist()
+    rows = dealt.table.code(weigh.EvidenceNB().fit(table, "y", "w").evidence_.features)
+    here = rows.grouped().here()
+    counts = np.array([np.bincount(here.labels[here.groups == k]) for k in range(5)])
+    assert (counts.max(axis=0) - counts.min(axis=0)).max() <= 1
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_weights_that_rank_are_found_on_a_cluster_as_by_histograms_here(
+def test_many_rows_on_a_cluster_are_ranked_by_the_histograms_of_memory(
     spark, monkeypatch, n_classes
 ):
     table = make(n_classes=n_classes).drop(columns=["w", "many"])
-    frame = send(spark, table)
-    monkeypatch.setattr("weigh.weighted.far.MANY", 0)
+    for limit in ("MANY", "MANY_IN_FILES"):
+        monkeypatch.setattr(f"weigh.weighted.histograms.{limit}", 0)
     own = weigh.WeightedNB(choose_on="training", tol=1e-3)
-    here, there = (clone(own).fit(X, "y") for X in (table, frame))
+    here, there = (clone(own).fit(X, "y") for X in (table, send(spark, table)))
     assert there.weights_ == pytest.approx(here.weights_, rel=1e-9)
     assert there.auc_ == pytest.approx(here.auc_, abs=1e-12)
     assert there.n_passes_ == here.n_passes_ <= 20
-    chosen = weigh.WeightedNB(random_state=0, tol=1e-3)
-    here, there = (clone(chosen).fit(X, "y") for X in (table, frame))
-    assert there.auc_ == pytest.approx(here.auc_, abs=0.01)  # of other folds
 
 
 # ------------------------------------------------------------ what cannot be

@@ -20,13 +20,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import weigh
 from weigh import EvidenceNB, WeightedNB, datasets, engine
 from weigh.cli import main
+from weigh.engine import CodedRows
+from weigh.evidence import Scorer
 from weigh.folds import deal
 from weigh.frames import read_csv
-from weigh.tally import Rows
 from weigh.weighted.auc import rank
 from weigh.weighted.gain import gain_ratios
 from weigh.weighted.learner import METHODS
-from weigh.weighted.terms import terms_of
+from weigh.weighted.terms import Scored, collapse
 from weigh.weighted.walks import PATIENCE, RATES, SIZES, Climber
 
 LIGHT = settings(max_examples=25, deadline=None)
@@ -73,8 +74,8 @@ def make_terms(X, y, weight=None, **parameters):
     """What a fit would rank, and the tables that it ranks by."""
     model = EvidenceNB(**{"categorical_features": "all"} | parameters).fit(X, y, weight)
     placed = engine.place(model._read(X), [table.feature for table in model.evidence_])
-    rows = Rows(np.asarray(y), weight, len(model.classes_))
-    return terms_of(model.evidence_, placed, rows)
+    rows = CodedRows.of(placed, np.asarray(y), weight)
+    return collapse(Scored(rows, Scorer.own(model.evidence_), len(model.classes_)))
 
 
 def literal_parts(X, y):

@@ -70,6 +70,15 @@ class TableEstimator(BaseEstimator):
         table = sample.table
         return engine.tally(sample, read_settings(self, table), read_crosses(self.crosses, table))
 
+    def _split(self, sample: Sample, cv: Any, random_state: Any) -> engine.Splits:
+        """Rows on the levels that the shared parameters ask for, found again in each split."""
+        table = sample.table
+        settings, crosses = read_settings(self, table), read_crosses(self.crosses, table)
+        splits = engine.find_splits(sample, cv, random_state, settings, crosses)
+        for counts in splits.whole.tally.tables:
+            _warn_uncut(counts.feature)
+        return splits
+
     def _name(self, names: tuple[str, ...], named: bool) -> Self:
         return set_names(self, names, named)  # type: ignore[no-any-return]
 
@@ -136,12 +145,17 @@ def _warn_uncut(feature: Feature | Cross) -> None:
 
 
 def read_sample(
-    learner: Any, X: Any, y: Any, sample_weight: Any = None, classes: Any = None
+    learner: Any, X: Any, y: Any, sample_weight: Any = None, classes: Any = None, cv: Any = None
 ) -> Sample:
-    """What a classifier learns from: its parameters, table, labels and weights are checked."""
+    """What a classifier learns from: its parameters, table, labels and weights are checked.
+
+    Where `cv`, or that of the learner, names a column, it tells the folds and is no feature.
+    """
     check_parameters(learner)
     table = read(X, allow_sparse=learner.event_model == "counts")
-    sample = label_sample(table.to_learn_from(), y, sample_weight, classes)
+    named = [given for given in (cv, getattr(learner, "cv", None)) if isinstance(given, str)]
+    folds = named[0] if named else None
+    sample = label_sample(table.to_learn_from(), y, sample_weight, classes, folds)
     if len(sample.classes) < 2:
         raise ValueError(
             f"{sample.target} holds one class only ({sample.classes.tolist()}); a classifier "

@@ -75,19 +75,28 @@ def keep(splits: Iterable[tuple[Integers, Integers]], kept: Mask) -> list[Split]
     return masks
 
 
-def check_folds(cv: Any) -> None:
-    """Refuse what is neither a number of folds nor splits."""
+def check_folds(cv: Any, named: bool = True) -> None:
+    """Refuse what is neither a number of folds nor splits nor, where it may be, a column's name."""
     count = isinstance(cv, int | np.integer)
     splits = isinstance(cv, Iterable) or hasattr(cv, "split") or cv is None
-    if isinstance(cv, str | bool) or not (cv >= 2 if count else splits):
+    wrong = isinstance(cv, bool) or not (cv >= 2 if count else splits)
+    if wrong or (isinstance(cv, str) and not (named and cv)):
         raise ParameterError(Parameter("cv"), f" must be at least 2 folds, or splits, got {cv!r}")
 
 
-def read_splits(cv: Any, labels: Integers, kept: Mask, random_state: Any) -> list[Split]:
-    """The folds that `cv` asks for, of rows of which `kept` says which of those given they are."""
+def read_splits(
+    cv: Any, labels: Integers, kept: Mask, random_state: Any, groups: Integers | None = None
+) -> list[Split]:
+    """The folds that `cv` asks for, of rows of which `kept` says which of those given they are.
+
+    Where it names a column, `groups` are the folds that the column tells.
+    """
     from sklearn.model_selection import check_cv
     from sklearn.utils import check_random_state
 
+    if isinstance(cv, str):
+        assert groups is not None
+        return [(groups != k, groups == k) for k in np.unique(groups)]
     if isinstance(cv, int | np.integer):
         return deal(labels, int(cv), check_random_state(random_state))
     every = np.zeros(len(kept), dtype=np.intp)

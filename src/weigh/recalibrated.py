@@ -37,9 +37,10 @@ class RecalibratedClassifier(EvidenceClassifier):
     method : "spline", "sigmoid", "temperature" or "isotonic", default="spline"
         f: a natural cubic spline on the log odds (`SplineCalibrator`), a straight line (Platt), one
         through 0, or steps. Steps make ties, and so can change the AUC; the others cannot.
-    cv : int, splitter, iterable or "prefit", default=5
-        The folds whose rows are held out. "prefit" takes `estimator` as it is, fitted already, and
-        `fit` is given rows that it has not seen.
+    cv : int, splitter, iterable, str or "prefit", default=5
+        The folds whose rows are held out, or the name of the column of X that tells the fold of
+        each row. "prefit" takes `estimator` as it is, fitted already, and `fit` is given rows that
+        it has not seen.
     random_state : int, RandomState or None
         Shuffles the folds.
 
@@ -83,11 +84,11 @@ class RecalibratedClassifier(EvidenceClassifier):
             Row weights, or the name of the column of X that holds them.
         """
         self._check()
-        if isinstance(self.cv, str):
+        if self._is_prefit:
             return self._fit_prefit(X, y, sample_weight)
         learner, given = clone(self.estimator), self.estimator.class_prior
         learner.class_prior = None  # a shift of totals, which f would undo: it comes after f
-        sample = read_sample(learner, X, y, sample_weight)
+        sample = read_sample(learner, X, y, sample_weight, cv=self.cv)
         _refuse_many(sample.classes)
         evidence = evidence_of(learner._fit_sample(sample))
         worth = self._worth(_hold_out(learner, sample, self._splits(sample)))
@@ -127,11 +128,16 @@ class RecalibratedClassifier(EvidenceClassifier):
             raise ValueError("estimator is recalibrated already; give the learner itself")
         if self.method not in FITS:
             raise ValueError(f"method must be one of {[*FITS]}, got {self.method!r}")
-        if not (isinstance(self.cv, str) and self.cv == PREFIT):
+        if not self._is_prefit:
             check_folds(self.cv)
 
+    @property
+    def _is_prefit(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == PREFIT
+
     def _splits(self, sample: Sample) -> Iterable[Split]:
-        return read_splits(self.cv, sample.labels, sample.kept, self.random_state)
+        rows = sample.labels, sample.kept
+        return read_splits(self.cv, *rows, self.random_state, sample.groups)
 
     def _worth(self, rows: _Rows) -> Recalibration | None:
         if not rows.both:

@@ -66,8 +66,9 @@ class AdjustedNB(EvidenceClassifier):
         What summarises the folds' losses.
     fit_prior : bool, default=False
         Give the prior an exponent too (a_0 of Eq. 17), counted in m. For comparison.
-    cv : int, splitter or iterable, default=5
-        The number of internal folds, or what scikit-learn takes for them.
+    cv : int, splitter, iterable or str, default=5
+        The number of internal folds, what scikit-learn takes for them, or the name of the column of
+        X that tells the fold of each row, which is then no feature.
     random_state : int, RandomState or None
         Shuffles the folds.
 

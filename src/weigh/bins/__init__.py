@@ -4,6 +4,7 @@ kinds         what values are: text, numbers, booleans
 labels        how intervals are written; whole numbers where training had no others
 levels        a `Feature` says which levels there are and finds the level of any value
 conditions    from a value to its level, as data that other languages render
+refine        finer levels that several features of one column are made of
 crosses       two features joined into one, whose levels are pairs
 cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
 discretizer   the cuts alone, as a scikit-learn transformer
@@ -26,6 +27,7 @@ from weigh.bins.labels import (
     spell_number,
 )
 from weigh.bins.levels import Feature, Placed, sort_values
+from weigh.bins.refine import coarsen, refine
 
 __all__ = [
     "AND",
@@ -43,6 +45,7 @@ __all__ = [
     "Placed",
     "are_whole",
     "check_cuts",
+    "coarsen",
     "finder",
     "fine_cuts",
     "label",
@@ -50,6 +53,7 @@ __all__ = [
     "midpoint",
     "printable",
     "quantile_cuts",
+    "refine",
     "sort_values",
     "spell_number",
 ]

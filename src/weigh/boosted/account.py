@@ -75,7 +75,7 @@ class Fit:
 
 def tell(rows: Rows01, fit: Fit, combine: Combine) -> Rounds:
     """What each round that was tried did."""
-    ensemble = Ensemble.of(fit.tried, len(rows.tally.tables))
+    ensemble = Ensemble.of(fit.tried, rows.levels)
     losses = rows.rows.sum(HeldOut(rows, fit.tried).losses(combine, fit.scales)).arrays
     quality = Piecewise(Quality(rows.view, ensemble), ROOM // len(fit.tried) + 1)
     missed, weight = rows.rows.sum(quality).arrays
@@ -135,8 +135,7 @@ class Likeness:
 
 def compare(rows: Rows01, fits: Sequence[Fit]) -> Likeness:
     """How far the two combinations of the same rounds are apart."""
-    n_features = len(rows.tally.tables)
-    ensembles = tuple(Ensemble.of(fit.rounds, n_features) for fit in fits)
+    ensembles = tuple(Ensemble.of(fit.rounds, rows.levels) for fit in fits)
     scales = np.array([fit.scale for fit in fits])
     n_rounds = sum(fit.chosen for fit in fits)
     apart = Piecewise(Apart(ensembles, scales), ROOM // n_rounds + 1)

@@ -49,7 +49,7 @@ class HeldOut:
 
     def losses(self, combine: Combine, scales: Floats) -> Piecewise:
         """What the rows lose after each round, and how that changes with the scale."""
-        ensemble = Ensemble.of(self.rounds, len(self.rows.tally.tables))
+        ensemble = Ensemble.of(self.rounds, self.rows.levels)
         statistic = Losses(self.rows.view, ensemble, combine, scales)
         return Piecewise(statistic, ROOM // len(scales) + 1)
 
@@ -97,12 +97,8 @@ def choose(parts: Sequence[HeldOut], most: int, combine: Combine, scaled: bool) 
 
 
 def _sum_all(parts: Sequence[HeldOut], statistics: Sequence[PerBlock]) -> Sums:
-    """The sum over the parts, each with its statistic: one pass where they share their rows."""
-    rows = parts[0].rows.rows
-    if all(part.rows.rows is rows for part in parts):
-        return reduce(add, sum_each(rows, statistics))
-    pairs = zip(parts, statistics, strict=True)
-    return reduce(add, [part.rows.rows.sum(statistic) for part, statistic in pairs])
+    """The sum over the parts, each with its statistic, in one pass."""
+    return reduce(add, sum_each(parts[0].rows.rows, statistics))
 
 
 def _step(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,13 @@ from weigh.base import EvidenceClassifier
 from weigh.boosted.account import Fit, compare, tell
 from weigh.boosted.choose import Combine, HeldOut, choose
 from weigh.boosted.combine import add_up, let_vote
-from weigh.boosted.rounds import Round, Rows01, boost_all, linear, vote
+from weigh.boosted.rounds import Rows01, boost_all, linear, vote
 from weigh.boosted.vote import Vote
-from weigh.engine import HELD_OUT, TRAIN, CodedRows, Dealt
+from weigh.engine import Coded, Levels, Splits
 from weigh.evidence import Evidence
+from weigh.folds import check_folds
 from weigh.frames import Sample, warn_caller
-from weigh.parameters import is_count, read_settings
-from weigh.tally import Tally
-
-FOLDS = 5
+from weigh.parameters import is_count
 
 ONE_ROW = (
     "a class has one row, which cannot be held out: all rounds are used, without a scale; give it "
@@ -47,10 +44,14 @@ class BoostedNB(EvidenceClassifier):
     combine : "evidence" or "vote", default="evidence"
         The linearised sum, which is a table; or AdaBoost's own vote, which is none.
     early_stopping : bool, default=True
-        Choose the number of rounds on five internal folds, by loss in bits.
+        Choose the number of rounds on internal folds, by loss in bits. Cut points are found again
+        in each.
     calibrate_scale : bool, default=True
         Multiply the linearised total by one number, fitted on the same folds: boosting makes
         probabilities too sure. A vote has no such number.
+    cv : int, splitter, iterable or str, default=5
+        The number of internal folds, what scikit-learn takes for them, or the name of the column of
+        X that tells the fold of each row, which is then no feature.
     random_state : int, RandomState or None
         Shuffles the folds.
 
@@ -105,6 +106,7 @@ class BoostedNB(EvidenceClassifier):
         combine: str = "evidence",
         early_stopping: bool = True,
         calibrate_scale: bool = True,
+        cv: Any = 5,
         random_state: Any = None,
     ) -> None:
         self.smoothing = smoothing
@@ -119,25 +121,37 @@ class BoostedNB(EvidenceClassifier):
         self.combine = combine
         self.early_stopping = early_stopping
         self.calibrate_scale = calibrate_scale
+        self.cv = cv
         self.random_state = random_state
 
     def _learn(self, sample: Sample) -> Evidence | Vote:
         self._check()
-        tally = self._tally(sample)
+        splits, levels, coded = self._code(sample)
+        tally = levels.tally
         rate = self._class_rate(tally.classes)
-        coded = engine.code_rows(sample, [table.feature for table in tally.tables])
         two = len(tally.classes) == 2
         chosen = [1] if two else range(len(tally.classes))
-        here = isinstance(coded, CodedRows)  # or on a cluster, where folds keep the cut points
-        again = sample if here and self._cuts_by_class(sample, tally) else None
-        parts = [Rows01(tally, coded, c, self.smoothing) for c in chosen]
+        parts = [Rows01(levels, coded, c, self.smoothing) for c in chosen]
         with engine.one_blas_thread():
-            fits = [self._boost(rows, again) for rows in parts]
+            fits = [self._boost(rows, splits) for rows in parts]
             self._describe(parts, fits, two)
         self.n_passes_ = coded.n_passes
         evidence = add_up(tally, fits, self.smoothing)
         learnt = evidence if self.combine == "evidence" else let_vote(evidence, fits)
         return learnt if rate is None else learnt.with_prior(rate)
+
+    def _code(self, sample: Sample) -> tuple[Splits | None, Levels, Coded]:
+        """The folds, if any are wanted; the levels of all rows; and the rows."""
+        if self._is_scaled or self.early_stopping:
+            splits = self._split(sample, self.cv, check_random_state(self.random_state))
+            return splits, splits.whole, splits.rows
+        tally = self._tally(sample)
+        rows = engine.code_rows(sample, [table.feature for table in tally.tables])
+        return None, Levels.own(tally), rows
+
+    @property
+    def _is_scaled(self) -> bool:
+        return bool(self.calibrate_scale and self.combine == "evidence")
 
     def _check(self) -> None:
         if not (is_count(self.n_rounds) and self.n_rounds >= 1):
@@ -148,58 +162,23 @@ class BoostedNB(EvidenceClassifier):
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, got {value!r}")
+        check_folds(self.cv)
 
-    def _cuts_by_class(self, sample: Sample, tally: Tally) -> bool:
-        """Whether cut points were found by the classes, and so must be again without some rows."""
-        settings = read_settings(self, sample.table)
-        columns = [part for table in tally.tables for part in table.feature.parts]
-        return any(part.is_numeric and settings[part.name].bins == "mdl" for part in columns)
-
-    def _boost(self, rows: Rows01, again: Sample | None) -> Fit:
-        scaled, most = self.calibrate_scale and self.combine == "evidence", int(self.n_rounds)
-        if not ((scaled or self.early_stopping) and _can_hold_out(rows)):
+    def _boost(self, rows: Rows01, splits: Splits | None) -> Fit:
+        most = int(self.n_rounds)
+        if splits is None or not _can_hold_out(rows):
             tried = boost_all([rows], most)[0]
             return Fit(tried, None, len(tried))
-        dealt = rows.rows.deal(FOLDS, check_random_state(self.random_state), rows.of)
-        if again is None:
-            tried, held_out = _boost_folds(rows, dealt, most)
-        else:
-            tried, held_out = self._boost_again(rows, again, dealt)
-        choice = choose(held_out, len(tried), self._combination, scaled)
+        parts = [rows.part(splits, k) for k in range(len(splits.parts))]
+        tried, *others = boost_all([rows, *(train for train, _ in parts)], most)
+        pairs = zip(parts, others, strict=True)
+        held_out = [HeldOut(test, found[: len(tried)]) for (_, test), found in pairs]
+        choice = choose(held_out, len(tried), self._combination, self._is_scaled)
         return Fit(tried, choice, choice.n_rounds if self.early_stopping else len(tried))
 
     @property
     def _combination(self) -> Combine:
         return linear if self.combine == "evidence" else vote
-
-    def _boost_again(
-        self, rows: Rows01, sample: Sample, dealt: Dealt
-    ) -> tuple[list[Round], list[HeldOut]]:
-        """Rounds of all rows, and of folds with cut points of their own, one at a time."""
-        tried = boost_all([rows], int(self.n_rounds))[0]
-        held_out = []
-        for k in range(dealt.roles.shape[1]):
-            train, test = self._part(sample, rows, dealt, k)
-            held_out.append(HeldOut(test, boost_all([train], len(tried))[0]))
-        return tried, held_out
-
-    def _part(self, sample: Sample, rows: Rows01, dealt: Dealt, k: int) -> tuple[Rows01, Rows01]:
-        """Rows to learn from, and rows held out, on levels that saw the first alone."""
-        assert isinstance(dealt.rows, CodedRows)
-        assert dealt.rows.groups is not None
-        role = dealt.roles[dealt.rows.groups, k]
-        parts = [sample.take(role == wanted) for wanted in (TRAIN, HELD_OUT)]
-        tally = self._count(parts[0])
-        train, held_out = (
-            Rows01(
-                tally,
-                replace(_code(part, tally), passes=dealt.rows.passes),
-                rows.of,
-                rows.smoothing,
-            )
-            for part in parts
-        )
-        return train, held_out
 
     def _describe(self, parts: list[Rows01], fits: list[Fit], two: bool) -> None:
         """Keep what each round did, and how far the two combinations are apart."""
@@ -208,21 +187,6 @@ class BoostedNB(EvidenceClassifier):
         self.rounds_, self.scale_ = (told[0], float(scales[0])) if two else (told, scales)
         likeness = compare(parts[0], fits)
         self.agreement_, self.cubic_ = likeness.agreement, likeness.cubic
-
-
-def _boost_folds(rows: Rows01, dealt: Dealt, most: int) -> tuple[list[Round], list[HeldOut]]:
-    """Rounds of all rows, and of the folds, on the same levels."""
-    parts = [rows.part(dealt, k) for k in range(dealt.roles.shape[1])]
-    whole = replace(rows, rows=dealt.rows)
-    tried, *others = boost_all([whole, *(train for train, _ in parts)], most)
-    pairs = zip(parts, others, strict=True)
-    return tried, [HeldOut(test, found[: len(tried)]) for (_, test), found in pairs]
-
-
-def _code(sample: Sample, tally: Tally) -> CodedRows:
-    """The rows of a sample as levels."""
-    placed = engine.place(sample.table, [table.feature for table in tally.tables])
-    return CodedRows.of(placed, sample.labels, sample.weight, sample.kept)
 
 
 def _can_hold_out(rows: Rows01) -> bool:

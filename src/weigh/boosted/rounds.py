@@ -15,15 +15,16 @@ from weigh.engine import (
     TRAIN,
     Block,
     Coded,
-    Dealt,
+    Levels,
     PerBlock,
+    Splits,
     Sums,
     side_by_side,
     sum_each,
 )
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Floats, Integers
-from weigh.tally import Counts, Tally
+from weigh.tally import Tally
 
 PERFECT = 1e-10
 """Below this error there is nothing left to learn from."""
@@ -55,17 +56,15 @@ class Ensemble:
     tables: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, rounds: Sequence[Round], n_features: int) -> Ensemble:
-        """The rounds side by side; for what is no level a table says nothing."""
+    def of(cls, rounds: Sequence[Round], levels: Levels) -> Ensemble:
+        """The rounds side by side, on the levels that rows are coded by."""
         priors = np.array([part.evidence.prior_row[0] for part in rounds])
         alphas = np.array([part.alpha for part in rounds])
         if not rounds:
             return cls(priors, alphas, ())
-        tables = [
-            np.column_stack([part.evidence.tables[j].padded[:, 0] for part in rounds])
-            for j in range(n_features)
-        ]
-        return cls(priors, alphas, tuple(tables))
+        by_feature = zip(*(part.evidence for part in rounds), strict=True)
+        tables = [np.column_stack([one.padded[:, 0] for one in each]) for each in by_feature]
+        return cls(priors, alphas, tuple(levels.spread(tables)))
 
     def totals(self, block: Block, since: int = 0) -> Floats:
         """The log odds of each row in each round, or in those since one."""
@@ -79,21 +78,21 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Rows01:
-    """Rows of one class (`of`) against the rest, on the levels of a tally's features.
+    """Rows of one class (`of`) against the rest, and the levels that are learnt on.
 
     Where folds were dealt, the rows are those that have a `role` in one split.
     """
 
-    tally: Tally
+    levels: Levels
     rows: Coded
     of: int
     smoothing: Any
     roles: Integers | None = None
     role: int = TRAIN
 
-    def part(self, dealt: Dealt, split: int) -> tuple[Rows01, Rows01]:
-        """The rows that a split learns from, and those that it holds out."""
-        train = replace(self, rows=dealt.rows, roles=dealt.roles[:, split])
+    def part(self, splits: Splits, k: int) -> tuple[Rows01, Rows01]:
+        """The rows that a split learns from, and those that it holds out, on its own levels."""
+        train = replace(self, levels=splits.parts[k], roles=splits.roles[:, k])
         return train, replace(train, role=HELD_OUT)
 
     @property
@@ -106,15 +105,12 @@ class Rows01:
 
         Weights are rescaled to their first sum, `total`.
         """
-        sizes = tuple(len(table.feature.levels) + 1 for table in self.tally.tables)
-        counts = (yield RoundCounts(self.view, before, sizes)).arrays
-        weight = float(counts[-1].sum())
+        sizes = tuple(map(len, self.levels.places))
+        *counts, classes = (yield RoundCounts(self.view, before, sizes)).arrays
+        weight = float(classes.sum())
         scale = 1.0 if total is None else total / weight
-        tables = tuple(
-            Counts(table.feature, scale * counted[:-1])
-            for table, counted in zip(self.tally.tables, counts, strict=False)
-        )
-        tally = Tally(np.arange(2), scale * counts[-1], tables)
+        tables = self.levels.gather([scale * counted for counted in counts])
+        tally = Tally(np.arange(2), scale * classes, tables)
         return weigh_tally(tally, self.smoothing), weight
 
     def error(self, before: Ensemble, last: Ensemble) -> Asking[float]:
@@ -230,7 +226,7 @@ def boost_all(parts: Sequence[Rows01], most: int) -> list[list[Round]]:
     Rows that carry nothing from pass to pass share their passes.
     """
     rows = parts[0].rows
-    if rows.carrying() is rows and all(part.rows is rows for part in parts):
+    if rows.carrying() is rows:
         return _run(rows, [boost(part, most) for part in parts])
     found: list[list[Round]] = []
     for part in parts:
@@ -253,13 +249,12 @@ def boost(rows: Rows01, most: int) -> Asking[list[Round]]:
     before rows can be weighed for the next.
     """
     found: list[Round] = []
-    n_features = len(rows.tally.tables)
     total: float | None = None
     for _ in range(most):
-        before = Ensemble.of(found, n_features)
+        before = Ensemble.of(found, rows.levels)
         evidence, weight = yield from rows.learn(before, total)
         total = weight if total is None else total
-        last = Ensemble.of([Round(evidence, 0.0, 1.0)], n_features)
+        last = Ensemble.of([Round(evidence, 0.0, 1.0)], rows.levels)
         error = yield from rows.error(before, last)
         if not PERFECT <= error < 0.5:
             return found or [Round(evidence, error, 1.0)]

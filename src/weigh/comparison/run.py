@@ -47,7 +47,7 @@ class Task:
     @classmethod
     def read(cls, X: Any, y: Any, sample_weight: Any, cv: Any, random_state: Any) -> Task:
         """A table, with labels and weights as arrays or as names of its columns."""
-        check_folds(cv)
+        check_folds(cv, named=False)
         X = collect(X)
         if isinstance(y, str) or isinstance(sample_weight, str):
             table = read(X)

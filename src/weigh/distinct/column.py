@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from weigh.distinct.codes import DistinctCodes
 from weigh.distinct.numbers import CellCounts, DistinctNumbers
 from weigh.frames import Codes, Column, Floats, Numbers
 from weigh.tally import Rare, Rows
+
+Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
 HEAVY = 1 << 9
 """A cell of several numbers that has more than this part of the weight is looked at once more."""
@@ -38,6 +40,35 @@ class Short:
         if self.whole is not None:
             return self.whole
         return are_whole(self.column.values, self.rows.weight, special)
+
+    def in_order(self) -> Short:
+        """The same rows with numbers in order, so that those of a part need no more sorting."""
+        if not isinstance(self.column, Numbers):
+            return self
+        order = np.argsort(self.column.values)
+        return replace(self, column=Numbers(self.column.values[order]), rows=self.rows.take(order))
+
+    def part(self, groups: Mask) -> Short:
+        """The rows of some groups, where labels number the group and the class of a row as one."""
+        n_classes = self.rows.n_classes // len(groups)
+        rows, column, least, rare = self.rows, self.column, self.least, self.rare
+        if not groups.all():
+            kept = np.repeat(groups, n_classes)[rows.labels]
+            rows, column, least = rows.take(kept), _take(column, kept), self._least_of(kept)
+        labels = rows.labels % rows.labels.dtype.type(n_classes)
+        if rare is not None:
+            counts = rare.counts.reshape(len(groups), -1)[groups].sum(axis=0)
+            rare = replace(rare, counts=counts) if counts.any() else None
+        return Short(column, Rows(labels, rows.weight, n_classes), least, rare)
+
+    def _least_of(self, kept: Mask) -> Floats | None:
+        """The least number of each cell that some rows are in."""
+        if self.least is None:
+            return None
+        assert isinstance(self.column, Numbers)
+        known = self.column.values[~np.isnan(self.column.values)]
+        some = self.column.values[kept & ~np.isnan(self.column.values)]
+        return self.least[np.isin(np.unique(known), some)]
 
     def settle(self, cuts: tuple[float, ...]) -> tuple[float, ...]:
         """Cut points between cells, halfway between the numbers next to them."""
@@ -190,6 +221,12 @@ class Survey:
             counts = np.vstack([counts, self.inside.counts])
         order = np.argsort(values)
         return values[order], counts[order], least[order]
+
+
+def _take(column: Column, kept: Mask) -> Column:
+    if isinstance(column, Codes):
+        return replace(column, codes=column.codes[kept])
+    return Numbers(column.values[kept])
 
 
 def _repeat(

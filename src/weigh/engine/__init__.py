@@ -9,6 +9,7 @@ whatever the number of threads.
     counts    tables to tallies
     totals    rows to levels, totals and probabilities
     passes    rows of levels to any statistic that adds
+    splits    levels found again in each split, and rows coded once for all
     searches  passes that answer several searches at once
     kept      what passes found, for a fit that is interrupted
 """
@@ -32,6 +33,7 @@ from weigh.engine.passes import (
     positions,
 )
 from weigh.engine.searches import side_by_side, sum_each
+from weigh.engine.splits import Levels, Splits, find_splits
 from weigh.engine.surveys import Setting, batches
 from weigh.engine.threads import (
     BLOCK,
@@ -65,12 +67,14 @@ __all__ = [
     "Coded",
     "CodedRows",
     "Dealt",
+    "Levels",
     "Passes",
     "PerBlock",
     "Piecewise",
     "Pile",
     "Setting",
     "Spelling",
+    "Splits",
     "Statistic",
     "Sums",
     "add_block",
@@ -80,6 +84,7 @@ __all__ = [
     "count_answers",
     "count_tokens",
     "expand",
+    "find_splits",
     "is_watched",
     "link",
     "one_blas_thread",

@@ -10,14 +10,13 @@ import numpy as np
 from weigh.bins import Cross, Feature, are_whole, check_cuts, fine_cuts, mdl_cuts, quantile_cuts
 from weigh.distinct import Short
 from weigh.engine.kept import recall_counts
-from weigh.engine.surveys import Setting, batches, survey
+from weigh.engine.surveys import Setting, batches, rows_of, survey
 from weigh.engine.threads import Item, spread
-from weigh.frames import Codes, FarTable, Floats, Sample, Scan, Table, count_matrix
+from weigh.frames import Codes, FarTable, Floats, Sample, Scan, count_matrix
 from weigh.tally import (
     Counts,
     Rows,
     Tally,
-    add,
     count_categories,
     count_levels,
     count_pairs,
@@ -42,13 +41,13 @@ def tally(
 def _find(
     sample: Sample, settings: Mapping[str, Setting], crosses: Sequence[tuple[str, str]]
 ) -> tuple[Counts, ...]:
-    groups = _groups(sample.table.names, crosses)
+    groups = group_columns(sample.table.names, crosses)
     if isinstance(sample.table, FarTable | Scan):
         return _find_in_passes(sample, groups, settings)
     read = sample.table.column
 
     def count(name: str, rows: Rows) -> Counts:
-        return _count_short(Short(read(name, settings[name].categorical), rows), name, settings)
+        return count_short(Short(read(name, settings[name].categorical), rows), name, settings)
 
     return _tally(sample, groups, count).tables
 
@@ -58,17 +57,19 @@ def _find_in_passes(
 ) -> tuple[Counts, ...]:
     """The same where rows are dear to read: a pass for all columns, and one for all crosses."""
     shorts, names = survey(sample, settings), sample.table.names
-    count = lambda name: _count_short(shorts[name], name, settings)  # noqa: E731
+    count = lambda name: count_short(shorts[name], name, settings)  # noqa: E731
     counts = dict(zip(names, spread(count, names, sample.table.n_rows), strict=True))
     pairs = [group for group in groups if len(group) > 1]
     if pairs:
         parts = [tuple(counts[name].feature.parts[0] for name in pair) for pair in pairs]
-        joined = _count_all_pairs(sample, parts)  # type: ignore[arg-type]
-        counts |= dict(zip((pair[0] for pair in pairs), joined.tables, strict=True))
+        joined = count_all_pairs(sample, parts)  # type: ignore[arg-type]
+        counts |= dict(zip((pair[0] for pair in pairs), joined, strict=True))
     return tuple(counts[group[0]] for group in groups)
 
 
-def _groups(names: Sequence[str], crosses: Sequence[tuple[str, str]]) -> list[tuple[str, ...]]:
+def group_columns(
+    names: Sequence[str], crosses: Sequence[tuple[str, str]]
+) -> list[tuple[str, ...]]:
     """The columns of each feature; a cross stands where the first of its columns did."""
     pair_of = {name: pair for pair in crosses for name in pair}
     return [*dict.fromkeys(pair_of.get(name, (name,)) for name in names)]
@@ -85,49 +86,53 @@ def _tally(
         if len(counts) == 1:
             return counts[0]
         left, right = (part.feature.parts[0] for part in counts)
-        return _count_all_pairs(sample, [(left, right)]).tables[0]
+        return count_all_pairs(sample, [(left, right)])[0]
 
     counts = spread(count_group, groups, sample.table.n_rows)
     return Tally(sample.classes, sample.class_counts, tuple(counts))
 
 
-def _count_all_pairs(sample: Sample, parts: Sequence[tuple[Feature, Feature]]) -> Tally:
-    """The pairs of all crosses, in one pass."""
-    names = tuple(part.name for pair in parts for part in pair)
+def count_all_pairs(
+    sample: Sample, parts: Sequence[tuple[Feature, Feature]], by_group: bool = False
+) -> tuple[Counts, ...]:
+    """The pairs of all crosses, by class or by group and class, in one pass."""
+    names, count = tuple(part.name for pair in parts for part in pair), Pairs(parts, by_group)
+    if not parts:
+        return ()
     if isinstance(sample.table, FarTable):
-        return sample.table.sum_samples(names, Pairs(parts))  # type: ignore[return-value]
-    read, nothing = replace(sample, table=sample.table.select(names)), np.zeros(len(sample.classes))
-    found: list[Tally] = []
-    for table, rows in batches(read):
-
-        def count(pair: tuple[Feature, Feature], table: Table = table, rows: Rows = rows) -> Counts:
-            return count_pairs(pair, table, rows)
-
-        batch = Tally(sample.classes, nothing, tuple(spread(count, parts, table.n_rows)))
-        found = [add([*found, batch])]
-    return found[0]
+        return sample.table.sum_samples(names, count).tables
+    found = count.begin()
+    for table, rows in batches(replace(sample, table=sample.table.select(names)), by_group):
+        counted = spread(lambda pair: count_pairs(pair, table, rows), parts, table.n_rows)  # noqa: B023
+        found = count.merge(found, count.tally(counted))
+    return found.tables
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """One pass that counts the pairs of levels of columns, two by two, where the rows are."""
+    """A pass that counts the pairs of levels of columns, two by two."""
 
     parts: Sequence[tuple[Feature, Feature]]
+    by_group: bool = False
 
-    def begin(self) -> Tally | None:
-        """Nothing yet."""
-        return None
+    def begin(self) -> Tally:
+        """No pair."""
+        return self.tally([])
 
-    def add(self, found: Tally | None, sample: Sample) -> Tally | None:
+    def tally(self, counts: Sequence[Counts]) -> Tally:
+        """Counts as something that adds, whatever their classes."""
+        n_classes = counts[0].counts.shape[1] if counts else 0
+        return Tally(np.arange(n_classes), np.zeros(n_classes), tuple(counts))
+
+    def add(self, found: Tally, sample: Sample) -> Tally:
         """Count some more rows."""
-        rows = Rows(sample.labels, sample.weight, len(sample.classes))
+        rows = rows_of(sample, self.by_group)
         counts = [count_pairs(pair, sample.table, rows) for pair in self.parts]
-        nothing = np.zeros(len(sample.classes))
-        return self.merge(found, Tally(sample.classes, nothing, tuple(counts)))
+        return self.merge(found, self.tally(counts))
 
-    def merge(self, one: Tally | None, other: Tally | None) -> Tally | None:
+    def merge(self, one: Tally, other: Tally) -> Tally:
         """The pairs of both."""
-        return other if one is None else one if other is None else one + other
+        return one + other if one.tables and other.tables else one if one.tables else other
 
 
 def tally_levels(
@@ -143,7 +148,7 @@ def tally_levels(
         if not (feature.is_numeric or feature.values):
             kind = settings[feature.name].categorical
             short = Short(sample.table.column(feature.name, kind), rows)
-            return _count_short(short, feature.name, settings)
+            return count_short(short, feature.name, settings)
         column = sample.table.column(feature.name, not feature.is_numeric)
         if isinstance(column, Codes) and not feature.other:
             return count_categories(feature.name, column, rows, feature.skip_missing)
@@ -169,7 +174,8 @@ def tally_counts(sample: Sample) -> Tally:
     return Tally(sample.classes, sample.class_counts, (Counts(tokens, counts),))
 
 
-def _count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Counts:
+def count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Counts:
+    """The levels and counts of a column whose values are known."""
     column, rows, setting = short.column, short.rows, settings[name]
     if isinstance(column, Codes):
         counts = count_categories(name, column, rows, setting.skip_missing)

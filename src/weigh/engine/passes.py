@@ -22,7 +22,7 @@ from weigh.bins import Cross, Feature, Placed
 from weigh.engine.kept import recall
 from weigh.engine.threads import BLOCK, spread, stream
 from weigh.engine.totals import place
-from weigh.folds import Mask, deal_groups
+from weigh.folds import Mask, deal_groups, fold_roles
 from weigh.frames import FarTable, Floats, Integers, Sample
 
 PILED = 4 * BLOCK
@@ -156,7 +156,16 @@ class Coded(Protocol):
         """The statistic of all rows: those of the blocks, added in one and the same order."""
 
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
-        """Rows with folds, dealt by class, or by one class (`of`) against the rest."""
+        """Rows with folds, dealt by class, or by one class (`of`) against the rest.
+
+        Where `cv` names a column, they have the folds that it tells.
+        """
+
+    def grouped(self) -> Coded:
+        """The same rows in the groups that their sample was dealt into."""
+
+    def here(self) -> CodedRows:
+        """The same rows on this machine; for rows that are few."""
 
     def carrying(self) -> Coded:
         """The same rows, each with a number that is kept between passes, where rows are kept."""
@@ -173,7 +182,8 @@ class Passes:
 class CodedRows:
     """Rows on this machine, in memory or in a file that is mapped into it.
 
-    `kept` marks which of the rows that the user gave these are, for folds given by row numbers.
+    `kept` marks which of the rows that the user gave these are, for folds given by row numbers;
+    `dealt` numbers the groups of a sample that was dealt already.
 
     >>> rows = CodedRows([np.array([0, 1, 1])], np.array([0, 1, 1]))
     >>> rows.sum(lambda block: Sums((block.labels.sum(),))).arrays[0].item()
@@ -185,6 +195,7 @@ class CodedRows:
     weight: Floats | None = None
     kept: Mask | None = None
     groups: Integers | None = None
+    dealt: Integers | None = None
     far: bool = False
     carried: Carry | None = None
     passes: Passes = field(default_factory=Passes)
@@ -244,6 +255,14 @@ class CodedRows:
         carry = Carry(self.carried.values[rows], self.carried.done[i : i + 1])
         return replace(whole.part(rows), carry=carry, first=start)
 
+    def grouped(self) -> CodedRows:
+        """The same rows in the groups that their sample was dealt into."""
+        return replace(self, groups=self.dealt)
+
+    def here(self) -> CodedRows:
+        """The same rows: they are here."""
+        return self
+
     def carrying(self) -> CodedRows:
         """The same rows, each with a number of its own: 0 until a statistic changes it."""
         done = np.zeros(self.n_rows // BLOCK + 1, dtype=np.intp)
@@ -252,6 +271,9 @@ class CodedRows:
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
         """Rows with folds, dealt by class, or by one class (`of`) against the rest."""
         labels = self.labels if of is None else (self.labels == of).view(np.uint8)
+        if isinstance(cv, str):
+            assert self.dealt is not None
+            return Dealt(self.grouped(), fold_roles(int(self.dealt.max()) + 1))
         groups = deal_groups(cv, labels, self.kept, random_state)
         return Dealt(replace(self, groups=groups.numbers), groups.roles)
 
@@ -274,4 +296,5 @@ def code_rows(sample: Sample, features: Sequence[Feature | Cross]) -> Coded:
     if isinstance(sample.table, FarTable):
         return sample.table.code(features)  # type: ignore[no-any-return]
     placed = place(sample.table, features)
-    return CodedRows.of(placed, sample.labels, sample.weight, sample.kept)
+    rows = CodedRows.of(placed, sample.labels, sample.weight, sample.kept)
+    return replace(rows, dealt=sample.groups)

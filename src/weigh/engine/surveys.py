@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from weigh.distinct import Short, Survey
 from weigh.engine.threads import report, spread
 from weigh.errors import Parameter, ParameterError
@@ -27,25 +29,41 @@ class Setting:
     max_levels: int | None = None  # of categories
 
 
-def batches(sample: Sample) -> Iterator[tuple[Table, Rows]]:
+def rows_of(sample: Sample, by_group: bool = False) -> Rows:
+    """The class and weight of each row; or its group and class, numbered as one."""
+    n_classes = len(sample.classes)
+    if not by_group:
+        return Rows(sample.labels, sample.weight, n_classes)
+    assert sample.groups is not None
+    assert sample.group_counts is not None
+    kind = np.min_scalar_type(sample.group_counts.size)
+    labels = sample.groups.astype(kind) * kind.type(n_classes) + sample.labels.astype(kind)
+    return Rows(labels, sample.weight, sample.group_counts.size)
+
+
+def batches(sample: Sample, by_group: bool = False) -> Iterator[tuple[Table, Rows]]:
     """The rows of a sample, some at a time; all at once where they are in memory."""
-    n_classes, start = len(sample.classes), 0
+    rows, start = rows_of(sample, by_group), 0
     if not isinstance(sample.table, Scan):
-        yield sample.table, Rows(sample.labels, sample.weight, n_classes)
+        yield sample.table, rows
         return
     for table in sample.table.batches():
-        rows = slice(start, start + table.n_rows)
-        weight = None if sample.weight is None else sample.weight[rows]
-        yield table, Rows(sample.labels[rows], weight, n_classes)
-        start = rows.stop
+        yield table, rows.take(slice(start, start + table.n_rows))
+        start += table.n_rows
 
 
-def survey(sample: Sample, settings: Mapping[str, Setting]) -> dict[str, Short]:
+def survey(
+    sample: Sample, settings: Mapping[str, Setting], by_group: bool = False
+) -> dict[str, Short]:
     """Every column in brief: one pass, and some more over columns of very many values."""
-    found = {name: _begin(name, settings[name], len(sample.classes)) for name in settings}
+    n_classes = len(sample.classes)
+    if by_group:
+        assert sample.group_counts is not None
+        n_classes = sample.group_counts.size
+    found = {name: _begin(name, settings[name], n_classes) for name in settings}
     names = sample.table.names
     while names:
-        _look(sample, names, found, settings)
+        _look(sample, names, Look({name: found[name] for name in names}, settings, by_group))
         names = tuple(name for name in names if found[name].wants_more())
     return {name: column.short() for name, column in found.items()}
 
@@ -69,34 +87,30 @@ def check_room(found: Mapping[str, Survey]) -> None:
     )
 
 
-def _look(
-    sample: Sample,
-    names: tuple[str, ...],
-    found: Mapping[str, Survey],
-    settings: Mapping[str, Setting],
-) -> None:
-    """One pass over some columns."""
+def _look(sample: Sample, names: tuple[str, ...], look: Look) -> None:
+    """One pass over some columns, which adds to what is known of them."""
     if isinstance(sample.table, FarTable):
-        sample.table.sum_samples(names, Look({name: found[name] for name in names}, settings))
+        sample.table.sum_samples(names, look)
         return
     done, part = 0, replace(sample, table=sample.table.select(names))
-    for table, rows in batches(part):
-
-        def add(name: str, table: Table = table, rows: Rows = rows) -> None:
-            found[name].add(table.column(name, settings[name].categorical), rows)
-
-        spread(add, names, table.n_rows)
-        check_room(found)
+    for table, rows in batches(part, look.by_group):
+        spread(lambda name: look.take(name, table, rows), names, table.n_rows)  # noqa: B023
+        check_room(look.found)
         done += table.n_rows
         report(done, sample.table.n_rows)
 
 
 @dataclass(frozen=True)
 class Look:
-    """One pass over some columns of a table whose rows stay where they are."""
+    """A pass over some columns."""
 
     found: dict[str, Survey]
     settings: Mapping[str, Setting]
+    by_group: bool = False
+
+    def take(self, name: str, table: Table, rows: Rows) -> None:
+        """Look at some more rows of one column."""
+        self.found[name].add(table.column(name, self.settings[name].categorical), rows)
 
     def begin(self) -> dict[str, Survey]:
         """What was known before this pass; where it came in a pickle it is nobody else's."""
@@ -104,9 +118,9 @@ class Look:
 
     def add(self, found: dict[str, Survey], sample: Sample) -> dict[str, Survey]:
         """Look at some more rows."""
-        rows = Rows(sample.labels, sample.weight, len(sample.classes))
-        for name, survey in found.items():
-            survey.add(sample.table.column(name, self.settings[name].categorical), rows)
+        rows = rows_of(sample, self.by_group)
+        for name in found:
+            self.take(name, sample.table, rows)
         check_room(found)
         return found
 

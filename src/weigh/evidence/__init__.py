@@ -24,7 +24,7 @@ from weigh.evidence.estimate import (
     weigh_counts,
     weigh_tally,
 )
-from weigh.evidence.held_out import weigh_without
+from weigh.evidence.held_out import Scorer
 from weigh.evidence.importance import share_importance
 from weigh.evidence.model import Model, evidence_of
 from weigh.evidence.recalibration import Method, Recalibration
@@ -50,6 +50,7 @@ __all__ = [
     "Model",
     "Piece",
     "Recalibration",
+    "Scorer",
     "Smoothing",
     "apply_exponent",
     "attenuate",
@@ -66,5 +67,4 @@ __all__ = [
     "turn",
     "weigh_counts",
     "weigh_tally",
-    "weigh_without",
 ]

@@ -1,55 +1,79 @@
-"""What the rows of the other folds say: naive Bayes without each group of rows, in one pass."""
+"""What scores a row that is held out: naive Bayes of the rows that its split learns from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from weigh.engine import HELD_OUT, TRAIN, Block, Dealt, Sums
-from weigh.evidence.estimate import Smoothing, weigh_tally
+from weigh.engine import HELD_OUT, Block, Levels
 from weigh.evidence.tables import Evidence
 from weigh.frames import Floats, Integers
-from weigh.tally import Counts, Tally
-
-
-def weigh_without(tally: Tally, dealt: Dealt, smoothing: Smoothing) -> list[Evidence]:
-    """For each group the tables of the split that holds it out, on the levels of all rows."""
-    n_classes, roles = len(tally.classes), dealt.roles
-    sizes = tuple(len(table.feature.levels) + 1 for table in tally.tables)
-    *counts, classes = dealt.rows.sum(GroupCounts(sizes, len(roles), n_classes)).arrays
-    models = []
-    for group in range(len(roles)):
-        others = roles[:, int(np.argmax(roles[group] == HELD_OUT))] == TRAIN
-        tables = tuple(
-            Counts(table.feature, counted[others].sum(axis=0)[:-1])
-            for table, counted in zip(tally.tables, counts, strict=True)
-        )
-        part = Tally(tally.classes, classes[others].sum(axis=0), tables)
-        models.append(weigh_tally(part, smoothing))
-    return models
 
 
 @dataclass(frozen=True)
-class GroupCounts:
-    """The statistic of folds: counts by group, level and class, and by group and class."""
+class Scorer:
+    """Naive Bayes of each split, on the levels that rows are coded by.
 
-    sizes: tuple[int, ...]
-    n_groups: int
-    n_classes: int
+    `prior[split]` is what a total starts from, `tables[j][split, level]` what feature j adds; the
+    level after the last is none. `skips[j]` says whether a row without a level lacks an answer in
+    feature j, and `known[split, class]` whether the split saw the class. `turns[turn, group]` is
+    the split that scores the rows of a group, or -1: a row counts once for each split that holds
+    it out.
+    """
 
-    def __call__(self, block: Block) -> Sums:
-        """Count a block."""
-        assert block.groups is not None
-        cells = block.groups.astype(np.int64) * self.n_classes + block.labels
-        counts = [
-            self._count(cells, codes, size, block.weight)
-            for codes, size in zip(block.codes, self.sizes, strict=True)
+    prior: Floats
+    tables: tuple[Floats, ...]
+    skips: tuple[bool, ...]
+    known: Integers
+    turns: Integers
+
+    @classmethod
+    def own(cls, model: Evidence) -> Scorer:
+        """One model for all rows, on its own levels."""
+        return cls._of([model], [Levels.own(model.tally)], np.zeros((1, 1), dtype=np.intp))
+
+    @classmethod
+    def held_out(
+        cls, models: Sequence[Evidence], levels: Sequence[Levels], roles: Integers
+    ) -> Scorer:
+        """One model for each split."""
+        return cls._of(models, levels, _turns(roles == HELD_OUT))
+
+    @classmethod
+    def _of(cls, models: Sequence[Evidence], levels: Sequence[Levels], turns: Integers) -> Scorer:
+        by_split = [
+            level.spread([table.padded for table in model])
+            for model, level in zip(models, levels, strict=True)
         ]
-        whole = self._count(cells, np.zeros(len(block), np.uint8), 1, block.weight)
-        return Sums((*counts, whole[:, 0]))
+        return cls(
+            np.stack([model.prior_row for model in models]),
+            tuple(np.stack(tables) for tables in zip(*by_split, strict=True)),
+            tuple(feature.skip_missing for feature in models[0].features),
+            np.array([model.class_counts > 0 for model in models]),
+            turns,
+        )
 
-    def _count(self, cells: Integers, codes: Integers, size: int, weight: Floats | None) -> Floats:
-        shape = self.n_groups, self.n_classes, size
-        counts = np.bincount(cells * size + codes, weight, int(np.prod(shape)))
-        return counts.reshape(shape).transpose(0, 2, 1).astype(np.float64)
+    def parts(self, block: Block) -> Iterator[tuple[Integers, Block]]:
+        """Rows of a block, and the split that scores each."""
+        groups = block.groups
+        if groups is None or self.turns.shape[1] == 1:
+            groups = np.zeros(len(block), dtype=np.intp)
+        for turn in self.turns:
+            split = turn[groups]
+            scored = split >= 0
+            yield (split, block) if scored.all() else (split[scored], block.part(scored))
+
+
+def _turns(held_out: Integers) -> Integers:
+    """The splits that hold each group out, one a turn.
+
+    >>> _turns(np.array([[True, False, True], [False, True, False]])).tolist()
+    [[0, 1], [2, -1]]
+    """
+    turns = np.full((int(held_out.sum(axis=1).max()), len(held_out)), -1, dtype=np.intp)
+    for group, row in enumerate(held_out):
+        splits = np.flatnonzero(row)
+        turns[: len(splits), group] = splits
+    return turns

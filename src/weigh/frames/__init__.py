@@ -61,9 +61,11 @@ from weigh.frames.targets import (
     check_weight,
     label_sample,
     number_sample,
+    place_folds,
     place_labels,
     read_classes,
     sort_classes,
+    sort_folds,
 )
 from weigh.frames.values import (
     NOT_KNOWN,
@@ -115,6 +117,7 @@ __all__ = [
     "open_scan",
     "order",
     "pick_columns",
+    "place_folds",
     "place_labels",
     "read",
     "read_classes",
@@ -126,6 +129,7 @@ __all__ = [
     "scan",
     "set_names",
     "sort_classes",
+    "sort_folds",
     "spell",
     "take_rows",
     "to_arrow",

@@ -49,12 +49,16 @@ class FarTable(Table):
         """Say that rows stay where they are, and what to do."""
         raise NotImplementedError
 
-    def label(self, y: Any, sample_weight: Any, classes: Any) -> Any:
-        """A `Sample`: the table with its labels and weights, which are columns of it."""
+    def label(self, y: Any, sample_weight: Any, classes: Any, folds: str | None) -> Any:
+        """A `Sample`: the table with its labels, weights and folds, which are columns of it."""
         raise NotImplementedError
 
     def sum_samples(self, names: tuple[str, ...], step: SampleStep[State]) -> State:
         """One pass over some columns with their labels and weights."""
+        raise NotImplementedError
+
+    def deal(self, sample: Any, cv: Any, random_state: Any) -> Any:
+        """The sample with a group for each row: a fold, which is held out in one split."""
         raise NotImplementedError
 
     def code(self, features: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,7 +20,8 @@ from weigh.frames.values import Value, key, order
 class Sample:
     """Rows to learn from; a weight of None is one for every row.
 
-    `kept` marks which of the rows given are here: those of positive weight.
+    `kept` marks which of the rows given are here: those of positive weight. Where rows are dealt,
+    `groups` numbers the group of each, and `group_counts[group, class]` is what they weigh.
     """
 
     table: Table
@@ -29,6 +31,15 @@ class Sample:
     class_counts: Floats
     kept: np.ndarray[Any, np.dtype[np.bool_]]
     target: str = "y"
+    groups: Integers | None = None
+    group_counts: Floats | None = None
+
+    def grouped(self, groups: Integers, n_groups: int) -> Sample:
+        """The same rows, dealt into groups."""
+        n_classes = len(self.classes)
+        cells = groups.astype(np.int64) * n_classes + self.labels
+        counts = np.bincount(cells, self.weight, n_groups * n_classes).astype(np.float64)
+        return replace(self, groups=groups, group_counts=counts.reshape(n_groups, n_classes))
 
     def take(self, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Sample:
         """Some of the rows."""
@@ -37,15 +48,27 @@ class Sample:
         kept = self.kept.copy()
         kept[self.kept] = rows
         table = self.table.rows(np.flatnonzero(rows))
-        return Sample(table, labels, self.classes, weight, counts, kept, self.target)
+        part = Sample(table, labels, self.classes, weight, counts, kept, self.target)
+        if self.groups is None or self.group_counts is None:
+            return part
+        return part.grouped(self.groups[rows], len(self.group_counts))
 
 
-def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any = None) -> Sample:
-    """Join a table with its labels and weights, given as arrays or as names of its columns."""
+def label_sample(
+    table: Table,
+    y: Any,
+    sample_weight: Any = None,
+    classes: Any = None,
+    folds: str | None = None,
+) -> Sample:
+    """Join a table with its labels and weights, given as arrays or as names of its columns.
+
+    `folds` names a column that tells the fold of each row, and is no feature.
+    """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     if isinstance(table, FarTable):
-        return table.label(y, sample_weight, classes)  # type: ignore[no-any-return]
+        return table.label(y, sample_weight, classes, folds)  # type: ignore[no-any-return]
     column, weight = _read_labels(table, y), _read_weight(table, sample_weight)
     target = y if isinstance(y, str) else "y"
     for name, rows in (("y", column.codes), ("sample_weight", weight)):
@@ -58,7 +81,8 @@ def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any =
     known = sort_classes(values, target) if classes is None else read_classes(classes)
     places = place_labels(column, values, known)
     class_counts = np.bincount(places, counts, len(known)).astype(np.float64)
-    used = {name for name in (y, sample_weight) if isinstance(name, str)}
+    dealt = None if folds is None else _find(table, folds, "cv", categorical=True)
+    used = {name for name in (y, sample_weight, folds) if isinstance(name, str)}
     if used:
         table = table.without(used)
         refuse_empty(table)
@@ -66,7 +90,37 @@ def label_sample(table: Table, y: Any, sample_weight: Any = None, classes: Any =
     if weight is not None and not weight.all():  # a row of no weight is a row that is not there
         kept = weight > 0
         table, labels, weight = table.rows(np.flatnonzero(kept)), labels[kept], weight[kept]
-    return Sample(table, labels, known, weight, class_counts, kept, target)
+    sample = Sample(table, labels, known, weight, class_counts, kept, target)
+    if folds is None:
+        return sample
+    assert isinstance(dealt, Codes)
+    return _group(sample, dealt, kept, folds)
+
+
+def _group(sample: Sample, column: Codes, kept: Any, name: str) -> Sample:
+    """The sample with the folds that a column tells."""
+    codes = column.codes[kept]
+    values = sort_folds([column.values[code] for code in np.unique(codes).tolist()], name)
+    return sample.grouped(place_folds(column.values, values)[codes], len(values))
+
+
+def sort_folds(values: list[Value], name: str) -> tuple[Value, ...]:
+    """The folds that a column names, in order; missing ones, and a single one, are refused."""
+    if None in values:
+        raise ValueError(f"cv names the column {name!r}, which has missing values; fill them in")
+    if len(values) < 2:
+        raise ValueError(
+            f"cv names the column {name!r}, which holds one fold only ({values[0]!r}); give two or "
+            "more, or a number of folds"
+        )
+    return tuple(sorted(values, key=order))
+
+
+def place_folds(values: Sequence[Value], folds: Sequence[Value]) -> Integers:
+    """The position among the folds of each value; of one that is none, their number."""
+    places = {key(fold): k for k, fold in enumerate(folds)}
+    found = [places.get(key(value), len(folds)) for value in values]
+    return np.array(found or [0], dtype=np.min_scalar_type(len(folds)))
 
 
 def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Sample, Floats]:

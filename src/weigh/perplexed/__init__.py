@@ -1,8 +1,9 @@
 """Perplexed naive Bayes (Carlos 2015): posteriors that mean what they say.
 
-scores     rows as naive Bayes scores them, by their own tables or by those of other folds
+scores     rows as naive Bayes scores them
 choose     the k of the exponent: criteria, and the search
-far        scores of rows that stay where they are
+passes     rows of levels, scored by all rows or by those of other folds
+documents  documents, scored in the same two ways
 dampen     naive Bayes after the exponent
 mean       the arithmetic mean in place of the geometric
 learner    the estimator

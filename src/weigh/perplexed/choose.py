@@ -129,22 +129,6 @@ class Scored(Protocol):
         """The sums of a criterion over all rows, for each k."""
 
 
-@dataclass(frozen=True)
-class ScoredHere:
-    """Rows with their scores in memory."""
-
-    rows: Scores
-
-    @property
-    def most(self) -> float:
-        """The largest n of a row."""
-        return float(self.rows.n.max())
-
-    def ask(self, question: Question) -> Floats:
-        """The sums of a criterion over all rows, for each k."""
-        return question.sums(self.rows)
-
-
 def choose_k(rows: Scored, form: str, by: str, n_bins: int) -> AttenuationPath:
     """A grid of equal ratios from 1 to naive Bayes itself, then finer ones around the best.
 

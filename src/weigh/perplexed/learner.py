@@ -9,15 +9,15 @@ import numpy as np
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
-from weigh.evidence import Evidence, weigh_tally, weigh_without
+from weigh.evidence import Evidence, Scorer, weigh_tally
 from weigh.folds import check_folds, read_splits
 from weigh.frames import FarTable, Floats, Sample, Table, warn_caller
 from weigh.parameters import is_count, is_number
-from weigh.perplexed.choose import CRITERIA, AttenuationPath, Scored, ScoredHere, choose_k
+from weigh.perplexed.choose import CRITERIA, AttenuationPath, Scored, choose_k
 from weigh.perplexed.dampen import dampen, undampened, undo
-from weigh.perplexed.far import score_far
+from weigh.perplexed.documents import score_held_out, score_own
 from weigh.perplexed.mean import Mean
-from weigh.perplexed.scores import score_held_out, score_own
+from weigh.perplexed.passes import score_rows
 from weigh.tally import Tally
 
 FORMS = ("root", "geometric", "arithmetic")
@@ -46,8 +46,9 @@ class PerplexedNB(EvidenceClassifier):
         (Eq. 15): it has no k and no table.
     n_bins : int, default=10
         Bins of the histogram ("flat") or of the reliability diagram ("calibrated").
-    cv : int, splitter or iterable, default=5
-        The number of internal folds, or what scikit-learn takes for them.
+    cv : int, splitter, iterable or str, default=5
+        The number of internal folds, what scikit-learn takes for them, or the name of the column of
+        X that tells the fold of each row, which is then no feature.
     event_model : "levels" or "counts", default="levels"
         Each column holds a level; or a row is a document and each column counts a token.
     random_state : int, RandomState or None
@@ -118,14 +119,18 @@ class PerplexedNB(EvidenceClassifier):
 
     def _learn(self, sample: Sample) -> Evidence | Mean:
         self._check()
-        tally = self._tally(sample)
+        held_out = self.form != "arithmetic" and self.attenuation in ("likelihood", "calibrated")
+        splits = None
+        if held_out and not self._counts:
+            splits = self._split(sample, self.cv, self.random_state)
+        tally = self._tally(sample) if splits is None else splits.whole.tally
         rate = self._class_rate(tally.classes)
         naive = self._weigh(tally)
         self.attenuation_ = self.attenuation_path_ = None
         if self.form == "arithmetic":
             learnt: Evidence | Mean = Mean(naive)
         else:
-            self.attenuation_ = self._find(sample, naive)
+            self.attenuation_ = self._find(sample, naive, splits)
             learnt = dampen(naive, self.attenuation_, self.form)
         return learnt if rate is None else _shifted(learnt, rate)
 
@@ -161,10 +166,10 @@ class PerplexedNB(EvidenceClassifier):
 
     # ------------------------------------------------------------ the choice of k
 
-    def _find(self, sample: Sample, naive: Evidence) -> float:
+    def _find(self, sample: Sample, naive: Evidence, splits: engine.Splits | None) -> float:
         if not isinstance(self.attenuation, str):
             return float(self.attenuation)
-        rows = self._score(sample, naive)
+        rows = self._score(sample, naive, splits)
         if rows is None:
             warn_caller(_NOTHING_HELD_OUT, UserWarning)
             return _most_answers(sample, naive) + 1
@@ -172,23 +177,22 @@ class PerplexedNB(EvidenceClassifier):
         self.attenuation_path_ = path
         return path.chosen
 
-    def _score(self, sample: Sample, naive: Evidence) -> Scored | None:
-        if isinstance(sample.table, FarTable):
-            return self._score_far(sample, naive)
-        if self.attenuation == "flat":
-            return ScoredHere(score_own(sample, naive))
-        learn: Any = lambda part: self._weigh(self._count(part))  # noqa: E731
-        splits = read_splits(self.cv, sample.labels, sample.kept, self.random_state)
-        scores = score_held_out(sample, naive, splits, learn)
-        return None if scores is None else ScoredHere(scores)
+    def _score(
+        self, sample: Sample, naive: Evidence, splits: engine.Splits | None
+    ) -> Scored | None:
+        if self._counts:
+            return self._score_documents(sample, naive)
+        if splits is None:
+            return score_rows(engine.code_rows(sample, naive.features), Scorer.own(naive))
+        models = [self._weigh(part.tally) for part in splits.parts]
+        return score_rows(splits.rows, Scorer.held_out(models, splits.parts, splits.roles))
 
-    def _score_far(self, sample: Sample, naive: Evidence) -> Scored | None:
-        """The same where rows stay on a cluster; folds keep the cut points of all rows."""
-        rows = engine.code_rows(sample, naive.features)
+    def _score_documents(self, sample: Sample, naive: Evidence) -> Scored | None:
         if self.attenuation == "flat":
-            return score_far(rows, [naive])
-        dealt = rows.deal(self.cv, self.random_state)
-        return score_far(dealt.rows, weigh_without(naive.tally, dealt, self.smoothing))
+            return score_own(sample, naive)
+        learn: Any = lambda part: self._weigh(self._count(part))  # noqa: E731
+        splits = read_splits(self.cv, sample.labels, sample.kept, self.random_state, sample.groups)
+        return score_held_out(sample, naive, splits, learn)
 
     # ------------------------------------------------------------ deciding
 

@@ -5,6 +5,7 @@ DataFrame is met; nothing else names it.
 
     passes    a statistic of every partition, merged in the order of their numbers
     labels    classes and weights of rows, which are columns beside the features
+    folds     folds of rows, dealt by class
     table     a DataFrame as a table that the engine can pass over
     rows      rows as levels, which Spark keeps between passes
     places    the level of each row as native columns

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -21,7 +21,11 @@ from weigh.frames import (
     Value,
     check_weight,
     key,
+    place_folds,
     place_labels,
+    read_classes,
+    sort_classes,
+    sort_folds,
 )
 from weigh.spark.passes import CHANGED
 
@@ -33,7 +37,7 @@ STAYS = (
     "weigh.score_table"
 )
 
-Weights: TypeAlias = dict[tuple[type, Value], float]
+Weights: TypeAlias = dict[tuple[tuple[type, Value], ...], float]
 
 
 def stay(why: str) -> NoReturn:
@@ -54,27 +58,35 @@ class Away:
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns that are no features: the class of each row and, if it has one, its weight."""
+    """The columns that are no features: the class of each row, and its weight and fold, if any."""
 
     target: str
     weight: str | None = None
+    folds: str | None = None
     classes: Any = None  # once they are known
     counts: Any = None  # the weight of each class, as it was found first
+    groups: tuple[Value, ...] = ()  # the folds
+    group_counts: Any = None  # the weight of each fold and class
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns."""
-        return (self.target,) if self.weight is None else (self.target, self.weight)
+        return tuple(n for n in (self.target, self.weight, self.folds) if n is not None)
+
+    @property
+    def class_and_fold(self) -> tuple[str, ...]:
+        """The columns of which pairs of values are weighed."""
+        return (self.target,) if self.folds is None else (self.target, self.folds)
 
 
 @dataclass(frozen=True)
 class ClassWeights:
-    """A pass over labels: the weight of each."""
+    """A pass over labels: the weight of each, or of each with a fold."""
 
     roles: Roles
 
     def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Table]]:
-        """Tables of labels and weights."""
+        """Tables of labels, weights and folds."""
         return join_batches(batches, self.roles.names)
 
     def begin(self) -> Weights:
@@ -83,10 +95,14 @@ class ClassWeights:
 
     def add(self, found: Weights, table: Table) -> Weights:
         """Weigh the labels of some more rows."""
-        codes, weight = _read_roles(table, self.roles)
-        counts = np.bincount(codes.codes, weight, max(len(codes.values), 1))
-        used = np.flatnonzero(counts).tolist()
-        part = {key(codes.values[code]): float(counts[code]) for code in used}
+        columns = [_read_codes(table, name) for name in self.roles.class_and_fold]
+        sizes = [max(len(column.values), 1) for column in columns]
+        cells = np.ravel_multi_index([column.codes for column in columns], sizes)
+        counts = np.bincount(cells, _read_weight(table, self.roles), int(np.prod(sizes)))
+        part = {}
+        for cell in np.flatnonzero(counts).tolist():
+            at = zip(columns, np.unravel_index(cell, sizes), strict=True)
+            part[tuple(key(column.values[int(i)]) for column, i in at)] = float(counts[cell])
         return self.merge(found, part)
 
     def merge(self, one: Weights, other: Weights) -> Weights:
@@ -95,10 +111,34 @@ class ClassWeights:
             one[label] = one.get(label, 0.0) + weight
         if len(one) > MOST_CLASSES:
             raise ValueError(
-                f"{self.roles.target} holds more than {MOST_CLASSES:,} labels (such as "
-                f"{next(iter(one))[1]!r}); a classifier needs classes"
+                f"{' and '.join(self.roles.class_and_fold)} hold more than {MOST_CLASSES:,} labels "
+                f"(such as {next(iter(one))[0][1]!r}); a classifier needs classes"
             )
         return one
+
+
+def settle(roles: Roles, found: Weights, classes: Any) -> Roles:
+    """The roles with the classes, the folds and their weights that a pass has found."""
+    labels, *dealt = (_code(values) for values in zip(*found, strict=True))
+    values = [*labels.values]
+    known = sort_classes(values, roles.target) if classes is None else read_classes(classes)
+    places = place_labels(labels, values, known)[labels.codes]
+    weight = np.array([*found.values()])
+    counts = np.bincount(places, weight, len(known)).astype(np.float64)
+    roles = replace(roles, classes=known, counts=counts)
+    if roles.folds is None:
+        return roles
+    groups = sort_folds([*dealt[0].values], roles.folds)
+    cells = place_folds(dealt[0].values, groups)[dealt[0].codes].astype(np.int64) * len(known)
+    by_group = np.bincount(cells + places, weight, len(groups) * len(known)).astype(np.float64)
+    return replace(roles, groups=groups, group_counts=by_group.reshape(len(groups), len(known)))
+
+
+def _code(values: Sequence[tuple[type, Value]]) -> Codes:
+    """Values as codes of the distinct ones."""
+    places = {value: i for i, value in enumerate(dict.fromkeys(values))}
+    codes = np.array([places[value] for value in values])
+    return Codes(codes, tuple(value for _, value in places))
 
 
 @dataclass(frozen=True)
@@ -148,7 +188,7 @@ def _open(batches: list[Any], names: tuple[str, ...]) -> tuple[int, Table]:
 
 def label_batch(table: Table, roles: Roles) -> Sample:
     """A batch with labels and weights among its columns; rows of no weight are left out."""
-    codes, weight = _read_roles(table, roles)
+    codes, weight = _read_codes(table, roles.target), _read_weight(table, roles)
     features, kept = table.without({*roles.names}), np.ones(table.n_rows, dtype=np.bool_)
     labels = codes.codes
     if weight is not None and not weight.all():
@@ -157,19 +197,29 @@ def label_batch(table: Table, roles: Roles) -> Sample:
     _check_labels(codes.values, labels, roles)
     labels = place_labels(codes, [], roles.classes)[labels]
     counts = np.bincount(labels, weight, len(roles.classes)).astype(np.float64)
-    return Sample(features, labels, roles.classes, weight, counts, kept, roles.target)
+    sample = Sample(features, labels, roles.classes, weight, counts, kept, roles.target)
+    if roles.folds is None:
+        return sample
+    folds = _read_codes(table, roles.folds)
+    groups = place_folds(folds.values, roles.groups)[folds.codes[kept]]
+    if (groups == len(roles.groups)).any():
+        raise ValueError(CHANGED.format(f"{roles.folds!r} holds a fold that is new"))
+    return sample.grouped(groups, len(roles.groups))
 
 
-def _read_roles(table: Table, roles: Roles) -> tuple[Codes, Floats | None]:
-    """The labels of a batch, and the weights."""
-    labels = table.column(roles.target, True)
-    assert isinstance(labels, Codes)
+def _read_codes(table: Table, name: str) -> Codes:
+    column = table.column(name, True)
+    assert isinstance(column, Codes)
+    return column
+
+
+def _read_weight(table: Table, roles: Roles) -> Floats | None:
     if roles.weight is None:
-        return labels, None
+        return None
     weight = table.column(roles.weight, False)
     assert isinstance(weight, Numbers)
     check_weight(weight.values, f" {roles.weight!r}")
-    return labels, weight.values
+    return weight.values
 
 
 def _check_labels(values: tuple[Value, ...], used: Integers, roles: Roles) -> None:

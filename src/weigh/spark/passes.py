@@ -8,7 +8,9 @@ did what, nor on whether one of them had to be replaced.
 from __future__ import annotations
 
 import pickle
+import weakref
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
@@ -63,6 +65,20 @@ def sum_parts(frame: Any, step: Step[State], n_parts: int) -> PartSum[State]:
         parts = groups.mapInArrow(partial(_merge_parts, sent), SUMS)
     rows = sorted(parts.collect(), key=lambda row: int(row["part"]))
     return _merge(step, (row["found"] for row in rows))
+
+
+class Keeper:
+    """A DataFrame that Spark keeps for as long as somebody holds this."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame.persist()
+        weakref.finalize(self, _release, self.frame)
+
+
+def _release(frame: Any) -> None:
+    """Let Spark forget what it kept; a session that was stopped has forgotten."""
+    with suppress(Exception):
+        frame.unpersist()
 
 
 def check_rows(seen: int, first: int) -> None:

@@ -8,35 +8,42 @@ blocks again.
 from __future__ import annotations
 
 import pickle
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from weigh.bins import Cross, Feature
-from weigh.engine import BLOCK, Block, Dealt, Passes, Statistic, Sums, add_block, positions
+from weigh.engine import (
+    BLOCK,
+    Block,
+    CodedRows,
+    Dealt,
+    Passes,
+    Statistic,
+    Sums,
+    add_block,
+    positions,
+)
 from weigh.folds import Dealer, fold_roles
 from weigh.frames import Floats, Integers, Sample
+from weigh.spark.folds import deal_parts
 from weigh.spark.labels import Roles, check_classes, join_batches, label_batch
-from weigh.spark.passes import SUMS, check_rows, part_number, pickled_row, sum_parts
-
-MOST_FOLDS = 255
+from weigh.spark.passes import SUMS, Keeper, check_rows, part_number, pickled_row, sum_parts
 
 
 @dataclass(frozen=True)
 class SparkRows:
-    """Rows on a cluster; `frame` holds a block in each of its rows."""
+    """Rows on a cluster; the DataFrame that is kept holds a block in each of its rows."""
 
-    frame: Any
+    kept: Keeper
     n_parts: int
     roles: Roles
     n_rows: int = 0
     numbers: dict[int, Integers] = field(default_factory=dict)  # of rows, by partition and class
-    dealer: Dealer | None = None
+    dealer: Dealer | Literal["sample"] | None = None  # what tells the groups of rows
     far: bool = True
     passes: Passes = field(default_factory=Passes)
 
@@ -51,10 +58,8 @@ class SparkRows:
     ) -> SparkRows:
         """Find the levels of a DataFrame of features and roles, and have Spark keep them."""
         code = partial(_code_part, pickle.dumps((features, roles)), (*names, *roles.names))
-        frame = table.mapInArrow(code, SUMS).persist()
-        rows = cls(frame, n_parts, roles)
-        weakref.finalize(rows.passes, _release, frame)
-        total = sum_parts(frame, Number(len(roles.classes)), n_parts)
+        rows = cls(Keeper(table.mapInArrow(code, SUMS)), n_parts, roles)
+        total = sum_parts(rows.kept.frame, Number(len(roles.classes)), n_parts)
         check_classes(total.found.counts, roles)
         return replace(rows, n_rows=total.n_rows, numbers=total.found.numbers)
 
@@ -67,7 +72,7 @@ class SparkRows:
         """The statistic of all rows: those of the blocks, added in the order of partitions."""
         self.passes.n += 1
         step = SumBlocks(statistic, self.dealer, len(self.roles.classes))
-        total = sum_parts(self.frame, step, self.n_parts)
+        total = sum_parts(self.kept.frame, step, self.n_parts)
         check_rows(total.n_rows, self.n_rows)
         counts, found = total.found
         check_classes(counts, self.roles)
@@ -76,26 +81,30 @@ class SparkRows:
 
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
         """Rows with folds, each class dealt in turn, from the first partition to the last."""
-        if not isinstance(cv, int | np.integer) or cv > MOST_FOLDS:
-            raise ValueError(
-                f"cv={cv!r}: rows on a cluster have no numbers that splits could name; give a "
-                f"number of folds up to {MOST_FOLDS}"
-            )
-        from sklearn.utils import check_random_state
-
-        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-        dealer = Dealer.of_numbers(self.numbers, min(int(cv), self.n_rows), seed, of)
+        if isinstance(cv, str):
+            return Dealt(self.grouped(), fold_roles(len(self.roles.groups)))
+        dealer = deal_parts(self.numbers, cv, random_state, of)
         return Dealt(replace(self, dealer=dealer), fold_roles(dealer.n_folds))
+
+    def grouped(self) -> SparkRows:
+        """The same rows in the groups that their sample was dealt into."""
+        return replace(self, dealer="sample")
+
+    def here(self) -> CodedRows:
+        """The same rows on this machine, from the first partition to the last."""
+        rows = sorted(self.kept.frame.collect(), key=lambda row: int(row["part"]))
+        blocks = [pickle.loads(row["found"]).deal(self.dealer) for row in rows]
+        columns = zip(*(block.codes for block in blocks), strict=True)
+        codes, labels = [*map(np.concatenate, columns)], [block.labels for block in blocks]
+        rest = [
+            None if values[0] is None else np.concatenate(values)
+            for values in ([block.weight for block in blocks], [block.groups for block in blocks])
+        ]
+        return CodedRows(codes, np.concatenate(labels), rest[0], groups=rest[1])
 
     def carrying(self) -> SparkRows:
         """The same rows: what a statistic would keep of them it finds anew."""
         return self
-
-
-def _release(frame: Any) -> None:
-    """Let Spark forget what it kept; a session that was stopped has forgotten."""
-    with suppress(Exception):
-        frame.unpersist()
 
 
 # ------------------------------------------------------------ on the executors
@@ -108,6 +117,14 @@ class Kept:
     block: Block
     part: int
     earlier: Integers
+
+    def deal(self, dealer: Dealer | Literal["sample"] | None) -> Block:
+        """The block with the groups of its rows: those of the sample, dealt now, or none."""
+        block = replace(self.block, first=int(self.earlier.sum()))
+        if dealer == "sample":
+            return block
+        dealt = None if dealer is None else dealer.deal(self.part, block.labels, self.earlier)
+        return replace(block, groups=dealt)
 
 
 def _code_part(sent: bytes, names: tuple[str, ...], batches: Iterable[Any]) -> Iterator[Any]:
@@ -127,7 +144,7 @@ def _code_part(sent: bytes, names: tuple[str, ...], batches: Iterable[Any]) -> I
 
 def _code_batch(sample: Sample, features: Sequence[Feature | Cross]) -> Block:
     codes = [positions(feature.read(sample.table)) for feature in features]
-    return Block(codes, sample.labels, sample.weight)
+    return Block(codes, sample.labels, sample.weight, sample.groups)
 
 
 def read_blocks(batches: Iterable[Any]) -> Iterator[tuple[int, Kept]]:
@@ -182,17 +199,13 @@ class SumBlocks:
     """A pass over blocks: the weight of each class, and a statistic of the rows."""
 
     statistic: Statistic
-    dealer: Dealer | None
+    dealer: Dealer | Literal["sample"] | None
     n_classes: int
 
     def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Block]]:
         """Blocks with the groups of their rows."""
         for n_rows, kept in read_blocks(batches):
-            block = replace(kept.block, first=int(kept.earlier.sum()))
-            if self.dealer is not None:
-                groups = self.dealer.deal(kept.part, block.labels, kept.earlier)
-                block = replace(block, groups=groups)
-            yield n_rows, block
+            yield n_rows, kept.deal(self.dealer)
 
     def begin(self) -> tuple[Floats, Sums | None]:
         """No rows."""

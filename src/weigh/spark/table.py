@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any, NoReturn, Self, TypeVar
-
-import numpy as np
 
 from weigh.bins import Cross, Feature
 from weigh.engine import Coded
 from weigh.frames import (
-    Codes,
     FarTable,
     Sample,
     SampleStep,
     check_name,
-    place_labels,
-    read_classes,
     refuse_empty,
-    sort_classes,
 )
-from weigh.spark.labels import Away, ClassWeights, Labelled, Roles, check_classes, stay
-from weigh.spark.passes import check_rows, sum_parts
+from weigh.spark.folds import CountRows, add_folds, deal_parts
+from weigh.spark.labels import Away, ClassWeights, Labelled, Roles, check_classes, settle, stay
+from weigh.spark.passes import Keeper, check_rows, sum_parts
 from weigh.spark.rows import SparkRows
 from weigh.spark.scores import score_frame
 
@@ -43,6 +39,7 @@ class SparkTable(FarTable):
     every: tuple[str, ...] = ()
     n_parts: int = 0
     roles: Roles | None = None
+    kept: Keeper | None = None  # of a frame that Spark keeps while the table is used
 
     def __repr__(self) -> str:
         return f"SparkTable of {self.n_rows:,} rows, {len(self.names):,} columns"
@@ -83,17 +80,18 @@ class SparkTable(FarTable):
         places = {name: j for j, name in enumerate(self.every)}
         return self.frame.select(*[f"c{places[name]}" for name in names])
 
-    def label(self, y: Any, sample_weight: Any, classes: Any) -> Sample:
-        """Join the table with its labels and weights, which are columns of it."""
+    def label(self, y: Any, sample_weight: Any, classes: Any, folds: str | None) -> Sample:
+        """Join the table with its labels, weights and folds, which are columns of it."""
         for role, given in (("y", y), ("sample_weight", sample_weight)):
             if not isinstance(given, str | None):
                 raise ValueError(
                     f"{role} of a Spark DataFrame is the name of one of its columns, got "
                     f"{type(given).__name__!r}; add it as a column"
                 )
-        roles = Roles(check_name(self, y, "y"), sample_weight)
-        if sample_weight is not None:
-            check_name(self, sample_weight, "sample_weight")
+        for role, given in (("y", y), ("sample_weight", sample_weight), ("cv", folds)):
+            if given is not None:
+                check_name(self, given, role)
+        roles = Roles(y, sample_weight, folds)
         features = self.without({*roles.names})
         refuse_empty(features)
         assert isinstance(features, SparkTable)
@@ -116,15 +114,28 @@ class SparkTable(FarTable):
         check_rows(total.n_rows, self.n_rows)
         if not total.found:
             raise ValueError(f"sample_weight {roles.weight!r} is zero for every row")
-        values = [value for _, value in total.found]
-        known = sort_classes(values, roles.target) if classes is None else read_classes(classes)
-        counts = np.zeros(len(known))
-        codes = Codes(np.arange(len(values)), tuple(values))
-        np.add.at(counts, place_labels(codes, values, known), [*total.found.values()])
-        roles = replace(roles, classes=known, counts=counts)
+        roles = settle(roles, total.found, classes)
         away: Any = Away()
         table = replace(self, n_parts=total.n_parts, roles=roles)
-        return Sample(table, away, known, away, counts, away, roles.target)
+        sample = Sample(table, away, roles.classes, away, roles.counts, away, roles.target)
+        if roles.folds is None:
+            return sample
+        return replace(sample, groups=away, group_counts=roles.group_counts)
+
+    def deal(self, sample: Sample, cv: Any, random_state: Any) -> Sample:
+        """The sample with a fold for each row, in a column that Spark keeps beside the others.
+
+        Spark may give the rows of a partition in another order when they are read again, so a fold
+        that follows from a row's place is written down once.
+        """
+        assert self.roles is not None
+        # of all columns: Spark may lay rows out by their content, which depends on what is read
+        dealer = deal_parts(self.sum_samples(self.names, CountRows()), cv, random_state)
+        names = (*self.names, *self.roles.names)
+        new = next(name for name in map("fold{}".format, count()) if name not in names)
+        kept = Keeper(add_folds(self.pick(names), names, self.roles, dealer))
+        table = replace(self, frame=kept.frame, every=(*names, new), kept=kept)
+        return table._find_classes(replace(self.roles, folds=new), sample.classes)
 
     def sum_samples(self, names: tuple[str, ...], step: SampleStep[State]) -> State:
         """One pass over some features with their labels, which must be those found first."""

@@ -4,7 +4,7 @@ gain      weights from gain ratios
 terms     what the scores are made of, on the training rows or on folds
 auc       a ranking and its AUC, kept while weights move
 walks     hill climbing and random walks over the weights
-far       AUCs from histograms, for rows that are not in memory
+histograms  AUCs from histograms, for very many rows
 search    the best of some walks
 learner   `WeightedNB`
 """

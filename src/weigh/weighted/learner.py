@@ -10,16 +10,15 @@ from sklearn.utils import check_random_state
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
-from weigh.evidence import Evidence, scale_table, weigh_tally
-from weigh.folds import deal_numbers
-from weigh.frames import FarTable, Floats, Sample, Scan, warn_caller
+from weigh.evidence import Evidence, Scorer, scale_table, weigh_tally
+from weigh.folds import check_folds
+from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import is_number
-from weigh.tally import Rows, Tally
-from weigh.weighted import far
-from weigh.weighted.far import FarTerms, far_held_out_terms, far_terms
+from weigh.tally import Tally
+from weigh.weighted import histograms
 from weigh.weighted.gain import gain_weights
 from weigh.weighted.search import SearchPath, search, stay
-from weigh.weighted.terms import Terms, held_out_terms, terms_of
+from weigh.weighted.terms import Scored, Terms, collapse
 from weigh.weighted.walks import RATES, SIGNS, SIZES, Climber
 
 METHODS = (
@@ -32,7 +31,6 @@ METHODS = (
     "gain_ratio+mcmc",
 )
 
-FOLDS = 5
 CAVEAT = " and leaves out the error of the features' weights, which were chosen to rank"
 
 
@@ -63,14 +61,19 @@ class WeightedNB(EvidenceClassifier):
         A step must raise the AUC by this much to be kept. A weight that no longer does is left; a
         random walk ends after 25 moves in succession that do not.
     choose_on : "cv" or "training", default="cv"
-        The AUC to raise: that of the rows each scored by tables from the other folds, of five, or
-        that of the training rows by their own tables, as in the paper.
+        The AUC to raise: that of the rows each scored by tables from the other folds, whose cut
+        points are found again, or that of the training rows by their own tables, as in the paper.
+    cv : int, splitter, iterable or str, default=5
+        The number of internal folds, what scikit-learn takes for them, or the name of the column of
+        X that tells the fold of each row, which is then no feature.
     random_state : int, RandomState or None
         Draws the directions and deals the folds.
 
-    Rows beyond ten million, beyond one million in files, and all rows on a Spark cluster are ranked
-    by histograms of their log odds, in which rows closer than 0.002 nats, or 0.2% of the log odds,
-    count as ties. All step sizes search in the same passes, and each tries many moves in one.
+    Rows beyond ten million, and beyond one million in files or on a Spark cluster, are ranked by
+    histograms of their log odds, in which rows closer than 0.002 nats, or 0.2% of the log odds,
+    count as ties: the AUC is off by at most half the share of pairs that are such ties. All step
+    sizes search in the same passes, and each tries many moves in one. Up to a million rows on a
+    cluster are ranked exactly; their levels, a byte or two each, come to the driver for it.
 
     Attributes
     ----------
@@ -114,6 +117,7 @@ class WeightedNB(EvidenceClassifier):
         step: Any = "auto",
         tol: float = 1e-4,
         choose_on: str = "cv",
+        cv: Any = 5,
         random_state: Any = None,
     ) -> None:
         self.smoothing = smoothing
@@ -128,17 +132,20 @@ class WeightedNB(EvidenceClassifier):
         self.step = step
         self.tol = tol
         self.choose_on = choose_on
+        self.cv = cv
         self.random_state = random_state
 
     def _learn(self, sample: Sample) -> Evidence:
         self._check()
-        tally = self._tally(sample)
+        random = check_random_state(self.random_state)
+        tally, scored = self._score(sample, random)
         rate = self._class_rate(tally.classes)
         naive = weigh_tally(tally, self.smoothing)
-        random = check_random_state(self.random_state)
-        terms = self._terms(sample, tally, naive, random)
-        path = self._search(terms, tally, random)
-        self.n_passes_ = terms.rows.n_passes if isinstance(terms, FarTerms) else None
+        many = scored.rows.n_rows > (
+            histograms.MANY_IN_FILES if scored.rows.far else histograms.MANY
+        )
+        path = self._search(scored if many else collapse(scored), tally, random)
+        self.n_passes_ = scored.rows.n_passes if many else None
         if path.interrupted:
             warn_caller(_INTERRUPTED.format(path.auc[0], path.auc[-1]), UserWarning)
         pairs = zip(naive, path.weights[-1], strict=True)
@@ -155,39 +162,26 @@ class WeightedNB(EvidenceClassifier):
             raise ValueError(f"step must be 'auto' or a number above 0, got {self.step!r}")
         if not (is_number(self.tol) and 0 <= self.tol < np.inf):
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}")
+        check_folds(self.cv)
 
     @property
     def _finds_step(self) -> bool:
         return isinstance(self.step, str) and self.step == "auto"
 
-    def _terms(
-        self, sample: Sample, tally: Tally, naive: Evidence, random: np.random.RandomState
-    ) -> Terms | FarTerms:
-        """What the rows that decide are scored by."""
-        features = [table.feature for table in tally.tables]
-        if isinstance(sample.table, FarTable):
-            return self._far_terms(engine.code_rows(sample, features), tally, naive, random)
-        placed = engine.place(sample.table, features)
-        most = far.MANY_IN_FILES if isinstance(sample.table, Scan) else far.MANY
-        if sample.table.n_rows > most:
-            rows = engine.CodedRows.of(placed, sample.labels, sample.weight, sample.kept)
-            return self._far_terms(rows, tally, naive, random)
-        counted = Rows(sample.labels, sample.weight, len(tally.classes))
+    def _score(self, sample: Sample, random: np.random.RandomState) -> tuple[Tally, Scored]:
+        """The counts of all rows, and the rows with what scores them while weights are chosen."""
         if self.choose_on == "training":
-            return terms_of(naive, placed, counted)
-        fold = deal_numbers(sample.labels, FOLDS, random)
-        return held_out_terms(tally, placed, counted, fold, self.smoothing)
-
-    def _far_terms(
-        self, rows: engine.Coded, tally: Tally, naive: Evidence, random: np.random.RandomState
-    ) -> FarTerms:
-        """The same for rows that are not in memory, or very many."""
-        if self.choose_on == "training":
-            return far_terms(naive, rows)
-        return far_held_out_terms(tally, rows.deal(FOLDS, random), self.smoothing)
+            tally = self._tally(sample)
+            naive = weigh_tally(tally, self.smoothing)
+            rows = engine.code_rows(sample, naive.features)
+            return tally, Scored(rows, Scorer.own(naive), len(tally.classes))
+        splits = self._split(sample, self.cv, random)
+        models = [weigh_tally(part.tally, self.smoothing) for part in splits.parts]
+        scorer = Scorer.held_out(models, splits.parts, splits.roles)
+        return splits.whole.tally, Scored(splits.rows, scorer, len(sample.classes))
 
     def _search(
-        self, terms: Terms | FarTerms, tally: Tally, random: np.random.RandomState
+        self, terms: Terms | Scored, tally: Tally, random: np.random.RandomState
     ) -> SearchPath:
         start, features = self._start(tally), tuple(table.feature.name for table in tally.tables)
         rule = self.method.removeprefix("gain_ratio").removeprefix("+")

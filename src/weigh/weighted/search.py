@@ -15,14 +15,14 @@ import numpy as np
 from weigh.engine import report, side_by_side
 from weigh.frames import Floats, Integers
 from weigh.weighted.auc import rank
-from weigh.weighted.far import FarTerms, rank_far
-from weigh.weighted.terms import Terms
+from weigh.weighted.histograms import rank_binned
+from weigh.weighted.terms import Scored, Terms
 from weigh.weighted.walks import Climber, Move, Step, Walk
 
 AHEAD = 4
 """Moves of a walk that are tried in one pass after a rise; twice as many after each failure."""
 
-AnyTerms: TypeAlias = Terms | FarTerms
+AnyTerms: TypeAlias = Terms | Scored
 Tick: TypeAlias = Callable[[int], None]
 
 
@@ -62,7 +62,7 @@ def search(
     begun: list[Walk] = []
     interrupted = False
     try:
-        if isinstance(terms, FarTerms):
+        if isinstance(terms, Scored):
             begun += walks
             _climb_together(terms, climber, walks)
         else:
@@ -96,7 +96,7 @@ def _climb(terms: Terms, climber: Climber, walk: Walk, tick: Tick) -> None:
     tick(walk.most)
 
 
-def _climb_together(terms: FarTerms, climber: Climber, walks: Sequence[Walk]) -> None:
+def _climb_together(terms: Scored, climber: Climber, walks: Sequence[Walk]) -> None:
     """Let all walks try some moves in each pass over the rows."""
     done, of = [0] * len(walks), sum(walk.most for walk in walks)
 
@@ -105,7 +105,7 @@ def _climb_together(terms: FarTerms, climber: Climber, walks: Sequence[Walk]) ->
         report(sum(done), of)
 
     def answer(asks: dict[int, Sequence[Move]]) -> list[list[float]]:
-        aucs = iter(rank_far(terms, [move for moves in asks.values() for move in moves]))
+        aucs = iter(rank_binned(terms, [move for moves in asks.values() for move in moves]))
         return [[next(aucs) for _ in moves] for moves in asks.values()]
 
     side_by_side([_run(climber, walk, partial(tick, i)) for i, walk in enumerate(walks)], answer)
@@ -128,8 +128,8 @@ def _run(climber: Climber, walk: Walk, tick: Tick) -> Generator[Sequence[Move], 
 
 def _score(terms: AnyTerms, weights: Sequence[Floats]) -> list[float]:
     """The AUC under each of some weights."""
-    if isinstance(terms, FarTerms):
-        return rank_far(terms, [*map(Move, weights)])
+    if isinstance(terms, Scored):
+        return rank_binned(terms, [*map(Move, weights)])
     return [rank(terms, each).auc for each in weights]
 
 

@@ -6,12 +6,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weigh.bins import Placed
-from weigh.evidence import Evidence, Smoothing, weigh_tally
+from weigh.engine import Block, Coded
+from weigh.evidence import Scorer
 from weigh.frames import Floats, Integers
-from weigh.tally import Counts, Rows, Tally
+from weigh.tally import Rows
 
 LARGEST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Rows, wherever they are, and what scores them."""
+
+    rows: Coded
+    scorer: Scorer
+    n_classes: int
+
+    @property
+    def tables(self) -> tuple[Floats, ...]:
+        """What each feature adds, by split and level."""
+        return self.scorer.tables
 
 
 @dataclass(frozen=True)
@@ -29,55 +43,31 @@ class Terms:
     counts: Floats
 
 
-def terms_of(naive: Evidence, placed: list[Placed], rows: Rows) -> Terms:
-    """Each row scored by the tables of all rows."""
-    columns = [_levels(part) for part in placed]
-    fold = np.zeros(len(rows.labels), dtype=np.intp)
-    return _collapse(columns, [table.padded for table in naive], naive.prior_row[None], rows, fold)
+def collapse(scored: Scored) -> Terms:
+    """One row for all that one split scores and that have the same weight in each feature."""
+    whole, scorer = scored.rows.here(), scored.scorer
+    block = Block(whole.codes, whole.labels, whole.weight, whole.groups)
+    tables, numbers = zip(*map(_merge, scorer.tables), strict=True)
+    splits, parts = zip(*scorer.parts(block), strict=True)
+    split = np.concatenate(splits)
+    codes = [
+        np.concatenate([number[at, part.codes[j]] for at, part in zip(splits, parts, strict=True)])
+        for j, number in enumerate(numbers)
+    ]
+    labels = np.concatenate([part.labels for part in parts])
+    weight = None if whole.weight is None else np.concatenate([part.weight for part in parts])
+    first, number = _distinct([split, *(c for c, t in zip(codes, tables, strict=True) if t.any())])
+    counts = Rows(labels, weight, scored.n_classes).count(number, len(first))
+    return Terms(scorer.prior[split[first]], [c[first] for c in codes], [*tables], counts)
 
 
-def held_out_terms(
-    tally: Tally, placed: list[Placed], rows: Rows, fold: Integers, smoothing: Smoothing
-) -> Terms:
-    """Each row scored by the tables of the folds that do not hold it, on the levels of all rows.
-
-    A feature's codes and table are those of the folds, one after the other.
-    """
-    n_folds = int(fold.max()) + 1
-    columns, counts = [], []
-    for part, table in zip(placed, tally.tables, strict=True):
-        n_codes = len(table.feature.levels) + 1
-        codes = fold * n_codes + _levels(part)
-        columns.append(codes.astype(np.min_scalar_type(n_folds * n_codes)))
-        counts.append(rows.count(columns[-1], n_folds * n_codes).reshape(n_folds, n_codes, -1))
-    classes = rows.count(fold, n_folds)
-    models = []
-    for k in range(n_folds):
-        others = np.arange(n_folds) != k
-        tables = tuple(
-            Counts(table.feature, by_fold[others].sum(axis=0)[:-1])
-            for table, by_fold in zip(tally.tables, counts, strict=True)
-        )
-        models.append(
-            weigh_tally(Tally(tally.classes, classes[others].sum(axis=0), tables), smoothing)
-        )
-    padded = [np.vstack([model.tables[j].padded for model in models]) for j in range(len(placed))]
-    base = np.array([model.prior_row for model in models])
-    return _collapse(columns, padded, base, rows, fold)
-
-
-def _levels(part: Placed) -> Integers:
-    return part.levels.astype(np.min_scalar_type(int(part.levels.max())))[part.codes]
-
-
-def _collapse(
-    columns: list[Integers], tables: list[Floats], base: Floats, rows: Rows, fold: Integers
-) -> Terms:
-    """One row for all that are of one fold and have the same codes wherever codes add anything."""
-    telling = [column for column, table in zip(columns, tables, strict=True) if table.any()]
-    first, number = _distinct([fold, *telling])
-    codes = [column[first] for column in columns]
-    return Terms(base[fold[first]], codes, tables, rows.count(number, len(first)))
+def _merge(table: Floats) -> tuple[Floats, Integers]:
+    """The distinct rows of a table by split and level, and which of them each one is."""
+    n_splits, n_levels, n_totals = table.shape
+    flat = table.reshape(n_splits * n_levels, n_totals)
+    distinct, number = np.unique(flat, axis=0, return_inverse=True)
+    number = number.astype(np.min_scalar_type(len(distinct)))
+    return distinct, number.reshape(n_splits, n_levels)
 
 
 def _distinct(columns: list[Integers]) -> tuple[Integers, Integers]:

@@ -1,4 +1,4 @@
-"""Rankings of rows that are not in memory: AUC from histograms of the score, many in one pass.
+"""Rankings of very many rows: AUC from histograms of the score, many in one pass.
 
 A cell of the histogram is 0.002 nats wide where the score is near 0, and 0.2% of the score further
 out; rows of one cell count as ties. There are 2^14 cells, and scores beyond a million share the
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
-from weigh.engine import Block, Coded, Dealt, Sums
-from weigh.evidence import Evidence, Smoothing, weigh_without
+from weigh.engine import Block, Sums
+from weigh.evidence import Scorer
 from weigh.frames import Floats, Integers
-from weigh.tally import Tally
+from weigh.weighted.terms import Scored
 from weigh.weighted.walks import Move
 
 CELLS = 1 << 14
@@ -32,61 +32,33 @@ FARTHEST = float(np.arcsinh(1e6))
 """Where the last cells lie."""
 
 
-@dataclass(frozen=True)
-class FarTerms:
-    """Rows, and what each level adds to their totals, by the group of folds that a row is in.
-
-    `base[group]` is what a total starts from, `tables[j][group, level]` what feature j adds: one
-    number for two classes, else one for each.
-    """
-
-    rows: Coded
-    base: Floats
-    tables: list[Floats]
-    n_classes: int
-
-
-def far_terms(naive: Evidence, rows: Coded) -> FarTerms:
-    """Each row scored by the tables of all rows."""
-    tables = [table.padded[None] for table in naive]
-    return FarTerms(rows, naive.prior_row[None], tables, len(naive.classes))
-
-
-def far_held_out_terms(tally: Tally, dealt: Dealt, smoothing: Smoothing) -> FarTerms:
-    """Each row scored by the tables of the folds that do not hold it, on the levels of all rows."""
-    models = weigh_without(tally, dealt, smoothing)
-    base = np.stack([model.prior_row for model in models])
-    tables = [np.stack([part.padded for part in parts]) for parts in zip(*models, strict=True)]
-    return FarTerms(dealt.rows, base, tables, len(tally.classes))
-
-
-def rank_far(terms: FarTerms, moves: Sequence[Move]) -> list[float]:
+def rank_binned(scored: Scored, moves: Sequence[Move]) -> list[float]:
     """The AUC after each of some moves, or its mean over pairs of classes; one pass, if it holds.
 
     What they move from is added up once for all moves from the same weights.
     """
-    span = _span(terms, moves)
-    n_scores = terms.base.shape[1]
-    most = max(ROOM // (n_scores * (span[1] - span[0]) * terms.n_classes), 1)
+    span = _span(scored, moves)
+    n_scores = scored.scorer.prior.shape[1]
+    most = max(ROOM // (n_scores * (span[1] - span[0]) * scored.n_classes), 1)
     found: list[float] = []
     for start in range(0, len(moves), most):
-        statistic = Histograms.of(terms, moves[start : start + most], span)
-        found += map(auc_of, terms.rows.sum(statistic).arrays[0])
+        statistic = Histograms.of(scored, moves[start : start + most], span)
+        found += map(auc_of, scored.rows.sum(statistic).arrays[0])
     return found
 
 
-def _span(terms: FarTerms, moves: Sequence[Move]) -> tuple[int, int]:
+def _span(scored: Scored, moves: Sequence[Move]) -> tuple[int, int]:
     """The cells, from the first to that after the last, that scores can fall into."""
-    ends = [_reach(terms, move.end) for move in moves]
+    ends = [_reach(scored.scorer, move.end) for move in moves]
     cells = cell_of(np.array([min(low for low, _ in ends), max(high for _, high in ends)]))
     return max(int(cells[0]) - 1, 0), min(int(cells[1]) + 2, CELLS)  # totals are rounded
 
 
-def _reach(terms: FarTerms, weights: Floats) -> tuple[float, float]:
+def _reach(scorer: Scorer, weights: Floats) -> tuple[float, float]:
     """The lowest and the highest score that weights can give."""
-    pairs = [*zip(weights, terms.tables, strict=True)]
-    low = terms.base + sum((w * table).min(axis=1) for w, table in pairs)
-    high = terms.base + sum((w * table).max(axis=1) for w, table in pairs)
+    pairs = [*zip(weights, scorer.tables, strict=True)]
+    low = scorer.prior + sum((w * table).min(axis=1) for w, table in pairs)
+    high = scorer.prior + sum((w * table).max(axis=1) for w, table in pairs)
     if low.shape[1] == 1:
         return float(low.min()), float(high.max())
     apart = float((high.max(axis=1) - low.min(axis=1)).max()) + np.log(low.shape[1])
@@ -100,63 +72,53 @@ class Histograms:
     `moves[i]` names the weights that it starts from, by their number, the feature, and by how much.
     """
 
-    base: Floats
-    tables: tuple[Floats, ...]
+    scorer: Scorer
     n_classes: int
     weights: tuple[Floats, ...]
     moves: tuple[tuple[int, int, float], ...]
     span: tuple[int, int] = (0, CELLS)
 
     @classmethod
-    def of(cls, terms: FarTerms, moves: Sequence[Move], span: tuple[int, int]) -> Histograms:
+    def of(cls, scored: Scored, moves: Sequence[Move], span: tuple[int, int]) -> Histograms:
         """The statistic of some moves; many are from the same weights."""
         known = {id(move.weights): move.weights for move in moves}
         number = {key: i for i, key in enumerate(known)}
         asked = tuple((number[id(move.weights)], move.moved, move.size) for move in moves)
-        weights = tuple(known.values())
-        return cls(terms.base, tuple(terms.tables), terms.n_classes, weights, asked, span)
+        return cls(scored.scorer, scored.n_classes, tuple(known.values()), asked, span)
 
     def __call__(self, block: Block) -> Sums:
         """Count a block: of two classes the log odds, of more those of each against the rest."""
         first, stop = self.span
-        size, n_scores = (stop - first) * self.n_classes, self.base.shape[1]
-        counts = np.empty((len(self.moves), n_scores, size))
-        groups = self._groups(block)
-        codes = [
-            groups * table.shape[1] + codes
-            for codes, table in zip(block.codes, self.tables, strict=True)
-        ]
-        for number, weights in enumerate(self.weights):
-            totals = self._totals(groups, codes, weights)
-            for i, (start, j, by) in enumerate(self.moves):
-                if start == number:
-                    scores = log_odds(totals if j < 0 else self._moved(totals, codes[j], j, by))
-                    self._count(scores, block, counts[i])
+        n_scores = self.scorer.prior.shape[1]
+        counts = np.zeros((len(self.moves), n_scores, (stop - first) * self.n_classes))
+        for split, rows in self.scorer.parts(block):
+            self._count_part(split, rows, counts)
         shape = len(self.moves), n_scores, stop - first, self.n_classes
         return Sums((counts.reshape(shape),))
 
-    def _groups(self, block: Block) -> Integers:
-        groups = np.zeros(len(block), np.int64)
-        if block.groups is not None and len(self.base) > 1:
-            groups += block.groups
-        return groups
-
-    def _totals(self, groups: Integers, codes: list[Integers], weights: Floats) -> Floats:
-        totals = self.base[groups]
-        for j, (weight, at) in enumerate(zip(weights, codes, strict=True)):
-            _add(totals, at, weight * self.tables[j])
-        return totals
+    def _count_part(self, split: Integers, rows: Block, counts: Floats) -> None:
+        tables = self.scorer.tables
+        pairs = zip(rows.codes, tables, strict=True)
+        codes = [split * table.shape[1] + codes for codes, table in pairs]
+        for number, weights in enumerate(self.weights):
+            totals = self.scorer.prior[split]
+            for j, weight in enumerate(weights):
+                _add(totals, codes[j], weight * tables[j])
+            for i, (start, j, by) in enumerate(self.moves):
+                if start == number:
+                    moved = totals if j < 0 else self._moved(totals, codes[j], j, by)
+                    self._count(log_odds(moved), rows, counts[i])
 
     def _moved(self, totals: Floats, codes: Integers, j: int, by: float) -> Floats:
         totals = totals.copy()
-        _add(totals, codes, by * self.tables[j])
+        _add(totals, codes, by * self.scorer.tables[j])
         return totals
 
     def _count(self, scores: Floats, block: Block, out: Floats) -> None:
         first, stop = self.span
         for column, into in zip(scores.T, out, strict=True):
             cells = np.clip(cell_of(column), first, stop - 1) - first
-            into[:] = np.bincount(cells * self.n_classes + block.labels, block.weight, len(into))
+            into += np.bincount(cells * self.n_classes + block.labels, block.weight, len(into))
 
 
 def _add(totals: Floats, codes: Integers, table: Floats) -> None:

@@ -7,14 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weigh
-from weigh import EvidenceNB, WeightedNB, engine
-from weigh.engine import CodedRows
-from weigh.folds import deal_numbers
-from weigh.frames import read
-from weigh.tally import Rows
+from weigh import WeightedNB
+from weigh.base import read_sample
 from weigh.weighted.auc import rank
-from weigh.weighted.far import CELLS, auc_of, cell_of, far_held_out_terms, far_terms, rank_far
-from weigh.weighted.terms import held_out_terms, terms_of
+from weigh.weighted.histograms import CELLS, auc_of, cell_of, rank_binned
+from weigh.weighted.terms import collapse
 from weigh.weighted.walks import SIGNS, Move
 
 NEAR = 2e-3
@@ -34,17 +31,11 @@ def draw(seed, n_classes=2, n_rows=800):
 
 
 def both_terms(seed, n_classes, held_out):
-    """The same rows as exact terms and as far ones."""
+    """Rows to be ranked exactly, and the same rows to be ranked by histograms."""
     frame, y, weight = draw(seed, n_classes)
-    evidence = EvidenceNB().fit(frame, y, weight).evidence_
-    placed = engine.place(read(frame), evidence.features)
-    rows, coded = Rows(y, weight, n_classes), CodedRows.of(placed, y, weight)
-    if not held_out:
-        return terms_of(evidence, placed, rows), far_terms(evidence, coded)
-    fold = deal_numbers(y, 5, np.random.RandomState(seed))
-    exact = held_out_terms(evidence.tally, placed, rows, fold, 1.0)
-    dealt = coded.deal(5, np.random.RandomState(seed))
-    return exact, far_held_out_terms(evidence.tally, dealt, 1.0)
+    model = WeightedNB(choose_on="cv" if held_out else "training")
+    scored = model._score(read_sample(model, frame, y, weight), np.random.RandomState(seed))[1]
+    return collapse(scored), scored
 
 
 @pytest.mark.parametrize("held_out", [False, True])
@@ -55,21 +46,23 @@ def test_histograms_give_the_auc_up_to_the_pairs_of_one_cell(seed, n_classes, he
     random, near = np.random.default_rng(seed), rank(exact, np.ones(5))
     weights, ones = random.random(5), np.ones(5)
     moves = [Move(ones), *(Move(ones, j, 0.3) for j in range(5)), Move(weights)]
-    found = rank_far(far, moves)
+    found = rank_binned(far, moves)
     wanted = [near.auc, *(near.shift(j, 0.3) for j in range(5)), near.jump(weights)]
     assert found == pytest.approx(wanted, abs=NEAR)
-    assert far.rows.n_passes == 1 + held_out  # one to count the folds, one for all moves
-    assert found == pytest.approx([rank_far(far, [Move(move.end)])[0] for move in moves], abs=1e-12)
+    assert far.rows.n_passes == 1  # for all moves
+    assert found == pytest.approx(
+        [rank_binned(far, [Move(move.end)])[0] for move in moves], abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_moves_that_have_no_room_in_one_pass_take_more(monkeypatch, n_classes):
     _, far = both_terms(0, n_classes, held_out=True)
     moves = [Move(np.ones(5), j, 0.1 * j) for j in range(5)]
-    together = rank_far(far, moves)
-    monkeypatch.setattr("weigh.weighted.far.ROOM", 1)
-    assert rank_far(far, moves) == together
-    assert far.rows.n_passes == 1 + 1 + 5
+    together = rank_binned(far, moves)
+    monkeypatch.setattr("weigh.weighted.histograms.ROOM", 1)
+    assert rank_binned(far, moves) == together
+    assert far.rows.n_passes == 1 + 5
 
 
 def climb_one_by_one(terms, climber, walks):
@@ -78,7 +71,7 @@ def climb_one_by_one(terms, climber, walks):
 
         def first_rise(walk=walk):
             for place, move in enumerate(walk.moves()):
-                (auc,) = rank_far(terms, [Move(move.end)])
+                (auc,) = rank_binned(terms, [Move(move.end)])
                 if climber.rises(walk.steps[-1].auc, auc):
                     return place, auc
             return None
@@ -91,7 +84,7 @@ def climb_one_by_one(terms, climber, walks):
 @pytest.mark.parametrize("method", [*SIGNS, "mcmc", "monte_carlo"])
 def test_walks_in_the_same_passes_go_where_each_would_go_alone(monkeypatch, method, n_classes):
     frame, y, _ = draw(0, n_classes, 300)
-    monkeypatch.setattr("weigh.weighted.far.MANY", 0)
+    monkeypatch.setattr("weigh.weighted.histograms.MANY", 0)
     learner = WeightedNB(method=method, random_state=0, tol=1e-4, bins=5)
     path, n_passes = learner.fit(frame, y).history_, learner.n_passes_
     monkeypatch.setattr("weigh.weighted.search._climb_together", climb_one_by_one)
@@ -139,5 +132,5 @@ def test_a_search_over_files_ends_with_as_good_a_ranking(tmp_path, monkeypatch, 
     exact = fit(frame, "y")
     np.testing.assert_array_equal(few, exact.weights_)  # few rows are ranked exactly
     auc = exact.auc_
-    monkeypatch.setattr("weigh.weighted.far.MANY_IN_FILES", 1000)
+    monkeypatch.setattr("weigh.weighted.histograms.MANY_IN_FILES", 1000)
     assert fit(scan, "y").auc_ == pytest.approx(auc, abs=NEAR)

@@ -1,0 +1,189 @@
+"""Levels found again in each split, and rows that are coded once for all of them.
+
+Where something is chosen on rows held out, cut points that saw their classes would flatter it. So
+the levels of each split are found in the rows that it learns from. One look at a column serves all
+splits, because it counts values by group of rows and class, and the counts of groups add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import Cross, Feature, coarsen, refine
+from weigh.distinct import Short
+from weigh.engine.counts import count_all_pairs, count_short, group_columns
+from weigh.engine.kept import recall_counts
+from weigh.engine.passes import Coded, code_rows
+from weigh.engine.surveys import Setting, rows_of, survey
+from weigh.engine.threads import spread
+from weigh.folds import TRAIN, Mask, deal_groups, fold_roles
+from weigh.frames import FarTable, Floats, Integers, Sample, Scan
+from weigh.tally import Counts, Tally
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels and counts of some rows, each level as a set of finer ones.
+
+    `places[j]` holds the level of feature j that each finer level, and no level, belongs to.
+    """
+
+    tally: Tally
+    places: tuple[Integers, ...]
+
+    @classmethod
+    def own(cls, tally: Tally) -> Levels:
+        """Levels that are no finer than themselves."""
+        return cls(tally, tuple(np.arange(len(t.feature.levels) + 1) for t in tally.tables))
+
+    def gather(self, counts: Sequence[Floats]) -> tuple[Counts, ...]:
+        """Counts by finer level, and of no level, as counts by level."""
+        tables = zip(self.tally.tables, self.places, counts, strict=True)
+        return tuple(Counts(table.feature, _gather(*given)) for table, *given in tables)
+
+    def spread(self, tables: Sequence[Floats]) -> list[Floats]:
+        """What each level, and no level, stands for, by finer level."""
+        return [table[places] for table, places in zip(tables, self.places, strict=True)]
+
+
+def _gather(places: Integers, counts: Floats) -> Floats:
+    out = np.zeros((int(places[-1]) + 1, counts.shape[1]))
+    np.add.at(out, places, counts)
+    return out[:-1]
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Rows on finer levels, what each group of them is to each split, and the splits' levels."""
+
+    rows: Coded
+    roles: Integers
+    whole: Levels
+    parts: tuple[Levels, ...]
+
+
+def find_splits(
+    sample: Sample,
+    cv: Any,
+    random_state: Any,
+    settings: Mapping[str, Setting],
+    crosses: Sequence[tuple[str, str]] = (),
+) -> Splits:
+    """Deal the rows of a sample, find the levels of all of them and of each split, and code them.
+
+    `cv` is a number of folds, splits, or the name of the column that the sample's groups are from.
+    """
+    sample, roles = deal_sample(sample, cv, random_state)
+    parts = [np.ones(len(roles), np.bool_), *(roles.T == TRAIN)]
+    look = _Look(sample, settings, group_columns(sample.table.names, crosses), parts)
+    found = recall_counts(look.question, look.answer)
+    n = len(look.columns)
+    fine, *tables = (found[i : i + n] for i in range(0, len(found), n))
+    features = [feature for feature, _ in fine]
+    pairs = zip(parts, tables, strict=True)
+    levels = [_levels(sample, features, part, counts) for part, counts in pairs]
+    return Splits(code_rows(sample, features).grouped(), roles, levels[0], tuple(levels[1:]))
+
+
+def deal_sample(sample: Sample, cv: Any, random_state: Any) -> tuple[Sample, Integers]:
+    """The sample with a group for each row, and what each group is to each split."""
+    if isinstance(cv, str):
+        assert sample.group_counts is not None
+        return sample, fold_roles(len(sample.group_counts))
+    if isinstance(sample.table, FarTable):
+        dealt = sample.table.deal(sample, cv, random_state)
+        return dealt, fold_roles(len(dealt.group_counts))
+    groups = deal_groups(cv, sample.labels, sample.kept, random_state)
+    return sample.grouped(groups.numbers, len(groups.roles)), groups.roles
+
+
+def _levels(
+    sample: Sample,
+    fine: Sequence[Feature | Cross],
+    part: Mask,
+    tables: Sequence[tuple[Feature | Cross, Floats]],
+) -> Levels:
+    assert sample.group_counts is not None
+    counts = sample.group_counts[part].sum(axis=0)
+    tally = Tally(sample.classes, counts, tuple(Counts(*table) for table in tables))
+    pairs = zip(fine, tally.tables, strict=True)
+    return Levels(tally, tuple(coarsen(finer, table.feature) for finer, table in pairs))
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What is to be found: for each part, a set of groups, the levels and counts of its rows."""
+
+    sample: Sample
+    settings: Mapping[str, Setting]
+    columns: Sequence[tuple[str, ...]]  # one for each feature, two for a cross
+    parts: Sequence[Mask]
+
+    def question(self) -> bytes:
+        """What the answer depends on, beside the table."""
+        assert self.sample.groups is not None
+        rows = self.sample.labels.tobytes() + self.sample.groups.tobytes()
+        return repr((self.settings, self.columns)).encode() + rows
+
+    def answer(self) -> list[tuple[Feature | Cross, Floats]]:
+        """The finer features, then the features and counts of each part."""
+        singles = self._find()
+        fine = {
+            name: refine([part.feature.parts[0] for part in counts])
+            for name, counts in singles.items()
+        }
+        crossed = [pair for pair in self.columns if len(pair) > 1]
+        cells = count_all_pairs(
+            self.sample, [(fine[left], fine[right]) for left, right in crossed], by_group=True
+        )
+        joint = dict(zip(crossed, cells, strict=True))
+        features: list[Any] = [
+            joint[names].feature if names in joint else fine[names[0]] for names in self.columns
+        ]
+        found: list[tuple[Feature | Cross, Floats]] = [
+            (feature, np.zeros((len(feature.levels), 0))) for feature in features
+        ]
+        for k, part in enumerate(self.parts):
+            for names in self.columns:
+                counts = [singles[name][k] for name in names]
+                table = _join(joint[names], counts, part) if names in joint else counts[0]
+                found.append((table.feature, table.counts))
+        return found
+
+    def _find(self) -> dict[str, list[Counts]]:
+        """The counts of each column in each part."""
+        sample, names = self.sample, self.sample.table.names
+        shorts: dict[str, Short] = {}
+        if isinstance(sample.table, FarTable | Scan):
+            shorts = survey(sample, self.settings, by_group=True)
+        rows = None if shorts else rows_of(sample, by_group=True)
+
+        def find(name: str) -> list[Counts]:
+            if rows is None:
+                short = shorts[name]
+            else:
+                column = sample.table.column(name, self.settings[name].categorical)
+                short = Short(column, rows).in_order()
+            return [count_short(short.part(part), name, self.settings) for part in self.parts]
+
+        return dict(zip(names, spread(find, names, sample.table.n_rows), strict=True))
+
+
+def _join(cells: Counts, counts: Sequence[Counts], part: Mask) -> Counts:
+    """The pairs of two features in some groups, from those of finer ones by group and class."""
+    fine, by_group = cells.feature, cells.counts.reshape(len(cells.counts), len(part), -1)
+    assert isinstance(fine, Cross)
+    cross = Cross(tuple(table.feature for table in counts))  # type: ignore[arg-type]
+    places = [coarsen(*pair) for pair in zip(fine.parts, cross.parts, strict=True)]
+    ends = np.array(fine.pairs, dtype=np.intp).reshape(-1, 2).T
+    left, right = (at[end] for at, end in zip(places, ends, strict=True))
+    grid = left * (len(cross.parts[1].levels) + 1) + right
+    found, numbers = np.unique(grid, return_inverse=True)
+    sums = np.zeros((len(found), by_group.shape[2]))
+    np.add.at(sums, numbers, by_group[:, part].sum(axis=1))
+    used = sums.any(axis=1) & cross.is_pair(found)
+    return Counts(cross.of_cells(found[used]), sums[used])
