@@ -164,7 +164,7 @@ def test_the_constraint_is_saved_with_the_model(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"age": 1}, "monotonic_cst names 'age', but the columns are ['hump', 'rise', 'c']"),
+        ({"age": 1}, "monotonic_cst names 'age', but the columns are 'hump', 'rise', 'c'"),
         ({"hump": 2}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got 2"),
         ({"hump": "up"}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got 'up'"),
         ({"hump": np.nan}, "monotonic_cst for column 'hump' must be 1, 0 or -1, got nan"),

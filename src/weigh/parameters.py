@@ -10,7 +10,7 @@ import numpy as np
 from weigh.bins import AND
 from weigh.engine import Setting
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Floats, Table, Value, canonical, key
+from weigh.frames import Floats, Table, Value, canonical, key, list_names
 from weigh.tally import Tally
 
 FINE, ALL_LEVELS = (24, 128), 2048
@@ -156,7 +156,8 @@ def _name(column: Any, names: Sequence[str], parameter: str) -> str:
         return names[int(column)]
     if column in names:
         return str(column)
-    raise ParameterError(Parameter(parameter), f" names {column!r}, but the columns are {[*names]}")
+    held = list_names(names)
+    raise ParameterError(Parameter(parameter), f" names {column!r}, but the columns are {held}")
 
 
 def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:

@@ -28,7 +28,7 @@ from weigh.frames.columns import (
 from weigh.frames.counts import count_matrix
 from weigh.frames.far import FarTable, SampleStep
 from weigh.frames.files import read_csv, read_file, write_file
-from weigh.frames.names import did_you_mean
+from weigh.frames.names import did_you_mean, list_names
 from weigh.frames.native import (
     add_columns,
     collect,
@@ -112,6 +112,7 @@ __all__ = [
     "key",
     "keys",
     "label_sample",
+    "list_names",
     "match",
     "number_sample",
     "open_scan",

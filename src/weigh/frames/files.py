@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def read_file(path: str, text: tuple[str, ...] = ()) -> pa.Table:
             return read_csv(path, "\t", types)
         with pa.input_stream(path) as stream:
             return read_csv(path, find_delimiter(stream.read(1 << 16)), types)
-    except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
+    except (pa.ArrowInvalid, UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
         if isinstance(error, FileNotFoundError):
             raise
         raise ValueError(f"{path} cannot be read as a table: {error}") from None

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
+
+MOST_NAMES = 20
+"""How many names an error lists: a table may have many thousands."""
+
+
+def list_names(names: Sequence[Any]) -> str:
+    """The names of columns for an error: quoted, so that none is sent raw to a terminal.
+
+    >>> list_names(["a", "b"]), list_names(range(22))[-13:]
+    ("'a', 'b'", '19 and 2 more')
+    """
+    shown = ", ".join(map(repr, names[:MOST_NAMES]))
+    more = len(names) - MOST_NAMES
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def did_you_mean(name: Any, known: Iterable[Any]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from weigh.frames.columns import Codes, Column, Integers, Numbers
+from weigh.frames.names import list_names
 from weigh.frames.tables import Table
 from weigh.frames.values import Value, key, spell
 
@@ -121,8 +122,9 @@ class Scan(Table):
         """Some of the columns: the others are not read."""
         for name in names:
             if name not in self.names:
-                held = ", ".join(map(repr, self.names))
-                raise ValueError(f"the scan has no column {name!r}; it holds {held}")
+                raise ValueError(
+                    f"the scan has no column {name!r}; it holds {list_names(self.names)}"
+                )
         return replace(self, names=tuple(names))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from weigh.errors import Parameter, ParameterError
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers
 from weigh.frames.far import FarTable
-from weigh.frames.names import did_you_mean
+from weigh.frames.names import did_you_mean, list_names
 from weigh.frames.tables import Table, refuse_empty, vector, warn_caller
 from weigh.frames.values import Value, key, order
 
@@ -81,6 +81,7 @@ def label_sample(
     known = sort_classes(values, target) if classes is None else read_classes(classes)
     places = place_labels(column, values, known)
     class_counts = np.bincount(places, counts, len(known)).astype(np.float64)
+    _check_sum(class_counts)
     dealt = None if folds is None else _find(table, folds, "cv", categorical=True)
     used = {name for name in (y, sample_weight, folds) if isinstance(name, str)}
     if used:
@@ -179,7 +180,7 @@ def check_name(table: Table, name: str, role: str) -> str:
             Parameter(role),
             " as an array, or a table with names",
         )
-    held = ", ".join(map(repr, table.names))
+    held = list_names(table.names)
     meant = did_you_mean(name, table.names)
     raise ParameterError(
         Parameter(role), f" names the column {name!r}, but the table holds {held}{meant}"
@@ -230,6 +231,21 @@ def check_weight(weight: Floats, column: str = "") -> None:
 
 def _refuse_weight(why: str) -> NoReturn:
     raise ParameterError(Parameter("sample_weight"), why)
+
+
+LEAST_SUM = 1e-100
+"""Weights that add up to less would be divided by nearly nothing."""
+
+
+def _check_sum(class_counts: Floats) -> None:
+    """Refuse weights whose sum is no number to compute with."""
+    with np.errstate(over="ignore"):
+        total = float(class_counts.sum())
+    if not LEAST_SUM <= total < np.inf:
+        raise ValueError(
+            f"sample_weight adds up to {total:g}, too {'little' if total < 1 else 'much'} to "
+            "compute with; divide the weights by their mean"
+        )
 
 
 def sort_classes(values: list[Value], name: str) -> np.ndarray[Any, Any]:

@@ -61,6 +61,8 @@ def canonical(value: Any) -> Value:
             return None
     elif isinstance(value, int | np.integer):
         return int(value)
+    if isinstance(value, Decimal) and value.is_nan():  # a signalling one refuses to be a float
+        return None
     if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
         return int(value)
     if isinstance(value, float | np.floating | Decimal):

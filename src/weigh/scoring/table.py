@@ -17,6 +17,7 @@ from weigh.frames import (
     did_you_mean,
     find_far,
     is_dataframe,
+    list_names,
     read,
     to_arrow,
     wrap,
@@ -107,7 +108,7 @@ def _with_reasons(n: int) -> Columns:
 def _check(table: Table, keep: Sequence[str]) -> tuple[str, ...]:
     for name in keep:
         if name not in table.names:
-            held, meant = ", ".join(table.names), did_you_mean(name, table.names)
+            held, meant = list_names(table.names), did_you_mean(name, table.names)
             raise ValueError(f"the table has no column {name!r}; it holds {held}{meant}")
     return tuple(keep)
 

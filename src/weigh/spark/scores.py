@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from weigh.bins import label
 from weigh.evidence import Evidence, evidence_of
-from weigh.frames import Table
+from weigh.frames import Table, list_names
 from weigh.spark.curve import attenuated, listed, recalibrate
 from weigh.spark.places import Places, find_places
 
@@ -50,7 +50,7 @@ def _kept(names: tuple[str, ...], keep: Sequence[str] | None, new: list[str]) ->
     """Where the columns stand that are to be kept."""
     for name in names if keep is None else keep:
         if name not in names:
-            raise ValueError(f"the table has no column {name!r}; it holds {', '.join(names)}")
+            raise ValueError(f"the table has no column {name!r}; it holds {list_names(names)}")
         if name in new:
             raise ValueError(f"column {name!r}: the scores have one of that name; rename yours")
     return [*range(len(names))] if keep is None else [names.index(name) for name in keep]

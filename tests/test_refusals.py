@@ -1,0 +1,64 @@
+"""Errors about tables are short, name the column or the argument, and send nothing raw."""
+
+import gzip
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+
+import weigh
+from weigh import EvidenceNB
+from weigh.cli import main
+from weigh.datasets import titanic
+from weigh.frames import write_file
+
+WIDE = pa.table({f"column {i}": [0, 1] for i in range(9_000)})
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: EvidenceNB().fit(WIDE, "target"),
+        lambda: EvidenceNB(missing={"target": "skip"}).fit(WIDE, [0, 1]),
+        lambda: EvidenceNB().fit(WIDE, [0, 1], sample_weight="target"),
+    ],
+)
+def test_an_error_about_a_wide_table_is_short(ask):
+    with pytest.raises(ValueError, match="target") as error:
+        ask()
+    assert len(str(error.value)) < 1000
+
+
+def test_no_name_is_sent_raw_to_the_terminal(tmp_path):
+    odd = titanic().append_column("\x1b[2Jred", pa.array([1] * 2201))
+    write_file(odd, str(tmp_path / "p.csv"))
+    weigh.save(EvidenceNB().fit(titanic(), "Survived"), tmp_path / "m.json")
+    line = ["score", str(tmp_path / "m.json"), str(tmp_path / "p.csv"), "--keep", "lacking"]
+    result = CliRunner().invoke(main, line)
+    assert result.exit_code == 1
+    assert "lacking" in result.stderr
+    assert "\x1b" not in result.stderr
+
+
+def test_a_truncated_gzip_on_standard_input_is_named(tmp_path):
+    weigh.save(EvidenceNB().fit(titanic(), "Survived"), tmp_path / "m.json")
+    data = gzip.compress(b"Class,Sex,Age\n" + b"3rd,Male,Adult\n" * 99)[:-9]
+    result = CliRunner().invoke(main, ["score", str(tmp_path / "m.json"), "-"], input=data)
+    assert result.exit_code == 1
+    assert "cannot be read as a table" in result.stderr
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e-300])
+def test_weights_that_no_sum_can_hold_are_refused(weight):
+    X, y = [["a"], ["b"]] * 10, [0, 1] * 10
+    with pytest.raises(ValueError, match="sample_weight"):
+        EvidenceNB().fit(X, y, sample_weight=np.full(20, weight))
+
+
+@pytest.mark.parametrize("nan", ["NaN", "sNaN"])
+def test_a_decimal_that_is_no_number_is_missing(nan):
+    rows = [{"a": Decimal("1.5")}, {"a": Decimal(nan)}] * 40
+    model = EvidenceNB().fit(rows, [0, 1] * 40)
+    assert model.evidence_["a"].labels[-1] == "missing"
