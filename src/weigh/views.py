@@ -1,12 +1,11 @@
-"""Objects as compact HTML for notebooks: one layout as data, one template that draws it."""
+"""Objects as compact HTML for notebooks: one layout as data, which `view.html` draws."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from weigh.bins import printable
+from weigh.layout.html import render
 
 FOR, AGAINST = "#0072B2", "#D55E00"  # told apart by colour-blind eyes
 
@@ -55,70 +54,4 @@ class View:
 
     def to_html(self) -> str:
         """One element with its style, which needs no script; every name is escaped."""
-        return str(_template().render(view=self, is_bar=_is_bar, printable=printable))
-
-
-def _is_bar(cell: Cell) -> bool:
-    return isinstance(cell, Bar)
-
-
-@cache
-def _template() -> Any:
-    from jinja2 import Environment
-
-    made = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return made.from_string(_TEXT)
-
-
-_TEXT = """\
-<div class="weigh-view">
-<style>
-.weigh-view { font-size: 13px; max-width: 60em; line-height: 1.35 }
-.weigh-view table { border-collapse: collapse; margin: .3em 0 }
-.weigh-view th, .weigh-view td { padding: .1em .6em; text-align: right; vertical-align: top;
-  background: none; border: none }
-.weigh-view .name { text-align: left; white-space: pre-wrap; overflow-wrap: anywhere;
-  max-width: 26em }
-.weigh-view thead th { border-bottom: 1px solid currentColor }
-.weigh-view tfoot td { border-top: 1px solid #8886 }
-.weigh-view .bar { position: relative; display: block; width: 9em; height: .9em; margin: .2em 0;
-  background: linear-gradient(90deg, transparent 49.6%, #888 49.6%, #888 50.4%, transparent 50.4%) }
-.weigh-view .bar.left { background: none }
-.weigh-view .bar i { position: absolute; top: 0; bottom: 0 }
-.weigh-view summary { cursor: pointer }
-.weigh-view p { margin: .3em 0 }
-.weigh-view .title { font-weight: 600 }
-</style>
-{% macro cells(row, grid, tag) %}
-<tr>
-{%- for cell in row -%}
-<{{ tag }}{% if loop.index <= grid.n_names %} class="name"{% endif %}>
-{%- if is_bar(cell) -%}
-<span class="bar{% if cell.from_left %} left{% endif %}"><i style="{{ cell.style }}"></i></span>
-{%- else %}{{ printable(cell) }}{% endif -%}
-</{{ tag }}>
-{%- endfor -%}
-</tr>
-{% endmacro %}
-{% macro table(grid) %}
-<table>{% if grid.head %}<thead>{{ cells(grid.head, grid, "th") }}</thead>{% endif %}
-<tbody>{% for row in grid.rows %}{{ cells(row, grid, "td") }}{% endfor %}</tbody>
-{% if grid.foot %}<tfoot>{% for row in grid.foot %}{{ cells(row, grid, "td") }}{% endfor %}</tfoot>
-{% endif %}</table>
-{% endmacro %}
-<p class="title">{{ printable(view.title) }}</p>
-{% for text in view.lead %}<p>{{ printable(text) }}</p>
-{% endfor %}
-{% for grid in view.grids %}
-{% if grid.folded is none %}
-{% if grid.title %}<p class="title">{{ printable(grid.title) }}</p>{% endif %}
-{{ table(grid) }}
-{% else %}
-<details{% if not grid.folded %} open{% endif %}><summary>{{ printable(grid.title) }}</summary>
-{{ table(grid) }}</details>
-{% endif %}
-{% endfor %}
-{% for text in view.notes %}<p>{{ printable(text) }}</p>
-{% endfor %}
-</div>
-"""
+        return str(render("view.html", view=self))

@@ -5,12 +5,10 @@ document    the file: policy, style, script, data
 levels      intervals in words
 tables      the evidence table without scripts
 questions   what a calculator asks, and when
-model       the model as plain data, which `weigh.js` computes from
 form        `calculator`
 charts      reliability, ROC and lift as SVG
 steps       the weights of a number as steps over it
 weights     the evidence table with bars
-parts       tables and balance sheets as HTML
 examples    which cases a report shows
 quality     measures, charts, thresholds and groups
 exact       the formula

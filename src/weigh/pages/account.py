@@ -13,15 +13,16 @@ from weigh.evaluation import Evaluation, evaluate
 from weigh.evaluation.show import page as evaluation_page
 from weigh.evidence import FeatureTable, weigh_counts
 from weigh.frames import canonical
+from weigh.layout import render
 from weigh.metrics.predicted import Predicted, predict_rows
-from weigh.pages.document import asset, document, escape
+from weigh.pages.document import asset, document
 from weigh.pages.exact import exact_formula
 from weigh.pages.examples import Example, choose_examples
 from weigh.pages.levels import spell_sheet
-from weigh.pages.parts import paragraphs, scroll, section, sheet_of
 from weigh.pages.quality import groups, quality, thresholds
 from weigh.pages.subject import Subject, read_subject
 from weigh.pages.weights import weight_tables
+from weigh.sheet import foot_of, notes_of, sides_of
 from weigh.tally import Counts
 from weigh.writing import write_text
 
@@ -133,20 +134,22 @@ def _check(found: Evaluation, subject: Subject, given: dict[str, Any]) -> Evalua
 def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
     found = judged.found
     heading = title or _title(subject, found)
-    body = [
-        _what(subject, found),
-        section("In short", paragraphs(found.findings)),
-        _weights(subject),
-        quality(found, judged.predicted),
-        thresholds(found),
-        groups(found),
-        section("Reversals", paragraphs(_reversals(subject))),
-        _examples(subject, judged.examples),
-        _formula(subject),
-    ]
-    head = f"<header><h1>{escape(heading)}</h1>{paragraphs([_speaks(subject)])}</header>"
-    text = f"{head}\n<main>{''.join(body)}</main>"
-    return document(heading, text, asset("page.css", "report.css"))
+    body = render(
+        "report.html",
+        heading=heading,
+        speaks=_speaks(subject),
+        what=_what(subject, found),
+        findings=found.findings,
+        means=_means(subject),
+        weights=weight_tables(subject),
+        quality=quality(found, judged.predicted),
+        thresholds=thresholds(found),
+        groups=groups(found),
+        reversals=_reversals(subject),
+        examples=[_case(subject, example) for example in judged.examples],
+        exact=exact_formula(subject.evidence, subject.of),
+    )
+    return document(heading, body, asset("page.css", "report.css"))
 
 
 def _title(subject: Subject, found: Evaluation) -> str:
@@ -168,7 +171,7 @@ def _speaks(subject: Subject) -> str:
     )
 
 
-def _what(subject: Subject, found: Evaluation) -> str:
+def _what(subject: Subject, found: Evaluation) -> list[str]:
     evidence = subject.evidence
     n_levels = sum(len(table.levels) for table in evidence)
     shares = [
@@ -187,26 +190,26 @@ def _what(subject: Subject, found: Evaluation) -> str:
         pairs = zip(subject.classes, evidence.assumed_rate.tolist(), strict=True)
         rates = ", ".join(f"{name} {rate:.3g}" for name, rate in pairs)
         told.append(f"It takes the class frequencies to be {rates}.")
-    return section("What it is", paragraphs(told))
+    return told
 
 
 MEAN = ", less the mean of all classes"
 
 
-def _weights(subject: Subject) -> str:
+def _means(subject: Subject) -> str:
+    """What the weights of the page are."""
     names, of = subject.classes, subject.of
     means = "for each class"
     if of is not None:
         rest = " against the rest" if subject.evidence.link == "ovr" else MEAN
         means = f"for {names[of]}" + (f" against {names[0]}" if len(names) == 2 else rest)
-    told = (
+    return (
         f"Weights of evidence {means}, times 100: above 0 a level speaks for, below 0 against. "
         "Tables are in the order of importance: the mean absolute weight over the training rows, "
         "each weight taken from the table's mean. Added loss is roughly what the log loss would "
         "rise by without the table, in nats; IV is the information value of the counts alone. "
         "An interval of numbers holds its upper end."
     )
-    return section("The evidence", paragraphs([told]), scroll("Weights", weight_tables(subject)))
 
 
 # ------------------------------------------------------------ how it decides
@@ -236,17 +239,8 @@ def _is_turned(table: FeatureTable) -> bool:
     return not faint and spread > 0 and float(share @ (own * alone)) < AGREE * spread**0.5
 
 
-def _examples(subject: Subject, examples: tuple[Example, ...]) -> str:
-    if not examples:
-        return ""
-    sheets = "".join(
-        sheet_of(example.title, spell_sheet(example.sheet, subject.evidence))
-        for example in examples
-    )
-    return section("Examples", f'<div class="sheets">{sheets}</div>')
-
-
-def _formula(subject: Subject) -> str:
-    text = "\n".join(escape(line) for line in exact_formula(subject.evidence, subject.of))
-    told = paragraphs(["Weights in nats, not times 100; an interval holds its upper end."])
-    return section("The exact formula", told, f"<pre tabindex=0>{text}</pre>")
+def _case(subject: Subject, example: Example) -> dict[str, Any]:
+    """One case: what speaks for, what against, and what that means."""
+    sheet = spell_sheet(example.sheet, subject.evidence)
+    parts = {"sides": sides_of(sheet), "foot": foot_of(sheet), "notes": notes_of(sheet)}
+    return {"title": example.title, **parts}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from weigh.frames import Floats, Integers
+from weigh.layout import render
 from weigh.metrics import ReliabilityTable, Scored, auc, gains_curve, reliability_table
-from weigh.pages.document import escape
 
 SIZE, LEFT, BOTTOM, EDGE = 300, 50, 40, 10
 LONGEST = 24
@@ -35,55 +36,35 @@ class Plane:
         """Where a number stands upwards."""
         return round(SIZE - BOTTOM - value / self.top * (SIZE - BOTTOM - EDGE), 1)
 
-    def path(self, x: Floats, y: Floats, look: str) -> str:
+    def path(self, x: Floats, y: Floats, look: str) -> dict[str, Any]:
         """A line through points."""
-        points = " ".join(
-            f"{self.x(a)},{self.y(b)}" for a, b in zip(x.tolist(), y.tolist(), strict=True)
+        points = zip(x.tolist(), y.tolist(), strict=True)
+        return {"look": look, "points": [(self.x(a), self.y(b)) for a, b in points]}
+
+    def draw(self, name: str, title: str, told: str, marks: Sequence[dict[str, Any]]) -> Any:
+        """A chart with its title, and with words for those who do not see it."""
+        shares = [k / 4 for k in range(5)]
+        ticks = [(self.x(s), self.y(s * self.top), f"{s:g}", f"{s * self.top:.3g}") for s in shares]
+        return render(
+            "chart.html",
+            **{"name": name, "title": title, "told": told, "marks": marks, "size": SIZE},
+            frame=(self.x(0), self.x(1), self.y(self.top), self.y(0)),
+            ticks=ticks,
+            middle=(self.x(0.5), self.y(self.top / 2)),
+            across=self.across,
+            upwards=self.upwards,
         )
-        return f'<polyline class="{look}" points="{points}"/>'
-
-    def axes(self) -> str:
-        """The frame, five ticks each way, and what the axes are."""
-        parts = [
-            f'<rect class="frame" x="{self.x(0)}" y="{self.y(self.top)}" '
-            f'width="{self.x(1) - self.x(0):.1f}" height="{self.y(0) - self.y(self.top):.1f}"/>'
-        ]
-        for k in range(5):
-            share = k / 4
-            parts.append(
-                f'<text class="tick" x="{self.x(share)}" y="{self.y(0) + 14}">{share:g}</text>'
-                f'<text class="tick side" x="{LEFT - 5}" y="{self.y(share * self.top) + 4}">'
-                f"{share * self.top:.3g}</text>"
-            )
-        middle = self.y(self.top / 2)
-        parts.append(
-            f'<text class="axis" x="{self.x(0.5)}" y="{SIZE - 6}">{escape(self.across)}</text>'
-            f'<text class="axis" transform="translate(12 {middle}) rotate(-90)">'
-            f"{escape(self.upwards)}</text>"
-        )
-        return "".join(parts)
 
 
-def figure(name: str, title: str, told: str, plane: Plane, marks: Sequence[str]) -> str:
-    """A chart with its title, and with words for those who do not see it."""
-    return (
-        f'<figure><svg role="img" aria-labelledby="{name}-t {name}-d" viewBox="0 0 {SIZE} {SIZE}">'
-        f'<title id="{name}-t">{escape(title)}</title><desc id="{name}-d">{escape(told)}</desc>'
-        f"{plane.axes()}{''.join(marks)}</svg>"
-        f"<figcaption><b>{escape(title)}</b> {escape(told)}</figcaption></figure>"
-    )
-
-
-def charts(rows: Scored, of: str, name: str) -> str:
-    """Reliability, ROC and lift of the probabilities of one class."""
+def draw_charts(rows: Scored, of: str, name: str) -> list[Any]:
+    """Reliability, ROC and lift of the probabilities of one class; nothing where it is alone."""
     if rows.groups.one_class:
-        return "<p>All rows are of one class: there is nothing to draw.</p>"
+        return []
     reliability = draw_reliability(reliability_table(rows), of, name)
-    parts = [reliability, draw_roc(rows, of, name), draw_lift(rows, of, name)]
-    return f'<div class="charts">{"".join(parts)}</div>'
+    return [reliability, draw_roc(rows, of, name), draw_lift(rows, of, name)]
 
 
-def draw_reliability(table: ReliabilityTable, of: str, name: str) -> str:
+def draw_reliability(table: ReliabilityTable, of: str, name: str) -> Any:
     """What was said, and what came true, in ten bins with intervals."""
     plane = Plane(f"said to be {shorten(of)}", "came true")
     diagonal = plane.path(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "chance")
@@ -92,20 +73,19 @@ def draw_reliability(table: ReliabilityTable, of: str, name: str) -> str:
         f"true as often as they say. The farthest is off by {table.largest_gap:.2f}."
     )
     marks = [diagonal, *_bins(plane, table)]
-    return figure(f"{name}-reliability", "Reliability.", told, plane, marks)
+    return plane.draw(f"{name}-reliability", "Reliability.", told, marks)
 
 
-def _bins(plane: Plane, table: ReliabilityTable) -> list[str]:
-    marks = []
-    for i in range(len(table)):
-        x, y = plane.x(float(table.mean_prediction[i])), plane.y(float(table.rate[i]))
-        low, high = plane.y(float(table.rate_low[i])), plane.y(float(table.rate_high[i]))
-        marks.append(f'<line class="reach" x1="{x}" x2="{x}" y1="{low}" y2="{high}"/>')
-        marks.append(f'<circle class="dot" cx="{x}" cy="{y}" r="4"/>')
-    return marks
+def _bins(plane: Plane, table: ReliabilityTable) -> list[dict[str, Any]]:
+    """A dot for each bin, with its interval."""
+    x = [plane.x(share) for share in table.mean_prediction.tolist()]
+    heights = (table.rate, table.rate_low, table.rate_high)
+    y, low, high = ([plane.y(share) for share in part.tolist()] for part in heights)
+    names = ("x", "y", "low", "high")
+    return [dict(zip(names, mark, strict=True)) for mark in zip(x, y, low, high, strict=True)]
 
 
-def draw_roc(rows: Scored, of: str, name: str) -> str:
+def draw_roc(rows: Scored, of: str, name: str) -> Any:
     """How many are found, by how many are flagged in vain."""
     groups = rows.groups
     found = 1 - groups.positives_up_to[::-1] / groups.n_positive
@@ -122,10 +102,10 @@ def draw_roc(rows: Scored, of: str, name: str) -> str:
         plane.path(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "chance"),
         plane.path(alarms[kept], found[kept], "curve"),
     ]
-    return figure(f"{name}-roc", "ROC.", told, plane, marks)
+    return plane.draw(f"{name}-roc", "ROC.", told, marks)
 
 
-def draw_lift(rows: Scored, of: str, name: str) -> str:
+def draw_lift(rows: Scored, of: str, name: str) -> Any:
     """How many times the base rate the most probable rows hold."""
     curve = gains_curve(rows)
     depth = np.linspace(0.01, 1.0, 100)
@@ -140,7 +120,7 @@ def draw_lift(rows: Scored, of: str, name: str) -> str:
         plane.path(np.array([0.0, 1.0]), np.array([1.0, 1.0]), "chance"),
         plane.path(depth, lift, "curve"),
     ]
-    return figure(f"{name}-lift", "Lift.", told, plane, marks)
+    return plane.draw(f"{name}-lift", "Lift.", told, marks)
 
 
 def shorten(name: str) -> str:

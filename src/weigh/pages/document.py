@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
-import json
 from importlib.resources import files
 from typing import Any
 
-from weigh.bins import printable
-
-
-def escape(text: str) -> str:
-    """A name as text of the page, whatever it holds."""
-    return html.escape(printable(text))
+from weigh.layout import embed, render
 
 
 def asset(*names: str) -> str:
@@ -23,7 +16,7 @@ def asset(*names: str) -> str:
     return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
 
 
-def document(title: str, body: str, style: str, script: str = "", data: Any = None) -> str:
+def document(title: str, body: Any, style: str, script: str = "", data: Any = None) -> str:
     """A page whose policy lets this style and this script run and nothing else load or run."""
     policy = [
         "default-src 'none'",
@@ -32,32 +25,9 @@ def document(title: str, body: str, style: str, script: str = "", data: Any = No
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    parts = [
-        "<!doctype html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(policy)}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="color-scheme" content="light dark">',
-        '<meta name="referrer" content="no-referrer">',
-        f"<title>{escape(title)}</title>",
-        f"<style>{style}</style>",
-        "</head>",
-        f"<body>{body}",
-    ]
-    if script:
-        parts.append(f'<script type="application/json" id="model">{embed(data)}</script>')
-        parts.append(f"<script>{script}</script>")
-    return "\n".join([*parts, "</body>", "</html>", ""])
-
-
-def embed(data: Any) -> str:
-    """JSON that no name in it can end: HTML sees neither a tag nor a comment."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    page = {"title": title, "body": body, "style": style, "script": script}
+    told = embed(data) if script else ""
+    return f"{render('document.html', policy='; '.join(policy), data=told, **page)}\n"
 
 
 def _hash(text: str) -> str:

@@ -11,7 +11,8 @@ from scipy.special import ndtri
 from weigh.bins import printable
 from weigh.formula import Formula
 from weigh.formula.data import to_data
-from weigh.pages.document import asset, document, escape
+from weigh.layout import render
+from weigh.pages.document import asset, document
 from weigh.pages.levels import spell_levels
 from weigh.pages.questions import Branches, read_branches
 from weigh.pages.subject import Subject, read_subject
@@ -69,10 +70,9 @@ def calculator(
     branches = _ask(formula, ask_if)
     texts = _read_texts(questions, formula)
     heading = title or _title(subject)
-    main = f"<main>{asset('form.html')}{_without_script(subject.facing)}</main>"
     page = document(
         heading,
-        f"{_header(subject, heading)}{main}",
+        _body(subject, heading),
         asset("page.css", "form.css"),
         asset("weigh.js", "sheet.js", "address.js", "form.js"),
         _describe(subject, formula, branches, texts),
@@ -129,18 +129,15 @@ def _title(subject: Subject) -> str:
     return f"The probabilities of {len(subject.classes)} classes"
 
 
-def _header(subject: Subject, heading: str) -> str:
-    rows = f"{subject.evidence.class_counts.sum():,.6g}"
-    return (
-        f"<header><h1>{escape(heading)}</h1>\n"
-        f'<p class="soft">{escape(subject.name)}, learnt from {rows} rows. Fill in what is known; '
-        "nothing leaves this page.</p></header>\n"
-    )
-
-
-def _without_script(subject: Subject) -> str:
-    steps = "".join(f"<p>{escape(text)}</p>" for text in steps_by_hand(subject.evidence))
-    return (
-        "<noscript><h2>By hand</h2><p>Scripts are off, so that this page cannot add up; you "
-        f"can.</p>{steps}{static_table(subject.evidence)}</noscript>"
+def _body(subject: Subject, heading: str) -> Any:
+    """The form, and the table for readers without scripts."""
+    facing = subject.facing.evidence
+    return render(
+        "calculator.html",
+        heading=heading,
+        name=subject.name,
+        rows=f"{subject.evidence.class_counts.sum():,.6g}",
+        form=asset("form.html"),
+        steps=steps_by_hand(facing),
+        table=static_table(facing),
     )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from weigh.bins import label
 from weigh.evaluation import Evaluation, Measures
 from weigh.evaluation.page import Section
 from weigh.evaluation.show import page
 from weigh.metrics.predicted import Predicted
 from weigh.metrics.scored import Scored
-from weigh.pages.charts import charts, draw_reliability
-from weigh.pages.document import escape
-from weigh.pages.parts import paragraphs, section, table_of
+from weigh.pages.charts import draw_charts, draw_reliability
 from weigh.pages.weights import DRAWN
 
 ALONE = (
@@ -18,13 +19,20 @@ ALONE = (
 )
 
 
-def quality(found: Evaluation, predicted: Predicted | None) -> str:
+@dataclass(frozen=True)
+class Figures:
+    """Charts side by side, what they are of, and what is to be said below."""
+
+    charts: list[Any]
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def quality(found: Evaluation, predicted: Predicted | None) -> dict[str, Any]:
     """Measures and charts; of rows that are not at hand, what the evaluation keeps of them."""
     own, _ = _sections(found)
     tables = own[:3] if isinstance(found.validation, Measures) else own
-    parts = [*map(table_of, tables)]
-    drawn = _kept(found) if predicted is None else _charts(found, predicted)
-    return section("How good it is", parts[0], drawn, *parts[1:])
+    return {"tables": tables, "figures": _figures(found, predicted)}
 
 
 def _sections(found: Evaluation) -> tuple[tuple[Section, ...], tuple[Section, ...]]:
@@ -35,33 +43,33 @@ def _sections(found: Evaluation) -> tuple[tuple[Section, ...], tuple[Section, ..
     return parts[:n], parts[n:]
 
 
-def _kept(found: Evaluation) -> str:
-    drawn = ""
-    if isinstance(found.validation, Measures):
-        figure = draw_reliability(found.validation.reliability, label(found.pos_label), "c")
-        drawn = f'<div class="charts">{figure}</div>'
-    return drawn + paragraphs([ALONE])
-
-
-def _charts(found: Evaluation, predicted: Predicted) -> str:
+def _figures(found: Evaluation, predicted: Predicted | None) -> list[Figures]:
+    if predicted is None:
+        kept, drawn = found.validation, []
+        if isinstance(kept, Measures):
+            drawn = [draw_reliability(kept.reliability, label(found.pos_label), "c")]
+        return [Figures(drawn, notes=(ALONE,))]
     rows = predicted.rows
     if isinstance(rows, Scored):
-        return charts(rows, label(found.pos_label), "c")
+        return [_of_one(rows, label(found.pos_label), "c")]
     if len(rows.classes) > DRAWN:
-        return paragraphs(
-            [f"Charts of {len(rows.classes)} classes are left out; name one of them."]
-        )
-    parts = []
-    for c, name in enumerate(map(label, rows.classes)):
-        drawn = charts(Scored(rows.codes == c, rows.p[:, c], rows.weight), name, f"c{c}")
-        parts.append(f"<h3>{escape(name)} against the rest</h3>{drawn}")
-    return "".join(parts)
+        told = f"Charts of {len(rows.classes)} classes are left out; name one of them."
+        return [Figures([], notes=(told,))]
+    ones = [Scored(rows.codes == c, p, rows.weight) for c, p in enumerate(rows.p.T)]
+    named = enumerate(zip(ones, map(label, rows.classes), strict=True))
+    return [_of_one(one, name, f"c{c}", f"{name} against the rest") for c, (one, name) in named]
 
 
-def thresholds(found: Evaluation) -> str:
+def _of_one(rows: Scored, of: str, name: str, title: str = "") -> Figures:
+    drawn = draw_charts(rows, of, name)
+    nothing = () if drawn else ("All rows are of one class: there is nothing to draw.",)
+    return Figures(drawn, title, nothing)
+
+
+def thresholds(found: Evaluation) -> dict[str, Any] | None:
     """What deciding costs, and where; of one class."""
     if not isinstance(found.validation, Measures):
-        return ""
+        return None
     (cost_fp, cost_fn), of = found.costs, label(found.pos_label)
     told = (
         f"To flag a row is to take it for {of}. Where flagging one that is not {of} costs "
@@ -69,10 +77,9 @@ def thresholds(found: Evaluation) -> str:
         f"flagged above {cost_fp / (cost_fp + cost_fn):.3g}."
     )
     own, _ = _sections(found)
-    return section("Thresholds and costs", paragraphs([told]), table_of(own[3]))
+    return {"told": told, "table": own[3]}
 
 
-def groups(found: Evaluation) -> str:
-    """The same for each group of rows."""
-    _, parts = _sections(found)
-    return section(f"Groups of {found.by}", *map(table_of, parts)) if parts else ""
+def groups(found: Evaluation) -> dict[str, Any]:
+    """The tables of each group of rows."""
+    return {"by": found.by, "tables": _sections(found)[1]}

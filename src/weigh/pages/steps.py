@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from weigh.evidence import hundredths
 from weigh.frames import Floats
-from weigh.pages.document import escape
+from weigh.layout import render
 from weigh.shapes import NumberAxis
 
 WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 360, 150, 40, 22, 8
@@ -42,7 +43,7 @@ class Steps:
         """Where the intervals stand."""
         return NumberAxis.of(self.cuts)
 
-    def draw(self, name: str, title: str, caption: str = "") -> str:
+    def draw(self, name: str, title: str, caption: str = "") -> Any:
         """The chart, with words for those who do not see it; its caption may begin with others."""
         top, bottom = self._limits()
         x = LEFT + self.axis.edges * (WIDTH - LEFT - EDGE)
@@ -51,19 +52,20 @@ class Steps:
             share = (top - np.clip(values, bottom, top)) / (top - bottom)
             return np.asarray(EDGE + share * (HEIGHT - BOTTOM - EDGE - ROWS))
 
-        told = f"{title}: {self.told()}"
-        band = ""
+        band = []
         if np.isfinite(self.reach).all():
             high, low = (_corners(x, y(self.weights + s * self.reach)) for s in (1, -1))
-            band = f'<polygon class=band points="{_points([*high, *low[::-1]])}"/>'
-        line = f'<polyline class=curve points="{_points(_corners(x, y(self.weights)))}"/>'
-        zero = f'<path class=chance d="M{LEFT} {y(np.zeros(1))[0]:.1f}H{WIDTH - EDGE}"/>'
-        return (
-            f'<figure class=steps><svg role=img aria-labelledby="{name}" '
-            f'viewBox="0 0 {WIDTH} {HEIGHT}"><title id="{name}">{escape(told)}</title>'
-            f"{_frame()}{self._rows(x)}{band}{zero}{line}{self._across()}"
-            f"{_upwards(top, bottom)}</svg>"
-            f"<figcaption>{escape(caption)} {escape(self.told())}</figcaption></figure>"
+            band = [*high, *low[::-1]]
+        return render(
+            "steps.html",
+            **{"name": name, "title": title, "caption": caption, "told": self.told()},
+            **{"width": WIDTH, "height": HEIGHT, "left": LEFT, "bottom": BOTTOM, "edge": EDGE},
+            rows=self._rows(x),
+            band=band,
+            line=_corners(x, y(self.weights)),
+            zero=float(y(np.zeros(1))[0]),
+            across=self._across(),
+            upwards=_upwards(top, bottom),
         )
 
     def _limits(self) -> tuple[float, float]:
@@ -82,35 +84,25 @@ class Steps:
             f"the least {hundredths(w.min())} ({names[int(w.argmin())]}).{wide}"
         )
 
-    def _rows(self, x: Floats) -> str:
+    def _rows(self, x: Floats) -> list[tuple[float, float]]:
         """The distribution of the rows as one outline, whose area over an interval is its share."""
         foot = HEIGHT - BOTTOM
         tops = foot - 0.9 * ROWS * self.axis.heights(self.share)
-        corners = [(float(x[0]), float(foot)), *_corners(x, tops), (float(x[-1]), float(foot))]
-        return f'<polygon class=share points="{_points(corners)}"/>'
+        return [(float(x[0]), float(foot)), *_corners(x, tops), (float(x[-1]), float(foot))]
 
-    def _across(self) -> str:
+    def _across(self) -> list[tuple[float, str]]:
         """A few round numbers, far enough from each other."""
         shown = []
         for place, text in self.axis.ticks(TICKS):
             at = LEFT + place * (WIDTH - LEFT - EDGE)
-            at = min(max(at, LEFT + 12), WIDTH - EDGE - 12)
-            shown.append(f'<text class=tick x="{at:.1f}" y="{HEIGHT - 8}">{text}</text>')
-        return "".join(shown)
+            shown.append((min(max(at, LEFT + 12), WIDTH - EDGE - 12), text))
+        return shown
 
 
-def _frame() -> str:
-    size = f'width="{WIDTH - LEFT - EDGE}" height="{HEIGHT - BOTTOM - EDGE}"'
-    return f'<rect class=frame x="{LEFT}" y="{EDGE}" {size} />'
-
-
-def _upwards(top: float, bottom: float) -> str:
+def _upwards(top: float, bottom: float) -> list[tuple[float, str]]:
     span = HEIGHT - BOTTOM - EDGE - ROWS
     places = {top: EDGE + 4.0, 0.0: EDGE + 4 + span * top / (top - bottom), bottom: EDGE + span}
-    return "".join(
-        f'<text class="tick side" x="{LEFT - 4}" y="{y:.1f}">{hundredths(value)}</text>'
-        for value, y in places.items()
-    )
+    return [(y, hundredths(value)) for value, y in places.items()]
 
 
 def _corners(ends: Floats, heights: Floats) -> list[tuple[float, float]]:
@@ -120,7 +112,3 @@ def _corners(ends: Floats, heights: Floats) -> list[tuple[float, float]]:
         for a, b, y in zip(ends[:-1], ends[1:], heights, strict=True)
         for x in (a, b)
     ]
-
-
-def _points(corners: list[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)

@@ -1,49 +1,31 @@
-"""The evidence table as static HTML, for readers without scripts and on paper.
-
-Cells and rows have no end tags, which HTML does not ask for: there are many.
-"""
+"""The evidence table as static HTML, for readers without scripts and on paper."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
 
 from weigh.bins import label
 from weigh.evidence import Evidence, FeatureTable, hundredths, rule
-from weigh.pages.document import escape
+from weigh.layout import render
 from weigh.pages.levels import spell_levels
 
 MOST = 30
 """Levels that have a row each."""
 
 
-def static_table(evidence: Evidence) -> str:
-    """Prior and weights, level by level."""
+def static_table(evidence: Evidence) -> Any:
+    """Prior and weights, level by level; many levels share a row, or would be most of the file."""
     two = evidence.link == "logistic"
     names = ["Weight"] if two else [label(c) for c in evidence.classes.tolist()]
-    head = cells(["Feature", "Level", *names], "th scope=col")
-    prior = f"<tr><th>Prior<td>{cells(map(hundredths, evidence.prior_row.tolist()))}"
-    body = "".join(_rows(table) for table in evidence)
-    return f'<table class="weights"><thead><tr>{head}<tbody>{prior}{body}</table>'
+    prior = [*map(hundredths, evidence.prior_row.tolist())]
+    tables = [{"name": table.name, "rows": _rows(table)} for table in evidence.tables]
+    heads = ["Feature", "Level", *names]
+    return render("static.html", heads=heads, prior=prior, tables=tables, most=MOST)
 
 
-def _rows(table: FeatureTable) -> str:
-    """A row for each level; many levels share one, as they would else be most of the file."""
-    labels, weights = spell_levels(table.feature), table.by_class.tolist()
-    pairs = [(text, [*map(hundredths, row)]) for text, row in zip(labels, weights, strict=True)]
-    if len(pairs) > MOST:
-        told = "; ".join(f"{text} {' '.join(row)}" for text, row in pairs)
-        span = table.by_class.shape[1] + 1
-        return f"<tbody><tr><th>{escape(table.name)}<td colspan={span}>{escape(told)}"
-    lines = []
-    for i, (text, row) in enumerate(pairs):
-        first = f"<th rowspan={len(pairs)}>{escape(table.name)}" if i == 0 else ""
-        lines.append(f"<tr>{first}{cells([text, *row])}")
-    return "<tbody>" + "".join(lines)
-
-
-def cells(texts: Iterable[str], tag: str = "td") -> str:
-    """Table cells of one kind."""
-    return "".join(f"<{tag}>{escape(text)}" for text in texts)
+def _rows(table: FeatureTable) -> list[list[str]]:
+    levels = zip(spell_levels(table.feature), table.by_class.tolist(), strict=True)
+    return [[text, *map(hundredths, weights)] for text, weights in levels]
 
 
 def formula(evidence: Evidence) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -10,11 +11,10 @@ from scipy.special import ndtri
 from weigh.bins import Feature
 from weigh.evidence import FeatureTable, hundredths
 from weigh.frames import Floats
-from weigh.pages.document import escape
+from weigh.layout import render
 from weigh.pages.levels import spell_levels
 from weigh.pages.steps import Steps
 from weigh.pages.subject import Subject
-from weigh.pages.tables import cells
 from weigh.sheet import COVERAGE
 
 MOST = 30
@@ -62,29 +62,55 @@ class Layout:
         return (self.of or 0) if by_class.shape[-1] > 1 else 0
 
 
-def weight_tables(subject: Subject) -> str:
+@dataclass(frozen=True)
+class Bar:
+    """A bar from the middle, and the ends of the interval as a line; the numbers stand beside."""
+
+    look: str
+    start: float
+    width: str
+    reach: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A level: rows, weights, and the bar of one class."""
+
+    label: str
+    cells: list[str]
+    bar: Bar | None = None
+
+
+def weight_tables(subject: Subject) -> Any:
     """Every feature, the most important first."""
     layout, prior = Layout.read(subject), subject.evidence.prior_row
-    start = f"<tr><th scope=row>Prior{_numbers(layout, '', prior, np.nan)}"
-    tables = sorted(subject.evidence, key=lambda table: -table.importance)
-    body = "".join(_feature(layout, table, f"s{k}") for k, table in enumerate(tables))
-    head = cells(layout.heads, "th scope=col")
-    look = "weights" if layout.of is None else "weights one"
-    return f'<table class="{look}"><thead><tr>{head}<tbody>{start}{body}</table>'
+    tables = sorted(subject.evidence.tables, key=lambda table: -table.importance)
+    return render(
+        "weights.html",
+        heads=layout.heads,
+        one=layout.of is not None,
+        size={"width": WIDTH, "half": HALF},
+        prior=_line(layout, "", "", prior, np.nan),
+        tables=[_feature(layout, table, f"s{k}") for k, table in enumerate(tables)],
+    )
 
 
-def _feature(layout: Layout, table: FeatureTable, name: str) -> str:
-    note = f" <small>({escape(table.note)})</small>" if table.note else ""
+def _feature(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
+    """The intervals of a number as steps, and its other levels, or all levels, as lines."""
+    ordered = _intervals(table) if _intervals(table) > FEW else 0
+    shown = _shown(table, ordered)
+    left = len(table.levels) - ordered - len(shown)
     lost = "" if table.added_loss is None else f", added loss {table.added_loss:.4f}"
-    told = f"importance {100 * table.importance:.0f}{lost}, IV {table.information_value:.2f}"
-    value = f" <small>{told}</small>"
-    span = len(layout.heads)
-    rows = [f"<tr><th scope=rowgroup colspan={span}><b>{escape(table.name)}</b>{note}{value}"]
-    ordered = _intervals(table)
-    if ordered > FEW:
-        rows.append(f"<tr><td colspan={span}>{_drawn(layout, table, name, ordered)}")
-    rows += _rows(layout, table, _shown(table, ordered))
-    return "<tbody>" + "".join(rows)
+    iv = f"{table.information_value:.2f}"
+    return {
+        "name": table.name,
+        "note": table.note,
+        "told": f"importance {100 * table.importance:.0f}{lost}, IV {iv}",
+        "charts": _charts(layout, table, name, ordered) if ordered else [],
+        "steps": _lines(layout, table, [*range(ordered)]),
+        "lines": _lines(layout, table, shown),
+        "left": f"{left:,}" if left else "",
+    }
 
 
 def _intervals(table: FeatureTable) -> int:
@@ -93,25 +119,17 @@ def _intervals(table: FeatureTable) -> int:
     return 0 if cuts is None else len(cuts) + 1
 
 
-def _shown(table: FeatureTable, ordered: int) -> list[int]:
+def _shown(table: FeatureTable, start: int) -> list[int]:
     """The levels of most rows, in the table's order; of a number those that are not drawn."""
-    start = ordered if ordered > FEW else 0
     rows = table.counts[start:].sum(axis=1)
     kept: list[int] = (start + np.sort(np.argsort(-rows, kind="stable")[:MOST])).tolist()
     return kept
 
 
-def _rows(layout: Layout, table: FeatureTable, shown: list[int], bars: bool = True) -> list[str]:
+def _lines(layout: Layout, table: FeatureTable, shown: list[int]) -> list[Line]:
     labels, errors = spell_levels(table.feature), _errors(layout, table)
-    rows = []
-    for i in shown:
-        count = f"{table.counts[i].sum():,.6g}"
-        told = _numbers(layout, count, table.by_class[i], errors[i], bars)
-        rows.append(f"<tr><td>{escape(labels[i])}{told}")
-    left = len(labels) - len(shown) - (_intervals(table) if _intervals(table) > FEW else 0)
-    if left > 0 and bars:
-        rows.append(f"<tr><td colspan={len(layout.heads)}>and {left:,} more levels, of fewer rows")
-    return rows
+    rows = [f"{total:,.6g}" for total in table.counts.sum(axis=1)]
+    return [_line(layout, labels[i], rows[i], table.by_class[i], errors[i]) for i in shown]
 
 
 def _errors(layout: Layout, table: FeatureTable) -> Floats:
@@ -125,33 +143,25 @@ def _reach(error: Floats | float) -> Floats:
     return np.asarray(float(ndtri((1 + COVERAGE) / 2)) * error)
 
 
-def _numbers(layout: Layout, count: str, by_class: Floats, error: float, bars: bool = True) -> str:
+def _line(layout: Layout, text: str, rows: str, by_class: Floats, error: float) -> Line:
     """The cells beside a level."""
     if layout.of is None:
-        return cells([count, *map(hundredths, by_class.tolist())])
+        return Line(text, [rows, *map(hundredths, by_class.tolist())])
     weight, reach = float(by_class[layout.column(by_class)]), float(_reach(error))
     told = ""
     if np.isfinite(reach):
         told = f"{hundredths(weight - reach)} to {hundredths(weight + reach)}"
-    bar = f"<td>{_bar(weight, reach, layout.scale)}" if bars else ""
-    return f"{cells([count, hundredths(weight), told])}{bar}"
+    return Line(text, [rows, hundredths(weight), told], _bar(weight, reach, layout.scale))
 
 
-def _drawn(layout: Layout, table: FeatureTable, name: str, n: int) -> str:
-    """The intervals as steps, one picture for each class in question, and as a table to open."""
-    one = layout.of is not None
+def _charts(layout: Layout, table: FeatureTable, name: str, n: int) -> list[Any]:
+    """The intervals as steps, one picture for each class in question."""
     many = range(table.by_class.shape[1]) if len(layout.classes) <= DRAWN else ()
-    columns = [layout.column(table.by_class)] if one else [*many]
-    charts = "".join(_steps(layout, table, f"{name}-{k}", n, k) for k in columns)
-    head = cells(layout.heads[:4] if one else layout.heads, "th scope=col")
-    body = "".join(_rows(layout, table, [*range(n)], bars=False))
-    return (
-        f"<div class=charts>{charts}</div><details><summary>All {n} intervals</summary>"
-        f"<table><thead><tr>{head}<tbody>{body}</table></details>"
-    )
+    columns = [*many] if layout.of is None else [layout.column(table.by_class)]
+    return [_steps(layout, table, f"{name}-{k}", n, k) for k in columns]
 
 
-def _steps(layout: Layout, table: FeatureTable, name: str, n: int, column: int) -> str:
+def _steps(layout: Layout, table: FeatureTable, name: str, n: int, column: int) -> Any:
     assert isinstance(table.feature, Feature)
     weights = table.by_class[:n, column]
     reach, least = _reach(_errors(layout, table)[:n]), layout.scale / FLAT
@@ -164,18 +174,10 @@ def _steps(layout: Layout, table: FeatureTable, name: str, n: int, column: int) 
     return steps.draw(name, f"{table.name}, {of}", f"For {of}:")
 
 
-def _bar(weight: float, reach: float, scale: float) -> str:
-    """A bar from the middle, and the interval as a line; the numbers stand beside it."""
-
+def _bar(weight: float, reach: float, scale: float) -> Bar:
     def at(x: float) -> float:
         return round(HALF + HALF * float(np.clip(x / scale, -1.0, 1.0)), 1)
 
     low, high = sorted((at(0.0), at(weight)))
-    look = "for" if weight > 0 else "against"
-    line = ""
-    if np.isfinite(reach):
-        line = f"<path d='M{at(weight - reach)} 7H{at(weight + reach)}'/>"
-    return (
-        f"<svg class=bar aria-hidden=true viewBox='0 0 {WIDTH} 14'><path d='M{HALF} 0V14'/>"
-        f"<rect class={look} x={low} y=3 width={high - low:.1f} height=8 />{line}</svg>"
-    )
+    line = (at(weight - reach), at(weight + reach)) if np.isfinite(reach) else None
+    return Bar("for" if weight > 0 else "against", low, f"{high - low:.1f}", line)

@@ -13,7 +13,8 @@ from typing import Any
 import weigh
 from weigh.bins import Kind
 from weigh.formula import Formula, Input
-from weigh.pages.document import asset, document, escape
+from weigh.layout import render
+from weigh.pages.document import asset, document
 
 MOST_EXAMPLES = 10
 LARGEST = sys.float_info.max
@@ -171,56 +172,13 @@ def _parameters(formula: Formula) -> list[dict[str, Any]]:
 
 def show(contract: dict[str, Any]) -> str:
     """The contract as a page that loads nothing."""
-    title = contract["info"]["title"]
-    parts = [f"<header><h1>{escape(title)}</h1>", f"<p>{LINKS}</p></header><main>"]
-    for path, methods in contract["paths"].items():
-        for method, operation in methods.items():
-            parts.append(_operation(f"{method.upper()} {path}", operation))
-    for name, schema in contract["components"]["schemas"].items():
-        parts.append(f"<h2>{escape(name)}</h2>{_code(schema)}")
-    return document(title, "\n".join([*parts, "</main>"]), asset("page.css"))
+    paths = contract["paths"].items()
+    calls = {path: _call(path, by["post"]) for path, by in paths if "post" in by}
+    body = render("contract.html", contract=contract, calls=calls, address=ADDRESS)
+    return document(contract["info"]["title"], body, asset("page.css"))
 
 
-LINKS = 'The same for programs: <a href="openapi.json">openapi.json</a>. <a href="./">The form</a>.'
-
-
-def _operation(name: str, operation: dict[str, Any]) -> str:
-    text = f"<h2>{escape(name)}</h2><p>{escape(operation['summary'])}.</p>"
-    text += _call(name, operation)
-    for parameter in operation.get("parameters", ()):
-        text += f"<p>?{escape(parameter['name'])}= {escape(parameter['description'])}</p>"
-    if "requestBody" in operation:
-        text += f"<p>Takes</p>{_schema_of(operation['requestBody'])}"
-        text += _examples_of(operation["requestBody"])
-    for status, answer in operation["responses"].items():
-        text += f"<p>{status}: {escape(answer['description'])}</p>{_schema_of(answer)}"
-        text += _examples_of(answer)
-    return text
-
-
-def _call(name: str, operation: dict[str, Any]) -> str:
+def _call(path: str, operation: dict[str, Any]) -> str:
     """A request as it is typed, at the address of this page."""
-    if "requestBody" not in operation:
-        return ""
-    path = name.split()[1]
     row = next(iter(_content(operation["requestBody"])["examples"].values()))["value"]
-    words = f"curl -d {shlex.quote(json.dumps(row, ensure_ascii=False))} {ADDRESS}{path}"
-    return f"<p>For example, where this page is at {ADDRESS}:</p><pre>{escape(words)}</pre>"
-
-
-def _examples_of(part: dict[str, Any]) -> str:
-    found = part["content"].get("application/json", {}).get("examples", {})
-    return "".join(
-        f"<p>Example, {escape(name)}:</p>{_code(example['value'])}"
-        for name, example in found.items()
-    )
-
-
-def _schema_of(part: dict[str, Any]) -> str:
-    schema = part["content"].get("application/json", {}).get("schema")
-    return _code(schema) if schema else ""
-
-
-def _code(schema: dict[str, Any]) -> str:
-    lines = json.dumps(schema, indent=1, ensure_ascii=False).splitlines()
-    return "<pre>" + "\n".join(map(escape, lines)) + "</pre>"
+    return f"curl -d {shlex.quote(json.dumps(row, ensure_ascii=False))} {ADDRESS}{path}"
