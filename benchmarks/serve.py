@@ -27,8 +27,9 @@ def serve_bare() -> None:
     """A constant, on the server that we use."""
     from fastapi import FastAPI
 
-    from weigh.serving.log import Log
-    from weigh.serving.server import bind, run
+    from weigh.serving.log import Log, relayed
+    from weigh.serving.process import Server
+    from weigh.serving.server import bind
 
     app = FastAPI()
 
@@ -39,7 +40,8 @@ def serve_bare() -> None:
     log = Log(sys.stderr, quiet=True)
     with bind("127.0.0.1", 0) as listener:
         log.tell("listening", url=f"http://127.0.0.1:{listener.getsockname()[1]}/")
-        run(app, listener, log)
+        with relayed(log):
+            Server(app, log).run(sockets=[listener])
 
 
 def cpu_seconds(pid: int) -> float:
