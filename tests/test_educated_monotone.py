@@ -268,14 +268,13 @@ def test_no_weights_in_order_have_less_penalised_loss(seed):
     start = np.linalg.solve(basis, free.weights[:, 0])
     bounds = [(0, None) if held_up else (None, None) for held_up in bounded]
     start[bounded] = np.maximum(start[bounded], 0)
-    found = minimize(
-        loss,
-        start,
-        jac=True,
-        bounds=bounds,
-        method="L-BFGS-B",
-        options={"maxiter": 50_000, "maxfun": 100_000, "maxcor": 50, "ftol": 1e-15, "gtol": 1e-9},
-    )
+    options = {"maxiter": 50_000, "maxfun": 100_000, "ftol": 1e-15, "gtol": 1e-9}
+    before = np.inf
+    while True:  # the reference may stall far from the optimum: start it again until it stays
+        found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=options)
+        if found.fun >= before - 1e-9:
+            break
+        start, before = found.x, found.fun
     assert free.loss < held.state.loss
     assert held.state.loss <= found.fun + 1e-6
     assert held.state.loss == pytest.approx(found.fun, abs=1e-4)
