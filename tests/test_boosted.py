@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import weigh
 from weigh import BoostedNB, EvidenceNB, datasets, engine
-from weigh.boosted import choose
+from weigh.boosted import tuning
 from weigh.cli import main
 from weigh.folds import deal
 
@@ -389,7 +389,7 @@ def best_scale(totals, y, weight):
         both = np.logaddexp(0, c * size) + np.logaddexp(0, -c * size)
         return loss(c * totals, y, weight) * len(y) + both / 2 / np.log(2)
 
-    low, high = np.log(choose.QUIETEST), np.log(choose.LOUDEST)
+    low, high = np.log(tuning.QUIETEST), np.log(tuning.LOUDEST)
     for _ in range(60):  # ternary search: the loss has one minimum
         one, two = low + (high - low) / 3, high - (high - low) / 3
         low, high = (low, two) if penalised(one) <= penalised(two) else (one, high)

@@ -15,8 +15,8 @@ from tests.test_cli import fails, run
 
 import weigh
 from weigh.datasets import titanic
-from weigh.distinct import codes
 from weigh.frames import write_file
+from weigh.sketches import codes
 
 
 @pytest.fixture(scope="module")

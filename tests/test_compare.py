@@ -40,7 +40,7 @@ from weigh import (
     compare,
     datasets,
 )
-from weigh.comparison.choose import choose
+from weigh.comparison.advice import choose
 from weigh.comparison.differences import Difference, Differences
 from weigh.comparison.learners import SIMPLEST_FIRST, family, rank
 from weigh.comparison.result import Entry

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 import weigh
-from weigh.cli.words import OPTIONS, tell
+from weigh.cli.messages import OPTIONS, tell
 from weigh.errors import Parameter, ParameterError
 
 PEOPLE = weigh.datasets.titanic()

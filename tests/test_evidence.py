@@ -17,7 +17,7 @@ from scipy.special import logit, polygamma
 from weigh import Evidence, EvidenceNB, PerplexedNB, RecalibratedClassifier
 from weigh.bins import Interval
 from weigh.datasets import titanic
-from weigh.evidence import turn
+from weigh.evidence import flip
 
 LIGHT = settings(max_examples=40, deadline=None, database=None)
 LABELS = [[0, 1], ["no", "yes"], ["a", "b", "c"], [1, 2, 3, 4]]
@@ -364,19 +364,19 @@ def test_evidence_turned_round_says_the_opposite_of_every_row(learner, method):
         model = RecalibratedClassifier(learner, method=method, random_state=0)
     evidence = model.fit(people, "Survived").with_prior(0.2).evidence_
     rows = model._read(people.take([*range(0, 2201, 40)]))
-    turned = turn(evidence)
+    turned = flip(evidence)
     total = evidence.total(rows)
     np.testing.assert_allclose(turned.total(rows), -total, rtol=1e-9, atol=1e-12)
     p = evidence.probabilities(total)
     np.testing.assert_allclose(turned.probabilities(turned.total(rows)), p[:, ::-1], rtol=1e-9)
-    again = turn(turned)
+    again = flip(turned)
     np.testing.assert_allclose(again.total(rows), total, rtol=1e-9)
     assert again.classes.tolist() == evidence.classes.tolist()
 
 
 def test_of_three_classes_none_is_the_other_side():
     with pytest.raises(ValueError, match="only two classes"):
-        turn(EvidenceNB().fit([[1], [2], [3]], ["a", "b", "c"]).evidence_)
+        flip(EvidenceNB().fit([[1], [2], [3]], ["a", "b", "c"]).evidence_)
 
 
 def test_evidence_is_asked_by_name_iterated_and_counted():

@@ -16,7 +16,7 @@ import weigh
 from weigh.exports import Formula, checks
 from weigh.exports.xlsx.cells import escape
 from weigh.exports.xlsx.run import run
-from weigh.exports.xlsx.words import AS_OTHER, NO_NUMBER, UNSEEN
+from weigh.exports.xlsx.texts import AS_OTHER, NO_NUMBER, UNSEEN
 
 STEP = 1e-12
 """Spreadsheets take numbers that differ in their fifteenth digit for one."""

@@ -26,10 +26,10 @@ from sklearn.base import clone
 import weigh
 from weigh import tally
 from weigh.datasets import titanic
-from weigh.distinct import Frequent, column, frequent, numbers
-from weigh.distinct.column import Survey
 from weigh.engine import surveys
 from weigh.frames import folders, read, scans, sources, spool
+from weigh.sketches import Frequent, column, frequent, numbers
+from weigh.sketches.column import Survey
 from weigh.tally import Rows
 
 LEARNERS = {
@@ -293,7 +293,7 @@ def test_special_codes_stay_apart_among_very_many_numbers(
 
 
 def test_a_column_of_names_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    from weigh.distinct import codes
+    from weigh.sketches import codes
 
     monkeypatch.setattr(codes, "MOST", 100)
     table = pa.table({"id": [f"n{i}" for i in range(300)], "y": ["a", "b"] * 150})

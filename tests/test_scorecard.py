@@ -17,7 +17,7 @@ from weigh import Scorecard, engine
 from weigh.exports import Formula, checks
 from weigh.exports.sql import plan
 from weigh.exports.sql.run import run_duckdb, run_sqlite
-from weigh.scorecard import costs
+from weigh.scorecard import reasons
 from weigh.scorecard.rounding import mean_added, round_nearest, round_together
 
 LIGHT = settings(max_examples=60, deadline=None, database=None)
@@ -248,7 +248,7 @@ def slow_reasons(card, row):
 
 def test_a_level_may_have_a_text_of_its_own(worded):
     rows = checks.visit(Formula.of(worded))
-    found = costs.find_costs(worded, worded._read(rows), 5, "best").columns()
+    found = reasons.find_costs(worded, worded._read(rows), 5, "best").columns()
     for i, row in enumerate(rows):
         told = [(found[f"reason_{j}"][i], found[f"cost_{j}"][i]) for j in range(1, 6)]
         assert told == slow_reasons(worded, row)

@@ -23,8 +23,8 @@ import weigh
 from weigh.exports import Formula, checks
 from weigh.formula import Scorer
 from weigh.serving import Log, make_app, routes, rows
+from weigh.serving.reloading import Shelf
 from weigh.serving.served import Served, known
-from weigh.serving.watch import Shelf
 
 
 def as_json(rows):

@@ -15,16 +15,16 @@ import pytest
 from benchmarks.load import make_request, press, read_log, running
 from tests.serving import CASE, save_people, serving
 
-from weigh.serving import Log, body, gate, make_app
-from weigh.serving.gate import Gate
+from weigh.serving import Log, body, limits, make_app
+from weigh.serving.limits import Gate
 
 HEALTH = make_request("GET", "/healthz")
 SHORT = """
 import resource, sys
-from weigh.serving import body, gate
+from weigh.serving import body, limits
 from weigh.cli import main
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
-gate.SECONDS = body.SECONDS = 2.0
+limits.SECONDS = body.SECONDS = 2.0
 main(sys.argv[1:])
 """
 
@@ -244,16 +244,16 @@ def test_a_request_under_way_may_take_its_time_and_progress_buys_more():
     gate_.enter(slow)
     for step in range(9):
         slow.unread -= 1
-        gate_.sweep(late + step * 2 * gate.SECONDS)
+        gate_.sweep(late + step * 2 * limits.SECONDS)
     assert not slow.parted
-    gate_.sweep(late + 20 * gate.SECONDS)
+    gate_.sweep(late + 20 * limits.SECONDS)
     assert slow.parted
 
 
 def test_connections_leave_files_for_other_things(monkeypatch):
     for files, places in ((256, 128), (1024, 896), (100_000, 1000), (100, 50)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
-        assert gate.count_places() == places
+        assert limits.count_places() == places
 
 
 def test_what_happens_often_is_told_seldom_and_counted(monkeypatch):

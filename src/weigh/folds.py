@@ -229,7 +229,7 @@ class Dealer:
         >>> np.bincount(fold[[0, 2, 3, 4]]).tolist()
         [2, 2]
         """
-        from weigh.distinct import kernels
+        from weigh.sketches import kernels
 
         seen = _merge(earlier, self.of)
         if self.of is not None:

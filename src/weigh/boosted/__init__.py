@@ -1,9 +1,9 @@
 """Boosted naive Bayes (Ridgeway, Madigan, Richardson & O'Kane 1998).
 
 rounds     AdaBoost with probabilities
-choose     how many rounds, and how loud, by rows held out
+tuning     how many rounds, and how loud, by rows held out
 vote       AdaBoost's own combination
-account    what each round did
+history    what each round did
 combine    the linearised sum: one table of weights
 learner    boosted naive Bayes for classes
 
@@ -13,8 +13,8 @@ sheet      one estimate explained
 regressor  boosted naive Bayes for numbers
 """
 
-from weigh.boosted.account import Rounds
 from weigh.boosted.estimate import Estimate
+from weigh.boosted.history import Rounds
 from weigh.boosted.learner import BoostedNB
 from weigh.boosted.regressor import BoostedNBRegressor
 from weigh.boosted.sheet import EstimateSheet

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.boosted.account import Fit
+from weigh.boosted.history import Fit
 from weigh.boosted.vote import Vote
 from weigh.evidence import Evidence, FeatureTable, squeeze, weigh_tally
 from weigh.tally import Tally

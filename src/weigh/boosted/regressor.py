@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 
 from weigh import engine
 from weigh.base import TableEstimator
-from weigh.boosted.choose import best_scale
 from weigh.boosted.estimate import Estimate, below_all
 from weigh.boosted.projection import Projection, Step, project
 from weigh.boosted.sheet import EstimateSheet, explain_estimate
+from weigh.boosted.tuning import best_scale
 from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import Mask, check_folds, read_splits
 from weigh.frames import Floats, Sample, Table, number_sample, read, warn_caller

@@ -1,16 +1,16 @@
 """The command line: data to stdout, words to stderr, heavy imports only where they are used.
 
 commands   fit, show, merge, demo
-rows       score, explain
-judge      evaluate, compare
-people     report, calculator, serve
-share      export, check
+scoring    score, explain
+evaluating  evaluate, compare
+pages      report, calculator, serve
+exporting  export, check
 options    what the options mean
 data       tables on their way between files and models
-words      what is said to people
+messages   what is said to people
 """
 
-from weigh.cli import judge, people, rows, share
+from weigh.cli import evaluating, exporting, pages, scoring
 from weigh.cli.commands import main
 
-__all__ = ["judge", "main", "people", "rows", "share"]
+__all__ = ["evaluating", "exporting", "main", "pages", "scoring"]

@@ -9,8 +9,17 @@ from typing import Any
 
 import click
 
+from weigh.cli.checkpoint import keep_passes
 from weigh.cli.data import count_rows, is_card, keep_apart, read_table, read_table_of
-from weigh.cli.kept import keep_passes
+from weigh.cli.messages import (
+    advise,
+    hint,
+    hint_at_glob,
+    say,
+    say_class,
+    tell,
+    terminal_width,
+)
 from weigh.cli.options import (
     BINS,
     SMOOTHING,
@@ -22,15 +31,6 @@ from weigh.cli.options import (
     model_argument,
     read_parameters,
     weight_option,
-)
-from weigh.cli.words import (
-    advise,
-    hint,
-    hint_at_glob,
-    say,
-    say_class,
-    tell,
-    terminal_width,
 )
 from weigh.progress import show_progress
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from weigh.cli.words import say
+from weigh.cli.messages import say
 
 Columns: TypeAlias = Callable[[Any, Any], dict[str, Any]]
 

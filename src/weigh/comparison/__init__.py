@@ -4,7 +4,7 @@ learners      which ones, and which of them are simpler
 run           fits and predictions, fold by fold
 ranking       the AUC within folds
 differences   how far apart two learners are on the same rows
-choose        which one to take
+advice        which one to take
 show          a comparison as a page
 result        `Comparison`
 table         from a table

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from weigh.comparison.choose import choose
+from weigh.comparison.advice import choose
 from weigh.comparison.differences import Differences, RowScores, subtract
-from weigh.comparison.draw import draw_comparison
+from weigh.comparison.figure import draw_comparison
 from weigh.comparison.run import Outcome, Task
 from weigh.comparison.show import page
-from weigh.evaluation.many import ManyMeasures, measure_many
 from weigh.evaluation.measures import Measures, Options, entropy, measure
+from weigh.evaluation.multiclass import ManyMeasures, measure_many
 from weigh.evaluation.page import Page
 from weigh.evaluation.values import columns_of, flatten, plain
 from weigh.frames import Floats, Value, build, canonical

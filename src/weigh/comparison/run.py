@@ -29,7 +29,7 @@ from weigh.frames import (
     take_rows,
 )
 from weigh.metrics import Scored
-from weigh.metrics.many import Many
+from weigh.metrics.multiclass import Many
 from weigh.metrics.predicted import column_of
 from weigh.metrics.scored import Labels
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weigh.evaluation.many import ManyMeasures
 from weigh.evaluation.measures import Measures
+from weigh.evaluation.multiclass import ManyMeasures
 from weigh.evaluation.page import Page, Section
 from weigh.evaluation.show import number
 from weigh.text import percent

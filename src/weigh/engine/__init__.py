@@ -14,8 +14,8 @@ whatever the number of threads.
     kept      what passes found, for a fit that is interrupted
 """
 
+from weigh.engine.checkpoint import Spelling, checkpoint
 from weigh.engine.counts import TOKEN, tally, tally_counts, tally_levels
-from weigh.engine.kept import Spelling, checkpoint
 from weigh.engine.passes import (
     Block,
     Carry,

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weigh.bins import Cross, Feature, are_whole, check_cuts, fine_cuts, mdl_cuts, quantile_cuts
-from weigh.distinct import Short
-from weigh.engine.kept import recall_counts
+from weigh.engine.checkpoint import recall_counts
 from weigh.engine.surveys import Setting, batches, rows_of, survey
 from weigh.engine.threads import Item, spread
 from weigh.frames import Codes, FarTable, Floats, Sample, Scan, count_matrix
+from weigh.sketches import Short
 from weigh.tally import (
     Counts,
     Rows,

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Cross, Feature, coarsen, refine
-from weigh.distinct import Short
+from weigh.engine.checkpoint import recall_counts
 from weigh.engine.counts import count_all_pairs, count_short, group_columns
-from weigh.engine.kept import recall_counts
 from weigh.engine.passes import Coded, code_rows
 from weigh.engine.surveys import Setting, rows_of, survey
 from weigh.engine.threads import spread
 from weigh.folds import TRAIN, Mask, deal_groups, fold_roles
 from weigh.frames import FarTable, Floats, Integers, Sample, Scan
+from weigh.sketches import Short
 from weigh.tally import Counts, Tally
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weigh.distinct import Short, Survey
 from weigh.engine.threads import report, spread
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import FarTable, Sample, Scan, Table, Value
+from weigh.sketches import Short, Survey
 from weigh.tally import Rows
 
 MOST_TOGETHER = 4_000_000

@@ -2,22 +2,22 @@
 
 values      numbers with intervals, plain data
 measures    every measure of probabilities of one class
-many        of more than two classes
+multiclass  of more than two classes
 groups      of groups of rows
 stability   how far predictions moved
 leaks       features that alone tell the classes apart
 findings    what the numbers say, in sentences
 page        tables and sentences as text and as HTML
 show        an evaluation as a page
-draw        as a figure
+figure      as a figure
 result      `Evaluation`, from predictions
 model       from a model and a table
 """
 
 from weigh.evaluation.groups import Group, ManyGroup
-from weigh.evaluation.many import ClassMeasures, ManyMeasures
 from weigh.evaluation.measures import Decision, Gains, Measures
 from weigh.evaluation.model import evaluate
+from weigh.evaluation.multiclass import ClassMeasures, ManyMeasures
 from weigh.evaluation.result import Evaluation
 from weigh.evaluation.values import Bounded
 

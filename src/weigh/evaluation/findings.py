@@ -8,8 +8,8 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.evaluation.groups import Group
-from weigh.evaluation.many import ManyMeasures
 from weigh.evaluation.measures import Measures
+from weigh.evaluation.multiclass import ManyMeasures
 from weigh.evaluation.values import Bounded
 from weigh.frames import Value
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
-from weigh.evaluation.many import mean_of_rows
 from weigh.evaluation.measures import Options
+from weigh.evaluation.multiclass import mean_of_rows
 from weigh.evaluation.values import Bounded
 from weigh.evidence import BOUND
 from weigh.frames import Codes, Integers, Value, key
 from weigh.metrics import Scored, auc, calibration_line, error_rates
-from weigh.metrics.many import Many
+from weigh.metrics.multiclass import Many
 from weigh.metrics.numbers import NAN
 from weigh.metrics.predicted import Predicted
 from weigh.metrics.scored import read_codes

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from weigh.errors import Parameter, ParameterError
-from weigh.evaluation.draw import draw_evaluation
+from weigh.evaluation.figure import draw_evaluation
 from weigh.evaluation.findings import find
 from weigh.evaluation.groups import Group, ManyGroup, measure_groups
-from weigh.evaluation.many import ManyMeasures, measure_many
 from weigh.evaluation.measures import Measures, Options, measure
+from weigh.evaluation.multiclass import ManyMeasures, measure_many
 from weigh.evaluation.show import page
 from weigh.evaluation.stability import compare_predictions
 from weigh.evaluation.values import columns_of, flatten, plain

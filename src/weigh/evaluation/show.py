@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from weigh.bins import label
 from weigh.evaluation.groups import Group, ManyGroup
-from weigh.evaluation.many import ManyMeasures
 from weigh.evaluation.measures import Decision, Measures
+from weigh.evaluation.multiclass import ManyMeasures
 from weigh.evaluation.page import Page, Section
 from weigh.evaluation.values import Bounded
 from weigh.text import percent

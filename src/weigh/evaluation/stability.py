@@ -8,7 +8,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.metrics import Scored, Stability, population_stability_index
-from weigh.metrics.many import Many
+from weigh.metrics.multiclass import Many
 
 
 def compare_predictions(training: Scored | Many, validation: Scored | Many) -> Stability:

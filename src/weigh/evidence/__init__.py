@@ -8,9 +8,9 @@ recalibration  what totals turned out to be worth
 curve        the same in pieces of cubics, which every target computes
 estimate     counts to weights, with their uncertainty
 importance   how much a table matters
-held_out     the same without each fold of rows
+held_out     tables without the rows of each fold
 model        what a fitted model can do, and where its table is
-turn         the same of two classes seen from the other side
+flipped      two classes seen from the other side
 show         the table as text and dataframe
 view         the table, and a model's summary, in a notebook
 """
@@ -24,6 +24,7 @@ from weigh.evidence.estimate import (
     weigh_counts,
     weigh_tally,
 )
+from weigh.evidence.flipped import flip
 from weigh.evidence.held_out import Scorer
 from weigh.evidence.importance import share_importance
 from weigh.evidence.model import Model, evidence_of
@@ -37,7 +38,6 @@ from weigh.evidence.tables import (
     scale_variances,
     squeeze,
 )
-from weigh.evidence.turn import turn
 
 __all__ = [
     "BOUND",
@@ -56,6 +56,7 @@ __all__ = [
     "attenuate",
     "contrast",
     "evidence_of",
+    "flip",
     "hundredths",
     "rows_added",
     "rule",
@@ -64,7 +65,6 @@ __all__ = [
     "share_counts",
     "share_importance",
     "squeeze",
-    "turn",
     "weigh_counts",
     "weigh_tally",
 ]

@@ -17,6 +17,7 @@ The only package that knows of dataframe libraries.
     targets   a table with class labels and row weights: a `Sample`
 """
 
+from weigh.frames.cluster import FarTable, SampleStep
 from weigh.frames.columns import (
     OR_CATEGORIES,
     Codes,
@@ -26,7 +27,6 @@ from weigh.frames.columns import (
     Numbers,
 )
 from weigh.frames.counts import count_matrix
-from weigh.frames.far import FarTable, SampleStep
 from weigh.frames.files import read_csv, read_file, write_file
 from weigh.frames.names import did_you_mean, list_names
 from weigh.frames.native import (

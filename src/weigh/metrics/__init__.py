@@ -23,9 +23,9 @@ decided positive where its probability is above the threshold.
 """
 
 from weigh.metrics.auc import AUC, AUCDifference, auc, auc_difference
+from weigh.metrics.calibration_line import CalibrationLine, calibration_line
 from weigh.metrics.costs import expected_cost
 from weigh.metrics.curves import GainsCurve, LiftCurve, gains_curve, lift_curve
-from weigh.metrics.line import CalibrationLine, calibration_line
 from weigh.metrics.numbers import COVERAGE
 from weigh.metrics.reliability import (
     BrierDecomposition,

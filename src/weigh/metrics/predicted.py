@@ -18,7 +18,7 @@ from weigh.frames import (
     pick_columns,
     read,
 )
-from weigh.metrics.many import Many, read_classes
+from weigh.metrics.multiclass import Many, read_classes
 from weigh.metrics.scored import (
     Flags,
     Labels,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from weigh.evidence import BOUND
-from weigh.metrics.many import Many, is_wide, refuse
+from weigh.metrics.multiclass import Many, is_wide, refuse
 from weigh.metrics.numbers import read_threshold
 from weigh.metrics.scored import Scored
 

@@ -5,17 +5,17 @@ document    the file: policy, style, script, data
 levels      intervals in words
 tables      the evidence table without scripts
 questions   what a calculator asks, and when
-form        `calculator`
+calculator_page  `calculator`
 charts      reliability, ROC and lift as SVG
 steps       the weights of a number as steps over it
 weights     the evidence table with bars
 examples    which cases a report shows
 quality     measures, charts, thresholds and groups
-exact       the formula
-account     `report`
+by_hand     the formula
+report_page  `report`
 """
 
-from weigh.pages.account import report
-from weigh.pages.form import calculator
+from weigh.pages.calculator_page import calculator
+from weigh.pages.report_page import report
 
 __all__ = ["calculator", "report"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from weigh.base import EvidenceClassifier
 from weigh.bins import label
-from weigh.evidence import Evidence, evidence_of, turn
+from weigh.evidence import Evidence, evidence_of, flip
 from weigh.frames import read
 from weigh.sheet import find_class
 
@@ -48,7 +48,7 @@ class Subject:
     def facing(self) -> Subject:
         """The same with the class in question second of two, so that positive speaks for it."""
         turned = len(self.evidence.classes) == 2 and self.of == 0
-        return replace(self, evidence=turn(self.evidence), of=1) if turned else self
+        return replace(self, evidence=flip(self.evidence), of=1) if turned else self
 
     def scorer(self, X: Any) -> Any:
         """The model, or the table alone as one that scores such rows."""

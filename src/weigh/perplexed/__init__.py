@@ -1,7 +1,7 @@
 """Perplexed naive Bayes (Carlos 2015): posteriors that mean what they say.
 
 scores     rows as naive Bayes scores them
-choose     the k of the exponent: criteria, and the search
+tuning     the k of the exponent: criteria, and the search
 passes     rows of levels, scored by all rows or by those of other folds
 documents  documents, scored in the same two ways
 dampen     naive Bayes after the exponent
@@ -9,8 +9,8 @@ mean       the arithmetic mean in place of the geometric
 learner    the estimator
 """
 
-from weigh.perplexed.choose import AttenuationPath
 from weigh.perplexed.learner import PerplexedNB
 from weigh.perplexed.mean import Mean
+from weigh.perplexed.tuning import AttenuationPath
 
 __all__ = ["AttenuationPath", "Mean", "PerplexedNB"]

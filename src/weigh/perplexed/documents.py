@@ -10,8 +10,8 @@ import numpy as np
 from weigh.evidence import Evidence
 from weigh.folds import Split
 from weigh.frames import Floats, Sample
-from weigh.perplexed.choose import Question
 from weigh.perplexed.scores import Scores, join_scores
+from weigh.perplexed.tuning import Question
 
 
 @dataclass(frozen=True)

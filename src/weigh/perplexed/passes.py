@@ -13,8 +13,8 @@ import numpy as np
 from weigh.engine import Block, Coded, Sums
 from weigh.evidence import Scorer
 from weigh.frames import Floats
-from weigh.perplexed.choose import Question
 from weigh.perplexed.scores import Scores, join_scores
+from weigh.perplexed.tuning import Question
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ bars       categories: bars
 pairmap    a pair: a heat map
 scales     the points of a nomogram
 rows       scales below each other
-reach      how far an axis of weights goes
-question   which classes a figure is about
-choose     which features it draws
+axis_limits  how far an axis of weights goes
+classes    which classes a figure is about
+selection  which features it draws
 labels     names in few letters
 names      names of bars, in the room that they have
 axes       what they share

@@ -12,9 +12,9 @@ from weigh.evidence import Evidence, FeatureTable, evidence_of
 from weigh.frames import Floats, Integers, Table
 from weigh.parameters import is_count
 from weigh.plot.axes import TOTAL, Display, inches
-from weigh.plot.choose import after
+from weigh.plot.classes import ask
 from weigh.plot.labels import fit_all, wrap
-from weigh.plot.question import ask
+from weigh.plot.selection import after
 
 MOST_ROWS = 2000
 """Points of one table that are drawn; of more rows, so many at equal distances."""

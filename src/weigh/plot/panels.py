@@ -12,9 +12,9 @@ from scipy.special import ndtri
 from weigh.bins import Cross, Feature, Interval
 from weigh.evidence import FeatureTable
 from weigh.frames import Floats, Integers
+from weigh.plot.axis_limits import ALLOWED, usual_weights
+from weigh.plot.classes import Question
 from weigh.plot.labels import brief_labels
-from weigh.plot.question import Question
-from weigh.plot.reach import ALLOWED, usual_weights
 from weigh.shapes import NumberAxis
 from weigh.sheet import COVERAGE
 

@@ -3,7 +3,7 @@
 rounding   weights to whole points, so that ranking changes least
 card       the `Scorecard`
 texts      what reason codes say
-costs      what cost a case most points: reason codes
+reasons    what cost a case most points: reason codes
 rows       what it says of many rows, as columns
 show       the card as text, HTML and dataframe
 file       the card as JSON

@@ -16,7 +16,7 @@ from weigh.evidence import Evidence, FeatureTable, Recalibration
 from weigh.formula import Costs, Formula
 from weigh.frames import Floats, Table, build, label_sample, match, read
 from weigh.parameters import is_count, is_number
-from weigh.scorecard import costs, file, show
+from weigh.scorecard import file, reasons, show
 from weigh.scorecard.rounding import (
     Rounding,
     mean_added,
@@ -275,7 +275,7 @@ class Scorecard:
         table
             reason_1, cost_1, ... Nulls where nothing more costs points.
         """
-        found = costs.find_costs(self, self._read(X), n, against)
+        found = reasons.find_costs(self, self._read(X), n, against)
         return build(found.columns(), self._source.backend)
 
     def _level_texts(self) -> tuple[tuple[str, ...], ...]:
@@ -285,7 +285,7 @@ class Scorecard:
 
     def baselines(self, against: str = "best") -> tuple[float, ...]:
         """What each feature's points are compared with in `reasons`."""
-        return tuple(costs.baselines(self, against).tolist())
+        return tuple(reasons.baselines(self, against).tolist())
 
     # ------------------------------------------------------------ editing
 

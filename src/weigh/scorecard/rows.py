@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 def cost_columns(card: Scorecard, table: Table, n: int) -> dict[str, Any]:
     """What cost each row most points, against the best case."""
-    from weigh.scorecard.costs import find_costs
+    from weigh.scorecard.reasons import find_costs
 
     return find_costs(card, card._match(table), n, "best").columns()

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from weigh.serving.log import Log
-from weigh.serving.watch import EVERY, Shelf
+from weigh.serving.reloading import EVERY, Shelf
 
 MOST_ROWS, MOST_BYTES = 1000, 1 << 20
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import uvicorn
 
-from weigh.serving.gate import Gate, guard
+from weigh.serving.limits import Gate, guard
 from weigh.serving.log import Log
 
 GRACE = 1.0

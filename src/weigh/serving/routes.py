@@ -12,9 +12,9 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from weigh.serving.body import read_body
+from weigh.serving.reloading import Shelf
 from weigh.serving.rows import Asked, RefusalError, read_rows
 from weigh.serving.served import Served, dump
-from weigh.serving.watch import Shelf
 
 MOST_BYTES, MOST_WEIGHTS = 65_536, 500
 """Longer bodies are read in a thread, and more weights added in one, while others are answered."""

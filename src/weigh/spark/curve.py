@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from pyspark.sql import functions as F  # noqa: N812
 
 from weigh.evidence import BOUND, Attenuation, Curve
-from weigh.spark.places import count_below
+from weigh.spark.levels import count_below
 
 
 def listed(values: ArrayLike) -> Any:

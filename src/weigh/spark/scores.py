@@ -19,7 +19,7 @@ from weigh.bins import label
 from weigh.evidence import Evidence, evidence_of
 from weigh.frames import Table, list_names
 from weigh.spark.curve import attenuated, listed, recalibrate
-from weigh.spark.places import Places, find_places
+from weigh.spark.levels import Places, find_places
 
 
 def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int) -> Any:

@@ -2,7 +2,7 @@
 
 write     the sheets: Case, Evidence and Lookup
 lookup    levels as lists that INDEX and MATCH can search
-words     what things are called
+texts     what things are called
 case      the questions, the sheet, and what it adds up to
 run       a workbook recalculated by LibreOffice
 """

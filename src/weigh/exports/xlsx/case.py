@@ -8,7 +8,7 @@ from weigh.bins import Kind
 from weigh.evidence import BOUND, Curve
 from weigh.exports.xlsx.cells import BIG, Block, address, import_openpyxl, put, put_formula
 from weigh.exports.xlsx.lookup import Lookup, choices, spell_boolean
-from weigh.exports.xlsx.words import AS_OTHER, NO_NUMBER, UNSEEN, words_of
+from weigh.exports.xlsx.texts import AS_OTHER, NO_NUMBER, UNSEEN, words_of
 from weigh.formula import Formula, Input, Term
 
 SHEET = "Case"

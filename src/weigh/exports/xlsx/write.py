@@ -12,7 +12,7 @@ from weigh.exports.xlsx.case import Case
 from weigh.exports.xlsx.cells import Block, import_openpyxl, is_no_cell, put
 from weigh.exports.xlsx.lookup import SHEET as LOOKUP
 from weigh.exports.xlsx.lookup import Lookup
-from weigh.exports.xlsx.words import Words, words_of
+from weigh.exports.xlsx.texts import Words, words_of
 from weigh.formula import Formula, Term
 
 NONE = "no evidence, or not seen in training"

@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weigh.bins import are_whole, midpoint
-from weigh.distinct.codes import DistinctCodes
-from weigh.distinct.numbers import CellCounts, DistinctNumbers
 from weigh.frames import Codes, Column, Floats, Numbers
+from weigh.sketches.codes import DistinctCodes
+from weigh.sketches.numbers import CellCounts, DistinctNumbers
 from weigh.tally import Rare, Rows
 
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]

@@ -20,8 +20,8 @@ from weigh.cli.data import (
     reason_columns,
     take_row,
 )
+from weigh.cli.messages import say, terminal_width
 from weigh.cli.options import class_option, data_argument, json_option, model_argument
-from weigh.cli.words import say, terminal_width
 from weigh.progress import show_progress
 
 

@@ -15,8 +15,8 @@ from weigh.evidence import FeatureTable, weigh_counts
 from weigh.frames import canonical
 from weigh.layout import render
 from weigh.metrics.predicted import Predicted, predict_rows
+from weigh.pages.by_hand import exact_formula
 from weigh.pages.document import asset, document
-from weigh.pages.exact import exact_formula
 from weigh.pages.examples import Example, choose_examples
 from weigh.pages.levels import spell_sheet
 from weigh.pages.quality import groups, quality, thresholds

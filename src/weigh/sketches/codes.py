@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Kind
-from weigh.distinct import frequent
-from weigh.distinct.frequent import Frequent, Key
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import Codes, Floats, key
+from weigh.sketches import frequent
+from weigh.sketches.frequent import Frequent, Key
 from weigh.tally import Rare, Rows
 
 MOST = 2_000_000

@@ -10,6 +10,7 @@ import click
 
 from weigh.cli.commands import main
 from weigh.cli.data import find_target, read_like, read_table, tell_class
+from weigh.cli.messages import hint, say, terminal_width
 from weigh.cli.options import (
     by_option,
     categorical_option,
@@ -23,7 +24,6 @@ from weigh.cli.options import (
     target_option,
     weight_option,
 )
-from weigh.cli.words import hint, say, terminal_width
 
 
 @main.command()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from glob import glob
 from typing import Any
 
-from weigh.cli.words import say
+from weigh.cli.messages import say
 
 
 class _Nothing:

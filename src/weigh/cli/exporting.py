@@ -10,8 +10,8 @@ import click
 
 from weigh.cli.commands import main
 from weigh.cli.data import keep_apart, read_any
+from weigh.cli.messages import hint, say
 from weigh.cli.options import model_argument
-from weigh.cli.words import hint, say
 
 
 @main.command()

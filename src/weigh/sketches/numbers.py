@@ -84,7 +84,7 @@ class DistinctNumbers:
         self._insert(np.repeat(values, k), np.tile(np.arange(k), n), counts.ravel())
 
     def _insert(self, values: Floats, labels: Integers, weight: Floats) -> None:
-        from weigh.distinct import kernels
+        from weigh.sketches import kernels
 
         while len(values) and self.sample is None:
             room = min(len(self._keys) // 2, EXACT + 1) - self._n
@@ -109,7 +109,7 @@ class DistinctNumbers:
 
     def _sample(self, values: Floats) -> None:
         """Keep those of the numbers, and of the ones before, whose mixed bits are least."""
-        from weigh.distinct import kernels
+        from weigh.sketches import kernels
 
         if self.sample is None:
             known = self._keys[self._used]
@@ -143,7 +143,7 @@ class CellCounts:
 
     def add(self, values: Floats, rows: Rows) -> None:
         """Count some more rows."""
-        from weigh.distinct import kernels
+        from weigh.sketches import kernels
 
         values, rows = _count_missing(values, rows, self.missing)
         weight = np.ones(1) if rows.weight is None else rows.weight

@@ -9,14 +9,14 @@ from weigh.evidence.tables import Evidence, FeatureTable
 from weigh.frames import Floats
 
 
-def turn(evidence: Evidence) -> Evidence:
+def flip(evidence: Evidence) -> Evidence:
     """The same evidence with its two classes in the other order: positive speaks for the first.
 
     total'(x) = -total(x), and what turned it into a probability is turned with it
 
     >>> import weigh
     >>> evidence = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived").evidence_
-    >>> turned = turn(evidence)
+    >>> turned = flip(evidence)
     >>> turned.classes.tolist(), (100 * turned["Sex"].weights).round().tolist()
     (['Yes', 'No'], [-174.0, 57.0])
     """

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from weigh.evidence import Evidence, FeatureTable, rule
 from weigh.parameters import is_count
-from weigh.plot.question import Question
+from weigh.plot.classes import Question
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import click
 
 from weigh.cli.commands import main
 from weigh.cli.data import find_class, find_target, keep_apart, read_like, tell_class
+from weigh.cli.messages import say
 from weigh.cli.options import (
     by_option,
     class_option,
@@ -17,7 +18,6 @@ from weigh.cli.options import (
     target_option,
     weight_option,
 )
-from weigh.cli.words import say
 
 
 @main.command()

@@ -11,7 +11,7 @@ from weigh.evaluation.values import Bounded
 from weigh.evidence import BOUND
 from weigh.frames import Floats, Value
 from weigh.metrics import AUC, CalibrationLine, Scored, auc, calibration_line, reliability_table
-from weigh.metrics.many import Many
+from weigh.metrics.multiclass import Many
 from weigh.metrics.numbers import NAN
 
 

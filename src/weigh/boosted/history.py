@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weigh.boosted.choose import ROOM, Choice, Combine, HeldOut
 from weigh.boosted.rounds import (
     Ensemble,
     Round,
@@ -19,6 +18,7 @@ from weigh.boosted.rounds import (
     miss,
     vote,
 )
+from weigh.boosted.tuning import ROOM, Choice, Combine, HeldOut
 from weigh.engine import Block, Piecewise, Sums
 from weigh.frames import Floats
 

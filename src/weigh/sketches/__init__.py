@@ -10,9 +10,9 @@ in a whole one.
     column    either, by the type of the column
 """
 
-from weigh.distinct.codes import DistinctCodes
-from weigh.distinct.column import Short, Survey
-from weigh.distinct.frequent import Frequent
-from weigh.distinct.numbers import CellCounts, DistinctNumbers
+from weigh.sketches.codes import DistinctCodes
+from weigh.sketches.column import Short, Survey
+from weigh.sketches.frequent import Frequent
+from weigh.sketches.numbers import CellCounts, DistinctNumbers
 
 __all__ = ["CellCounts", "DistinctCodes", "DistinctNumbers", "Frequent", "Short", "Survey"]
