@@ -8,7 +8,7 @@ DataFrame is met; nothing else names it.
     folds     folds of rows, dealt by class
     table     a DataFrame as a table that the engine can pass over
     rows      rows as levels, which Spark keeps between passes
-    places    the level of each row as native columns
+    levels    the level of each row as native columns
     curve     exponents and recalibration as native columns
     scores    predictions and reasons as native columns
 """
