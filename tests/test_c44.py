@@ -584,8 +584,14 @@ def test_a_path_takes_a_case_however_it_is_given(people):
         assert people.path(row).to_dict() == people.path(GIRL).to_dict()
     with pytest.raises(ValueError, match="a path explains one row, got 2"):
         people.path([GIRL, GIRL])
-    with pytest.raises(ValueError, match="lacks the column 'Sex'"):
-        people.path({"Class": "3rd", "Age": "Child"})
+    with pytest.raises(ValueError, match="'Sex'"):
+        people.path(frame.drop(columns="Sex"))
+
+
+def test_a_case_without_an_answer_goes_down_every_branch_of_its_question(people):
+    absent = people.path({"Class": "3rd", "Age": "Child"})
+    missing = people.path(GIRL | {"Sex": None})
+    assert absent.probabilities.tolist() == missing.probabilities.tolist()
 
 
 def test_a_path_with_an_unknown_answer_shows_the_branches_and_their_shares(people):

@@ -619,11 +619,11 @@ def test_without_rows_of_both_classes_held_out_totals_stay_as_they_are():
         (RecalibratedClassifier(C44Classifier()), "table of weights"),
         (RecalibratedClassifier(None), "table of weights"),
         (RecalibratedClassifier(RecalibratedClassifier(EvidenceNB())), "recalibrated already"),
-        (RecalibratedClassifier(BoostedNB(combine="vote", random_state=0)), "cannot be recalib"),
+        (RecalibratedClassifier(BoostedNB(combine="vote", random_state=0)), "combine='evidence'"),
         (RecalibratedClassifier(PerplexedNB(form="arithmetic")), "form='root'"),
         (RecalibratedClassifier(EvidenceNB(), method="platt"), "method must be one of"),
         (RecalibratedClassifier(EvidenceNB(), cv=1), "at least 2 folds"),
-        (RecalibratedClassifier(EvidenceNB(), cv="folds"), "cv must be"),
+        (RecalibratedClassifier(EvidenceNB(), cv="folds"), "cv names the column"),
         (RecalibratedClassifier(EvidenceNB(smoothing=-1)), "smoothing"),
     ],
 )

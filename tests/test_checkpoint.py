@@ -111,7 +111,7 @@ def test_an_interrupted_fit_leaves_no_model_and_no_half_written_file(tmp_path, t
 
 def test_other_parameters_or_other_data_are_another_fit(tmp_path, table, monkeypatch):
     folder, model = tmp_path / "kept", tmp_path / "model.json"
-    monkeypatch.setattr("weigh.engine.checkpoint.Checkpoint.clear", lambda self: None)
+    monkeypatch.setattr("weigh.engine.checkpoints.Checkpoint.clear", lambda self: None)
     command = words(table, "adjusted", model, "--checkpoint", folder)
     assert "already" not in run(*command)
     first = model.read_text()

@@ -104,7 +104,7 @@ def test_a_cross_stands_where_its_first_column_did_and_columns_keep_their_places
 def test_the_sheet_shows_the_pair_and_adds_up():
     model = EvidenceNB(crosses=[("Class", "Sex")]).fit(titanic(), "Survived")
     sheet = model.balance_sheet({"Class": "1st", "Sex": "Female", "Age": "Child"})
-    assert str(sheet.items[0]) == "Class & Sex are 1st & Female"
+    assert str(sheet.items[0]) == "Class = 1st with Sex = Female"
     assert sheet.prior + sum(item.weight for item in sheet.items) == pytest.approx(sheet.total)
     unseen = model.balance_sheet({"Class": "4th", "Sex": None, "Age": "Child"})
     assert str(unseen.items[0]) == "Class & Sex are 4th & missing (not seen in training)"

@@ -17,7 +17,7 @@ import weigh
 from weigh import writing
 from weigh.cli import main
 from weigh.datasets import titanic
-from weigh.engine.checkpoint import _write as write_checkpoint
+from weigh.engine.checkpoints import _write as write_checkpoint
 from weigh.frames import write_file
 from weigh.scoring import score_parts, write_lines
 

@@ -273,7 +273,7 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
         Parameters
         ----------
         row : mapping, sequence or table of one row
-            The case. In a mapping, give None for an answer that is not known.
+            The case. A mapping may leave out answers that are not known.
         pos_label : label, optional
             The class that positive weights speak for: by default `classes_[1]` of two, the most
             probable of more.

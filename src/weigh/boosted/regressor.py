@@ -16,6 +16,7 @@ from weigh.boosted.estimate import Estimate, below_all
 from weigh.boosted.projection import Projection, Step, project
 from weigh.boosted.sheet import EstimateSheet, explain_estimate
 from weigh.boosted.tuning import best_scale
+from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import Mask, check_folds, read_splits
 from weigh.frames import Floats, Sample, Table, number_sample, read, warn_caller
@@ -251,7 +252,13 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> EstimateSheet:
         if pos_label is not None or against is not None:
-            raise ValueError("an estimate has no classes: leave pos_label and against out")
+            raise ParameterError(
+                "an estimate has no classes: leave ",
+                Parameter("pos_label"),
+                " and ",
+                Parameter("against"),
+                " out",
+            )
         return self.balance_sheet(row)
 
     def balance_sheet(self, row: Any) -> EstimateSheet:

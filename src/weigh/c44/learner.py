@@ -11,6 +11,7 @@ from weigh.base import TableEstimator, read_sample
 from weigh.bins import label
 from weigh.c44.path import TreePath, trace
 from weigh.c44.tree import Tree, grow
+from weigh.errors import Parameter, ParameterError
 from weigh.evidence import rows_added
 from weigh.frames import Floats, Table
 from weigh.parameters import is_number
@@ -161,7 +162,13 @@ class C44Classifier(ClassifierMixin, TableEstimator):
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> TreePath:
         if pos_label is not None or against is not None:
-            raise ValueError("a path shows every class: leave pos_label and against out")
+            raise ParameterError(
+                "a path shows every class: leave ",
+                Parameter("pos_label"),
+                " and ",
+                Parameter("against"),
+                " out",
+            )
         return self.path(row)
 
     def path(self, row: Any) -> TreePath:
@@ -170,7 +177,7 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         Parameters
         ----------
         row : mapping, sequence or table of one row
-            The case. In a mapping, give None for an answer that is not known.
+            The case. A mapping may leave out answers that are not known.
         """
         table = self._read_one(row, "a path")
         return trace(self.tree_, table)

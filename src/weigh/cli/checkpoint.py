@@ -25,12 +25,12 @@ def keep_passes(folder: str | None, data: str, model: Any, about: list[Any]) -> 
         yield _Nothing()
         return
     from weigh import __version__, engine
-    from weigh.store.features import feature_to_dict, read_features
+    from weigh.store.features import feature_from_dict, feature_to_dict
 
     which = [__version__, type(model).__name__, repr(model.get_params()), about, fingerprint(data)]
     spelling = engine.Spelling(
         lambda features: [feature_to_dict(feature) for feature in features],
-        lambda listed: read_features({"features": listed}),
+        lambda listed: [feature_from_dict(feature) for feature in listed],
     )
     with engine.checkpoint(folder, which, spelling) as kept:
         yield kept

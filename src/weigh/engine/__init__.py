@@ -11,10 +11,10 @@ whatever the number of threads.
     passes    rows of levels to any statistic that adds
     splits    levels found again in each split, and rows coded once for all
     searches  passes that answer several searches at once
-    kept      what passes found, for a fit that is interrupted
+    checkpoints  what passes found, for a fit that is interrupted
 """
 
-from weigh.engine.checkpoint import Spelling, checkpoint
+from weigh.engine.checkpoints import Spelling, checkpoint
 from weigh.engine.counts import TOKEN, tally, tally_counts, tally_levels
 from weigh.engine.passes import (
     Block,

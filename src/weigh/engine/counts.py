@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weigh.bins import Cross, Feature, are_whole, check_cuts, fine_cuts, mdl_cuts, quantile_cuts
-from weigh.engine.checkpoint import recall_counts
+from weigh.engine.checkpoints import recall_counts
 from weigh.engine.surveys import Setting, batches, rows_of, survey
 from weigh.engine.threads import Item, spread
 from weigh.frames import Codes, FarTable, Floats, Sample, Scan, count_matrix

@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 
 from weigh.bins import Cross, Feature, Placed
-from weigh.engine.checkpoint import recall
+from weigh.engine.checkpoints import recall
 from weigh.engine.threads import BLOCK, spread, stream
 from weigh.engine.totals import place
 from weigh.folds import Mask, deal_groups, fold_roles

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Cross, Feature, coarsen, refine
-from weigh.engine.checkpoint import recall_counts
+from weigh.engine.checkpoints import recall_counts
 from weigh.engine.counts import count_all_pairs, count_short, group_columns
 from weigh.engine.passes import Coded, code_rows
 from weigh.engine.surveys import Setting, rows_of, survey

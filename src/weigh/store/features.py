@@ -26,13 +26,15 @@ def read_features(data: Mapping[str, Any], in_order: bool = False) -> tuple[Feat
     """The features of a list of what `feature_to_dict` wrote, whose names must differ."""
     listed = data["features"]
     check(isinstance(listed, list) and len(listed) > 0, "features must be a list")
-    features = tuple(
-        _cross_from_dict(feature) if "parts" in feature else _feature_from_dict(feature, in_order)
-        for feature in listed
-    )
+    features = tuple(feature_from_dict(feature, in_order) for feature in listed)
     names = [feature.name for feature in features]
     check(len(set(names)) == len(names), "feature names must differ")
     return features
+
+
+def feature_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature | Cross:
+    """A feature from what `feature_to_dict` wrote."""
+    return _cross_from_dict(data) if "parts" in data else _part_from_dict(data, in_order)
 
 
 def read_columns(data: Mapping[str, Any], features: tuple[Feature | Cross, ...]) -> tuple[str, ...]:
@@ -71,7 +73,7 @@ def _cross_to_dict(cross: Cross) -> dict[str, Any]:
 
 def _cross_from_dict(data: Mapping[str, Any]) -> Cross:
     check(isinstance(data["parts"], list) and len(data["parts"]) == 2, "a cross has two parts")
-    left, right = (_feature_from_dict(part) for part in data["parts"])
+    left, right = (_part_from_dict(part) for part in data["parts"])
     pairs = [tuple(pair) for pair in data["pairs"]]
     sizes = len(left.levels), len(right.levels)
     whole = all(len(pair) == 2 and {*map(type, pair)} == {int} for pair in pairs)
@@ -83,7 +85,7 @@ def _cross_from_dict(data: Mapping[str, Any]) -> Cross:
     return cross
 
 
-def _feature_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature:
+def _part_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature:
     check(isinstance(data["name"], str), "a feature's name must be text")
     check(isinstance(data["values"], list), "a feature's values must be a list")
     for name in ("has_missing", "skip_missing"):
