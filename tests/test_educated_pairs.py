@@ -255,7 +255,8 @@ def test_a_pair_is_one_item_on_the_sheet_and_says_what_no_column_does_alone():
     sheet = model.balance_sheet(row)
     item = sheet.items[-1]
     assert item.feature == "a & b"
-    assert str(item).startswith("a & b are > ")
+    assert str(item).startswith("a > ")
+    assert " with b > " in str(item)
     assert len(sheet.items) == 6
     assert item.weight == max(item.weight for item in sheet.items) > 1
     assert (

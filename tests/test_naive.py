@@ -1,5 +1,8 @@
 """EvidenceNB: the paper's table, scikit-learn's naive Bayes, and learning in parts."""
 
+import pkgutil
+from types import ModuleType
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -420,6 +423,7 @@ def test_negative_counts_are_refused_with_their_place():
 
 def test_the_public_names_are_pinned():
     assert weigh.__all__ == [
+        "NOT_KNOWN",
         "AdjustedNB",
         "AttenuationPathDisplay",
         "BalanceSheet",
@@ -428,6 +432,7 @@ def test_the_public_names_are_pinned():
         "BoostedNBRegressor",
         "C44Classifier",
         "Comparison",
+        "ContributionsDisplay",
         "EducatedNB",
         "Evaluation",
         "Evidence",
@@ -448,6 +453,7 @@ def test_the_public_names_are_pinned():
         "SearchPathDisplay",
         "SplineCalibrator",
         "WeightedNB",
+        "blank",
         "calculator",
         "compare",
         "conversion_table",
@@ -463,3 +469,9 @@ def test_the_public_names_are_pinned():
         "score_table",
     ]
     assert all(hasattr(weigh, name) for name in weigh.__all__)
+
+
+def test_no_package_takes_the_place_of_a_public_function():
+    modules = {module.name for module in pkgutil.iter_modules(weigh.__path__)}
+    shared = modules & {*weigh.__all__}
+    assert shared == {name for name in shared if isinstance(getattr(weigh, name), ModuleType)}

@@ -10,7 +10,7 @@ import numpy as np
 from weigh.bins import Feature
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.loo import HeldOut, compare, leave_one_out, loosen
-from weigh.educated.monotone import hold_orders
+from weigh.educated.monotone import are_in_order, hold_orders
 from weigh.educated.pairs import Part, count_pairs, is_coarse, rank_pairs
 from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
 from weigh.educated.scales import FIRST, Search, find_scales
@@ -94,17 +94,16 @@ def fit_task(task: Task) -> Fit:
 
 def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
     orders = _orders(task, state.problem.design)
-    weights, ties = state.weights, np.arange(len(state.weights))
-    if not orders:
-        weights = polish(state)
-    else:
+    weights, ties = polish(state), None
+    if orders:
         tied = hold_orders(state, orders)
-        weights, ties, state = tied.weights, tied.ties, tied.state
-        held_out = leave_one_out(state)
+        if tied.state is not state or not are_in_order(weights, orders):
+            weights, ties, state = tied.weights, tied.ties, tied.state
+            held_out = leave_one_out(state)
     covariance = None
     if state.problem.exact and state.problem.n_weights <= FULL:
         inverse = state.factor.by_class[0][0].inverse  # type: ignore[union-attr]
-        covariance = inverse if not orders else inverse[np.ix_(ties, ties)]
+        covariance = inverse if ties is None else inverse[np.ix_(ties, ties)]
     scales = _by_feature(task, search.state.problem.prior, state.scales)
     left = state.relative_gradient
     return Fit(task.counts, weights, covariance, scales, held_out, search, left)

@@ -30,6 +30,11 @@ class Tied:
         return self.state.weights[self.ties]
 
 
+def are_in_order(weights: Floats, asked: Sequence[Order]) -> bool:
+    """Whether weights are in the orders that are asked for, so that nothing holds them."""
+    return not asked or bool((Orders(asked).rises(weights) >= 0).all())
+
+
 def hold_orders(state: State, asked: Sequence[Order]) -> Tied:
     """Fit again with weights in order, at the same scales."""
     orders = Orders(asked)
