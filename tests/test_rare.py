@@ -21,7 +21,7 @@ from weigh.frames import read
 LEARNERS = {
     "evidence": weigh.EvidenceNB(max_levels=3),
     "adjusted": weigh.AdjustedNB(max_levels=3, random_state=0),
-    "weighted": weigh.WeightedNB(max_levels=3, random_state=0),
+    "weighted": weigh.WeightedNB(method="gain_ratio", max_levels=3),
     "boosted": weigh.BoostedNB(max_levels=3, n_rounds=3, random_state=0),
     "vote": weigh.BoostedNB(max_levels=3, n_rounds=3, combine="vote", random_state=0),
     "perplexed": weigh.PerplexedNB(max_levels=3, attenuation=2.0),
