@@ -27,7 +27,7 @@ TALL = 5.0
 class NumberAxis:
     """Cut points on a line: on the scale of the numbers, of their logs, or equally far apart.
 
-    >>> NumberAxis.of((1.0, 2.0, 3.0)).scale, NumberAxis.of((1.0, 10.0, 100.0, 1e5)).scale
+    >>> NumberAxis.of((1.0, 2.0, 3.0)).scale, NumberAxis.of((1.0, 1e1, 1e2, 1e3, 1e4, 1e5)).scale
     ('linear', 'log')
     >>> NumberAxis((0.0, 10.0), "linear").ticks(3)
     [(0.045..., '0'), (0.5, '5'), (0.954..., '10')]
