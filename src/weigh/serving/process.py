@@ -46,13 +46,17 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer with `connection: close` for a while, then close what is idle."""
-        self.app.stopping = True
+        """Answer with `connection: close` for a while, then close what is idle.
+
+        Clients are asked to part only when nobody can connect any more: one that is asked before
+        connects again, and may wait for a listener that is about to close.
+        """
         self.log.tell("stopping")
         for _ in range(QUEUE // AT_ONCE):
             await asyncio.sleep(0)  # connections that wait are accepted
         for server in self.servers:
             server.close()
+        self.app.stopping = True
         until = time.monotonic() + GRACE
         while self.server_state.connections and time.monotonic() < until:
             await asyncio.sleep(0.01)
