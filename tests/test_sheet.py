@@ -706,3 +706,13 @@ def test_a_sheet_has_an_interval_or_says_why_it_has_none(learner, row):
     sheet = learner.fit(titanic(), "Survived").balance_sheet(row)
     assert (sheet.interval is None) == bool(sheet.no_interval)
     assert ("No interval:" in sheet.to_text()) == (sheet.interval is None)
+
+
+def test_answers_that_are_not_known_are_named_once_and_in_short():
+    rng = np.random.default_rng(0)
+    X = pa.table({f"q{i}": rng.choice(["a", "b"], 60) for i in range(20)})
+    model = EvidenceNB().fit(X, rng.integers(0, 2, 60))
+    note = next(n for n in str(model.balance_sheet({"q0": "a"})).split("\n\n") if "Not known" in n)
+    named = {f"q{i}" for i in range(20) if f" q{i}," in f" {note}," or f"q{i} " in note}
+    assert named == {f"q{i}" for i in range(1, 13)}
+    assert "7 more" in note

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 
 from weigh.bins import label, printable
 from weigh.evidence import hundredths
+from weigh.frames import NOT_KNOWN
 from weigh.text import percent, to_plain
 from weigh.views import Bar, Grid, View
 
 if TYPE_CHECKING:
     from weigh.sheet.balance import BalanceSheet, Item
+
+BLANK = label(NOT_KNOWN)
+
+LISTED = 12
+"""Features without an answer that a note names, here and on pages."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +129,13 @@ def probability(p: float) -> str:
 def notes_of(sheet: BalanceSheet) -> list[str]:
     """What a reader should know, sentence by sentence."""
     notes = []
-    if sheet.weightless:
-        notes.append(f"No weight: {'; '.join(map(str, sheet.weightless))}.")
+    blank = [item.feature for item in sheet.weightless if item.level == BLANK]
+    if blank:
+        others = f" and {len(blank) - LISTED} more" if len(blank) > LISTED else ""
+        notes.append(f"Not known, and so without weight: {', '.join(blank[:LISTED])}{others}.")
+    rest = [str(item) for item in sheet.weightless if item.level != BLANK]
+    if rest:
+        notes.append(f"No weight: {'; '.join(rest)}.")
     notes.append("Weights are times 100.")
     shown = sum(int(side.total[1]) for side in sides_of(sheet))
     stated = sheet.attenuation or sheet.recalibration
