@@ -1072,3 +1072,29 @@ def test_scores_stand_beside_the_columns_of_what_arrow_can_read(kind):
     wanted = weigh.score_table(model, table)
     assert weigh.score_table(model, OFFERED[kind](table)).equals(wanted)
     assert wanted.column_names[:2] == ["a", "y"]
+
+
+# ---------------------------------------------------------------- rows that leave answers out
+
+
+@pytest.mark.parametrize(
+    ("rows", "named"),
+    [
+        ([{"Agee": 30, "sex": "m"}], "'age'"),
+        ([{"age": 30, "sex": "m"}, {"AGE": 30, "sex": "m"}], "row 1"),
+        ([{"age": 30}, {"town": "a"}], "row 1"),
+        ([{"town": "a"}], "row 0"),
+    ],
+)
+def test_a_misspelt_key_is_refused_and_not_taken_for_an_answer_left_out(rows, named):
+    table = [{"age": i % 60, "sex": "mf"[i % 2]} for i in range(120)]
+    model = weigh.EvidenceNB(bins={"age": [30]}).fit(table, [int(i % 60 > 30) for i in range(120)])
+    with pytest.raises(ValueError, match=named):
+        model.predict_proba(rows)
+
+
+def test_other_keys_are_left_aside_and_answers_may_be_left_out():
+    table = [{"age": i % 60, "sex": "mf"[i % 2]} for i in range(120)]
+    model = weigh.EvidenceNB(bins={"age": [30]}).fit(table, [int(i % 60 > 30) for i in range(120)])
+    plain = model.predict_proba([{"age": 30}, {}])
+    assert model.predict_proba([{"age": 30, "town": "a", "y": 1}, {}]).tolist() == plain.tolist()

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import stat
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -245,3 +246,18 @@ def test_the_demo_writes_its_table_whole_or_not_at_all(tmp_path, monkeypatch):
     assert csv.read_csv(path).equals(
         PEOPLE.cast(pa.schema([(n, "string") for n in PEOPLE.column_names]))
     )
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_standard_output_that_is_appended_to_a_file_loses_nothing(tmp_path):
+    code = (
+        "import weigh; m = weigh.EvidenceNB().fit(weigh.datasets.titanic(), 'Survived');"
+        "print('before'); weigh.save(m, '/dev/stdout'); print('after')"
+    )
+    log = tmp_path / "log.txt"
+    log.write_text("old\n")
+    with open(log, "a") as file:
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
+    text = log.read_text()
+    assert text.startswith("old\nbefore\n{")
+    assert text.endswith("after\n")

@@ -3,7 +3,8 @@
 A file is written beside its place under another name, put on the disk, and then takes its place in
 one step; whatever fails before leaves the old file as it was. A link is followed to the file that
 it names. A file that is replaced leaves its mode to the new one, and a new file has the mode that
-the process gives to files. What is no regular file, such as a device or a pipe, is written to.
+the process gives to files. What is no regular file, such as a device or a pipe, is written to, and
+so is a file that is open already, such as /dev/stdout.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,6 +38,12 @@ def write_bytes(data: bytes, path: FilePath) -> None:
 @contextmanager
 def open_whole(path: FilePath) -> Iterator[IO[bytes]]:
     """A file to write to, which is in its place when the context ends without an error."""
+    number = _open_number(path)
+    if number is not None:
+        sys.stdout.flush()  # what was printed before comes before
+        with os.fdopen(os.dup(number), "wb") as place:
+            yield place
+        return
     old = _stat(path)
     if old is not None and stat.S_ISDIR(old.st_mode):
         raise IsADirectoryError(f"{os.fspath(path)} is a folder; give the name of a file")
@@ -91,6 +99,22 @@ def refuse_inputs(path: FilePath, inputs: Iterable[FilePath | int]) -> None:
         known = os.fstat(read) if isinstance(read, int) else _stat(read)
         if known is not None and stat.S_ISREG(known.st_mode) and os.path.samestat(output, known):
             raise ValueError(f"{os.fspath(path)} is an input; write to another file")
+
+
+def _open_number(path: FilePath) -> int | None:
+    """The number of our own open file that a path such as /dev/stdout names, else None.
+
+    Output that is redirected to a file goes on where it is: that file is never replaced.
+    """
+    place = os.fspath(path)
+    for _ in range(40):  # as many links as systems follow
+        folder, name = os.path.split(place)
+        if name.isdigit() and os.path.realpath(folder) == f"/proc/{os.getpid()}/fd":
+            return int(name)
+        if not os.path.islink(place):
+            return None
+        place = os.path.join(folder, os.readlink(place))
+    return None
 
 
 def _stat(path: FilePath) -> os.stat_result | None:

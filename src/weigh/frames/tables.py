@@ -23,6 +23,7 @@ from weigh.frames.columns import (
     convert,
     hide,
 )
+from weigh.frames.keys import refuse_misspelt
 from weigh.frames.registry import find_far
 from weigh.frames.values import NOT_KNOWN
 
@@ -371,8 +372,9 @@ def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Tab
     """The columns that a fitted model asks for: by name, or by position without names."""
     if named and table.named:
         lacking = [name for name in names if name not in table.names]
-        none = table.names and len(lacking) == len(names)  # it can only be another table
-        if lacking and (none or not table.partial):
+        if table.partial:
+            refuse_misspelt(table, names, reader)
+        elif lacking:
             raise ValueError(
                 f"the table lacks the column {lacking[0]!r}, which {reader} was fitted with "
                 f"({len(lacking)} of {len(names)} lacking); add it, with nulls where it is unknown"
