@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
+from sklearn.datasets import load_iris
 
 import weigh
 from weigh import NOT_KNOWN, EducatedNB
@@ -331,3 +332,14 @@ def test_blank_refuses_what_is_no_mask_of_the_table(where):
     X, _ = draw_frame(12)
     with pytest.raises(ValueError, match="where must hold"):
         weigh.blank(X.iloc[:1], where)
+
+
+def test_a_hessian_for_each_class_leads_to_the_weights_of_the_joint_one(monkeypatch):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    joint = EducatedNB(bins=4).fit(X, y)
+    monkeypatch.setattr("weigh.educated.blanks.JOINT", 0)
+    monkeypatch.setattr("weigh.educated.blanks.STEPS", 300)  # which are shorter then
+    apart = EducatedNB(bins=4).fit(X, y)
+    rows = [{name: X[name][i]} for name in X for i in (0, 60, 120)]
+    found, expected = (model.predict_proba(rows) for model in (apart, joint))
+    np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -123,7 +123,8 @@ class Blanked:
 
         n_tables, n_totals = self.u.shape
         numbers, slopes = np.zeros(2), np.zeros((n_tables, n_totals))
-        bends = np.zeros((n_totals, n_tables, n_totals, n_tables))
+        each = 1 if self.u.size > JOINT else n_totals  # totals that share a Hessian
+        bends = np.zeros((n_totals // each, each, n_tables, each, n_tables))
         places, padded, none = self.design.place(block), self.design.pad(self.weights), self._none
         labels, weight = self.target.labels(block), weigh_rows(block)
         for share, columns in self.masks.draw(block):
@@ -142,14 +143,15 @@ class Blanked:
 
     def _bend(self, blank: Floats, weight: Floats, p: Floats, bends: Floats) -> None:
         """Add the Hessian of several classes: of each two, or of each alone if there are many."""
-        joint = self.u.size <= JOINT
+        each = bends.shape[1]
         for k in range(p.shape[1]):
-            for other in range(k + 1) if joint else (k,):
-                curvature = weight * p[:, k] * ((k == other) - p[:, other])
+            group, own = bends[k // each], k % each
+            for other in range(own + 1):
+                curvature = weight * p[:, k] * ((own == other) - p[:, k - own + other])
                 block = (blank * curvature) @ blank.T
-                bends[k, :, other] += block
-                if other < k:
-                    bends[other, :, k] += block.T
+                group[own, :, other] += block
+                if other < own:
+                    group[other, :, own] += block.T
 
     @cached_property
     def _none(self) -> Integers:
@@ -260,7 +262,7 @@ class _Look:
     loss: float
     size: float
     gradient: Floats  # of the free tables
-    hessian: Floats  # total by total
+    hessians: Floats  # of all totals, or of each
 
     @classmethod
     def at(cls, asked: Blanked, rows: Coded, first: Floats, pull: Floats, free: Integers) -> _Look:
@@ -269,19 +271,19 @@ class _Look:
         away = (asked.u - first)[free]
         loss = float(numbers[0]) + 0.5 * float((pull[:, None] * away**2).sum())
         gradient = slopes[free] + pull[:, None] * away
-        n = gradient.size
-        hessian = bends[:, free][..., free].reshape(n, n) + np.diag(np.tile(pull, len(bends)))
-        return cls(asked, rows, first, pull, free, loss, float(numbers[1]), gradient, hessian)
+        n = gradient.size // len(bends)
+        hessians = bends[:, :, free][..., free].reshape(len(bends), n, n)
+        hessians += np.diag(np.tile(pull, bends.shape[1]))
+        return cls(asked, rows, first, pull, free, loss, float(numbers[1]), gradient, hessians)
 
     @cached_property
     def step(self) -> Floats:
         """Newton's, among those that leave the sum of each total as it is."""
         n_free, n_totals = self.gradient.shape
-        sums = np.kron(np.eye(n_totals), np.ones((n_free, 1)))
-        solved = np.linalg.solve(self.hessian, np.column_stack([self.gradient.T.ravel(), sums]))
-        own, held = solved[:, 0], solved[:, 1:]
-        step = own - held @ np.linalg.solve(sums.T @ held, sums.T @ own)
-        return np.ascontiguousarray(step.reshape(n_totals, n_free).T)
+        slopes = self.gradient.T.reshape(len(self.hessians), -1)
+        sums: Floats = np.repeat(np.eye(n_totals // len(slopes)), n_free, axis=0)
+        steps = [_step_along(*both, sums) for both in zip(self.hessians, slopes, strict=True)]
+        return np.ascontiguousarray(np.reshape(steps, (n_totals, n_free)).T)
 
     @property
     def relative_gradient(self) -> float:
@@ -294,3 +296,11 @@ class _Look:
         u = self.asked.u.copy()
         u[self.free] -= step
         return _Look.at(replace(self.asked, u=u), self.rows, self.first, self.pull, self.free)
+
+
+def _step_along(hessian: Floats, slope: Floats, sums: Floats) -> Floats:
+    """Newton's step that changes no sum."""
+    solved = np.linalg.solve(hessian, np.column_stack([slope, sums]))
+    own, held = solved[:, 0], solved[:, 1:]
+    step: Floats = own - held @ np.linalg.solve(sums.T @ held, sums.T @ own)
+    return step
