@@ -10,7 +10,7 @@
 PYTHON ?= python3
 OLD_PYTHON ?= python3.11
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadgroup -q -rs
+PYTEST := $(BIN)/python -m pytest -n auto -q -rs
 PROGRAMS := chromium=chromium chromedriver=chromium-driver npm=npm java=openjdk-17-jre-headless psql=postgresql \
   soffice=libreoffice-calc-nogui
 # OpenBLAS adds in another order with each kernel. The tests whose numbers come from its sums:
@@ -38,7 +38,7 @@ test-kernels: .venv/system
 	  OPENBLAS_CORETYPE=$$kernel $(PYTEST) $(NUMERICAL:%=tests/test_%.py) || exit 1; done
 
 test-oldest: .venv-oldest/ready
-	.venv-oldest/bin/python -m pytest -n auto --dist loadgroup -q -rs -m "not system" $(TESTS)
+	.venv-oldest/bin/python -m pytest -n auto -q -rs -m "not system" $(TESTS)
 
 lint: .venv/test
 	$(BIN)/ruff check .

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from tests.browser import AXE, Browser
+from tests.workers import ByFunction, first_of_all
 
 REQUIRE_ALL = os.environ.get("WEIGH_REQUIRE_ALL") == "1"
 
@@ -27,6 +28,16 @@ def pytest_configure() -> None:
     """
     for library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest group of tests first, so that no worker waits for it at the end."""
+    items.sort(key=lambda item: not first_of_all(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log):
+    return ByFunction(config, log)
 
 
 def lacking(what: str) -> None:

@@ -31,7 +31,6 @@ from weigh.frames import label_sample, read
 
 pytestmark = [
     pytest.mark.system,
-    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets of py4j
 ]
