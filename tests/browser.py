@@ -3,6 +3,8 @@
 import json
 import shutil
 import sys
+from base64 import b64decode
+from io import BytesIO
 from pathlib import Path
 
 AXE = Path(sys.prefix, "node_modules", "axe-core", "axe.min.js")  # where `make test` puts it
@@ -62,6 +64,16 @@ class Browser:
         events = [json.loads(e["message"])["message"] for e in self.driver.get_log("performance")]
         sent = [e["params"] for e in events if e["method"] == "Network.requestWillBeSent"]
         return [params["request"]["url"] for params in sent]
+
+    def printed(self, path: Path, fragment: str = "") -> list[str]:
+        """The text of each page that printing gives."""
+        from pypdf import PdfReader
+
+        self.media("")
+        self.open(path, fragment)
+        asked = {"preferCSSPageSize": True, "printBackground": True}
+        found = self.driver.execute_cdp_cmd("Page.printToPDF", asked)["data"]
+        return [page.extract_text() for page in PdfReader(BytesIO(b64decode(found))).pages]
 
     def violations(self) -> list[str]:
         """What axe-core finds wrong with the page for people who cannot see it well."""

@@ -8,7 +8,9 @@ questions   what a calculator asks, and when
 calculator_page  `calculator`
 charts      reliability, ROC and lift as SVG
 steps       the weights of a number as steps over it
-weights     the evidence table with bars
+weights     the tables of weights as cards with bars
+summary     the first two pages of a report
+caveats     what a reader has to bear in mind
 examples    which cases a report shows
 quality     measures, charts, thresholds and groups
 by_hand     the formula

@@ -57,20 +57,21 @@ class Plane:
 
 
 def draw_charts(rows: Scored, of: str, name: str) -> list[Any]:
-    """Reliability, ROC and lift of the probabilities of one class; nothing where it is alone."""
+    """Reliability, ROC, lift and distribution of one class's probabilities, if there is another."""
     if rows.groups.one_class:
         return []
     reliability = draw_reliability(reliability_table(rows), of, name)
-    return [reliability, draw_roc(rows, of, name), draw_lift(rows, of, name)]
+    curves = draw_roc(rows, of, name), draw_lift(rows, of, name)
+    return [reliability, *curves, draw_predictions(rows, of, name)]
 
 
 def draw_reliability(table: ReliabilityTable, of: str, name: str) -> Any:
     """What was said, and what came true, in ten bins with intervals."""
-    plane = Plane(f"said to be {shorten(of)}", "came true")
+    plane = Plane(f"predicted probability of {shorten(of)}", "observed rate")
     diagonal = plane.path(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "chance")
     told = (
-        f"Probabilities in {len(table)} bins, each with its interval; on the diagonal they come "
-        f"true as often as they say. The farthest is off by {table.largest_gap:.2f}."
+        f"Predictions in {len(table)} bins with intervals. On the diagonal the observed rate is "
+        f"the predicted one. The largest gap is {table.largest_gap:.2f}."
     )
     marks = [diagonal, *_bins(plane, table)]
     return plane.draw(f"{name}-reliability", "Reliability.", told, marks)
@@ -86,17 +87,17 @@ def _bins(plane: Plane, table: ReliabilityTable) -> list[dict[str, Any]]:
 
 
 def draw_roc(rows: Scored, of: str, name: str) -> Any:
-    """How many are found, by how many are flagged in vain."""
+    """How many are caught, by the false-positive rate."""
     groups = rows.groups
     found = 1 - groups.positives_up_to[::-1] / groups.n_positive
     alarms = 1 - groups.negatives_up_to[::-1] / groups.n_negative
     kept = thin(found + alarms)
-    plane = Plane("share of the others flagged", f"share of {shorten(of)} found")
+    plane = Plane("false-positive rate", f"share of {shorten(of)} caught")
     area = auc(rows)
     half = float(np.interp(0.1, alarms, found))
     told = (
-        f"The area under the curve is {area.value:.3f} (0.5 is chance). Flagging a tenth of the "
-        f"others finds {half:.0%} of {of}."
+        f"The area under the curve is {area.value:.3f} (0.5 is chance). At a 10% false-positive "
+        f"rate, {half:.0%} of {of} are caught."
     )
     marks = [
         plane.path(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "chance"),
@@ -121,6 +122,32 @@ def draw_lift(rows: Scored, of: str, name: str) -> Any:
         plane.path(depth, lift, "curve"),
     ]
     return plane.draw(f"{name}-lift", "Lift.", told, marks)
+
+
+BINS = 20
+"""Bars of a distribution."""
+
+
+def draw_predictions(rows: Scored, of: str, name: str) -> Any:
+    """How the probabilities of rows of the class, and of all others, are distributed."""
+    edges = np.linspace(0.0, 1.0, BINS + 1)
+    weight = np.ones(len(rows.p)) if rows.weight is None else rows.weight
+    parts = [np.histogram(rows.p[at], edges, weights=weight[at])[0]
+             for at in (rows.positive, ~rows.positive)]  # fmt: skip
+    shares = [part / part.sum() for part in parts]
+    top = np.ceil(10 * max(float(part.max()) for part in shares)) / 10
+    plane = Plane("predicted probability", "share of the class", top)
+    means = [float(np.average(rows.p[at], weights=weight[at]))
+             for at in (rows.positive, ~rows.positive)]  # fmt: skip
+    told = (
+        f"The line is rows that are {of}, the area all others; each adds up to 1. The mean "
+        f"prediction is {means[0]:.2f} for {of} and {means[1]:.2f} for the others."
+    )
+    corners = np.repeat(edges, 2)[1:-1]
+    line, area = (np.repeat(part, 2) for part in shares)
+    closed = np.concatenate([[0.0], area, [0.0]]), np.concatenate([[0.0], corners, [1.0]])
+    marks = [plane.path(closed[1], closed[0], "others"), plane.path(corners, line, "curve")]
+    return plane.draw(f"{name}-predictions", "Predictions.", told, marks)
 
 
 def shorten(name: str) -> str:

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from weigh.bins import label
-from weigh.evaluation import Evaluation, Measures
+from weigh.evaluation import Decision, Evaluation, Measures
 from weigh.evaluation.page import Section
-from weigh.evaluation.show import page
+from weigh.evaluation.show import number, page
 from weigh.metrics.predicted import Predicted
 from weigh.metrics.scored import Scored
 from weigh.pages.charts import draw_charts, draw_reliability
 from weigh.pages.weights import DRAWN
 
 ALONE = (
-    "ROC and lift need the rows themselves, which this page was not given; nor are rows explained."
+    "ROC, lift, the distribution of predictions and examples need the rows, which were not given "
+    "to this page."
 )
 
 
@@ -62,7 +63,7 @@ def _figures(found: Evaluation, predicted: Predicted | None) -> list[Figures]:
 
 def _of_one(rows: Scored, of: str, name: str, title: str = "") -> Figures:
     drawn = draw_charts(rows, of, name)
-    nothing = () if drawn else ("All rows are of one class: there is nothing to draw.",)
+    nothing = () if drawn else ("All rows are of one class, so there are no charts.",)
     return Figures(drawn, title, nothing)
 
 
@@ -72,12 +73,41 @@ def thresholds(found: Evaluation) -> dict[str, Any] | None:
         return None
     (cost_fp, cost_fn), of = found.costs, label(found.pos_label)
     told = (
-        f"To flag a row is to take it for {of}. Where flagging one that is not {of} costs "
-        f"{cost_fp:g} and missing one that is costs {cost_fn:g}, honest probabilities of {of} are "
-        f"flagged above {cost_fp / (cost_fp + cost_fn):.3g}."
+        f"To flag a row is to take it for {of}. A false positive costs {cost_fp:g} and a false "
+        f"negative {cost_fn:g}: calibrated probabilities of {of} are flagged above "
+        f"{cost_fp / (cost_fp + cost_fn):.3g}."
     )
-    own, _ = _sections(found)
-    return {"told": told, "table": own[3]}
+    return {"told": told, "table": _threshold_table(found.validation, of)}
+
+
+def _threshold_table(m: Measures, of: str) -> Section:
+    """What deciding by each threshold gets right and wrong, as counts, rates and cost."""
+    marks = {m.best.rates.threshold: "best", m.decision.rates.threshold: "costs"}
+    if len(marks) == 1:
+        marks = dict.fromkeys(marks, "costs, best")
+    every = {part.rates.threshold: part for part in (*m.thresholds, m.decision, m.best)}
+    head = ("Threshold", "Flagged", "Caught", "False positives", "Missed", "Left alone",
+            "Sens.", "Spec.", "PPV", "NPV", "Cost", "Net benefit")  # fmt: skip
+    rows = tuple(_threshold(every[at], marks.get(at, "")) for at in sorted(every))
+    note = (
+        f"Caught are rows of {of} that are flagged, missed those that are not. costs: the "
+        "threshold that the costs ask for; best: the one of least cost on these rows."
+    )
+    return Section("Flagged where the probability is above the threshold", head, rows, (note,))
+
+
+def _threshold(part: Decision, mark: str) -> tuple[str, ...]:
+    r = part.rates
+    called = r.true_positives + r.false_positives
+    counts = (r.true_positives, r.false_positives, r.false_negatives, r.true_negatives)
+    shares = (r.sensitivity, r.specificity, r.ppv, r.npv)
+    return (
+        f"{r.threshold:.3g}{f' ({mark})' if mark else ''}",
+        f"{called:,.6g} ({r.flagged:.0%})",
+        *(f"{count:,.6g}" for count in counts),
+        *(number(x, 2) for x in shares),
+        *(number(x, 3) for x in (part.cost, part.net_benefit)),
+    )
 
 
 def groups(found: Evaluation) -> dict[str, Any]:

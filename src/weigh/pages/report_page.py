@@ -8,22 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Cross
 from weigh.evaluation import Evaluation, evaluate
 from weigh.evaluation.show import page as evaluation_page
-from weigh.evidence import FeatureTable, weigh_counts
 from weigh.frames import canonical
 from weigh.layout import render
 from weigh.metrics.predicted import Predicted, predict_rows
 from weigh.pages.by_hand import exact_formula
+from weigh.pages.caveats import caveats, reversals
 from weigh.pages.document import asset, document
 from weigh.pages.examples import Example, choose_examples
 from weigh.pages.levels import spell_sheet
 from weigh.pages.quality import groups, quality, thresholds
 from weigh.pages.subject import Subject, read_subject
-from weigh.pages.weights import weight_tables
+from weigh.pages.summary import key_measures, lead, rank_tables
+from weigh.pages.weights import weight_cards
 from weigh.sheet import foot_of, notes_of, sides_of
-from weigh.tally import Counts
 from weigh.writing import write_text
 
 
@@ -44,9 +43,10 @@ def report(
 ) -> str | None:
     """A model on one page for people: what it is, how good it is on these rows, how it decides.
 
-    One HTML file without scripts, which loads nothing: the weights with bars and intervals, the
-    measures of `evaluate`, reliability, ROC and lift, thresholds and costs, groups, reversals,
-    balance sheets of a few rows, and the exact formula.
+    One HTML file without scripts, which loads nothing. A summary of at most two printed pages comes
+    first: what the model predicts, how good it is, four charts, the most important tables, and the
+    caveats. Sections that fold follow: every weight, all measures, thresholds and costs, groups,
+    reversals, balance sheets of a few rows, and the exact formula.
 
     Parameters
     ----------
@@ -137,16 +137,19 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
     body = render(
         "report.html",
         heading=heading,
-        speaks=_speaks(subject),
-        what=_what(subject, found),
+        lead=lead(subject, found),
+        measures=key_measures(found),
         findings=found.findings,
+        ranked=rank_tables(subject),
+        caveats=caveats(subject),
         means=_means(subject),
-        weights=weight_tables(subject),
+        cards=weight_cards(subject),
         quality=quality(found, judged.predicted),
         thresholds=thresholds(found),
         groups=groups(found),
-        reversals=_reversals(subject),
+        reversals=reversals(subject),
         examples=[_case(subject, example) for example in judged.examples],
+        parameters=_parameters(subject),
         exact=exact_formula(subject.evidence, subject.of),
     )
     return document(heading, body, asset("page.css", "report.css"))
@@ -155,42 +158,6 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
 def _title(subject: Subject, found: Evaluation) -> str:
     told = evaluation_page(found).title
     return told if subject.model is not None else told.replace(found.model, subject.name, 1)
-
-
-def _speaks(subject: Subject) -> str:
-    """Which class the page is about, in one sentence."""
-    if subject.of is None:
-        return (
-            "This page speaks of every class in turn: a weight above 0 speaks for the class whose "
-            "column it stands in."
-        )
-    of = subject.classes[subject.of]
-    return (
-        f"All of this page speaks for {of}: a weight above 0 speaks for {of}, every probability is "
-        f"that of {of}, and a row that is flagged is taken for {of}."
-    )
-
-
-def _what(subject: Subject, found: Evaluation) -> list[str]:
-    evidence = subject.evidence
-    n_levels = sum(len(table.levels) for table in evidence)
-    shares = [
-        f"{name} {count:,.6g} ({rate:.1%})"
-        for name, count, rate in zip(
-            subject.classes, evidence.class_counts, evidence.base_rate, strict=True
-        )
-    ]
-    name = subject.name if subject.model is None else " ".join(repr(subject.model).split())[:400]
-    told = [
-        f"{name}, learnt from {evidence.class_counts.sum():,.6g} rows: {', '.join(shares)}.",
-        f"It is a prior and {len(evidence):,} tables of weights, of {n_levels:,} levels in all.",
-        f"It is judged here on {found.validation.n_rows:,} rows.",
-    ]
-    if not np.allclose(evidence.assumed_rate, evidence.base_rate):
-        pairs = zip(subject.classes, evidence.assumed_rate.tolist(), strict=True)
-        rates = ", ".join(f"{name} {rate:.3g}" for name, rate in pairs)
-        told.append(f"It takes the class frequencies to be {rates}.")
-    return told
 
 
 MEAN = ", less the mean of all classes"
@@ -204,39 +171,24 @@ def _means(subject: Subject) -> str:
         rest = " against the rest" if subject.evidence.link == "ovr" else MEAN
         means = f"for {names[of]}" + (f" against {names[0]}" if len(names) == 2 else rest)
     return (
-        f"Weights of evidence {means}, times 100: above 0 a level speaks for, below 0 against. "
-        "Tables are in the order of importance: the mean absolute weight over the training rows, "
-        "each weight taken from the table's mean. Added loss is roughly what the log loss would "
-        "rise by without the table, in nats; IV is the information value of the counts alone. "
-        "An interval of numbers holds its upper end."
+        f"Weights of evidence {means}, times 100. Tables are in the order of importance: the mean "
+        "absolute weight over the training rows, each weight taken from the table's mean. Added "
+        "loss is roughly the rise of the log loss without the table, in nats a row. IV is the "
+        "information value of the counts of the feature alone. Intervals of numbers include their "
+        "upper limit."
     )
 
 
-# ------------------------------------------------------------ how it decides
+def _parameters(subject: Subject) -> list[tuple[str, str]]:
+    """The constructor parameters by name, those of a learner inside another too."""
+    if subject.model is None:
+        return []
+    found = subject.model.get_params()
+    return [(name, _value(value)) for name, value in sorted(found.items())]
 
 
-def _reversals(subject: Subject) -> list[str]:
-    known = getattr(subject.model, "reversals_", None)
-    turned = [table.name for table in subject.evidence if _is_turned(table)]
-    told = (
-        [f"{text}." for text in known] if known is not None else [TURNED.format(n) for n in turned]
-    )
-    return told or ["None: every feature speaks as it does alone."]
-
-
-TURNED = "{}: alone its levels speak one way, beside the other features the other way."
-AGREE, FAINT = -0.5, 0.01
-
-
-def _is_turned(table: FeatureTable) -> bool:
-    """Whether the weights run against those of its own counts, by more than noise."""
-    if isinstance(table.feature, Cross) or table.by_class.shape[1] > 1:
-        return False
-    alone = weigh_counts(Counts(table.feature, table.counts), table.smoothing).by_class[:, 0]
-    alone, own, share = alone - table.share @ alone, table.centred[:, 0], table.share
-    spread = float(share @ own**2) * float(share @ alone**2)
-    faint = float(share @ np.abs(own)) < FAINT
-    return not faint and spread > 0 and float(share @ (own * alone)) < AGREE * spread**0.5
+def _value(value: Any) -> str:
+    return type(value).__name__ if hasattr(value, "get_params") else repr(value)
 
 
 def _case(subject: Subject, example: Example) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weigh.base import EvidenceClassifier
-from weigh.bins import label
+from weigh.bins import Cross, Feature, label
 from weigh.evidence import Evidence, evidence_of, flip
 from weigh.frames import read
+from weigh.pages.levels import spell_levels
 from weigh.sheet import find_class
 
 
@@ -28,6 +29,10 @@ class Subject:
     def classes(self) -> list[str]:
         """The classes as people read them."""
         return [label(c) for c in self.evidence.classes.tolist()]
+
+    def levels(self, feature: Feature | Cross) -> tuple[str, ...]:
+        """The levels of a feature as people read them."""
+        return spell_levels(feature)
 
     @property
     def known_rate(self) -> bool:

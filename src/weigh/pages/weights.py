@@ -17,11 +17,14 @@ from weigh.pages.steps import Steps
 from weigh.pages.subject import Subject
 from weigh.sheet import COVERAGE
 
-MOST = 30
-"""Levels of one feature that are shown where they have no order; the exact formula has them all."""
+MOST = 200
+"""Levels of one table that can be opened; the exact formula has them all."""
 
 FEW = 8
-"""More intervals than these are drawn as steps, and listed for those who ask."""
+"""Levels that stand on a card; more intervals than these are drawn as steps."""
+
+PRINTED = 24
+"""Cards that are printed: those of twenty features and a few pairs."""
 
 WIDTH, HALF = 160, 80
 SMALLEST = 0.05
@@ -81,8 +84,8 @@ class Line:
     bar: Bar | None = None
 
 
-def weight_tables(subject: Subject) -> Any:
-    """Every feature, the most important first."""
+def weight_cards(subject: Subject) -> Any:
+    """Every table, the most important first."""
     layout, prior = Layout.read(subject), subject.evidence.prior_row
     tables = sorted(subject.evidence.tables, key=lambda table: -table.importance)
     return render(
@@ -91,15 +94,16 @@ def weight_tables(subject: Subject) -> Any:
         one=layout.of is not None,
         size={"width": WIDTH, "half": HALF},
         prior=_line(layout, "", "", prior, np.nan),
-        tables=[_feature(layout, table, f"s{k}") for k, table in enumerate(tables)],
+        printed=PRINTED,
+        cards=[_card(layout, table, f"s{k}") for k, table in enumerate(tables)],
     )
 
 
-def _feature(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
-    """The intervals of a number as steps, and its other levels, or all levels, as lines."""
+def _card(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
+    """A number of many intervals as steps, and the levels of most rows; all levels to open."""
     ordered = _intervals(table) if _intervals(table) > FEW else 0
-    shown = _shown(table, ordered)
-    left = len(table.levels) - ordered - len(shown)
+    n = len(table.levels)
+    shown, every = _shown(table, ordered, FEW), _shown(table, 0, MOST)
     lost = "" if table.added_loss is None else f", added loss {table.added_loss:.4f}"
     iv = f"{table.information_value:.2f}"
     return {
@@ -107,9 +111,11 @@ def _feature(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
         "note": table.note,
         "told": f"importance {100 * table.importance:.0f}{lost}, IV {iv}",
         "charts": _charts(layout, table, name, ordered) if ordered else [],
-        "steps": _lines(layout, table, [*range(ordered)]),
         "lines": _lines(layout, table, shown),
-        "left": f"{left:,}" if left else "",
+        "all": _lines(layout, table, every) if len(shown) < n else [],
+        "n": f"{n:,}",
+        "drawn": bool(ordered),
+        "left": f"{n - len(every):,}" if len(every) < n else "",
     }
 
 
@@ -119,10 +125,10 @@ def _intervals(table: FeatureTable) -> int:
     return 0 if cuts is None else len(cuts) + 1
 
 
-def _shown(table: FeatureTable, start: int) -> list[int]:
-    """The levels of most rows, in the table's order; of a number those that are not drawn."""
+def _shown(table: FeatureTable, start: int, most: int) -> list[int]:
+    """The levels of most rows from a place on, in the table's order."""
     rows = table.counts[start:].sum(axis=1)
-    kept: list[int] = (start + np.sort(np.argsort(-rows, kind="stable")[:MOST])).tolist()
+    kept: list[int] = (start + np.sort(np.argsort(-rows, kind="stable")[:most])).tolist()
     return kept
 
 
