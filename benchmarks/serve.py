@@ -28,8 +28,7 @@ def serve_bare() -> None:
     from fastapi import FastAPI
 
     from weigh.serving.log import Log, relayed
-    from weigh.serving.process import Server
-    from weigh.serving.server import bind
+    from weigh.serving.server import Server, bind
 
     app = FastAPI()
 

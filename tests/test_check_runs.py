@@ -7,9 +7,9 @@ import pytest
 
 import weigh
 from weigh.datasets import titanic
-from weigh.exports.refusals import read_formula
 from weigh.exports.selftest import check
 from weigh.exports.sql.run import run_duckdb, run_sqlite
+from weigh.exports.targets import read_formula
 
 MODEL = weigh.EvidenceNB().fit(titanic(), "Survived")
 

@@ -40,9 +40,9 @@ from weigh import (
     compare,
     datasets,
 )
-from weigh.comparison.advice import choose
 from weigh.comparison.differences import Difference, Differences
 from weigh.comparison.learners import SIMPLEST_FIRST, family, rank
+from weigh.comparison.ranking import choose
 from weigh.comparison.result import Entry
 from weigh.comparison.show import page
 from weigh.engine import watch

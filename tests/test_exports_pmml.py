@@ -13,7 +13,7 @@ from tests.exported import ATTENUATED, LEARNERS, NASTY, assert_same, fitted, mod
 
 import weigh
 from weigh.exports import Formula
-from weigh.exports.pmml.run import output_names, run
+from weigh.exports.checks import output_names, run
 
 PLAIN = [name for name in LEARNERS if name not in ATTENUATED]
 WRITABLE = {

@@ -14,9 +14,8 @@ from tests.exported import LEARNERS, NASTY, assert_same, fitted, models
 
 import weigh
 from weigh.exports import Formula, checks
-from weigh.exports.xlsx.cells import escape
+from weigh.exports.xlsx.cells import AS_OTHER, NO_NUMBER, UNSEEN, escape
 from weigh.exports.xlsx.run import run
-from weigh.exports.xlsx.texts import AS_OTHER, NO_NUMBER, UNSEEN
 
 STEP = 1e-12
 """Spreadsheets take numbers that differ in their fifteenth digit for one."""

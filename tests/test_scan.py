@@ -27,7 +27,7 @@ import weigh
 from weigh import tally
 from weigh.datasets import titanic
 from weigh.engine import surveys
-from weigh.frames import folders, read, scans, sources, spool
+from weigh.frames import folders, read, scans, sources
 from weigh.sketches import Frequent, column, frequent, numbers
 from weigh.sketches.column import Survey
 from weigh.tally import Rows
@@ -75,7 +75,7 @@ PEOPLE = make_people()
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (scans, folders, sources, spool):
+    for module in (scans, folders, sources):
         monkeypatch.setattr(module, "ROWS", 200)
 
 

@@ -15,16 +15,16 @@ import pytest
 from benchmarks.load import make_request, press, read_log, running
 from tests.serving import CASE, save_people, serving
 
-from weigh.serving import Log, body, limits, make_app
+from weigh.serving import Log, limits, make_app
 from weigh.serving.limits import Gate
 
 HEALTH = make_request("GET", "/healthz")
 SHORT = """
 import resource, sys
-from weigh.serving import body, limits
+from weigh.serving import limits
 from weigh.cli import main
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
-limits.SECONDS = body.SECONDS = 2.0
+limits.SECONDS = limits.BODY_SECONDS = 2.0
 main(sys.argv[1:])
 """
 
@@ -184,7 +184,7 @@ def test_it_serves_on_the_other_loopback_too(tmp_path, require):
 def test_a_body_over_asgi_that_does_not_arrive_is_a_408(tmp_path, monkeypatch):
     save_people(tmp_path / "model.json")
     app, sent = make_app(tmp_path / "model.json"), []
-    monkeypatch.setattr(body, "SECONDS", 0.05)
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
 
     async def never():
         await asyncio.sleep(60)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weigh
-from weigh.evidence.summary import summarise
+from weigh.evidence.show import summarise
 from weigh.shapes import NumberAxis, outline, round_numbers
 
 few = settings(max_examples=40, deadline=None)

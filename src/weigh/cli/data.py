@@ -137,7 +137,7 @@ def reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) 
         if given:
             words = f"reasons of a scorecard are what costs points: leave out {' and '.join(given)}"
             raise ValueError(words)
-        from weigh.scorecard.rows import cost_columns
+        from weigh.scorecard.rounding import cost_columns
 
         return lambda card, part: cost_columns(card, part, n)
     from weigh.evidence import evidence_of

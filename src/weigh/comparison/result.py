@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from weigh.comparison.advice import choose
 from weigh.comparison.differences import Differences, RowScores, subtract
-from weigh.comparison.figure import draw_comparison
+from weigh.comparison.ranking import choose
 from weigh.comparison.run import Outcome, Task
-from weigh.comparison.show import page
+from weigh.comparison.show import draw_comparison, page
 from weigh.evaluation.measures import Measures, Options, entropy, measure
 from weigh.evaluation.multiclass import ManyMeasures, measure_many
 from weigh.evaluation.page import Page

@@ -29,9 +29,9 @@ from weigh.frames import (
     take_rows,
 )
 from weigh.metrics import Scored
-from weigh.metrics.multiclass import Many
 from weigh.metrics.predicted import column_of
 from weigh.metrics.scored import Labels
+from weigh.metrics.scores import Many
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The same questions of every group of rows: whether it is as good for each."""
+"""The measures of every group of rows, and how far predictions moved since training."""
 
 from __future__ import annotations
 
@@ -14,11 +14,18 @@ from weigh.evaluation.multiclass import mean_of_rows
 from weigh.evaluation.values import Bounded
 from weigh.evidence import BOUND
 from weigh.frames import Codes, Integers, Value, key
-from weigh.metrics import Scored, auc, calibration_line, error_rates
-from weigh.metrics.multiclass import Many
+from weigh.metrics import (
+    Scored,
+    Stability,
+    auc,
+    calibration_line,
+    error_rates,
+    population_stability_index,
+)
 from weigh.metrics.numbers import NAN
 from weigh.metrics.predicted import Predicted
 from weigh.metrics.scored import read_codes
+from weigh.metrics.scores import Many
 
 LEAST = 10
 """AUC and calibration have intervals for large samples: a group needs so many of each class."""
@@ -168,3 +175,20 @@ def _measure_many(name: str, rows: Many, coverage: float) -> ManyGroup:
         misclassification=Bounded.share(float(weight @ wrong), total, coverage),
         note=f"too few for an interval of the loss: a weight of {total:g}" if few else "",
     )
+
+
+def compare_predictions(training: Scored | Many, validation: Scored | Many) -> Stability:
+    """The population stability index of probabilities, or of the classes decided for."""
+    return population_stability_index(
+        _said(training),
+        _said(validation),
+        expected_weight=training.weight,
+        actual_weight=validation.weight,
+    )
+
+
+def _said(rows: Scored | Many) -> Any:
+    if isinstance(rows, Scored):
+        return rows.p
+    names = np.array([label(value) for value in rows.classes])
+    return names[rows.p.argmax(axis=1)]

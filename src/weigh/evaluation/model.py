@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from weigh.evaluation.leaks import find_leaks
+from weigh.evaluation.findings import find_leaks
 from weigh.evaluation.measures import Options
 from weigh.evaluation.result import Evaluation, Given, build, read_train
 from weigh.frames import read

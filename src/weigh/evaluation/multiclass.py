@@ -11,8 +11,8 @@ from weigh.evaluation.values import Bounded
 from weigh.evidence import BOUND
 from weigh.frames import Floats, Value
 from weigh.metrics import AUC, CalibrationLine, Scored, auc, calibration_line, reliability_table
-from weigh.metrics.multiclass import Many
 from weigh.metrics.numbers import NAN
+from weigh.metrics.scores import Many
 
 
 @dataclass(frozen=True, eq=False)

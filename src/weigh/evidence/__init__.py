@@ -15,8 +15,17 @@ show         the table as text and dataframe
 view         the table, and a model's summary, in a notebook
 """
 
-from weigh.evidence.attenuation import Attenuation, Form, apply_exponent, attenuate
-from weigh.evidence.curve import BOUND, Curve, Piece
+from weigh.evidence.curve import (
+    BOUND,
+    Attenuation,
+    Curve,
+    Form,
+    Method,
+    Piece,
+    Recalibration,
+    apply_exponent,
+    attenuate,
+)
 from weigh.evidence.estimate import (
     Smoothing,
     rows_added,
@@ -28,7 +37,6 @@ from weigh.evidence.flipped import flip
 from weigh.evidence.held_out import Scorer
 from weigh.evidence.importance import share_importance
 from weigh.evidence.model import Model, evidence_of
-from weigh.evidence.recalibration import Method, Recalibration
 from weigh.evidence.show import hundredths, rule
 from weigh.evidence.tables import (
     Evidence,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from weigh.evidence.recalibration import Recalibration
+from weigh.evidence.curve import Recalibration
 from weigh.evidence.tables import Evidence, FeatureTable
 from weigh.frames import Floats
 

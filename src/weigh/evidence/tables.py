@@ -13,16 +13,14 @@ from scipy.special import logit
 from weigh import engine
 from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
-from weigh.evidence.attenuation import Attenuation
-from weigh.evidence.curve import BOUND
+from weigh.evidence.curve import BOUND, Attenuation, Recalibration
 from weigh.evidence.importance import (
     centre_weights,
     loss_without,
     mean_contribution,
     share_rows,
 )
-from weigh.evidence.recalibration import Recalibration
-from weigh.evidence.summary import ROWS
+from weigh.evidence.show import ROWS
 from weigh.frames import Floats, Table, did_you_mean, match, read
 from weigh.tally import Counts, Tally
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from weigh.bins import Feature, Kind
 from weigh.evidence import BOUND, Curve
-from weigh.exports.refusals import is_no_unicode, refuse_inexact, refuse_mixed, refuse_text
+from weigh.exports.targets import is_no_unicode, refuse_inexact, refuse_mixed, refuse_text
 from weigh.formula import Formula, Input, Term
 from weigh.frames import Floats
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.exports.checks import TOLERANCE, Difference, Wanted, compare_rows, visit, wanted
-from weigh.exports.refusals import read_formula
+from weigh.exports.targets import read_formula
 from weigh.formula import Formula
 from weigh.frames import Floats
 
@@ -159,7 +159,7 @@ def _run_onnx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
 
 
 def _run_pmml(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
-    from weigh.exports.pmml.run import output_names, run
+    from weigh.exports.checks import output_names, run
 
     found = run(file.read_text("utf-8"), formula, python.rows)
 

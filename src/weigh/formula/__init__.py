@@ -8,8 +8,7 @@ scorer    rows scored one by one, without a table
 data      the same as JSON, small enough for a page
 """
 
-from weigh.formula.formula import Costs, Formula, Term
-from weigh.formula.inputs import Input
+from weigh.formula.formula import Costs, Formula, Input, Term
 from weigh.formula.scorer import Row, Scorer
 
 __all__ = ["Costs", "Formula", "Input", "Row", "Scorer", "Term"]

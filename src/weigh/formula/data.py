@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from weigh.bins import AND, Cross, Feature, Kind, label, printable
-from weigh.formula.formula import Formula, Term
-from weigh.formula.inputs import Input
+from weigh.formula.formula import Formula, Input, Term
 from weigh.frames import Floats, key
 
 EXACT = 160

@@ -26,12 +26,12 @@ from weigh.frames.columns import (
     Integers,
     Numbers,
 )
-from weigh.frames.counts import count_matrix
 from weigh.frames.files import read_csv, read_file, write_file
 from weigh.frames.names import did_you_mean, list_names
 from weigh.frames.native import (
     add_columns,
     collect,
+    count_matrix,
     count_rows,
     is_dataframe,
     pick_columns,

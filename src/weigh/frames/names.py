@@ -1,10 +1,18 @@
-"""Names that nobody has, and the ones that were meant."""
+"""Names of columns: lists of them for errors, and the name that a misspelt one stands for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weigh.frames.values import NOT_KNOWN
+
+if TYPE_CHECKING:
+    from weigh.frames.tables import Table
+
 
 MOST_NAMES = 20
 """How many names an error lists: a table may have many thousands."""
@@ -32,3 +40,45 @@ def did_you_mean(name: Any, known: Iterable[Any]) -> str:
     texts = {text.lower(): text for text in known if isinstance(text, str)}
     near = get_close_matches(name.lower(), texts, 1)
     return f"; did you mean {texts[near[0]]!r}?" if near else ""
+
+
+ALIKE = 0.8
+"""Names that share this part of their letters may be one name, misspelt."""
+
+
+def refuse_misspelt(table: Table, names: tuple[str, ...], reader: str) -> None:
+    """Refuse rows with a key that is nearly a column which they lack, or with other keys alone.
+
+    Keys that are like no column, such as the target or an id, are left aside.
+    """
+    others = [name for name in table.names if name not in {*names}]
+    for other in others:
+        meant = _nearest(other, names)
+        if meant is None:
+            continue
+        rows = np.flatnonzero(_given(table, [other]) & ~_given(table, [meant]))
+        if len(rows):
+            raise ValueError(
+                f"row {rows[0]} has {other!r} and no {meant!r}, which {reader} was fitted with; "
+                f"rename {other!r}, or leave it out"
+            )
+    rows = np.flatnonzero(_given(table, others) & ~_given(table, names))
+    if len(rows):
+        raise ValueError(
+            f"row {rows[0]} has none of the columns that {reader} was fitted with, of which the "
+            f"first is {names[0]!r}; give at least one of them"
+        )
+
+
+def _nearest(name: str, names: tuple[str, ...]) -> str | None:
+    texts = {text.lower(): text for text in names}
+    near = get_close_matches(name.lower(), texts, 1, ALIKE)
+    return texts[near[0]] if near else None
+
+
+def _given(table: Table, names: Iterable[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Whether each row names any of some columns."""
+    given = np.zeros(table.n_rows, dtype=bool)
+    for j in (table.names.index(name) for name in names if name in table.names):
+        given |= np.fromiter((v is not NOT_KNOWN for v in table.source(j)), bool, table.n_rows)
+    return given

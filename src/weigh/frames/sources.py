@@ -9,8 +9,7 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
-from weigh.frames.scans import ROWS, Scan
-from weigh.frames.spool import spool
+from weigh.frames.scans import ROWS, Scan, spool
 
 DATABASES = ("postgresql://", "postgres://")
 

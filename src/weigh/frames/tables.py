@@ -23,7 +23,7 @@ from weigh.frames.columns import (
     convert,
     hide,
 )
-from weigh.frames.keys import refuse_misspelt
+from weigh.frames.names import refuse_misspelt
 from weigh.frames.registry import find_far
 from weigh.frames.values import NOT_KNOWN
 

@@ -27,6 +27,7 @@ from weigh.metrics.calibration_line import CalibrationLine, calibration_line
 from weigh.metrics.costs import expected_cost
 from weigh.metrics.curves import GainsCurve, LiftCurve, gains_curve, lift_curve
 from weigh.metrics.numbers import COVERAGE
+from weigh.metrics.predicted import effective_weight
 from weigh.metrics.reliability import (
     BrierDecomposition,
     ReliabilityTable,
@@ -34,7 +35,6 @@ from weigh.metrics.reliability import (
     clopper_pearson,
     reliability_table,
 )
-from weigh.metrics.sampling import effective_weight
 from weigh.metrics.scored import Groups, Scored
 from weigh.metrics.scores import brier, loss_bits, misclassification_rate
 from weigh.metrics.stability import Stability, population_stability_index

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from weigh.frames import Floats, did_you_mean
-from weigh.metrics.multiclass import Many, find, read_classes
 from weigh.metrics.numbers import LARGEST, read_threshold
 from weigh.metrics.scored import Labels, Scored, read_codes, read_matrix, shape_of
+from weigh.metrics.scores import Many, find, read_classes
 
 
 def expected_cost(

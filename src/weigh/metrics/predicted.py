@@ -14,11 +14,11 @@ from weigh.frames import (
     Value,
     canonical,
     check_name,
+    count_rows,
     did_you_mean,
     pick_columns,
     read,
 )
-from weigh.metrics.multiclass import Many, read_classes
 from weigh.metrics.scored import (
     Flags,
     Labels,
@@ -26,8 +26,10 @@ from weigh.metrics.scored import (
     check_probabilities,
     read_matrix,
     read_numbers,
+    read_weight,
     shape_of,
 )
+from weigh.metrics.scores import Many, read_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,3 +173,32 @@ def _features(model: Any, X: Any, table: Table, used: set[str], beside: Any) -> 
     if beside in left and len(left) > getattr(model, "n_features_in_", len(left)):
         left.remove(beside)
     return pick_columns(X, left)
+
+
+def effective_weight(sample_weight: Any) -> Floats:
+    """Sampling weights, made to add up to the number of rows that they are worth.
+
+    effective weight = w sum(w)/sum(w^2),   which adds up to sum(w)^2/sum(w^2)      (Kish 1965)
+
+    Every metric takes a weight of two for a row given twice, in intervals too. A sampling weight is
+    another thing: it says how many people a row stands for, and rows of unequal weights tell less
+    than as many of equal ones. Rescaled like this they change no value, and intervals become those
+    of so many rows.
+
+    Parameters
+    ----------
+    sample_weight : array
+        Sampling weights, of any scale.
+
+    Examples
+    --------
+    >>> from weigh.metrics import effective_weight
+    >>> effective_weight([300, 300, 300, 300])
+    array([1., 1., 1., 1.])
+    >>> float(effective_weight([100, 100, 100, 700]).sum().round(2))
+    1.92
+    """
+    weight = read_weight(sample_weight, count_rows(sample_weight))
+    assert weight is not None
+    scaled: Floats = weight / weight.max()
+    return np.asarray(scaled * (scaled.sum() / (scaled**2).sum()))

@@ -9,9 +9,9 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.frames import Floats, Integers
-from weigh.metrics.multiclass import Many
 from weigh.metrics.predicted import Predicted
 from weigh.metrics.scored import Scored
+from weigh.metrics.scores import Many
 from weigh.sheet import BalanceSheet, explain
 
 

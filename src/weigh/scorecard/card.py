@@ -17,15 +17,15 @@ from weigh.formula import Costs, Formula
 from weigh.frames import Floats, Table, build, label_sample, match, read
 from weigh.parameters import is_count, is_number
 from weigh.scorecard import file, reasons, show
+from weigh.scorecard.reasons import find_level, read_level_texts, read_texts, texts_of
 from weigh.scorecard.rounding import (
     Rounding,
     mean_added,
     measure,
+    read_model,
     round_nearest,
     round_together,
 )
-from weigh.scorecard.source import read_model
-from weigh.scorecard.texts import find_level, read_level_texts, read_texts, texts_of
 from weigh.sheet import find_class
 
 

@@ -1,4 +1,4 @@
-"""Who may stay: a client that is slow parts after a while, and one that asks nothing gives way."""
+"""Limits on clients: how long a body or a connection may take, and how many there may be."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from weigh.serving.log import Log
+from weigh.serving.rows import RefusalError
 
 SECONDS = 10.0
 """How long a client may take to send the head of a request, or to read any of an answer."""
@@ -104,3 +105,44 @@ def guard(protocol: type[Any], gate: Gate) -> type[Any]:
             super().connection_lost(error)
 
     return Guarded
+
+
+BODY_SECONDS = 10.0
+"""How long a body may take to arrive."""
+
+MOST_DIGITS = 18
+"""Digits of a length; Python reads no number of more than a few thousand."""
+
+
+async def read_body(request: Any, most_bytes: int) -> bytes:
+    """The whole body, unless it is longer or slower than allowed: then no more of it is kept."""
+    told = request.headers.get("content-length", "0")
+    if told.isdecimal() and (len(told) > MOST_DIGITS or int(told) > most_bytes):
+        raise _too_long(most_bytes)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _receive(request.receive, most_bytes)
+    except TimeoutError:
+        raise RefusalError(f"no whole body within {BODY_SECONDS:g} s", status=408) from None
+
+
+async def _receive(receive: Any, most_bytes: int) -> bytes:
+    """The pieces, counted as they come."""
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise RefusalError("the client left before its body had arrived", status=400)
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > most_bytes:
+            raise _too_long(most_bytes)
+        more = message.get("more_body", False)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_long(most_bytes: int) -> RefusalError:
+    return RefusalError(
+        f"the body is longer than {most_bytes:,} bytes; send fewer rows", status=413
+    )

@@ -11,12 +11,10 @@ Ridgeway (2025): two columns, weights times 100, the totals, and what they mean 
     show         the sheet as text and HTML
 """
 
-from weigh.sheet.attenuated import Attenuated
+from weigh.sheet.attenuated import Attenuated, Recalibrated
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
-from weigh.sheet.contributions import contribute
 from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of
-from weigh.sheet.recalibrated import Recalibrated
-from weigh.sheet.rows import Reasons, find_reasons, reasons
+from weigh.sheet.rows import Reasons, contribute, find_reasons, reasons
 from weigh.sheet.show import foot_of, notes_of, probability, sides_of
 
 __all__ = [

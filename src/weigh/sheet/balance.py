@@ -10,8 +10,7 @@ import numpy as np
 from weigh.bins import label
 from weigh.frames import build
 from weigh.sheet import show
-from weigh.sheet.attenuated import Attenuated
-from weigh.sheet.recalibrated import Recalibrated
+from weigh.sheet.attenuated import Attenuated, Recalibrated
 
 COVERAGE = 0.9
 """Of the interval of the probability."""

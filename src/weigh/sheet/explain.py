@@ -12,9 +12,8 @@ from weigh.bins import Cross
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.frames import NOT_KNOWN, Floats, Table, count_matrix, did_you_mean
-from weigh.sheet.attenuated import Attenuated, attenuate_row
+from weigh.sheet.attenuated import Attenuated, attenuate_row, map_ends, recalibrate_row
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
-from weigh.sheet.recalibrated import map_ends, recalibrate_row
 
 UNSEEN = "not seen in training"
 

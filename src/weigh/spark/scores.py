@@ -13,13 +13,52 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
 from pyspark.sql import functions as F  # noqa: N812
 
 from weigh.bins import label
-from weigh.evidence import Evidence, evidence_of
+from weigh.evidence import BOUND, Attenuation, Curve, Evidence, evidence_of
 from weigh.frames import Table, list_names
-from weigh.spark.curve import attenuated, listed, recalibrate
-from weigh.spark.levels import Places, find_places
+from weigh.spark.levels import Places, count_below, find_places
+
+
+def listed(values: ArrayLike) -> Any:
+    """Numbers as a list in the plan, found by their place in one step."""
+    return F.from_json(F.lit(json.dumps(np.asarray(values).tolist())), "array<double>")
+
+
+def attenuated(weights: Any, prior: float, rule: Attenuation, answers: Any, k: int) -> Any:
+    """What `Attenuation.apply` gives."""
+    n = answers + 1 if rule.form == "root" else answers
+    exponent = F.lit(rule.k) / F.greatest(n.cast("double"), F.lit(rule.k))
+    shift = float(rule.shift[k])
+    if rule.form == "root":
+        return (F.lit(prior) + weights) * exponent + shift
+    return F.lit(prior) + weights * exponent + shift
+
+
+def recalibrate(frame: Any, curve: Curve) -> Any:
+    """The frame with its log odds t0 as `Curve.apply` has them.
+
+    Each step is a column of its own: written into one another they would grow with every use.
+    """
+    frame = frame.withColumn(
+        "piece", count_below(F.col("t0"), [p.upper for p in curve.pieces[:-1]])
+    )
+    start, *powers = (
+        listed([(p.start, *p.cubic)[k] for p in curve.pieces])[F.col("piece")] for k in range(5)
+    )
+    frame = frame.withColumn("distance", F.col("t0") - start)
+    value = powers.pop()
+    while powers:
+        value = powers.pop() + F.col("distance") * value
+    if curve.steps:
+        frame = frame.withColumn(
+            "share", F.greatest(F.least(value, F.lit(1 - BOUND)), F.lit(BOUND))
+        )
+        value = F.log(F.col("share") / (1 - F.col("share")))
+    return frame.withColumn("t0", value + curve.shift)
 
 
 def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int) -> Any:

@@ -13,12 +13,18 @@ from weigh.boosted import Estimate, Vote
 from weigh.c44 import Tree
 from weigh.evidence import Evidence
 from weigh.perplexed import Mean
-from weigh.store.estimate import estimate_from_dict, estimate_to_dict
-from weigh.store.evidence import evidence_from_dict, evidence_to_dict
-from weigh.store.mean import mean_from_dict, mean_to_dict
+from weigh.store.evidence import (
+    estimate_from_dict,
+    estimate_to_dict,
+    evidence_from_dict,
+    evidence_to_dict,
+    mean_from_dict,
+    mean_to_dict,
+    vote_from_dict,
+    vote_to_dict,
+)
 from weigh.store.tree import tree_from_dict, tree_to_dict
 from weigh.store.values import DEEPEST, FORMAT, VERSION, check, is_object, parameter, plain, unplain
-from weigh.store.vote import vote_from_dict, vote_to_dict
 
 WRAPPERS = ("RecalibratedClassifier",)  # learners of a learner
 ENDINGS = {"NB": "", "NBRegressor": "-regressor", "Classifier": ""}

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from weigh.bins import Kind
-from weigh.exports.refusals import refuse_inexact, refuse_mixed, refuse_text
+from weigh.exports.targets import refuse_inexact, refuse_mixed, refuse_text
 from weigh.formula import Formula, Input
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"

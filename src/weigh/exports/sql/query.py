@@ -7,12 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from weigh.bins import printable
-from weigh.exports.refusals import refuse_mixed, refuse_text
 from weigh.exports.sql import reasons as why
 from weigh.exports.sql import steps
-from weigh.exports.sql.dialects import SOURCE, Dialect, import_sqlglot, name_column
-from weigh.exports.sql.names import STEP, is_no_sql, make_names, refuse_columns, split_table
+from weigh.exports.sql.dialects import (
+    SOURCE,
+    STEP,
+    Dialect,
+    import_sqlglot,
+    is_no_sql,
+    make_names,
+    name_column,
+    refuse_columns,
+    split_table,
+)
 from weigh.exports.sql.steps import Named
+from weigh.exports.targets import refuse_mixed, refuse_text
 from weigh.formula import Formula
 
 SHORT = 4

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from weigh.exports.sql.dialects import Dialect, import_sqlglot, name_column
-from weigh.exports.sql.steps import Named, inputs_by_name
-from weigh.exports.sql.terms import case_of
+from weigh.exports.sql.steps import Named, case_of, inputs_by_name
 from weigh.formula import Formula
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weigh.bins import Kind
-from weigh.exports.refusals import is_large
+from weigh.exports.targets import is_large
 from weigh.formula import Formula, Input
 from weigh.frames import Value
 

@@ -6,9 +6,21 @@ from typing import Any
 
 from weigh.bins import Kind
 from weigh.evidence import BOUND, Curve
-from weigh.exports.xlsx.cells import BIG, Block, address, import_openpyxl, put, put_formula
-from weigh.exports.xlsx.lookup import Lookup, choices, spell_boolean
-from weigh.exports.xlsx.texts import AS_OTHER, NO_NUMBER, UNSEEN, words_of
+from weigh.exports.xlsx.cells import (
+    AS_OTHER,
+    BIG,
+    NO_NUMBER,
+    UNSEEN,
+    Block,
+    Lookup,
+    address,
+    choices,
+    import_openpyxl,
+    put,
+    put_formula,
+    spell_boolean,
+    words_of,
+)
 from weigh.formula import Formula, Input, Term
 
 SHEET = "Case"

@@ -6,13 +6,19 @@ import io
 from typing import Any
 
 from weigh.bins import AND
-from weigh.exports.refusals import refuse_inexact, refuse_mixed, refuse_text
+from weigh.exports.targets import refuse_inexact, refuse_mixed, refuse_text
 from weigh.exports.xlsx.case import SHEET as CASE
 from weigh.exports.xlsx.case import Case
-from weigh.exports.xlsx.cells import Block, import_openpyxl, is_no_cell, put
-from weigh.exports.xlsx.lookup import SHEET as LOOKUP
-from weigh.exports.xlsx.lookup import Lookup
-from weigh.exports.xlsx.texts import Words, words_of
+from weigh.exports.xlsx.cells import SHEET as LOOKUP
+from weigh.exports.xlsx.cells import (
+    Block,
+    Lookup,
+    Words,
+    import_openpyxl,
+    is_no_cell,
+    put,
+    words_of,
+)
 from weigh.formula import Formula, Term
 
 NONE = "no evidence, or not seen in training"
