@@ -1,21 +1,46 @@
-"""What rich lays out, as plain text."""
+"""Sentences and tables as plain text; rich lays them out."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from weigh.bins import printable
 
 ENDLESS = 10_000
 """Characters that nothing needs."""
 
 
 def to_plain(*parts: Any, width: int) -> str:
-    """Renderables below each other, at most `width` characters wide, without trailing blanks."""
+    """Sentences and renderables below each other, at most `width` characters wide.
+
+    No line ends with blanks, and no name writes the codes of a terminal.
+    """
     buffer = io.StringIO()
     console = _console(buffer, width)
     for part in parts:
-        console.print(part)
+        console.print(_cell(part) if isinstance(part, str) else part)
     return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+
+
+def lay_out(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> Any:
+    """A table below its headings. Columns are set to the right, except those in `left`."""
+    from rich import box
+    from rich.table import Table
+
+    grid, left = Table(box=box.SIMPLE_HEAD), set(left)
+    for j, name in enumerate(head):
+        grid.add_column(_cell(name), justify="left" if j in left else "right", overflow="fold")
+    for row in rows:
+        grid.add_row(*map(_cell, row))
+    return grid
+
+
+def _cell(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(printable(text))
 
 
 def percent(share: float) -> str:

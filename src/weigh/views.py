@@ -1,11 +1,12 @@
-"""Objects as compact HTML for notebooks: one layout as data, which `view.html` draws."""
+"""What an object shows, as data: `View.to_html` for notebooks, `View.to_text` for terminals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from weigh.layout.html import render
+from weigh.text import lay_out, to_plain
 
 FOR, AGAINST = "#0072B2", "#D55E00"  # told apart by colour-blind eyes
 
@@ -42,6 +43,14 @@ class Grid:
     n_names: int = 1  # columns of text, which stand left
     folded: bool | None = None  # None cannot be folded
 
+    def without_bars(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Headings and cells of the columns that hold text alone; the foot comes last."""
+        rows = (*self.rows, *self.foot)
+        drawn = {j for row in rows for j, cell in enumerate(row) if isinstance(cell, Bar)}
+        keep = [j for j in range(len(self.head)) if j not in drawn]
+        cells = [tuple(str(row[j]) for j in keep if j < len(row)) for row in rows]
+        return tuple(self.head[j] for j in keep), cells
+
 
 @dataclass(frozen=True)
 class View:
@@ -51,6 +60,14 @@ class View:
     grids: tuple[Grid, ...]
     lead: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def to_text(self, width: int) -> str:
+        """Plain text, at most `width` characters wide, without bars."""
+        parts: list[Any] = []
+        for grid in self.grids:
+            head, rows = grid.without_bars()
+            parts += [*filter(None, [grid.title]), lay_out(head, rows, range(grid.n_names))]
+        return to_plain(self.title, *self.lead, *parts, *self.notes, width=width)
 
     def to_html(self) -> str:
         """One element with its style, which needs no script; every name is escaped."""

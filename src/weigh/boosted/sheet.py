@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from weigh.bins import printable
 from weigh.boosted.estimate import Estimate
 from weigh.evidence import hundredths
 from weigh.frames import Table
 from weigh.sheet import COVERAGE, items_of
-from weigh.text import percent, to_plain
+from weigh.text import lay_out, percent, to_plain
 from weigh.views import Bar, Grid, View
 
 
@@ -46,15 +45,7 @@ class EstimateSheet:
 
     def to_text(self, width: int = 100) -> str:
         """The sheet as plain text, at most `width` characters wide."""
-        from rich import box
-        from rich.table import Table as Grid
-        from rich.text import Text
-
-        grid = Grid(box=box.SIMPLE_HEAD)
-        for name in ("", "Change", "Weight"):
-            grid.add_column(name, justify="right" if name else "left", overflow="fold")
-        for row in self._rows():
-            grid.add_row(*map(Text, row))
+        grid = lay_out(("", "Change", "Weight"), self._rows())
         return to_plain(grid, width=width).strip("\n") + f"\n\n{NOTE}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
@@ -62,7 +53,7 @@ class EstimateSheet:
         rows = [("Start: nothing known", self._number(self.start), "")]
         for push in self.pushes:
             change = self._number(push.change, "+")
-            rows.append((printable(push.text), change, hundredths(push.weight)))
+            rows.append((push.text, change, hundredths(push.weight)))
         rows.append(("Estimate", self._number(self.estimate), ""))
         rows.append((f"{percent(self.coverage)} interval", f"{low} to {high}", ""))
         return rows

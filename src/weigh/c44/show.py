@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,7 @@ import numpy as np
 from weigh.bins import label, printable
 from weigh.frames import Floats
 from weigh.sheet import probability
-from weigh.text import to_plain
+from weigh.views import Grid, View
 
 if TYPE_CHECKING:
     from weigh.c44.path import Step, TreePath
@@ -22,62 +20,20 @@ if TYPE_CHECKING:
 MOST_LINES, MOST_CLASSES, MOST_INDENTS = 200, 6, 12
 
 
-@dataclass(frozen=True)
-class Page:
-    """A title, a grid of cells below headings, and sentences below that."""
-
-    title: str
-    heads: tuple[str, ...]
-    lines: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...]
-
-    def to_text(self, width: int) -> str:
-        """The page as plain text."""
-        from rich import box
-        from rich.table import Table as Grid
-        from rich.text import Text
-
-        grid = Grid(box=box.SIMPLE_HEAD)
-        for j, head in enumerate(self.heads):
-            justify: Any = "right" if j else "left"
-            grid.add_column(Text(printable(head)), justify=justify, overflow="fold")
-        for line in self.lines:
-            grid.add_row(*(Text(printable(cell)) for cell in line))
-        notes = (Text(printable(note)) for note in self.notes)
-        return to_plain(Text(printable(self.title)), grid, *notes, width=width)
-
-    def to_html(self) -> str:
-        """The page as HTML; every name is escaped."""
-
-        def row(cells: tuple[str, ...], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{_spaced(c)}</{tag}>" for c in cells) + "</tr>"
-
-        body = "".join(row(line, "td") for line in self.lines)
-        head = f"<caption>{html.escape(self.title)}</caption><thead>{row(self.heads, 'th')}</thead>"
-        notes = "<br>".join(map(html.escape, self.notes))
-        return f"<table>{head}{body}</table><p>{notes}</p>"
-
-
-def _spaced(cell: str) -> str:
-    """Escaped, with the indent kept."""
-    text = cell.lstrip(" ")
-    return "&nbsp;" * (len(cell) - len(text)) + html.escape(text)
-
-
 # ---------------------------------------------------------------- the tree
 
 
 def tree_text(tree: Tree, width: int) -> str:
     """The tree as indented text."""
-    return _tree_page(tree).to_text(width)
+    return _tree_view(tree).to_text(width)
 
 
 def tree_html(tree: Tree) -> str:
     """The tree as an HTML table."""
-    return _tree_page(tree).to_html()
+    return _tree_view(tree).to_html()
 
 
-def _tree_page(tree: Tree) -> Page:
+def _tree_view(tree: Tree) -> View:
     shown = [*range(len(tree.classes))][:MOST_CLASSES]
     lines = [
         (_indent(node.depth) + node.text, weight(node.rows), *_numbers(node.probabilities, shown))
@@ -87,7 +43,8 @@ def _tree_page(tree: Tree) -> Page:
     title = f"Tree of {leaves}, depth {tree.depths.max()}: the probability of each class"
     notes = [f"The probability is {laplace(tree.smoothing, len(tree.classes))}."]
     notes += _left_out(len(tree), tree.classes.tolist(), "nodes")
-    return Page(title, _heads(tree.classes.tolist(), shown), tuple(lines), tuple(notes))
+    grid = Grid(_heads(tree.classes.tolist(), shown), tuple(lines))
+    return View(title, (grid,), notes=tuple(notes))
 
 
 def node_text(node: Node) -> str:
@@ -122,15 +79,15 @@ def columns(tree: Tree) -> dict[str, list[Any]]:
 
 def path_text(path: TreePath, width: int) -> str:
     """The path as text."""
-    return _path_page(path).to_text(width)
+    return _path_view(path).to_text(width)
 
 
 def path_html(path: TreePath) -> str:
     """The path as an HTML table."""
-    return _path_page(path).to_html()
+    return _path_view(path).to_html()
 
 
-def _path_page(path: TreePath) -> Page:
+def _path_view(path: TreePath) -> View:
     """Of many classes, the most probable ones are shown."""
     order = np.argsort(-path.probabilities, kind="stable")[:MOST_CLASSES]
     shown = sorted(order.tolist())
@@ -149,7 +106,8 @@ def _path_page(path: TreePath) -> Page:
     notes += _left_out(len(path.steps), path.classes, "steps")
     best = label(path.classes[int(order[0])])
     title = f"The way to {best}, step by step: shares of each class"
-    return Page(title, _heads(path.classes, shown), tuple(lines), tuple(notes))
+    grid = Grid(_heads(path.classes, shown), tuple(lines))
+    return View(title, (grid,), notes=tuple(notes))
 
 
 def _step_text(step: Step) -> str:

@@ -53,19 +53,14 @@ class Page:
         return to_plain(*self._parts(width), width=width)
 
     def _parts(self, width: int) -> Iterator[Any]:
-        from rich.text import Text
-
-        yield Text(printable(self.title))
+        yield self.title
         if self.words:
-            yield Text("")
-        for line in self.words:
-            yield Text(printable(line))
+            yield from ("", *self.words)
         for section in self.sections:
-            yield from (Text(""), Text(printable(section.title)))
+            yield from ("", section.title)
             for k, grid in enumerate(_grids(section, width)):
-                yield from (Text(""), grid) if k else (grid,)
-            for note in section.notes:
-                yield Text(printable(note))
+                yield from ("", grid) if k else (grid,)
+            yield from section.notes
 
     def to_html(self) -> str:
         """The page for a notebook: the sentences, the first table, and the others folded."""

@@ -11,7 +11,7 @@ import numpy as np
 from weigh.bins import Cross, label, printable
 from weigh.frames import Floats, build
 from weigh.shapes import outline
-from weigh.text import natural_width, to_plain
+from weigh.text import lay_out, natural_width, to_plain
 
 if TYPE_CHECKING:
     from weigh.evidence.tables import Evidence, FeatureTable
@@ -154,16 +154,13 @@ def worth(evidence: Evidence) -> str:
 
 def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -> str:
     """The table of weights as plain text; where it is too wide, bars and errors go first."""
-    from rich.text import Text
-
     for left_out in ((), (BARS,), (BARS, LOSS), (BARS, LOSS, "Error", "IV", "Importance")):
         grid = _grid(evidence, left_out, max_rows)
         if natural_width(grid) <= width:
             break
     joined = [t for t in evidence if summarise(t, max_rows) is not t]
     foot = [rule(evidence), worth(evidence), JOINED if joined else ""]
-    told = map(Text, filter(None, foot))
-    return to_plain(Text(printable(title(evidence))), grid, *told, width=width)
+    return to_plain(title(evidence), grid, *filter(None, foot), width=width)
 
 
 LOSS = "Loss"
@@ -173,24 +170,15 @@ JOINED = (
 
 
 def _grid(evidence: Evidence, left_out: tuple[str, ...], max_rows: int | None) -> Any:
-    from rich import box
-    from rich.table import Table as Grid
-    from rich.text import Text
-
     names = ["Feature", "Level", *_headings(evidence)]
     if evidence.link == "logistic":
         names.append(BARS)
-    grid, lines = Grid(box=box.SIMPLE_HEAD), _lines(evidence, max_rows)
+    lines = _lines(evidence, max_rows)
     told = [any(len(row) > j and row[j] for row in lines) for j in range(len(names))]
     shown = [j for j, name in enumerate(names) if name not in left_out and told[j]]
-    for j in shown:
-        right = j > 1 and names[j] != BARS
-        grid.add_column(
-            Text(printable(names[j])), justify="right" if right else "left", overflow="fold"
-        )
-    for row in lines:
-        grid.add_row(*(Text(printable(row[j])) for j in shown if j < len(row)))
-    return grid
+    left = [place for place, j in enumerate(shown) if j < 2 or names[j] == BARS]
+    rows = [[row[j] for j in shown if j < len(row)] for row in lines]
+    return lay_out([names[j] for j in shown], rows, left)
 
 
 def _headings(evidence: Evidence) -> list[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from weigh.bins import label, printable
+from weigh.bins import label
 from weigh.frames import build
-from weigh.text import to_plain
 from weigh.views import Bar, Grid, View
 
 if TYPE_CHECKING:
@@ -52,19 +51,7 @@ def notes(card: Scorecard) -> list[str]:
 
 def to_text(card: Scorecard, width: int = 100) -> str:
     """The card as plain text."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=box.SIMPLE_HEAD)
-    for name in ("Feature", "Level", "Points", "Rows"):
-        grid.add_column(
-            name, justify="right" if name in ("Points", "Rows") else "left", overflow="fold"
-        )
-    for line in lines(card):
-        grid.add_row(*(Text(printable(cell)) for cell in line))
-    sentences = (Text(printable(line)) for line in (title(card), *notes(card)))
-    return to_plain(next(sentences), grid, *sentences, width=width)
+    return _view(card).to_text(width)
 
 
 def lines(card: Scorecard) -> list[tuple[str, ...]]:
@@ -79,11 +66,16 @@ def lines(card: Scorecard) -> list[tuple[str, ...]]:
 
 
 def to_html(card: Scorecard) -> str:
-    """The card for a notebook: the points of every level, with bars."""
+    """The card for a notebook."""
+    return _view(card).to_html()
+
+
+def _view(card: Scorecard) -> View:
+    """The points of every level, with bars."""
     most = max((abs(p) for points in card.points.values() for p in points), default=1) or 1
     rows: list[tuple[str | Bar, ...]] = []
     for feature, level, points, count in lines(card):
         bar = Bar(int(points) / most) if level else ""
         rows.append((feature, level, points, bar, count))
     grid = Grid(("Feature", "Level", "Points", "", "Rows"), tuple(rows), n_names=2)
-    return View(title(card), (grid,), notes=tuple(notes(card))).to_html()
+    return View(title(card), (grid,), notes=tuple(notes(card)))
