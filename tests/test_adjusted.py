@@ -18,7 +18,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import weigh
 from weigh import AdjustedNB, EvidenceNB, datasets, engine
@@ -1201,12 +1200,3 @@ def test_a_bad_parameter_is_named_with_what_it_may_be(parameters, message):
     X, y = draw_mixed(0)
     with pytest.raises(ValueError, match=message):
         CodedNB(**parameters).fit(X, y)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings(f"ignore:{NO_RESTRICTION}")
-@parametrize_with_checks(
-    [AdjustedNB(), AdjustedNB(norm=None), AdjustedNB(norm=2.0, multiclass="softmax")]
-)
-def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
-    check(estimator)

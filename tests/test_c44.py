@@ -23,7 +23,6 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import weigh
 from weigh import C44Classifier, datasets
@@ -763,17 +762,6 @@ def test_a_tree_in_the_place_of_evidence_is_refused(saved, tmp_path):
 
 
 # ---------------------------------------------------------------- scikit-learn's conventions
-
-
-@parametrize_with_checks(
-    [
-        C44Classifier(),
-        C44Classifier(smoothing=0, bins=5, missing="level"),
-        C44Classifier(categorical_features="all", min_rows=1),
-    ]
-)
-def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
-    check(estimator)
 
 
 def test_it_works_inside_scikit_learns_tools(people):

@@ -16,7 +16,6 @@ from jsonschema import Draft202012Validator
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import weigh
 from weigh import BalanceSheetDisplay, EducatedNB, EvidenceNB, datasets
@@ -429,17 +428,6 @@ def test_bad_rows_are_refused_by_name():
         model.predict(X.assign(c=1))
     with pytest.raises(AttributeError, match="no evidence_ before it is fitted"):
         EducatedNB().evidence_  # noqa: B018
-
-
-@parametrize_with_checks(
-    [
-        EducatedNB(),
-        EducatedNB(bins=5, pairs=1, random_state=0),
-        EducatedNB(bins=5, multiclass="ovr"),
-    ]
-)
-def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
-    check(estimator)
 
 
 # ---------------------------------------------------------------- the command line

@@ -20,7 +20,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import weigh
 from weigh import EvidenceNB, PerplexedNB, datasets
@@ -951,30 +950,6 @@ def test_counts_that_are_none_are_refused_with_their_place(cell):
     for table in (X, sparse.csr_array(X)):
         with pytest.raises(ValueError, match="row 5 of column 'x2'"):
             PerplexedNB(event_model="counts").fit(table, y)
-
-
-def failing_checks(estimator):
-    if estimator.event_model == "levels":
-        return {}
-    return {
-        "check_decision_proba_consistency": "draws negative values, which counts cannot be; "
-        "MultinomialNB is spared because it has no decision_function"
-    }
-
-
-@pytest.mark.filterwarnings("ignore:no row can be held out")
-@parametrize_with_checks(
-    [
-        PerplexedNB(),
-        PerplexedNB(attenuation=2, missing="skip"),
-        PerplexedNB(form="arithmetic"),
-        PerplexedNB(event_model="counts"),
-        PerplexedNB(event_model="counts", form="geometric", attenuation="flat"),
-    ],
-    expected_failed_checks=failing_checks,
-)
-def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("kind", ["polars", "arrow", "dicts", "array"])

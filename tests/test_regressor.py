@@ -16,7 +16,6 @@ from jsonschema import Draft202012Validator
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import weigh
 from weigh import BoostedNBRegressor
@@ -468,10 +467,3 @@ def test_the_command_line_estimates_and_explains(tmp_path):
     refused = run(main, ["explain", str(model), str(data), "--pos-label", "up"])
     assert refused.exit_code == 1
     assert "an estimate has no classes" in refused.stderr
-
-
-@parametrize_with_checks(
-    [BoostedNBRegressor(), BoostedNBRegressor(n_rounds=1), BoostedNBRegressor(grid=20, bins=3)]
-)
-def test_it_keeps_to_the_conventions_of_scikit_learn(estimator, check):
-    check(estimator)

@@ -15,7 +15,6 @@ from pyarrow import csv
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import weigh
 from weigh import EvidenceNB, WeightedNB, datasets, engine
@@ -782,16 +781,3 @@ def test_a_bad_parameter_is_named_with_what_it_may_be(parameters, message):
     X, y = draw_codes(0)
     with pytest.raises(ValueError, match=message):
         CodedNB(**parameters).fit(X, y)
-
-
-@parametrize_with_checks(
-    [
-        WeightedNB(),
-        WeightedNB(method="gain_ratio"),
-        WeightedNB(method="mcmc", choose_on="training"),
-        WeightedNB(method="hill_climbing", step=1.0),
-        WeightedNB(method="gain_ratio+hill_climbing", choose_on="training"),
-    ]
-)
-def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
-    check(estimator)
