@@ -9,92 +9,54 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from weigh import datasets, metrics
-    from weigh.adjusted import AdjustedNB
-    from weigh.bins.discretizer import MDLDiscretizer
-    from weigh.boosted import BoostedNB, BoostedNBRegressor
-    from weigh.c44 import C44Classifier
-    from weigh.calibrate import SplineCalibrator
-    from weigh.comparison import Comparison, compare
-    from weigh.educated import EducatedNB
-    from weigh.evaluation import Evaluation, evaluate
-    from weigh.evidence import Evidence
-    from weigh.exports import export
-    from weigh.frames import NOT_KNOWN, Scan, blank, scan
-    from weigh.naive import EvidenceNB
-    from weigh.pages import calculator, report
-    from weigh.perplexed import PerplexedNB
-    from weigh.plot import (
-        AttenuationPathDisplay,
-        BalanceSheetDisplay,
-        ContributionsDisplay,
-        EvidenceDisplay,
-        GainsDisplay,
-        LiftDisplay,
-        NetBenefitDisplay,
-        NomogramDisplay,
-        NormPathDisplay,
-        ReliabilityDisplay,
-        RoundsDisplay,
-        SearchPathDisplay,
-    )
-    from weigh.recalibrated import RecalibratedClassifier
-    from weigh.scorecard import Scorecard
-    from weigh.scoring import score_table
-    from weigh.sheet import BalanceSheet, conversion_table, reasons
-    from weigh.store import load, save
-    from weigh.weighted import WeightedNB
+    from weigh import datasets as datasets
+    from weigh import metrics as metrics
+    from weigh.adjusted import AdjustedNB as AdjustedNB
+    from weigh.bins.discretizer import MDLDiscretizer as MDLDiscretizer
+    from weigh.boosted import BoostedNB as BoostedNB
+    from weigh.boosted import BoostedNBRegressor as BoostedNBRegressor
+    from weigh.c44 import C44Classifier as C44Classifier
+    from weigh.calibrate import SplineCalibrator as SplineCalibrator
+    from weigh.comparison import Comparison as Comparison
+    from weigh.comparison import compare as compare
+    from weigh.educated import EducatedNB as EducatedNB
+    from weigh.evaluation import Evaluation as Evaluation
+    from weigh.evaluation import evaluate as evaluate
+    from weigh.evidence import Evidence as Evidence
+    from weigh.exports import export as export
+    from weigh.frames import NOT_KNOWN as NOT_KNOWN
+    from weigh.frames import Scan as Scan
+    from weigh.frames import blank as blank
+    from weigh.frames import scan as scan
+    from weigh.naive import EvidenceNB as EvidenceNB
+    from weigh.pages import calculator as calculator
+    from weigh.pages import report as report
+    from weigh.perplexed import PerplexedNB as PerplexedNB
+    from weigh.plot import AttenuationPathDisplay as AttenuationPathDisplay
+    from weigh.plot import BalanceSheetDisplay as BalanceSheetDisplay
+    from weigh.plot import ContributionsDisplay as ContributionsDisplay
+    from weigh.plot import EvidenceDisplay as EvidenceDisplay
+    from weigh.plot import GainsDisplay as GainsDisplay
+    from weigh.plot import LiftDisplay as LiftDisplay
+    from weigh.plot import NetBenefitDisplay as NetBenefitDisplay
+    from weigh.plot import NomogramDisplay as NomogramDisplay
+    from weigh.plot import NormPathDisplay as NormPathDisplay
+    from weigh.plot import ReliabilityDisplay as ReliabilityDisplay
+    from weigh.plot import RoundsDisplay as RoundsDisplay
+    from weigh.plot import SearchPathDisplay as SearchPathDisplay
+    from weigh.recalibrated import RecalibratedClassifier as RecalibratedClassifier
+    from weigh.scorecard import Scorecard as Scorecard
+    from weigh.scoring import score_table as score_table
+    from weigh.sheet import BalanceSheet as BalanceSheet
+    from weigh.sheet import conversion_table as conversion_table
+    from weigh.sheet import reasons as reasons
+    from weigh.store import load as load
+    from weigh.store import save as save
+    from weigh.weighted import WeightedNB as WeightedNB
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "NOT_KNOWN",
-    "AdjustedNB",
-    "AttenuationPathDisplay",
-    "BalanceSheet",
-    "BalanceSheetDisplay",
-    "BoostedNB",
-    "BoostedNBRegressor",
-    "C44Classifier",
-    "Comparison",
-    "ContributionsDisplay",
-    "EducatedNB",
-    "Evaluation",
-    "Evidence",
-    "EvidenceDisplay",
-    "EvidenceNB",
-    "GainsDisplay",
-    "LiftDisplay",
-    "MDLDiscretizer",
-    "NetBenefitDisplay",
-    "NomogramDisplay",
-    "NormPathDisplay",
-    "PerplexedNB",
-    "RecalibratedClassifier",
-    "ReliabilityDisplay",
-    "RoundsDisplay",
-    "Scan",
-    "Scorecard",
-    "SearchPathDisplay",
-    "SplineCalibrator",
-    "WeightedNB",
-    "blank",
-    "calculator",
-    "compare",
-    "conversion_table",
-    "datasets",
-    "evaluate",
-    "export",
-    "load",
-    "metrics",
-    "reasons",
-    "report",
-    "save",
-    "scan",
-    "score_table",
-]
-
-_HOMES = {
+_HOMES = {  # every public name and its module: the one line of a new learner
     "NOT_KNOWN": "frames",
     "AdjustedNB": "adjusted",
     "AttenuationPathDisplay": "plot",
@@ -142,6 +104,8 @@ _HOMES = {
 
 _MODULES = ("datasets", "metrics")
 
+__all__ = [*_HOMES, *_MODULES]
+
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used: `weigh --help` must not wait for scikit-learn."""
@@ -153,4 +117,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*_HOMES, *_MODULES, "__version__"]

@@ -41,7 +41,7 @@ def learners() -> dict[str, str]:
     """The learners by their short names: `evidence` is EvidenceNB, `c44` C44Classifier."""
     return {
         name.removesuffix(ending).lower() + kind: name
-        for name in weigh.__all__
+        for name in dir(weigh)
         for ending, kind in ENDINGS.items()
         if name.endswith(ending) and name not in WRAPPERS
     }
