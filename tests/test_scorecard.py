@@ -17,7 +17,7 @@ from weigh import Scorecard, engine
 from weigh.exports import Formula, checks
 from weigh.exports.sql import plan
 from weigh.exports.sql.run import run_duckdb, run_sqlite
-from weigh.scorecard import reasons
+from weigh.scorecard import reasons, show
 from weigh.scorecard.rounding import mean_added, round_nearest, round_together
 
 LIGHT = settings(max_examples=60, deadline=None, database=None)
@@ -460,7 +460,7 @@ def test_the_card_is_a_table_in_text_and_html(card):
     assert "<script>" not in edited._repr_html_()
     frame = edited.to_frame()
     assert isinstance(frame, pd.DataFrame)
-    assert [*frame.columns] == ["feature", "level", "points", "rows"]
+    assert [*frame.columns] == [*show.COLUMNS]
 
 
 # ---------------------------------------------------------------- what is refused

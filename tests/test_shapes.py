@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import weigh
 from weigh.evidence.show import summarise
-from weigh.shapes import NumberAxis, outline, round_numbers
+from weigh.shapes import NumberAxis, outline, round_numbers, segment
 
 few = settings(max_examples=40, deadline=None)
 numbers = st.floats(-50, 50, width=32)
@@ -42,6 +42,33 @@ def test_no_other_way_to_join_neighbours_keeps_the_shape_better(levels, most):
         squared_error(weights, rows, [slice(a, b) for a, b in itertools.pairwise((0, *cut, n))])
         for inner in itertools.combinations(range(2, n - 1), most - 3)
         for cut in [(1, *inner, n - 1)]
+    )
+    assert squared_error(weights, rows, groups) == pytest.approx(literal, rel=1e-6, abs=1e-6)
+
+
+@few
+@given(
+    st.lists(st.tuples(numbers, st.integers(1, 9)), min_size=1, max_size=8),
+    st.integers(1, 5),
+    st.integers(0, 20),
+)
+def test_segments_of_enough_rows_are_the_best_of_all_ways_to_cut(levels, most, least):
+    weights = np.array([[a] for a, _ in levels])
+    rows, n = np.array([float(r) for _, r in levels]), len(levels)
+    least = min(least, rows.sum())
+    groups = segment(weights, rows, most, least)
+    assert [i for g in groups for i in range(g.start, g.stop)] == [*range(n)]
+    assert len(groups) <= most
+    assert all(rows[group].sum() >= least for group in groups)
+    ways = [
+        [slice(a, b) for a, b in itertools.pairwise((0, *cut, n))]
+        for k in range(min(most, n))
+        for cut in itertools.combinations(range(1, n), k)
+    ]
+    literal = min(
+        squared_error(weights, rows, way)
+        for way in ways
+        if all(rows[group].sum() >= least for group in way)
     )
     assert squared_error(weights, rows, groups) == pytest.approx(literal, rel=1e-6, abs=1e-6)
 

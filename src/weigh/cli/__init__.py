@@ -5,12 +5,13 @@ scoring    score, explain
 evaluating  evaluate, compare
 pages      report, calculator, serve
 exporting  export, check
+scorecards  scorecard
 options    what the options mean
 data       tables on their way between files and models
 messages   what is said to people
 """
 
-from weigh.cli import evaluating, exporting, pages, scoring
+from weigh.cli import evaluating, exporting, pages, scorecards, scoring
 from weigh.cli.commands import main
 
-__all__ = ["evaluating", "exporting", "main", "pages", "scoring"]
+__all__ = ["evaluating", "exporting", "main", "pages", "scorecards", "scoring"]

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import find_target, read_like, read_table, tell_class
+from weigh.cli.data import find_target, is_card, read_any, read_like, read_table, tell_class
 from weigh.cli.messages import hint, say, terminal_width
 from weigh.cli.options import (
     by_option,
@@ -56,9 +56,8 @@ def evaluate(
     """
     import weigh
     from weigh.metrics.predicted import Question
-    from weigh.store import load_model
 
-    fitted = load_model(model)
+    fitted = read_any(model)
     Question.of_model(fitted)
     table = read_like(fitted, data, target)
     if target is None:
@@ -76,6 +75,9 @@ def evaluate(
         pos_label=pos_label,
     )
     _print(found, as_json)
+    if is_card(fitted) and not as_json:
+        found = fitted.bands(table, target, sample_weight=weight)
+        click.echo(f"\n{found.to_text(terminal_width())}")
 
 
 @main.command()

@@ -1,10 +1,10 @@
 """Integer points in place of weights, for people who add up by hand.
 
+learn      a model with few levels, fitted to a table
 rounding   weights to whole points, so that ranking changes least
 card       the `Scorecard`
-texts      what reason codes say
-reasons    what cost a case most points: reason codes
-rows       what it says of many rows, as columns
+bands      the cut-off table by score band
+reasons    what cost a case most points: reason codes and their texts
 show       the card as text, HTML and dataframe
 file       the card as JSON
 """

@@ -17,13 +17,15 @@ from weigh.formula import Costs, Formula
 from weigh.frames import Floats, Table, build, label_sample, match, read
 from weigh.parameters import is_count, is_number
 from weigh.scorecard import file, reasons, show
+from weigh.scorecard.bands import Bands, count_bands
+from weigh.scorecard.learn import learn_model
 from weigh.scorecard.reasons import find_level, read_level_texts, read_texts, texts_of
 from weigh.scorecard.rounding import (
     Rounding,
-    mean_added,
     measure,
     read_model,
     round_nearest,
+    round_tables,
     round_together,
 )
 from weigh.sheet import find_class
@@ -38,6 +40,12 @@ class Edit:
     before: int
     after: int
     why: str = ""
+
+
+def other_class(model: Any, adverse: Any) -> Any:
+    """The class of two that is not the adverse one."""
+    classes = model.classes_.tolist()
+    return classes[1 - find_class(classes, adverse, 0)] if len(classes) == 2 else None
 
 
 class Scorecard:
@@ -122,38 +130,77 @@ class Scorecard:
         self._round(X, y)
         self._rounded = dict(self._points)  # before any edit
 
+    @classmethod
+    def from_table(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        adverse: Any = None,
+        levels: int = 6,
+        sample_weight: Any = None,
+        categorical_features: Any = "from_dtype",
+        special_values: Any = None,
+        **settings: Any,
+    ) -> Scorecard:
+        """Fit a readable card to a table: few levels, monotone where the data allow it.
+
+        Parameters
+        ----------
+        X : table
+            Rows, with or without the target.
+        y : array or str
+            Class labels, or the name of the column of X that holds them.
+        adverse : label, optional
+            The class that low scores stand for, such as "bad"; by default `classes_[0]`.
+        levels : int, default=6
+            Bins or categories of a feature at most; missing and special codes come on top.
+        sample_weight : array or str, optional
+            Row weights, or the name of their column.
+        categorical_features, special_values
+            As in `EducatedNB`, which fits the weights.
+        **settings
+            `points_to_double`, `base_score`, `base_odds`, `texts` and `level_texts`.
+
+        Examples
+        --------
+        >>> import weigh
+        >>> people = weigh.datasets.titanic()
+        >>> card = weigh.Scorecard.from_table(people, "Survived", adverse="No")
+        >>> card.pos_label, len(card.points["Class"])
+        ('Yes', 4)
+        """
+        if not (is_count(levels) and levels >= 3):
+            raise ValueError(f"levels must be a whole number of at least 3, got {levels!r}")
+        model = learn_model(
+            X,
+            y,
+            levels,
+            sample_weight,
+            categorical_features=categorical_features,
+            special_values=special_values,
+        )
+        return cls(model, pos_label=other_class(model, adverse), X=X, y=y, **settings)
+
     def _of(self, pos_label: Any) -> int:
         return find_class(self._source.classes.tolist(), pos_label, 1)
 
     # ------------------------------------------------------------ rounding
 
     def _round(self, X: Any, y: Any) -> None:
-        together = self._round_by(round_together)
+        given = (self._source, self._scale, self._offset)
+        together = round_tables(*given, round_together)
         if X is None:
             if y is not None:
                 raise ValueError("y is given without X; give the rows too")
             self._points, self.base_points = together
             return
         tried = []
-        for points, base in (together, self._round_by(round_nearest)):
+        for points, base in (together, round_tables(*given, round_nearest)):
             self._points, self.base_points = points, base
             tried.append((self.measure(X, y), points, base))
         best = max(tried, key=lambda one: np.nan_to_num(one[0].kendall))
         self.rounding, self._points, self.base_points = best
-
-    def _round_by(self, method: Any) -> tuple[dict[str, Floats], int]:
-        """Points by feature, and the base points, which make up for half a point at the most.
-
-        An answer that is not known has no points, so that nothing is added to it: where the base
-        made up for more, cases with few answers would be paid for what they do not have.
-        """
-        points, added = {}, 0.0
-        for table in self._source:
-            weights, rows = self._scale * table.by_class[:, 0], table.counts.sum(axis=1)
-            points[table.name] = found = method(weights, rows, added)
-            added += mean_added(found, weights, rows)
-        start = self._offset + self._scale * self._source.prior_row[0]
-        return points, int(np.floor(start - np.clip(added, -0.5, 0.5) + 0.5))
 
     @property
     def _scale(self) -> float:
@@ -188,6 +235,29 @@ class Scorecard:
             prior_variances=None,
             covariance=None,
         )
+
+    @property
+    def classes_(self) -> np.ndarray[Any, Any]:
+        """The classes, in the model's order."""
+        return self._source.classes
+
+    @property
+    def adverse(self) -> Any:
+        """The class that low scores stand for."""
+        return self._source.classes.tolist()[1 - self._of(self.pos_label)]
+
+    @property
+    def feature_names_in_(self) -> np.ndarray[Any, Any]:
+        """The columns that a case is scored by."""
+        return np.asarray(self._source.column_names, dtype=object)
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns these are."""
+        return len(self._source.column_names)
+
+    def _column_names(self) -> tuple[str, ...]:
+        return self._source.column_names
 
     @property
     def evidence_(self) -> Evidence:
@@ -234,6 +304,34 @@ class Scorecard:
         """What scores mean: the probability of each class, in the model's order."""
         evidence = self.evidence
         return evidence.probabilities(evidence.total(self._read(X)))
+
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """The more probable class of every row."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def bands(self, X: Any, y: Any, n_bands: int = 10, *, sample_weight: Any = None) -> Bands:
+        """The cut-off table: rows, bads, approval rate and KS by score band.
+
+        Parameters
+        ----------
+        X : table
+            Rows, best those that the card was not fitted to.
+        y : array or str
+            Class labels, or the name of the column of X that holds them.
+        n_bands : int, default=10
+            Bands of about as many rows each; equal scores stay together, so there may be fewer.
+        sample_weight : array or str, optional
+            Row weights, or the name of their column.
+        """
+        if not (is_count(n_bands) and n_bands >= 1):
+            raise ValueError(f"n_bands must be a whole number of at least 1, got {n_bands!r}")
+        sample = label_sample(read(X), y, sample_weight, self._source.classes)
+        scores = np.rint(self.evidence.raw_total(self._match(sample.table))[:, 0]).astype(np.int64)
+        bad = (sample.labels == self._of(self.adverse)).astype(np.float64)
+        weight = np.ones(len(bad)) if sample.weight is None else np.asarray(sample.weight)
+        if sample.class_counts.min() <= 0:
+            raise ValueError(f"y must hold both classes, {self.classes_.tolist()}")
+        return count_bands(scores, bad, weight, n_bands, self.adverse, self._source.backend)
 
     def probability(self, score: Any) -> Floats:
         """What a score means: the probability of the class in question."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -122,3 +123,20 @@ def _straighten(evidence: Evidence) -> Evidence:
     tables = tuple(replace(t, by_class=t.by_class * slope) for t in evidence)
     prior = float(curve.apply(evidence.prior_row)[0])
     return replace(evidence, prior=prior, tables=tables, recalibration=None)
+
+
+def round_tables(
+    evidence: Evidence, scale: float, offset: float, method: Callable[..., Floats]
+) -> tuple[dict[str, Floats], int]:
+    """Points by feature, and the base points, which make up for half a point at the most.
+
+    An answer that is not known has no points, so that nothing is added to it: where the base made
+    up for more, cases with few answers would be paid for what they do not have.
+    """
+    points, added = {}, 0.0
+    for table in evidence:
+        weights, rows = scale * table.by_class[:, 0], table.counts.sum(axis=1)
+        points[table.name] = found = method(weights, rows, added)
+        added += mean_added(found, weights, rows)
+    start = offset + scale * evidence.prior_row[0]
+    return points, int(np.floor(start - np.clip(added, -0.5, 0.5) + 0.5))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from weigh.bins import label
 from weigh.frames import build
 from weigh.views import Bar, Grid, View
@@ -12,24 +14,54 @@ if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
 
 
+HALF = 0.5
+"""Rows added to both counts of a level that has no goods or no bads."""
+
+
+def level_columns(card: Scorecard) -> dict[str, list[Any]]:
+    """One entry per level: what credit scoring prints of it.
+
+    WoE = ln((goods of the level/all goods)/(bads of the level/all bads)), positive where the risk
+    is lower; IV = (share of goods - share of bads) times WoE. Both describe the counts of one
+    feature alone. A level without goods or without bads has half a row added to both.
+    """
+    bad = card.classes_.tolist().index(card.adverse)
+    found: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for table in card.evidence:
+        counts = table.counts
+        rows, bads = counts.sum(axis=1), counts[:, bad]
+        shares = counts + np.where((counts == 0).any(axis=1, keepdims=True), HALF, 0.0)
+        shares = shares / np.maximum(counts.sum(axis=0), HALF)
+        woe = np.log(shares[:, 1 - bad] / shares[:, bad])
+        columns = {
+            "rows": rows,
+            "share": rows / max(rows.sum(), HALF),
+            "bads": bads,
+            "bad_rate": np.divide(bads, rows, out=np.full(len(rows), np.nan), where=rows > 0),
+            "woe": np.where(rows > 0, woe, 0.0),
+            "iv": np.where(rows > 0, (shares[:, 1 - bad] - shares[:, bad]) * woe, 0.0),
+        }
+        found["feature"] += [table.name] * len(rows)
+        found["level"] += table.labels
+        for name, column in columns.items():
+            found[name] += column.tolist()
+        found["points"] += card.points[table.name]
+    return found
+
+
+COLUMNS = ("feature", "level", "rows", "share", "bads", "bad_rate", "woe", "iv", "points")
+
+
 def to_frame(card: Scorecard) -> Any:
     """One row per level."""
-    columns: dict[str, list[Any]] = {"feature": [], "level": [], "points": [], "rows": []}
-    for table in card.evidence:
-        columns["feature"] += [table.name] * len(table.levels)
-        columns["level"] += table.labels
-        columns["points"] += card.points[table.name]
-        columns["rows"] += table.counts.sum(axis=1).tolist()
-    return build(columns, card.evidence.backend)
+    return build(level_columns(card), card.evidence.backend)
 
 
 def title(card: Scorecard) -> str:
     """What the score says."""
     double, base = f"{card.points_to_double:g}", f"{card.base_score:g}"
-    return (
-        f"Scorecard for {label(card.pos_label)}: {base} points are odds of "
-        f"{card.base_odds:g} to 1, and {double} points more double them"
-    )
+    odds = f"odds of {card.base_odds:g} to 1 for {label(card.pos_label)}"
+    return f"Scorecard: {base} points are {odds}, and {double} points more double them"
 
 
 def notes(card: Scorecard) -> list[str]:
@@ -54,28 +86,41 @@ def to_text(card: Scorecard, width: int = 100) -> str:
     return _view(card).to_text(width)
 
 
-def lines(card: Scorecard) -> list[tuple[str, ...]]:
-    """Feature, level, points and rows, as people read them."""
-    found: list[tuple[str, ...]] = [("Base", "", str(card.base_points), "")]
-    for table in card.evidence:
-        for i, name in enumerate(table.labels):
-            first = table.name if i == 0 else ""
-            rows = f"{table.counts[i].sum():,.0f}"
-            found.append((first, name, str(card.points[table.name][i]), rows))
-    return found
-
-
 def to_html(card: Scorecard) -> str:
     """The card for a notebook."""
     return _view(card).to_html()
 
 
+HEAD = ("Feature", "Level", "Rows", "Share", "Bads", "Bad rate", "WoE", "IV", "Points", "")
+
+
 def _view(card: Scorecard) -> View:
-    """The points of every level, with bars."""
-    most = max((abs(p) for points in card.points.values() for p in points), default=1) or 1
-    rows: list[tuple[str | Bar, ...]] = []
-    for feature, level, points, count in lines(card):
-        bar = Bar(int(points) / most) if level else ""
-        rows.append((feature, level, points, bar, count))
-    grid = Grid(("Feature", "Level", "Points", "", "Rows"), tuple(rows), n_names=2)
-    return View(title(card), (grid,), notes=tuple(notes(card)))
+    """Every level with its counts and points, and a bar for the points."""
+    found = level_columns(card)
+    most = max(map(abs, found["points"]), default=1) or 1
+    blank = ("",) * 6
+    rows: list[tuple[str | Bar, ...]] = [("Base", "", *blank, str(card.base_points), "")]
+    for i, feature in enumerate(found["feature"]):
+        first = i == 0 or feature != found["feature"][i - 1]
+        own = {name: column[i] for name, column in found.items()}
+        points = own["points"]
+        rows.append(
+            (
+                feature if first else "",
+                own["level"],
+                f"{own['rows']:,.6g}",
+                f"{100 * own['share']:.1f}%",
+                f"{own['bads']:,.6g}",
+                f"{100 * own['bad_rate']:.1f}%" if own["rows"] else "",
+                f"{own['woe']:.2f}",
+                f"{own['iv']:.3f}",
+                str(points),
+                Bar(points / most),
+            )
+        )
+    grid = Grid(HEAD, tuple(rows), n_names=2)
+    explained = (
+        f"Bads are cases of {label(card.adverse)}. WoE is ln(share of goods/share of bads) of one "
+        "feature alone; points come from all features together."
+    )
+    return View(title(card), (grid,), notes=(explained, *notes(card)))

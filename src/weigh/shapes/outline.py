@@ -8,11 +8,7 @@ from weigh.frames import Floats
 
 
 def outline(weights: Floats, rows: Floats, most: int) -> list[slice]:
-    """Neighbouring levels joined into at most `most` groups, with the least squared error.
-
-    sum over groups g and levels v of g of rows_v |w_v - mean_g|^2, where mean_g is the mean of the
-    group over its rows. Exact, by dynamic programming (Fisher 1958). The first level and the last
-    stay alone, so that a reader sees both ends. `weights` has a column for each total of a row.
+    """A long table in at most `most` groups of neighbours, both ends alone so that they are seen.
 
     >>> outline(np.array([[1.0], [5.0], [5.1], [5.0], [9.0]]), np.ones(5), 3)
     [slice(0, 1, None), slice(1, 4, None), slice(4, 5, None)]
@@ -20,29 +16,42 @@ def outline(weights: Floats, rows: Floats, most: int) -> list[slice]:
     n = len(weights)
     if n <= max(most, 2):
         return [slice(i, i + 1) for i in range(n)]
-    inner = _join(weights[1:-1], np.maximum(rows[1:-1], 1e-9), max(most - 2, 1))
-    return [slice(0, 1), *(slice(a + 1, b + 1) for a, b in inner), slice(n - 1, n)]
+    inner = segment(weights[1:-1], rows[1:-1], max(most - 2, 1))
+    return [slice(0, 1), *(slice(g.start + 1, g.stop + 1) for g in inner), slice(n - 1, n)]
 
 
-def _join(weights: Floats, rows: Floats, most: int) -> list[tuple[int, int]]:
-    n = len(weights)
-    cost = _errors(weights, rows)
-    best, back = cost[0], np.zeros((most, n + 1), dtype=np.intp)
-    for k in range(1, min(most, n)):
-        through = best[:, None] + cost  # the last group begins at the row, and ends at the column
-        back[k], best = through.argmin(axis=0), through.min(axis=0)
+def segment(weights: Floats, rows: Floats, most: int, least: float = 0.0) -> list[slice]:
+    """Neighbouring levels joined into at most `most` groups, with the least squared error.
+
+    sum over groups g and levels v of g of rows_v |w_v - mean_g|^2, where mean_g is the mean of the
+    group over its rows, and each group has at least `least` rows. Exact, by dynamic programming
+    (Fisher 1958). `weights` has a column for each total of a row.
+
+    >>> segment(np.array([[1.0], [5.0], [5.1], [9.0]]), np.array([9.0, 9.0, 9.0, 1.0]), 3, least=2)
+    [slice(0, 1, None), slice(1, 2, None), slice(2, 4, None)]
+    """
+    n, rows = len(weights), np.maximum(rows, 1e-9)
+    most = min(most, n)
+    cost = _errors(weights, rows, min(least, float(rows.sum())))
+    best, back = [cost[0]], np.zeros((most, n + 1), dtype=np.intp)
+    for k in range(1, most):
+        through = best[-1][:, None] + cost  # the last group begins at the row, ends at the column
+        back[k] = through.argmin(axis=0)
+        best.append(through.min(axis=0))
     groups, end = [], n
-    for k in range(min(most, n) - 1, -1, -1):
+    fit = [k for k in range(most) if best[k][n] < np.inf]  # more groups are never worse
+    for k in range(fit[-1], -1, -1):
         start = int(back[k, end])
-        groups.append((start, end))
+        groups.append(slice(start, end))
         end = start
     return groups[::-1]
 
 
-def _errors(weights: Floats, rows: Floats) -> Floats:
-    """The squared error of the levels from a (row) up to b (column); infinite where there are none.
+def _errors(weights: Floats, rows: Floats, least: float) -> Floats:
+    """The squared error of the levels from a (row) up to b (column).
 
-    Weights are taken from their mean, so that sums of squares lose no digits.
+    Infinite where there are none, or too few rows. Weights are taken from their mean, so that sums
+    of squares lose no digits.
     """
     centred = weights - rows @ weights / rows.sum()
     n = len(weights)
@@ -52,5 +61,6 @@ def _errors(weights: Floats, rows: Floats) -> Floats:
     between = size[None, :] - size[:, None]
     sums = ((first[None, :, :] - first[:, None, :]) ** 2).sum(axis=2)
     inside = np.triu(np.ones((n + 1, n + 1), dtype=bool), 1)
+    few = between < least * (1 - 1e-12)
     error = second[None, :] - second[:, None] - sums / np.where(inside, between, 1.0)
-    return np.asarray(np.where(inside, np.maximum(error, 0.0), np.inf))
+    return np.asarray(np.where(inside & ~few, np.maximum(error, 0.0), np.inf))

@@ -1,0 +1,132 @@
+"""The cut-off table: what happens if cases below a score are refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.frames import Floats, Value, build
+from weigh.views import Grid, View
+
+Scores = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """Score bands, the highest first. Each line counts the cases of its band and above it.
+
+    Attributes
+    ----------
+    low, high : ndarray of shape (n_bands,)
+        The scores of a band, both included.
+    rows, bads : ndarray of shape (n_bands,)
+        Cases of the band, and how many of them had the adverse outcome.
+    adverse : label
+        The adverse class.
+    """
+
+    low: Scores
+    high: Scores
+    rows: Floats
+    bads: Floats
+    adverse: Value
+    backend: str | None = None
+
+    @property
+    def approval_rate(self) -> Floats:
+        """The share of all cases with this score or a higher one."""
+        return np.asarray(np.cumsum(self.rows) / self.rows.sum())
+
+    @property
+    def bad_rate_above(self) -> Floats:
+        """The share of bads among the cases that a cut-off at `low` accepts."""
+        return np.asarray(np.cumsum(self.bads) / np.cumsum(self.rows))
+
+    @property
+    def ks(self) -> Floats:
+        """How much larger the share of bads below `low` is than the share of goods below it."""
+        goods = self.rows - self.bads
+        return np.asarray(np.cumsum(goods) / goods.sum() - np.cumsum(self.bads) / self.bads.sum())
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns as plain data."""
+        goods = self.rows - self.bads
+        columns = {
+            "low": self.low,
+            "high": self.high,
+            "rows": self.rows,
+            "bads": self.bads,
+            "bad_rate": self.bads / self.rows,
+            "odds": np.divide(
+                goods, self.bads, out=np.full(len(goods), np.inf), where=self.bads > 0
+            ),
+            "approval_rate": self.approval_rate,
+            "bad_rate_above": self.bad_rate_above,
+            "ks": self.ks,
+        }
+        return {name: column.tolist() for name, column in columns.items()}
+
+    def to_frame(self) -> Any:
+        """One row per band."""
+        return build(self.to_dict(), self.backend)
+
+    def to_text(self, width: int = 100) -> str:
+        """The table as plain text."""
+        return self._view().to_text(width)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self._view().to_html()
+
+    def _view(self) -> View:
+        head = ("Score", "Rows", "Bads", "Bad rate", "Odds", "Approved", "Bad rate above", "KS")
+        found = self.to_dict()
+        rows = tuple(
+            (
+                f"{low} to {high}",
+                f"{found['rows'][i]:,.6g}",
+                f"{found['bads'][i]:,.6g}",
+                f"{100 * found['bad_rate'][i]:.1f}%",
+                _odds(found["odds"][i]),
+                f"{100 * found['approval_rate'][i]:.1f}%",
+                f"{100 * found['bad_rate_above'][i]:.1f}%",
+                f"{found['ks'][i]:.3f}",
+            )
+            for i, (low, high) in enumerate(zip(self.low, self.high, strict=True))
+        )
+        notes = (
+            f"Bads are cases of {label(self.adverse)}. Approved, Bad rate above and KS are those "
+            "of a cut-off at the band's lowest score.",
+        )
+        return View("Cut-off table by score band", (Grid(head, rows),), notes=notes)
+
+
+def _odds(odds: float) -> str:
+    return "no bads" if odds == np.inf else f"{odds:.1f}"
+
+
+def count_bands(
+    scores: Scores, bad: Floats, weight: Floats, n_bands: int, adverse: Value, backend: Any
+) -> Bands:
+    """Bands of about as many rows each; equal scores stay together."""
+    order = np.argsort(-scores, kind="stable")
+    values, starts = np.unique(-scores[order], return_index=True)
+    rows = np.add.reduceat(weight[order], starts)
+    bads = np.add.reduceat((weight * bad)[order], starts)
+    middle = (np.cumsum(rows) - rows / 2) / rows.sum()
+    band = np.minimum((middle * n_bands).astype(int), n_bands - 1)
+    first = np.flatnonzero(np.diff(band, prepend=-1))
+    last = np.append(first[1:], len(values)) - 1
+    return Bands(
+        low=-values[last],
+        high=-values[first],
+        rows=np.add.reduceat(rows, first),
+        bads=np.add.reduceat(bads, first),
+        adverse=adverse,
+        backend=backend,
+    )
