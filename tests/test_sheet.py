@@ -441,7 +441,8 @@ def test_tokens_have_their_names_and_one_that_never_occurred_says_so():
     model = EvidenceNB(event_model="counts").fit(X, [1, 0, 1])
     sheet = model.balance_sheet({"<b>": 0, "never": 2, "free": 1})
     assert [item.feature for item in sheet.items] == ["free", "never"]
-    assert sheet.items[1].weight == 0
+    ratio = (1 / (3 + 3)) / (1 / (1 + 3))  # tokens of each class, and one row added to each of 3
+    assert sheet.items[1].weight == pytest.approx(2 * np.log(ratio))
     assert "not seen" in sheet.items[1].note
     assert "<b>" not in sheet.to_text()
 

@@ -33,8 +33,9 @@ class EvidenceNB(EvidenceClassifier):
     bins : "mdl", "fine", int or dict, default="mdl"
         How numbers become intervals: Fayyad & Irani's splits, up to 128 levels of about equally
         many rows, a number of quantile bins, or a dict from column to one of these or to cuts.
-    categorical_features : "from_dtype", "all" or list, default="from_dtype"
-        Columns that hold categories: by their type, all, or names or positions.
+    categorical_features : "from_dtype", "all", list or dict, default="from_dtype"
+        Columns that hold categories: by their type, all, names or positions, or a dict from column
+        to its levels (a list in order, a set without one).
     missing : "level", "skip" or dict, default="level"
         A missing value is a level of its own, or no evidence.
     special_values : dict, optional

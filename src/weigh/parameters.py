@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from weigh.bins import AND
 from weigh.engine import Setting
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Floats, Table, Value, canonical, key, list_names
+from weigh.frames import Declared, Floats, Table, Value, canonical, key, list_names
 from weigh.tally import Tally
 
 FINE, ALL_LEVELS = (24, 128), 2048
@@ -76,6 +76,7 @@ def is_count(value: Any) -> bool:
 def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     """How each column is to be read, from the shared parameters."""
     names, categorical = table.names, _read_categorical(learner.categorical_features, table)
+    declared = {**table.declared(), **_read_declared(learner.categorical_features, names)}
     bins = _by_column(learner.bins, names, "bins", learner._default_bins)
     missing = _by_column(learner.missing, names, "missing", "level")
     special = _by_column(learner.special_values or {}, names, "special_values", ())
@@ -88,7 +89,8 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
             category = False  # cut points say that the column is numeric, even where it is empty
         codes = _read_special(special[name], name)
         skips = missing[name] == "skip"
-        settings[name] = Setting(category, rule, codes, skips, fine, most[name])
+        levels = None if category is False else declared.get(name)
+        settings[name] = Setting(category, rule, codes, skips, fine, most[name], levels)
     return settings
 
 
@@ -132,14 +134,17 @@ def read_orders(given: Any, tally: Tally, table: Table) -> tuple[int, ...]:
             )
         given = dict(zip(table.names, listed, strict=True))
     asked = {_name(column, table.names, "monotonic_cst"): sign for column, sign in given.items()}
-    numeric = {t.feature.name for t in tally.tables if t.feature.parts[0].is_numeric}
+    parts = [(t.feature.name, t.feature.parts) for t in tally.tables]
+    numeric = {
+        name for name, (part, *more) in parts if part.is_numeric or (part.ordered and not more)
+    }
     for name, sign in asked.items():
         if not (is_number(sign) and sign in (-1, 0, 1)):
             raise ValueError(f"monotonic_cst for column {name!r} must be 1, 0 or -1, got {sign!r}")
         if sign and name not in numeric:
             raise ValueError(
                 f"monotonic_cst names {name!r}, whose levels are categories and have no order, or "
-                "which is part of a cross; it takes numeric columns"
+                "which is part of a cross; it takes numeric columns and ordered categories"
             )
     return tuple(int(asked.get(t.feature.name, 0)) for t in tally.tables)
 
@@ -163,11 +168,14 @@ def _name(column: Any, names: Sequence[str], parameter: str) -> str:
 def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
     if choice is None:
         choice = ()
+    if isinstance(choice, Mapping):
+        named = {_name(column, table.names, "categorical_features") for column in choice}
+        return {name: True if name in named else None for name in table.names}
     if isinstance(choice, str):
         if choice not in ("from_dtype", "all"):
             raise ValueError(
-                "categorical_features must be 'from_dtype', 'all', or a list of columns, got "
-                f"{choice!r}"
+                "categorical_features must be 'from_dtype', 'all', a list of columns, or a dict "
+                f"from column to levels, got {choice!r}"
             )
         return dict.fromkeys(table.names, True if choice == "all" else None)
     if not isinstance(choice, Iterable):
@@ -181,6 +189,20 @@ def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
         chosen = np.flatnonzero(chosen).tolist()
     names = {_name(column, table.names, "categorical_features") for column in chosen}
     return {name: name in names for name in table.names}
+
+
+def _read_declared(choice: Any, names: Sequence[str]) -> dict[str, Declared]:
+    """The levels that the user lists: a list is in order, a set is not."""
+    found = {}
+    for column, levels in choice.items() if isinstance(choice, Mapping) else ():
+        name = _name(column, names, "categorical_features")
+        if isinstance(levels, str) or not isinstance(levels, Iterable):
+            raise ValueError(
+                f"categorical_features for column {name!r} must be a list of levels in their "
+                f"order, or a set of levels without one, got {levels!r}"
+            )
+        found[name] = Declared.of(levels, ordered=not isinstance(levels, Set))
+    return found
 
 
 def _read_special(values: Any, name: str) -> tuple[Value, ...]:

@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Cross, Feature, Kind, Placed, sort_values
-from weigh.frames import Codes, Column, Floats, Integers, Table, key, keys, sort_classes
+from weigh.errors import Parameter, ParameterError
+from weigh.frames import (
+    Codes,
+    Column,
+    Declared,
+    Floats,
+    Integers,
+    Table,
+    Value,
+    key,
+    keys,
+    sort_classes,
+)
 
 
 @dataclass(frozen=True)
@@ -150,15 +162,50 @@ def count_placed_soft(feature: Feature | Cross, placed: Placed, by_class: Floats
     return Counts(feature, _gather(placed, raw.T, len(feature.levels)))
 
 
-def count_categories(name: str, column: Codes, rows: Rows, skip_missing: bool) -> Counts:
-    """Count a column of categories; the values that have weight are its levels."""
+def count_categories(
+    name: str, column: Codes, rows: Rows, skip_missing: bool, declared: Declared | None = None
+) -> Counts:
+    """Count a column of categories: its levels have weight, or are declared.
+
+    A column of booleans has both, whichever its rows have.
+    """
     raw = rows.count(column.codes, max(len(column.values), 1))
     used = np.flatnonzero(raw.any(axis=1)).tolist()
     kept = Codes(np.array(used), tuple(column.values[code] for code in used))
     present = {*keys(kept.values)}
     missing = key(None) in present and not skip_missing
-    feature = Feature(name, sort_values(present - {key(None)}), None, missing, skip_missing)
+    values, ordered = _list_levels(name, present - {key(None)}, declared)
+    feature = Feature(name, values, None, missing, skip_missing, ordered=ordered)
     return Counts(feature, _gather(feature.place(kept), raw[used], len(feature.levels)))
+
+
+def _list_levels(
+    name: str, present: set[tuple[type, Value]], declared: Declared | None
+) -> tuple[tuple[Value, ...], bool]:
+    """The values that are levels, and whether they have an order of their own."""
+    named = present if declared is None else {*keys(declared.values)}
+    if {kind for kind, _ in named} == {bool}:
+        return (False, True), False
+    if declared is None:
+        return sort_values(present), False
+    if present - named:
+        odd = sort_values(present - named)[0]
+        raise ParameterError(
+            f"column {name!r} holds {odd!r}, which is not among its levels {declared.values}; add "
+            "it to ",
+            Parameter("categorical_features"),
+        )
+    return (declared.values if declared.ordered else sort_values(named)), declared.ordered
+
+
+def smoothed_levels(table: Any) -> Integers:
+    """The levels of a table of counts that smoothing adds rows to.
+
+    These are the levels that rows have, and every category: declared ones have rows or not. An
+    interval or a special code without rows is not counted.
+    """
+    seen: Integers = table.counts.any(axis=1)
+    return seen if table.feature.parts[0].is_numeric else np.ones_like(seen)
 
 
 @dataclass(frozen=True)

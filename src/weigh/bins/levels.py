@@ -77,6 +77,7 @@ class Feature:
     in_order: bool = False  # values stay in the order given: the tokens of a model of documents
     other: tuple[Kind, ...] = ()
     whole: bool = False
+    ordered: bool = False  # categories in an order of their own, such as S, M, L
 
     verb: ClassVar[str] = "="
 
@@ -305,9 +306,28 @@ class Feature:
             return replace(self, has_missing=has_missing, whole=self.whole and other.whole)
         if not self.kinds & other.kinds:
             self.check_kind(other.values)
+        if self.ordered or other.ordered:
+            return replace(self._unite_ordered(other), has_missing=has_missing)
         keys = dict.fromkeys(map(key, self.values + other.values))
         values = tuple(value for _, value in keys) if self.in_order else sort_values({*keys})
         return replace(self, values=values, has_missing=has_missing)
+
+    def _unite_ordered(self, other: Feature) -> Feature:
+        """The one of both whose order holds every level of the other, in no other order."""
+        for one, two in ((self, other), (other, self)):
+            places = {value: i for i, value in enumerate(keys(one.values))}
+            found = [places.get(value, -1) for value in keys(two.values)]
+            if one.ordered and -1 not in found and (not two.ordered or found == sorted(found)):
+                return one
+        raise ValueError(
+            f"column {self.name!r}: the levels are in order, and the order differs ({self.values} "
+            f"against {other.values}); declare the same levels in the same order in both parts"
+        )
+
+    @property
+    def n_in_order(self) -> int:
+        """How many levels, from the first, stand in an order: intervals, or ordered categories."""
+        return len(self.values) if self.ordered else self._n_intervals
 
     def _unite_rare(self, other: Feature) -> Feature:
         if not (self.other and other.other and self.values == other.values):

@@ -28,7 +28,9 @@ def refine(features: Sequence[Feature]) -> Feature:
     if first.is_numeric:
         cuts = {cut for feature in features for cut in feature.cuts or ()}
         return replace(first, cuts=tuple(sorted(cuts)), has_missing=has_missing)
-    values = sort_values({known for feature in features for known in keys(feature.values)})
+    known = {known for feature in features for known in keys(feature.values)}
+    longest = max(features, key=lambda feature: len(feature.values))  # of ordered ones: all levels
+    values = longest.values if longest.ordered else sort_values(known)
     other = tuple(sorted({kind for feature in features for kind in feature.other}))
     return replace(first, values=values, other=other, has_missing=has_missing)
 

@@ -12,7 +12,7 @@ from weigh.educated.design import Design, Source, Target
 from weigh.educated.loo import HeldOut, compare, leave_one_out, loosen
 from weigh.educated.monotone import are_in_order, hold_orders
 from weigh.educated.pairs import Part, count_pairs, is_coarse, rank_pairs
-from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
+from weigh.educated.prior import Block, Centre, Prior, count_intervals, is_silent, prior_of
 from weigh.educated.scales import FIRST, Search, find_scales
 from weigh.educated.solve import FULL, Problem, State, polish, state_at
 from weigh.engine import Coded
@@ -157,7 +157,7 @@ def _orders(task: Task, design: Design) -> list[Order]:
     orders = []
     for counts, span, sign in zip(task.counts, design.spans, task.orders, strict=False):
         if sign:
-            n = len(counts.feature.parts[0].cuts or ()) + 1
+            n = count_intervals(counts.feature)
             orders.append(Order(np.arange(span.start, span.start + n), sign))
     return orders
 

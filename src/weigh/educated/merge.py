@@ -22,7 +22,10 @@ def group_tables(
     counts: Sequence[Counts], columns: Sequence[Floats], fine: Collection[str]
 ) -> list[Integers]:
     """The groups of each table's levels; tables that are not among the fine ones stay."""
-    may = [c.feature.name in fine and count_intervals(c.feature) > 1 for c in counts]
+    may = [
+        c.feature.name in fine and not c.feature.parts[0].ordered and count_intervals(c.feature) > 1
+        for c in counts
+    ]
     groups: list[Integers] = []
     for share in np.geomspace(1, 1 / max(sum(may), 1), TRIES):
         groups = [

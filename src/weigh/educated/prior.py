@@ -2,10 +2,10 @@
 
     - ln p(w) = 1/2 sum_b scale_b w_b' S_b w_b + terms without w
 
-Categories, special codes and missing are independent: S is the identity. Intervals are a walk,
-whose steps are independent; S is scaled so that the mean variance of a weight is 1/scale however
-many intervals there are. Only differences of a walk are known, so its mean over the rows is kept
-at zero; the intercept takes what is left.
+Categories, special codes and missing are independent: S is the identity. Intervals and ordered
+categories are a walk, whose steps are independent; S is scaled so that the mean variance of a
+weight is 1/scale however many levels there are. Only differences of a walk are known, so its mean
+over the rows is kept at zero; the intercept takes what is left.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def is_silent(counts: Floats) -> bool:
 
 
 def count_intervals(feature: Feature | Cross) -> int:
-    """How many of a feature's levels are intervals, which stand first."""
-    return 0 if isinstance(feature, Cross) or feature.cuts is None else len(feature.cuts) + 1
+    """How many of a feature's levels are a walk: intervals or ordered categories, first of all."""
+    return 0 if isinstance(feature, Cross) else feature.n_in_order
 
 
 def is_told(feature: Feature | Cross, counts: Floats) -> Integers:
@@ -164,7 +164,7 @@ def walk(n: int) -> Floats:
 def _pair_block(cross: Cross, start: int) -> Block:
     """Pairs that lie side by side along intervals are alike; others are independent."""
     cells, places = np.array(cross.pairs), start + np.arange(len(cross.pairs))
-    if len(places) > DENSE or not any(part.is_numeric for part in cross.parts):
+    if len(places) > DENSE or not any(map(count_intervals, cross.parts)):
         return Block(places, len(places), None, PAIRS)
     left, right = (_along(part) for part in cross.parts)
     alike = left[np.ix_(cells[:, 0], cells[:, 0])] * right[np.ix_(cells[:, 1], cells[:, 1])]

@@ -151,7 +151,8 @@ def tally_levels(
             return count_short(short, feature.name, settings)
         column = sample.table.column(feature.name, not feature.is_numeric)
         if isinstance(column, Codes) and not feature.other:
-            return count_categories(feature.name, column, rows, feature.skip_missing)
+            declared = settings[feature.name].declared
+            return count_categories(feature.name, column, rows, feature.skip_missing, declared)
         if feature.is_numeric:
             numbers = column.numbers(feature.name) if isinstance(column, Codes) else column
             own = are_whole(numbers.values, rows.weight, feature.values)  # type: ignore[arg-type]
@@ -178,7 +179,7 @@ def count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Cou
     """The levels and counts of a column whose values are known."""
     column, rows, setting = short.column, short.rows, settings[name]
     if isinstance(column, Codes):
-        counts = count_categories(name, column, rows, setting.skip_missing)
+        counts = count_categories(name, column, rows, setting.skip_missing, setting.declared)
         return join_rare(counts, setting.max_levels, short.rare)
     cuts = _find_cuts(column.values, name, setting, rows)
     if isinstance(setting.bins, str | int):

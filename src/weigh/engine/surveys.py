@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh.engine.threads import report, spread
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import FarTable, Sample, Scan, Table, Value
+from weigh.frames import Declared, FarTable, Sample, Scan, Table, Value
 from weigh.sketches import Short, Survey
 from weigh.tally import Rows
 
@@ -27,6 +27,7 @@ class Setting:
     skip_missing: bool = False
     most_levels: int = 128  # of bins="fine"
     max_levels: int | None = None  # of categories
+    declared: Declared | None = None  # categories that are levels even where no row has them
 
 
 def rows_of(sample: Sample, by_group: bool = False) -> Rows:

@@ -10,7 +10,7 @@ from scipy.special import polygamma
 from weigh.evidence.curve import BOUND
 from weigh.evidence.tables import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats
-from weigh.tally import Counts, Tally
+from weigh.tally import Counts, Tally, smoothed_levels
 
 Smoothing: TypeAlias = float | Literal["1/n"]
 
@@ -20,7 +20,8 @@ def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None =
 
     w(v) = ln P(v|1)/P(v|0),  P(v|c) = (n_vc + s)/(N_c + s m)        (Ridgeway 2025, Eq. 1)
 
-    m counts the levels that occur, N_c is the weight of class c where the feature was observed.
+    m counts the levels that occur or are declared, N_c is the weight of class c where the feature
+    was observed.
     """
     total = tally.class_counts.sum()
     s = rows_added(smoothing, total)
@@ -43,20 +44,22 @@ def rows_added(smoothing: Smoothing, total: float) -> float:
 
 
 def weigh_counts(table: Counts, s: float) -> FeatureTable:
-    """The weights of one feature. A level without rows weighs nothing."""
-    counts = table.counts
-    seen = counts.sum(axis=1) > 0
+    """The weights of one feature. A declared level without rows weighs what smoothing gives it.
+
+    An interval or a special code without rows weighs nothing.
+    """
+    counts, seen = table.counts, smoothed_levels(table)
     norm = counts.sum(axis=0) + s * seen.sum()
     told = seen[:, None] & (seen.sum() > 1)  # one level alone tells nothing
-    columns = contrast(np.log(np.where(told, share_counts(counts, s), 1.0)))
+    columns = contrast(np.log(np.where(told, share_counts(table, s), 1.0)))
     with np.errstate(invalid="ignore"):  # two infinite variances: not known
         variances = np.where(seen[:, None], _trigamma(counts + s) - _trigamma(norm), 0.0)
     return FeatureTable(table.feature, counts, columns, np.maximum(variances, 0.0), s)
 
 
-def share_counts(counts: Floats, s: float) -> Floats:
-    """P(v|c) of each level and class. What it says of a level without rows means nothing."""
-    seen = counts.any(axis=1).sum()
+def share_counts(table: Counts | FeatureTable, s: float) -> Floats:
+    """P(v|c) of each level and class; of levels that smoothing leaves out it means nothing."""
+    counts, seen = table.counts, smoothed_levels(table).sum()
     norm = counts.sum(axis=0) + s * seen
     share: Floats = (counts + s) / np.where(norm > 0, norm, 1)
     if s == 0:

@@ -22,7 +22,7 @@ from weigh.evidence.importance import (
 )
 from weigh.evidence.show import ROWS
 from weigh.frames import Floats, Table, did_you_mean, match, read
-from weigh.tally import Counts, Tally
+from weigh.tally import Counts, Tally, smoothed_levels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,7 +120,7 @@ class FeatureTable:
 
         sum_v (P(v|1) - P(v|0)) ln P(v|1)/P(v|0), whatever a learner made of the weights.
         """
-        counts = self.counts[self.counts.any(axis=1)] + self.smoothing
+        counts = self.counts[smoothed_levels(self)] + self.smoothing
         if len(counts) < 2 or not counts.sum(axis=0).all():
             return 0.0
         share = counts / counts.sum(axis=0)

@@ -58,6 +58,9 @@ class Input:
     @cached_property
     def values(self) -> tuple[Value, ...]:
         """The categories or special codes that any feature knows, in order."""
+        longest = max(self.features, key=lambda part: len(part.values))
+        if longest.ordered:
+            return longest.values
         values = sort_values({key(value) for part in self.features for value in part.values})
         return tuple(map(float, values)) if self.is_numeric else values  # type: ignore[arg-type]
 
@@ -163,7 +166,7 @@ def _shared_variance(table: FeatureTable) -> tuple[float, ...] | None:
     """Of ln P(token|c) of all tokens of a class, which share one distribution."""
     if table.variances is None:
         return None
-    norm = table.counts.sum(axis=0) + table.smoothing * table.counts.any(axis=1).sum()
+    norm = table.counts.sum(axis=0) + table.smoothing * len(table.counts)
     return tuple(polygamma(1, np.where(norm > 0, norm, np.nan)).tolist())
 
 

@@ -4,6 +4,7 @@ The only package that knows of dataframe libraries.
 
     values    one value, whatever library held it
     columns   one column as `Numbers` or `Codes`
+    declared  the levels that a column's type names
     tables    dataframes, arrays and lists of dicts as a `Table` of columns
     counts    documents by tokens as a matrix
     native    some rows or columns of a table, in its own library
@@ -26,6 +27,7 @@ from weigh.frames.columns import (
     Integers,
     Numbers,
 )
+from weigh.frames.declared import Declared
 from weigh.frames.files import read_csv, read_file, write_file
 from weigh.frames.names import did_you_mean, list_names
 from weigh.frames.native import (
@@ -85,6 +87,7 @@ __all__ = [
     "ROWS",
     "Codes",
     "Column",
+    "Declared",
     "FarTable",
     "Floats",
     "Integers",

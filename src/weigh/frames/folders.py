@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyarrow import csv, dataset, parquet
 
 from weigh.frames.columns import as_doubles
+from weigh.frames.declared import Declared, declared_in, stored_as_levels
 from weigh.frames.files import find_delimiter
 from weigh.frames.scans import ROWS, Scan, open_scan
 
@@ -45,7 +46,17 @@ def scan_files(paths: Any, text: Sequence[str] = ()) -> Scan:
             yield from _read_file(file, wanted, schema)
 
     opened = open_scan(schema.names, sum(map(_count, files)), read, "pyarrow", about)
-    return replace(opened, files=tuple(file.path for file in files))
+    known = {} if _kind(found) == "csv" else _find_levels(files, schema)
+    return replace(opened, files=tuple(file.path for file in files), known_levels=known)
+
+
+def _find_levels(files: list[_File], schema: Any) -> Mapping[str, Declared]:
+    """The levels that Parquet files name, of columns that were written as categories."""
+    stored = stored_as_levels(parquet.read_schema(files[0].path))
+    names = [name for name in stored_as_levels(schema) if name in stored]
+    wanted = pa.schema([schema.field(name) for name in names])
+    first = (next(_read_file(file, wanted, schema), None) for file in files) if names else ()
+    return declared_in((batch for batch in first if batch is not None), names)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from weigh.frames.columns import Codes, Column, Integers, Numbers
+from weigh.frames.declared import Declared, declared_in, stored_as_levels
 from weigh.frames.names import list_names
 from weigh.frames.tables import Table
 from weigh.frames.values import Value, key, spell
@@ -37,6 +39,7 @@ class Scan(Table):
     read_batches: Batches = iter
     about: str = "a table"
     files: tuple[str, ...] = ()  # that it reads
+    known_levels: Mapping[str, Declared] = field(default_factory=dict)  # that its types name
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "source", self._read_whole)  # of these names, whatever was picked
@@ -69,6 +72,10 @@ class Scan(Table):
             return join_codes(codes)
         return Numbers(np.concatenate([part.values for part in parts]))
 
+    def declared(self) -> Mapping[str, Declared]:
+        """The levels that the types of columns name."""
+        return {name: self.known_levels[name] for name in self.names if name in self.known_levels}
+
     def rows(self, places: Integers) -> Table:
         """Some of the rows; those of numbers in no order are held in memory."""
         if (np.diff(places) < 0).any():
@@ -98,7 +105,8 @@ class Scan(Table):
             for batch in self.read_batches(tuple(given)):
                 yield batch.select(given).rename_columns([*wanted])
 
-        return replace(self, names=names, read_batches=read)
+        known = {n: self.known_levels[old[n]] for n in names if old[n] in self.known_levels}
+        return replace(self, names=names, read_batches=read, known_levels=known)
 
     def coded(self, names: set[str]) -> Scan:
         """The same with some columns as categories, whatever their type."""
@@ -122,7 +130,8 @@ class Scan(Table):
                     batch = batch.set_column(wanted.index(name), name, spell(batch.column(name)))
                 yield batch
 
-        return replace(self, read_batches=read) if names else self
+        known = {name: own for name, own in self.known_levels.items() if name not in names}
+        return replace(self, read_batches=read, known_levels=known) if names else self
 
     def select(self, names: tuple[str, ...]) -> Scan:
         """Some of the columns: the others are not read."""
@@ -183,8 +192,9 @@ def spool(schema: Any, batches: Iterable[Any], backend: str | None, about: str) 
         opened = parquet.ParquetFile(file, read_dictionary=texts)
         yield from opened.iter_batches(ROWS, columns=[*names])
 
-    n_rows = parquet.ParquetFile(file).metadata.num_rows
-    return open_scan(kept.names, n_rows, read, backend, about)
+    n_rows, coded = parquet.ParquetFile(file).metadata.num_rows, stored_as_levels(kept)
+    known = declared_in(islice(read(tuple(coded)), 1) if coded else (), coded)
+    return replace(open_scan(kept.names, n_rows, read, backend, about), known_levels=known)
 
 
 def _write(schema: Any, batches: Iterable[Any]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -77,10 +78,15 @@ def scan_lazy(frame: nw.LazyFrame[Any]) -> Scan:
     """A scan of a lazy frame, which is run once and never held."""
     native, kind = frame.to_native(), frame.implementation
     if kind.is_polars():
-        return _spool_all(_polars_batches(native), "polars", "a lazy frame")
+        opened = _spool_all(_polars_batches(native), "polars", "a lazy frame")
+        enums = {name for name, kind in frame.collect_schema().items() if kind == nw.Enum}
+        known = {name: own for name, own in opened.known_levels.items() if name in enums}
+        return replace(opened, known_levels=known)
     if kind.is_duckdb():
         reader = native.to_arrow_reader(ROWS)
-        return spool(reader.schema, reader, "pyarrow", "a relation")
+        opened = spool(reader.schema, reader, "pyarrow", "a relation")
+        known = {name: replace(own, ordered=True) for name, own in opened.known_levels.items()}
+        return replace(opened, known_levels=known)  # DuckDB's enums, which it compares in order
     if kind.is_ibis():
         reader = native.to_pyarrow_batches(chunk_size=ROWS)
         return spool(reader.schema, reader, "pyarrow", "an expression")

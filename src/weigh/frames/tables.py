@@ -23,6 +23,7 @@ from weigh.frames.columns import (
     convert,
     hide,
 )
+from weigh.frames.declared import Declared, declared_by
 from weigh.frames.names import refuse_misspelt
 from weigh.frames.registry import find_far
 from weigh.frames.values import NOT_KNOWN
@@ -76,6 +77,19 @@ class Table:
             return convert(self.source(j), name, categorical)
         except TypeError as error:
             raise TypeError(f"column {name!r}: {error}") from None
+
+    def declared(self) -> Mapping[str, Declared]:
+        """The levels that the types of columns name; arrays and dicts have no such types."""
+        if type(self) is not Table or self.backend is None:
+            return {}
+        found = {name: self._declared(j) for j, name in enumerate(self.names)}
+        return {name: levels for name, levels in found.items() if levels is not None}
+
+    def _declared(self, j: int) -> Declared | None:
+        try:
+            return declared_by(self.source(j))
+        except TypeError as error:
+            raise TypeError(f"column {self.names[j]!r}: {error}") from None
 
     def rows(self, places: Integers) -> Table:
         """Some of the rows."""

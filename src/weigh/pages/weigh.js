@@ -246,11 +246,10 @@ const weigh = (() => {
   function tokenVariance(model, lines) {
     const common = model.tables[0].common;
     if (!common) return null;
-    const seen = lines.filter((l) => !l.note);
-    const times = sum(seen.map((l) => l.times));
+    const times = sum(lines.map((l) => l.times));
     return common.map((shared, c) => {
-      const parts = seen.map((l) => l.times ** 2 * ((l.own[c] ?? NaN) + (shared ?? NaN)));
-      const variance = seen.length ? sum(parts) - times ** 2 * (shared ?? NaN) : 0;
+      const parts = lines.map((l) => l.times ** 2 * ((l.own[c] ?? NaN) + (shared ?? NaN)));
+      const variance = lines.length ? sum(parts) - times ** 2 * (shared ?? NaN) : 0;
       return variance < 0 ? 0 : variance;
     });
   }

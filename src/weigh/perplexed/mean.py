@@ -12,6 +12,7 @@ from weigh import engine
 from weigh.bins import Cross, Feature
 from weigh.evidence import Evidence, FeatureTable, contrast, share_counts
 from weigh.frames import Floats, Table
+from weigh.tally import smoothed_levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +104,7 @@ class Mean:
 
 def _share(table: FeatureTable) -> Floats:
     """P(v|c) by level and class, and zero for what is no level, or tells nothing."""
-    seen = table.counts.sum(axis=1) > 0
+    seen = smoothed_levels(table)
     told = seen[:, None] & (seen.sum() > 1)
-    share = np.where(told, share_counts(table.counts, table.smoothing), 0.0)
+    share = np.where(told, share_counts(table, table.smoothing), 0.0)
     return np.vstack([share, np.zeros((1, share.shape[1]))])

@@ -83,7 +83,7 @@ def panel_of(
     kept, axis = _kept(table, len(question.signs), most), None
     if isinstance(feature, Feature) and feature.cuts:
         axis = NumberAxis.of(feature.cuts)
-    elif order == "weight" and weights.shape[1] == 1 and not isinstance(feature, Cross):
+    elif order == "weight" and weights.shape[1] == 1 and _may_sort(feature):
         kept = kept[np.argsort(-weights[kept, 0], kind="stable")]
     errors = question.errors(table)
     known = errors is not None and bool(np.isfinite(errors[kept]).any())
@@ -99,6 +99,11 @@ def panel_of(
         cross=feature if isinstance(feature, Cross) else None,
         places=kept,
     )
+
+
+def _may_sort(feature: Feature | Cross) -> bool:
+    """Whether levels may be drawn by weight: ordered categories and pairs keep their order."""
+    return isinstance(feature, Feature) and not feature.ordered
 
 
 def _kept(table: FeatureTable, n_lines: int, most: int) -> Integers:

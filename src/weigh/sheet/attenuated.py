@@ -8,6 +8,7 @@ import numpy as np
 
 from weigh.evidence import Evidence, share_counts
 from weigh.frames import Floats, Table, count_matrix
+from weigh.tally import smoothed_levels
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ def _perplexity(evidence: Evidence, table: Table, of: int) -> float | None:
     logs, n = 0.0, 0.0
     for j, part in enumerate(evidence):
         times = _times(evidence, table, j)
-        seen = part.counts.any(axis=1) & (times > 0)
-        share = share_counts(part.counts, part.smoothing)[seen, of]
+        seen = smoothed_levels(part) & (times > 0)
+        share = share_counts(part, part.smoothing)[seen, of]
         logs, n = logs + float(times[seen] @ np.log(share)), n + float(times[seen].sum())
     return float(np.exp(-logs / n)) if n else None
 

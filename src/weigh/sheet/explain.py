@@ -270,13 +270,12 @@ def _token_variance(lines: list[_Line], evidence: Evidence) -> Floats | None:
     Var sum_v t_v ln p_v = sum_v t_v^2 trigamma(n_v + s) - (sum_v t_v)^2 trigamma(N + s m)
     """
     part = evidence.tables[0]
-    seen = [line for line in lines if not line.note]
     if part.variances is None:
         return None
-    norm = part.counts.sum(axis=0) + part.smoothing * part.counts.any(axis=1).sum()
+    norm = part.counts.sum(axis=0) + part.smoothing * len(part.counts)
     common = polygamma(1, np.where(norm > 0, norm, np.nan))
-    if not seen:
+    if not lines:
         return np.zeros(len(norm))
-    times, own = np.array([line.times for line in seen]), [line.variances for line in seen]
+    times, own = np.array([line.times for line in lines]), [line.variances for line in lines]
     variance = times**2 @ (np.array(own) + common) - times.sum() ** 2 * common
     return np.asarray(np.maximum(variance, 0.0))

@@ -63,6 +63,8 @@ def _part_to_dict(feature: Feature) -> dict[str, Any]:
     }
     if feature.other:
         own["other"] = list(feature.other)
+    if feature.ordered:
+        own["ordered"] = True
     return own | {"whole": True} if feature.whole else own
 
 
@@ -103,15 +105,16 @@ def _part_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature:
         data["skip_missing"],
         in_order,
         _other(data),
-        _whole(data),
+        _flag(data, "whole", data["cuts"] is not None, "of a feature with cuts"),
+        _flag(data, "ordered", data["cuts"] is None, "of a feature of categories"),
     )
 
 
-def _whole(data: Mapping[str, Any]) -> bool:
-    whole = data.get("whole", False)
-    check(isinstance(whole, bool), "whole must be true or false")
-    check(not whole or data["cuts"] is not None, "whole is of a feature with cuts")
-    return bool(whole)
+def _flag(data: Mapping[str, Any], name: str, fits: bool, where: str) -> bool:
+    flag = data.get(name, False)
+    check(isinstance(flag, bool), f"{name} must be true or false")
+    check(not flag or fits, f"{name} is {where}")
+    return bool(flag)
 
 
 def _other(data: Mapping[str, Any]) -> tuple[Kind, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,8 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, float) and not np.isfinite(value):
         return {"number": str(value)}
+    if isinstance(value, Set):  # in one order, so that equal models are equal files
+        return {"set": sorted(map(plain, value), key=repr)}
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [plain(item) for item in value]
     if value is None or isinstance(value, str | int | float):
@@ -100,6 +102,8 @@ def unplain(value: Any, depth: int = 0) -> Any:
     check(depth <= DEEPEST, f"parameters are nested more than {DEEPEST} deep")
     if isinstance(value, dict) and "number" in value:
         return float(value["number"])
+    if isinstance(value, dict) and "set" in value:
+        return {unplain(item, depth + 1) for item in value["set"]}
     if isinstance(value, dict):
         return {unplain(k, depth + 1): unplain(v, depth + 1) for k, v in value["pairs"]}
     return [unplain(item, depth + 1) for item in value] if isinstance(value, list) else value
