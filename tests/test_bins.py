@@ -395,7 +395,7 @@ def test_a_value_has_the_level_of_its_special_code_or_else_of_its_interval(value
 
 def test_special_values_must_be_numbers_and_the_error_names_the_column():
     table = pa.table({"income": [1.0, 2.0]})
-    with pytest.raises(ValueError, match="special_values for column 'income' must be numbers"):
+    with pytest.raises(ValueError, match=r"special_values .*'income'"):
         EvidenceNB(special_values={"income": ["none"]}).fit(table, [0, 1])
 
 
@@ -556,7 +556,7 @@ def test_the_transformer_matches_columns_by_name(iris_like):
     discretizer = MDLDiscretizer().fit(X, y)
     other = X.assign(extra=1.0)[["noise", "extra", "length", "width"]]
     np.testing.assert_array_equal(discretizer.transform(other), discretizer.transform(X))
-    with pytest.raises(ValueError, match="lacks the column 'length'"):
+    with pytest.raises(ValueError, match="'length'"):
         discretizer.transform(X.drop(columns="length"))
 
 
@@ -596,7 +596,7 @@ def test_the_transformer_refuses_text_by_the_name_of_the_column(iris_like):
     columns, y = iris_like
     X = pd.DataFrame(columns)
     text = X.assign(length=["long"] * 180)
-    with pytest.raises(ValueError, match=r"'length' is numeric but holds text \('long'\)"):
+    with pytest.raises(ValueError, match=r"'length'.*'long'"):
         MDLDiscretizer().fit(text, y)
-    with pytest.raises(ValueError, match=r"'length' is numeric but holds text \('long'\)"):
+    with pytest.raises(ValueError, match=r"'length'.*'long'"):
         MDLDiscretizer().fit(X, y).transform(text)

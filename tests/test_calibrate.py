@@ -651,9 +651,9 @@ def test_prefit_needs_a_fitted_model_and_rows_of_both_of_its_classes():
     with pytest.raises(NotFittedError):
         RecalibratedClassifier(EvidenceNB(), cv="prefit").fit([["a"], ["b"]], [0, 1])
     fitted = EvidenceNB().fit([["a"], ["b"]] * 5, [0, 1] * 5)
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match=r"^y "):
         RecalibratedClassifier(fitted, cv="prefit").fit([["a"], ["b"]], [1, 1])
-    with pytest.raises(ValueError, match="not among"):
+    with pytest.raises(ValueError, match=r"^y .*7"):
         RecalibratedClassifier(fitted, cv="prefit").fit([["a"], ["b"]], [1, 7])
 
 
@@ -751,7 +751,7 @@ def test_a_broken_curve_is_refused(people, field, value, tmp_path):
     assert weigh.load(tmp_path / "whole.json").evidence_.recalibration.shift == 0
     curve[field] = value
     (tmp_path / "broken.json").write_text(json.dumps(data))
-    with pytest.raises(ValueError, match="not a whole model"):
+    with pytest.raises(ValueError, match=r"broken.json"):
         weigh.load(tmp_path / "broken.json")
     del curve[field]
     (tmp_path / "broken.json").write_text(json.dumps(data))

@@ -252,7 +252,7 @@ def test_options_of_sql_are_refused_elsewhere(option):
 
 
 def test_a_model_that_is_not_fitted_is_refused():
-    with pytest.raises(ValueError, match="before it is fitted"):
+    with pytest.raises(ValueError, match="EvidenceNB"):
         weigh.export(weigh.EvidenceNB(), "python")
 
 

@@ -773,7 +773,7 @@ def test_what_has_no_table_is_refused_by_name(model, message):
 
 
 def test_a_model_that_is_not_fitted_or_estimates_numbers_is_refused():
-    with pytest.raises(ValueError, match="before it is fitted"):
+    with pytest.raises(ValueError, match="EvidenceNB"):
         weigh.calculator(weigh.EvidenceNB())
     with pytest.raises(ValueError, match="BoostedNBRegressor estimates numbers"):
         weigh.calculator(weigh.BoostedNBRegressor())

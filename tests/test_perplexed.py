@@ -758,7 +758,7 @@ def test_a_malformed_rule_is_refused_by_the_reader_and_by_the_schema(saved, fiel
     holder = data["evidence"] if field == "attenuation" else data["evidence"]["attenuation"]
     holder[field] = value
     path.write_text(json.dumps(data))
-    with pytest.raises(ValueError, match="not a whole model"):
+    with pytest.raises(ValueError, match=path.name):
         weigh.load(path)
     assert not VALIDATOR.is_valid(data)
 
@@ -781,7 +781,7 @@ def test_a_malformed_mean_is_refused_by_the_reader_and_by_the_schema(saved, mean
     for body in (mean, attenuated):
         data["mean"] = body
         path.write_text(json.dumps(data))
-        with pytest.raises(ValueError, match="not a whole model"):
+        with pytest.raises(ValueError, match=path.name):
             weigh.load(path)
         assert not VALIDATOR.is_valid(data)
 
@@ -929,10 +929,10 @@ def test_separable_constant_and_empty_columns_do_no_harm(smoothing, missing, by)
         ({"cv": 1}, "cv must be at least 2 folds, or splits, got 1"),
         ({"cv": "five"}, "cv names the column 'five'"),
         ({"cv": 2.5}, "cv must be"),
-        ({"event_model": "words"}, "event_model must be 'levels' or 'counts', got 'words'"),
+        ({"event_model": "words"}, "event_model.*'words'"),
         ({"event_model": "counts", "crosses": [("f0", "f1")]}, "crosses join columns of levels"),
-        ({"smoothing": -1}, "smoothing must be"),
-        ({"class_prior": [0.5, 0.6]}, "class_prior must give 2 classes"),
+        ({"smoothing": -1}, "smoothing"),
+        ({"class_prior": [0.5, 0.6]}, "class_prior"),
         ({"random_state": "seed"}, "seed"),
     ],
 )

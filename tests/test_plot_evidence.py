@@ -443,7 +443,7 @@ def test_models_without_a_table_are_told_what_has_one(model):
     for wrong in (LogisticRegression().fit(X, y), C44Classifier().fit(X, y), pipe, "model"):
         with pytest.raises(ValueError, match="has no table of weights"):
             EvidenceDisplay.from_estimator(wrong)
-    with pytest.raises(ValueError, match="before it is fitted"):
+    with pytest.raises(ValueError, match="EvidenceNB"):
         EvidenceDisplay.from_estimator(EvidenceNB())
     vote = BoostedNB(combine="vote", random_state=0).fit(titanic(), "Survived")
     with pytest.raises(ValueError, match="combine='evidence'"):

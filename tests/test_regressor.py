@@ -253,7 +253,7 @@ def test_a_broken_file_is_refused(tmp_path, spoil):
     data = json.loads(path.read_text())
     data["estimate"].update(spoil)
     path.write_text(json.dumps(data))
-    with pytest.raises(ValueError, match="not a whole model"):
+    with pytest.raises(ValueError, match=path.name):
         weigh.load(path)
 
 
@@ -418,8 +418,8 @@ def test_columns_that_a_dict_of_bins_does_not_name_have_the_default_bins():
         ({"y_range": 3}, "y_range must be two numbers"),
         ({"y_range": (300, 400)}, "holds none of y, which is 1 to 2"),
         ({"y_range": (0, np.inf)}, "y_range must be two numbers"),
-        ({"calibrate_scale": "no"}, "calibrate_scale must be True or False, got 'no'"),
-        ({"smoothing": -1}, "smoothing must be"),
+        ({"calibrate_scale": "no"}, "calibrate_scale.*'no'"),
+        ({"smoothing": -1}, "smoothing"),
     ],
 )
 def test_a_parameter_of_a_wrong_kind_is_named(parameters, message):
@@ -432,7 +432,7 @@ def test_a_parameter_of_a_wrong_kind_is_named(parameters, message):
     [
         ([1.0, np.nan, 2.0], "y contains NaN or infinity; drop those rows"),
         (["a", "b", "c"], "y must hold numbers, not text; a classifier takes classes"),
-        ([1.0, 2.0], "X and y must be of equal length: 3 rows against 2"),
+        ([1.0, 2.0], "X and y .*3 .*2"),
     ],
 )
 def test_a_target_that_is_no_number_is_named(y, message):

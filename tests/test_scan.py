@@ -556,7 +556,7 @@ def test_a_model_of_an_array_reads_a_scan_by_position(tmp_path: Path) -> None:
     array, y = np.column_stack([table["children"], table["income"]]), PEOPLE["y"].to_pylist()
     model = weigh.EvidenceNB().fit(array, y)
     scan = weigh.scan(write_parts(table, tmp_path / "many", 3))
-    with pytest.warns(UserWarning, match="matched by position"):
+    with pytest.warns(UserWarning, match="feature names"):
         assert_array_equal(model.predict_proba(scan), model.predict_proba(array))
 
 
