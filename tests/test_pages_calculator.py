@@ -93,6 +93,7 @@ def hold_equal(told, sheet, tolerance=1e-9, evidence=None):
             line.note,
         )
         assert near(item["weight"], line.weight)
+        assert line.note or item["words"] == printable(str(line))
         assert line.note or item["label"] == printable(line.level)
     if sheet.attenuation is not None:
         assert near(told["before"], sheet.attenuation.before)
@@ -160,6 +161,106 @@ def test_of_many_classes_a_page_begins_with_the_one_that_was_asked_for(browser, 
     likely = model.balance_sheet(case).pos_label
     browser.open(tmp_path / "page.html", "#" + address.partition("#")[2])
     assert shown(browser, "of-what") == f"Probability of {likely}"
+
+
+LABELS = {
+    "columns": {"age": "Age in years", "colour": "Colour of the car"},
+    "levels": {"colour": {"red": "Signal red"}, "income": {"-999": "No income stated"}},
+    "classes": {"class 0": "Repaid", "class 1": "Default"},
+    "outcomes": {"class 1": "the loan defaults"},
+}
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("adverse", ["class 0", "class 1"])
+def test_the_page_speaks_in_the_users_words_and_is_keyed_by_the_models(adverse, browser, tmp_path):
+    model = weigh.EvidenceNB(special_values=CODES, crosses=[("colour", "member")])
+    model.fit(mixed(), "y")
+    path = tmp_path / "page.html"
+    asked = {"adverse": adverse, "cut_off": 0.5, "decisions": ("Decline", "Accept")}
+    weigh.calculator(model, path=path, labels=LABELS, **asked)
+    browser.open(path, "#age=50&income=-999&colour=red&member=true")
+    case = {"age": 50.0, "income": -999.0, "colour": "red", "member": True}
+    probability = model.balance_sheet(case).probability
+    assert shown(browser, "of-what") == "Probability that the loan defaults"
+    assert shown(browser, "probability") == f"{probability:.2f}"
+    assert shown(browser, "decision").startswith("Decline" if probability > 0.5 else "Accept")
+    rest = shown(browser, "rest")
+    assert "Evidence for Default" in rest
+    assert "Colour of the car = Signal red with member = true" in rest
+    assert "income = No income stated" in rest
+    for item in model.balance_sheet(case, labels=LABELS).items:
+        assert item.relation in ("", "in") or str(item) in rest
+    assert settled(browser).endswith("#age=50&income=-999&colour=red&member=true")
+    colour = "return getComputedStyle(document.querySelector(arguments[0])).backgroundColor"
+    sides = ("for", "against") if adverse == "class 1" else ("against", "for")
+    red, blue = (browser.run(colour, f"#{side} .bar") for side in sides)
+    assert int(red[4:].split(",")[0]) > 128 > int(blue[4:].split(",")[0])
+    assert browser.violations() == []
+    printed = "".join(browser.printed(path, "#age=50&colour=red"))
+    assert "Entered values" in printed
+    assert "Signal red" in printed
+
+
+@pytest.mark.system
+def test_the_case_number_is_on_paper_and_nowhere_else(browser, titanic_page):
+    _, path = titanic_page
+    browser.open(path)
+    browser.run(
+        "const box = document.getElementById('case-number'); box.value = 'A-17';"
+        "box.dispatchEvent(new Event('input'))"
+    )
+    assert "A-17" in browser.run("return document.getElementById('printed-case').textContent")
+    assert "A-17" not in settled(browser)
+
+
+@pytest.mark.system
+def test_nothing_scrolls_inside_itself(browser, tmp_path):
+    weigh.calculator(big_model(weigh.EvidenceNB()), path=tmp_path / "page.html")
+    browser.open(tmp_path / "page.html")
+    scrolls = (
+        "return [...document.querySelectorAll('body *')].filter((part) =>"
+        " ['auto', 'scroll'].includes(getComputedStyle(part).overflowY)).map((part) => part.id)"
+    )
+    assert browser.run(scrolls) == []
+
+
+def test_codes_without_rows_are_not_offered():
+    codes = {"income": [-999.0, -12345.0]}
+    page = weigh.calculator(weigh.EvidenceNB(special_values=codes).fit(mixed(), "y"))
+    data = json.loads(re.search(r'id="model">(.*?)</script>', page, re.S)[1])
+    income = next(column for column in data["columns"] if column["name"] == "income")
+    assert income["codes"] == [-999.0]
+
+
+@pytest.mark.parametrize("labels", [
+    {"column": {}},
+    {"columns": {"nowhere": "x"}},
+    {"levels": {"nowhere": {}}},
+    {"levels": {"colour": {"purple": "x"}}},
+    {"classes": {"class 9": "x"}},
+    {"outcomes": {"class 9": "x"}},
+    {"columns": ["age"]},
+    ["age"],
+])  # fmt: skip
+def test_labels_for_what_there_is_not_are_refused_by_name(labels):
+    from weigh.errors import ParameterError
+
+    model = weigh.EvidenceNB().fit(mixed(), "y")
+    for show in (weigh.calculator, weigh.EvidenceDisplay.from_estimator):
+        with pytest.raises(ParameterError) as raised:
+            show(model, labels=labels)
+        assert raised.value.parameter == "labels"
+
+
+@pytest.mark.parametrize("given", [
+    {"cut_off": 0}, {"cut_off": 1.5}, {"cut_off": "0.5"}, {"decisions": ("a", "b")},
+    {"cut_off": 0.5, "decisions": "ab"}, {"adverse": "nobody"},
+])  # fmt: skip
+def test_a_cut_off_or_adverse_class_that_makes_no_sense_is_refused(given):
+    model = weigh.EvidenceNB().fit(mixed(), "y")
+    with pytest.raises(ValueError, match="|".join(given)):
+        weigh.calculator(model, **given)
 
 
 def test_a_class_that_the_model_has_not_is_refused(tmp_path):
@@ -498,7 +599,7 @@ def test_the_keyboard_alone_reaches_and_answers_everything(browser, titanic_page
     assert browser.run("return document.activeElement.closest('label').textContent") == "1st"
     keys(Keys.TAB, Keys.ARROW_DOWN, Keys.TAB, Keys.ARROW_DOWN)
     assert settled(browser).endswith("#Class=1st&Sex=Female&Age=Adult")
-    keys(Keys.TAB, Keys.TAB, Keys.ARROW_RIGHT)
+    keys(Keys.TAB, Keys.TAB, Keys.TAB, Keys.ARROW_RIGHT)
     assert browser.run("return document.activeElement.id") == "rate"
     assert "rate=" in settled(browser)
 

@@ -688,7 +688,15 @@ def test_the_schema_is_one_and_describes_every_field():
     names = ("evidence", "feature", "tree", "levels", "estimate")
     for part in (SCHEMA, *(SCHEMA["$defs"][name] for name in names)):
         one_of = [name for choice in part.get("oneOf", []) for name in choice["required"]]
-        few_have = {"attenuation", "recalibration", "covariance", "other", "whole", "ordered"}
+        few_have = {
+            "attenuation",
+            "recalibration",
+            "covariance",
+            "other",
+            "whole",
+            "ordered",
+            "provenance",
+        }
         written = {*part["properties"]} - few_have
         assert {*part["required"], *one_of} == written
         for name, field in part["properties"].items():

@@ -17,7 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.bins import Cross, Feature, label
-from weigh.evidence import Evidence, FeatureTable, evidence_of, share_importance
+from weigh.evidence import (
+    Evidence,
+    FeatureTable,
+    Provenance,
+    evidence_of,
+    record,
+    share_importance,
+    with_labels,
+)
 from weigh.evidence.view import summarise_model, tell_classes
 from weigh.frames import (
     Floats,
@@ -48,9 +56,11 @@ class TableEstimator(BaseEstimator):
 
     _learnt: Any  # Evidence, a tree, a vote: it knows its columns
     _bodies: tuple[str, ...] = ("evidence",)  # what a file may hold it as
+    provenance_: Provenance  # where the fit is known
 
     def _keep(self, learnt: Any) -> Self:
         self._learnt, self.classes_ = learnt, learnt.classes
+        self.__dict__.pop("provenance_", None)  # of other rows, unless a fit records it again
         return self
 
     def _column_names(self) -> tuple[str, ...]:
@@ -203,6 +213,7 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
         table = getattr(learnt, "linear", learnt)  # the rounds of a vote have no counts
         tables = getattr(table, "tables", ())  # nor has what is no sum of weights
         warn_ids(learnt.features, sample.table.n_rows, tables)
+        self.provenance_ = record(sample.table.n_rows, y)
         return self
 
     def _fit_sample(self, sample: Sample) -> Self:
@@ -267,7 +278,9 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
         evidence_of(self)  # what has no table says so
         return self.balance_sheet(row, pos_label, against)
 
-    def balance_sheet(self, row: Any, pos_label: Any = None, against: Any = None) -> BalanceSheet:
+    def balance_sheet(
+        self, row: Any, pos_label: Any = None, against: Any = None, *, labels: Any = None
+    ) -> BalanceSheet:
         """What speaks for and against one case.
 
         Parameters
@@ -279,9 +292,11 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
             probable of more.
         against : label, optional
             Its rival, for more than two classes; by default all the others together.
+        labels : dict, optional
+            Columns, levels and classes in the user's words, as in `report`.
         """
         table = self._read_one(row, "a balance sheet")
-        return explain(self.evidence_, table, pos_label, against)
+        return explain(with_labels(self.evidence_, labels), table, pos_label, against)
 
     def contributions(self, X: Any, pos_label: Any = None) -> Any:
         """What the prior and each table add to the total of every row.
@@ -327,7 +342,10 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
         """
         check_is_fitted(self, "classes_")
         known = read_rate(rate, self.classes_, "rate")
-        return copy.copy(self)._keep(self._learnt.with_prior(known))
+        moved = copy.copy(self)._keep(self._learnt.with_prior(known))
+        if hasattr(self, "provenance_"):
+            moved.provenance_ = self.provenance_
+        return moved
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh.base import EvidenceClassifier, read_sample, warn_ids
 from weigh.calibrate import FITS, recalibrate
-from weigh.evidence import Evidence, Recalibration, evidence_of
+from weigh.evidence import Evidence, Recalibration, evidence_of, record
 from weigh.folds import Split, check_folds, read_splits
 from weigh.frames import Floats, Sample, label_sample, read, set_names, warn_caller
 from weigh.parameters import read_rate
@@ -98,7 +98,8 @@ class RecalibratedClassifier(EvidenceClassifier):
         known = _join(evidence, worth, evidence.assumed_rate)
         if given is not None:
             known = known.with_prior(read_rate(given, sample.classes, "class_prior"))
-        return self._keep(known)
+        self._keep(known).provenance_ = record(sample.table.n_rows, y)
+        return self
 
     def _fit_prefit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_is_fitted(self.estimator, "classes_")

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from weigh.bins.labels import Level
+from weigh.bins.labels import EXACT, Level, Notation
 from weigh.bins.levels import Feature, Placed
 from weigh.frames import Integers, Table
 
@@ -34,6 +34,11 @@ class Cross:
         return AND.join(part.name for part in self.parts)
 
     @property
+    def shown(self) -> str:
+        """Both names as people read them."""
+        return AND.join(part.shown for part in self.parts)
+
+    @property
     def skip_missing(self) -> bool:
         """Whether a row may be no evidence, because an answer lacks."""
         return any(part.skip_missing for part in self.parts)
@@ -47,20 +52,25 @@ class Cross:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The pairs as people read them."""
-        return self._join(*(part.labels for part in self.parts))
+        return self.join_texts(*(part.labels for part in self.parts))
 
     @property
     def cut_labels(self) -> tuple[str, ...]:
         """The pairs with intervals by their cut points, whatever training had."""
-        return self._join(*(part.cut_labels for part in self.parts))
+        return self.join_texts(*(part.cut_labels for part in self.parts))
 
-    def _join(self, left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
+    def join_texts(self, left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
+        """A text for each pair from those of the levels of either part."""
         texts = [f"{left[i]}{AND}{right[j]}" for i, j in self.pairs]
         if len(set(texts)) < len(texts):  # names that hold an & themselves
             texts = [f'"{left[i]}"{AND}"{right[j]}"' for i, j in self.pairs]
         return tuple(texts)
 
-    def relation(self, place: int) -> str:
+    def spelt(self, notation: Notation) -> tuple[str, ...]:
+        """The pairs as they are shown."""
+        return self.join_texts(*(part.spelt(notation) for part in self.parts))
+
+    def relation(self, place: int, notation: Notation = EXACT) -> str:
         """What stands between the names and a pair: Class & Sex are 1st & Male."""
         return self.verb
 
@@ -68,10 +78,10 @@ class Cross:
         """The cross and a pair as people say it."""
         return f"{self.name} {self.verb} {self.labels[place]}"
 
-    def words(self, place: int) -> str:
+    def words(self, place: int, notation: Notation = EXACT) -> str:
         """A pair in plain words: hours 40 to 45 with status = married."""
         pair = zip(self.parts, self.pairs[place], strict=True)
-        return " with ".join(part.phrase(at) for part, at in pair)
+        return " with ".join(part.phrase(at, notation) for part, at in pair)
 
     def read(self, table: Table) -> Placed:
         """Find the pair of every row of a table."""

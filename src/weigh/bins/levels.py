@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from typing import Any, ClassVar
@@ -78,6 +78,8 @@ class Feature:
     other: tuple[Kind, ...] = ()
     whole: bool = False
     ordered: bool = False  # categories in an order of their own, such as S, M, L
+    title: str = field(default="", compare=False)  # what people read in place of the name
+    texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # and of some labels
 
     verb: ClassVar[str] = "="
 
@@ -139,6 +141,19 @@ class Feature:
         """The levels with intervals by their cut points, whatever training had."""
         return replace(self, whole=False).labels
 
+    @property
+    def shown(self) -> str:
+        """The feature as people read it: its title, or else its name."""
+        return self.title or self.name
+
+    def spelt(self, notation: Notation) -> tuple[str, ...]:
+        """The levels as they are shown: in the user's words where they have some."""
+        own = dict(self.texts)
+        if not own:
+            return self.labels if notation is EXACT else self.named(notation)
+        keys = zip(self.named(notation), self.labels, self.cut_labels, strict=True)
+        return tuple(own.get(key, own.get(cuts, text)) for text, key, cuts in keys)
+
     def named(self, notation: Notation) -> tuple[str, ...]:
         """The levels with intervals in some notation."""
         texts = [*self._name_intervals(notation), *map(label, self.levels[self._n_intervals :])]
@@ -166,16 +181,20 @@ class Feature:
             return False
         return not {*EXACT.whole_numbers(self.cuts)} & {*map(label, self.values)}
 
-    def relation(self, place: int) -> str:
+    def relation(self, place: int, notation: Notation = EXACT) -> str:
         """What stands between the feature's name and a level: `=`, `in`, or nothing before <=."""
-        text = self.labels[place]
-        if not isinstance(self.levels[place], Interval) or text.lstrip("-").isdigit():
+        text = self.spelt(notation)[place]
+        if self.texts and text != self.named(notation)[place]:
+            return self.verb
+        digits = text.lstrip("-").replace(",", "")
+        if not isinstance(self.levels[place], Interval) or digits.isdigit():
             return self.verb
         return "in" if text.startswith("(") else ""
 
-    def phrase(self, place: int) -> str:
+    def phrase(self, place: int, notation: Notation = EXACT) -> str:
         """The feature and a level as people say it: `Sex = Male`, `age 19 to 65`."""
-        return " ".join(filter(None, (self.name, self.relation(place), self.labels[place])))
+        text = self.spelt(notation)[place]
+        return " ".join(filter(None, (self.shown, self.relation(place, notation), text)))
 
     @cached_property
     def _intervals(self) -> tuple[Interval, ...]:

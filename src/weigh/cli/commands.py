@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from weigh.cli.checkpoint import keep_passes
-from weigh.cli.data import count_rows, is_card, keep_apart, read_table, read_table_of
+from weigh.cli.data import count_rows, is_card, keep_apart, read_table, read_table_of, trace
 from weigh.cli.messages import (
     advise,
     hint,
@@ -183,6 +183,7 @@ def fit(
     about = [target, weight, drop, categorical]
     with show_progress("fitting"), keep_passes(checkpoint, data, model, about) as kept:
         model.fit(table, target, sample_weight=weight)
+    model.provenance_ = trace(data, count_rows(table), target)
     if output == "-":
         click.echo(to_json(model), nl=False)
         kept.clear()
@@ -201,12 +202,20 @@ def fit(
 @model_argument
 @click.option("--feature", metavar="NAME", help="One feature only.")
 @click.option("--all", "every", is_flag=True, help="Print every bin, level and table.")
+@click.option("--about", is_flag=True, help="Print where the model comes from instead.")
 @json_option
-def show(model: str, feature: str | None, every: bool, as_json: bool) -> None:
+def show(model: str, feature: str | None, every: bool, about: bool, as_json: bool) -> None:
     """Print the weights of evidence, or the tree.
 
     Example: weigh show model.json
+
+    Example: weigh show model.json --about
     """
+    if about:
+        if feature is not None or every:
+            raise click.UsageError("--about prints no tables: leave out --feature and --all")
+        _show_about(model, as_json)
+        return
     from dataclasses import replace
 
     from weigh.evidence import Evidence
@@ -225,6 +234,19 @@ def show(model: str, feature: str | None, every: bool, as_json: bool) -> None:
         rows = {"max_rows": None} if every and isinstance(shown, Evidence) else {}
         click.echo(shown.to_text(terminal_width(), **rows))
         say_class(shown)
+
+
+def _show_about(path: str, as_json: bool) -> None:
+    """The learner, its parameters, and what is known of its fit."""
+    from weigh.store import describe
+
+    told = describe(path)
+    if as_json:
+        click.echo(json.dumps(told, ensure_ascii=False))
+        return
+    width = max(map(len, told))
+    for name, text in told.items():
+        click.echo(f"{name:<{width}}  {text}")
 
 
 @main.command()

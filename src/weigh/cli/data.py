@@ -69,6 +69,19 @@ def _files(given: str) -> list[Any]:
     return []
 
 
+def trace(data: str, rows: int, target: str) -> Any:
+    """Where a model comes from: its files by name and hash, and what any fit knows."""
+    from dataclasses import replace
+
+    from weigh.evidence import hash_files, record
+
+    known, files = record(rows, target), [file for file in _files(data) if isinstance(file, str)]
+    if not files:  # standard input, or a database
+        return known
+    name = os.path.basename(os.path.normpath(data))
+    return replace(known, source=name, sha256=hash_files(files))
+
+
 def column_names(table: Any) -> tuple[str, ...]:
     """The columns of a table or a scan."""
     return tuple(getattr(table, "names", None) or table.column_names)
@@ -194,6 +207,13 @@ def find_target(model: Any, table: Any) -> str:
     )
 
 
+def read_labels(path: str | None) -> Any:
+    """What --labels names: names in the user's words."""
+    from weigh.store import read_json
+
+    return None if path is None else read_json(path, "a file of labels")
+
+
 def find_class(model: Any, text: str | None) -> Any:
     """A class by the name that it is shown by."""
     classes = {label_text(label): label for label in model.classes_.tolist()}
@@ -217,10 +237,17 @@ def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
     return find_class(model, text)
 
 
-def explain_row(model: Any, row: Any, pos_label: str | None, against: str | None) -> Any:
+def explain_row(
+    model: Any, row: Any, pos_label: str | None, against: str | None, labels: Any = None
+) -> Any:
     """The balance sheet of a row, or its path; classes are named as they are shown."""
     named = hasattr(model, "classes_")
     chosen = [find_class(model, text) if named else text for text in (pos_label, against)]
+    if labels is not None:
+        from weigh.evidence import evidence_of
+
+        evidence_of(model)  # what has no table says so
+        return model.balance_sheet(row, *chosen, labels=labels)
     return model._explain_case(row, *chosen)
 
 

@@ -77,6 +77,14 @@ class_option = click.option(
     metavar="CLASS",
     help="The positive class (default: the second of two).",
 )
+labels_option = click.option(
+    "--labels",
+    metavar="FILE",
+    help="A JSON file of columns, levels, classes and outcomes in your words.",
+)
+adverse_option = click.option(
+    "--adverse", metavar="CLASS", help="The class that is shown in red (default: none)."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

@@ -7,13 +7,15 @@ from typing import Any
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import find_class, find_target, keep_apart, read_like, tell_class
+from weigh.cli.data import find_class, find_target, keep_apart, read_labels, read_like, tell_class
 from weigh.cli.messages import say
 from weigh.cli.options import (
+    adverse_option,
     by_option,
     class_option,
     cost_option,
     data_argument,
+    labels_option,
     model_argument,
     target_option,
     weight_option,
@@ -40,6 +42,21 @@ from weigh.cli.options import (
     help="What to ask in place of a column's name (repeatable).",
 )
 @class_option
+@adverse_option
+@labels_option
+@click.option(
+    "--cut-off",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="P",
+    help="The probability above which the page shows the first decision.",
+)
+@click.option(
+    "--decision",
+    "decisions",
+    nargs=2,
+    metavar="ABOVE BELOW",
+    help="What to do above the cut-off, and otherwise (default: above, not above).",
+)
 @click.option("--title", help="The page's heading.")
 def calculator(
     model: str,
@@ -47,6 +64,10 @@ def calculator(
     branches: tuple[tuple[str, str, str], ...],
     questions: tuple[tuple[str, str], ...],
     pos_label: str | None,
+    adverse: str | None,
+    labels: str | None,
+    cut_off: float | None,
+    decisions: tuple[str, str] | None,
     title: str | None,
 ) -> None:
     """Write a model as a form: one HTML file with a live balance sheet.
@@ -69,6 +90,10 @@ def calculator(
         ask_if=levels or None,
         questions=dict(questions),
         pos_label=find_class(fitted, pos_label),
+        adverse=find_class(fitted, adverse),
+        labels=read_labels(labels),
+        cut_off=cut_off,
+        decisions=decisions,
         title=title,
     )
     say(f"{type(fitted).__name__} as a form: {output}")
@@ -82,6 +107,8 @@ def calculator(
 @by_option
 @cost_option
 @class_option
+@adverse_option
+@labels_option
 @weight_option
 @click.option(
     "--examples", type=click.IntRange(0), default=4, show_default=True, help="Rows to explain."
@@ -95,6 +122,8 @@ def report(
     by: str | None,
     cost: tuple[float, float],
     pos_label: Any,
+    adverse: str | None,
+    labels: str | None,
     weight: str | None,
     examples: int,
     title: str | None,
@@ -127,6 +156,8 @@ def report(
         by=by,
         costs=cost,
         pos_label=pos_label,
+        adverse=find_class(fitted, adverse),
+        labels=read_labels(labels),
         examples=examples,
         title=title,
     )

@@ -16,12 +16,19 @@ from weigh.cli.data import (
     is_card,
     keep_apart,
     read_any,
+    read_labels,
     read_like,
     reason_columns,
     take_row,
 )
 from weigh.cli.messages import say, terminal_width
-from weigh.cli.options import class_option, data_argument, json_option, model_argument
+from weigh.cli.options import (
+    class_option,
+    data_argument,
+    json_option,
+    labels_option,
+    model_argument,
+)
 from weigh.progress import show_progress
 
 
@@ -73,6 +80,7 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
 )
 @click.option("--keep", multiple=True, metavar="COL", help="A column to copy beside reasons.")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Where to write reasons.")
+@labels_option
 @json_option
 def explain(
     model: str,
@@ -84,6 +92,7 @@ def explain(
     only: str | None,
     keep: tuple[str, ...],
     output: str,
+    labels: str | None,
     as_json: bool,
 ) -> None:
     """Print the balance sheet of one row, its path down a tree, or reasons of every row.
@@ -110,7 +119,7 @@ def explain(
     last = count_rows(table) - 1
     if not 0 <= row <= last:
         raise click.BadParameter(f"{row} is not in 0 to {last}", param_hint="--row")
-    page = explain_row(fitted, take_row(table, row), pos_label, against)
+    page = explain_row(fitted, take_row(table, row), pos_label, against, read_labels(labels))
     if as_json:
         click.echo(json.dumps(page.to_dict(), ensure_ascii=False))
     else:

@@ -10,6 +10,8 @@ estimate     counts to weights, with their uncertainty
 importance   how much a table matters
 held_out     tables without the rows of each fold
 model        what a fitted model can do, and where its table is
+provenance   where a model comes from
+labels       names in the user's words
 flipped      two classes seen from the other side
 show         the table as text and dataframe
 view         the table, and a model's summary, in a notebook
@@ -36,7 +38,9 @@ from weigh.evidence.estimate import (
 from weigh.evidence.flipped import flip
 from weigh.evidence.held_out import Scorer
 from weigh.evidence.importance import share_importance
+from weigh.evidence.labels import with_labels
 from weigh.evidence.model import Model, evidence_of
+from weigh.evidence.provenance import Provenance, hash_files, record
 from weigh.evidence.show import hundredths, rule
 from weigh.evidence.tables import (
     Evidence,
@@ -57,6 +61,7 @@ __all__ = [
     "Method",
     "Model",
     "Piece",
+    "Provenance",
     "Recalibration",
     "Scorer",
     "Smoothing",
@@ -65,7 +70,9 @@ __all__ = [
     "contrast",
     "evidence_of",
     "flip",
+    "hash_files",
     "hundredths",
+    "record",
     "rows_added",
     "rule",
     "scale_table",
@@ -75,4 +82,5 @@ __all__ = [
     "squeeze",
     "weigh_counts",
     "weigh_tally",
+    "with_labels",
 ]

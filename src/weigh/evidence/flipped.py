@@ -33,6 +33,8 @@ def flip(evidence: Evidence) -> Evidence:
         prior_variances=_swap(evidence.prior_variances),
         attenuation=rule and replace(rule, shift=-rule.shift),
         recalibration=worth and _turn_curve(worth),
+        class_texts=evidence.class_texts[::-1],
+        outcomes=evidence.outcomes[::-1],
     )
 
 

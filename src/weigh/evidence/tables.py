@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import logit
 
 from weigh import engine
-from weigh.bins import Cross, Feature, Level
+from weigh.bins import Cross, Feature, Level, label
 from weigh.evidence import show
 from weigh.evidence.curve import BOUND, Attenuation, Recalibration
 from weigh.evidence.importance import (
@@ -46,6 +46,11 @@ class FeatureTable:
     def name(self) -> str:
         """The feature's name."""
         return self.feature.name
+
+    @property
+    def shown(self) -> str:
+        """The feature's name as people read it."""
+        return self.feature.shown
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -165,6 +170,8 @@ class Evidence:
     attenuation: Attenuation | None = None  # where the exponent depends on the row
     recalibration: Recalibration | None = None  # of two classes
     covariance: Floats | None = None  # of prior and weights, where they were fitted together
+    class_texts: tuple[str, ...] = ()  # what people read in place of the labels; empty: those
+    outcomes: tuple[str, ...] = ()  # by class, what completes "Probability that"
 
     def __getitem__(self, name: str | int) -> FeatureTable:
         try:
@@ -196,6 +203,22 @@ class Evidence:
     def link(self) -> Literal["logistic", "softmax", "ovr"]:
         """What turns totals into probabilities; `ovr` is one class against the rest, normalised."""
         return "logistic" if len(self.classes) == 2 else self.form
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The classes as people read them."""
+        own = [label(c) for c in self.classes.tolist()]
+        texts = self.class_texts or [""] * len(own)
+        return tuple(text or name for text, name in zip(texts, own, strict=True))
+
+    def probability_of(self, place: int) -> str:
+        """What the probability of a class is called."""
+        outcome = self.outcomes[place] if self.outcomes else ""
+        return (
+            f"Probability that {outcome}"
+            if outcome
+            else f"Probability of {self.class_names[place]}"
+        )
 
     @property
     def base_rate(self) -> Floats:

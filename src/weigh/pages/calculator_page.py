@@ -8,9 +8,11 @@ from typing import Any
 
 from scipy.special import ndtri
 
-from weigh.bins import printable
-from weigh.formula import Formula
+from weigh.bins import label, printable
+from weigh.errors import Parameter, ParameterError
+from weigh.formula import Formula, Input
 from weigh.formula.data import to_data
+from weigh.frames import canonical
 from weigh.layout import render
 from weigh.pages.document import asset, document
 from weigh.pages.levels import spell_levels
@@ -33,6 +35,10 @@ def calculator(
     ask_if: Mapping[str, tuple[str, Any]] | None = None,
     questions: Mapping[str, str] | None = None,
     pos_label: Any = None,
+    adverse: Any = None,
+    labels: Any = None,
+    cut_off: float | None = None,
+    decisions: tuple[str, str] | None = None,
     title: str | None = None,
 ) -> str | None:
     """A model as one HTML file: a form, and beside it the balance sheet of what is filled in.
@@ -53,7 +59,15 @@ def calculator(
     questions : dict, optional
         What to ask in place of a column's name: `{"pain_site": "Where does it hurt?"}`.
     pos_label : label, optional
-        The class that the page speaks for: by default the second of two, the most probable of more.
+        The positive class of the page: by default the second of two, the most probable of more.
+    adverse, labels
+        As in `report`: the class that is shown in red, and names in the user's words. The address
+        of a case keeps the model's own names.
+    cut_off : float, optional
+        A probability of the positive class, between 0 and 1; the page says whether a case is above.
+    decisions : pair of str, optional
+        What to do with a case above the cut-off, and with any other:
+        `("Refer to the clinic", "See again in a year")`.
     title : str, optional
         The page's heading.
 
@@ -65,7 +79,8 @@ def calculator(
     >>> page.splitlines()[0], "Female" in page
     ('<!doctype html>', True)
     """
-    subject = read_subject(model).naming(pos_label)
+    subject = read_subject(model).labelled(labels).warning_of(adverse).naming(pos_label)
+    decide = _read_decision(subject, cut_off, decisions)
     formula = Formula.of_evidence(subject.evidence)
     branches = _ask(formula, ask_if)
     texts = _read_texts(questions, formula)
@@ -75,7 +90,7 @@ def calculator(
         _body(subject, heading),
         asset("page.css", "form.css"),
         asset("weigh.js", "sheet.js", "address.js", "form.js"),
-        _describe(subject, formula, branches, texts),
+        _describe(subject, formula, branches, texts) | {"decide": decide},
     )
     if path is None:
         return page
@@ -105,13 +120,16 @@ def _describe(
 ) -> dict[str, Any]:
     """The formula, with what the form says and asks."""
     data, evidence = to_data(formula, spell_levels), subject.evidence
-    for j, (name, column) in enumerate(zip(formula.column_names, data["columns"], strict=True)):
-        if name in texts:
-            column["text"] = printable(texts[name])
+    unseen = _codes_without_rows(formula)
+    for j, (source, column) in enumerate(zip(formula.inputs, data["columns"], strict=True)):
+        column |= _name_column(source, texts.get(source.name, ""), unseen)
         if j in branches:
             column["ask"] = [branches[j][0], [*branches[j][1]]]
     return data | {
         "of": subject.of,
+        "classTexts": [*map(printable, evidence.class_names)],
+        "asks": [printable(evidence.probability_of(c)) for c in range(len(evidence.classes))],
+        "adverse": subject.adverse,
         "knownRate": subject.known_rate,
         "other": "another",
         "coverage": COVERAGE,
@@ -123,7 +141,66 @@ def _describe(
     }
 
 
+def _codes_without_rows(formula: Formula) -> set[tuple[str, float]]:
+    """Special codes that no training row had, by column."""
+    found: dict[tuple[str, float], bool] = {}
+    for term in formula.terms:
+        for level, place in enumerate(term.places):
+            for part, at in zip(term.columns, place, strict=True):
+                if part.is_numeric and isinstance(part.levels[at], int | float):
+                    code = part.name, float(part.levels[at])  # type: ignore[arg-type]
+                    found[code] = found.get(code, True) and level in term.unseen
+    return {code for code, empty in found.items() if empty}
+
+
+def _name_column(source: Input, question: str, unseen: set[tuple[str, float]]) -> dict[str, Any]:
+    """What a column is called, what to ask for it, and how its choices and codes read."""
+    found: dict[str, Any] = {}
+    title = source.first.title or question
+    if title:
+        found["title"] = printable(title)
+    if question:
+        found["text"] = printable(question)
+    own = dict(source.first.texts)
+    if source.is_numeric:
+        codes = [value for value in source.values if (source.name, value) not in unseen]
+        named = [printable(own.get(text, "")) for text in map(_code_key, codes)]
+        return found | {"codes": codes} | ({"codeTexts": named} if any(named) else {})
+    texts = [printable(own.get(text, text)) for text in source.labels]
+    return found | ({"texts": texts} if own else {})
+
+
+def _code_key(code: Any) -> str:
+    """A special code as the labels of its feature write it."""
+    return label(canonical(code))
+
+
+def _read_decision(subject: Subject, cut_off: Any, decisions: Any) -> dict[str, Any] | None:
+    """The cut-off, and what to do above it and otherwise."""
+    if cut_off is None:
+        if decisions is not None:
+            raise ParameterError(Parameter("decisions"), " need ", Parameter("cut_off"))
+        return None
+    number = isinstance(cut_off, int | float) and not isinstance(cut_off, bool)
+    if not number or not 0 < cut_off < 1:
+        raise ParameterError(
+            Parameter("cut_off", cut_off), " must be a probability between 0 and 1"
+        )
+    if subject.of is None:
+        raise ParameterError(
+            Parameter("cut_off"), " is of one class: name it with ", Parameter("pos_label")
+        )
+    if decisions is not None and (isinstance(decisions, str) or len([*decisions]) != 2):
+        raise ParameterError(
+            Parameter("decisions"), " must be two texts: above the cut-off, and otherwise"
+        )
+    above, below = decisions or ("above the cut-off", "not above the cut-off")
+    return {"at": float(cut_off), "of": subject.of, "texts": [*map(printable, (above, below))]}
+
+
 def _title(subject: Subject) -> str:
+    if subject.of is not None and any(subject.evidence.outcomes):
+        return subject.evidence.probability_of(subject.of)
     if subject.of is not None:
         return f"The probability of {subject.classes[subject.of]}"
     return f"The probabilities of {len(subject.classes)} classes"

@@ -53,7 +53,7 @@ def _rare(subject: Subject) -> list[str]:
 
 
 def _turned(subject: Subject) -> list[str]:
-    names = [table.name for table in subject.evidence if _is_turned(table)]
+    names = [table.shown for table in subject.evidence if _is_turned(table)]
     if not names:
         return []
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
@@ -70,7 +70,7 @@ def reversals(subject: Subject) -> list[str]:
     if known is not None:
         told = [f"{text}." for text in known]
     else:
-        told = [TURNED.format(table.name) for table in subject.evidence if _is_turned(table)]
+        told = [TURNED.format(table.shown) for table in subject.evidence if _is_turned(table)]
     return told or ["None: every feature has the direction that it has alone."]
 
 

@@ -1,7 +1,8 @@
 // The form: questions, the base rate, and the case in the address.
 (() => {
   const model = weigh.open(JSON.parse(document.getElementById("model").textContent));
-  const { columns, classes } = model;
+  const { columns } = model;
+  const classes = model.classTexts;
   const two = classes.length === 2;
   const RADIOS = 4;
   const LISTED = 8; // parts of the address that were not used, and are named
@@ -26,11 +27,12 @@
   }
 
   function title(column) {
-    return column.text ?? column.name;
+    return column.text ?? column.title ?? column.name;
   }
 
   function choicesOf(column) {
-    const known = column.choices.map((text, place) => [String(place), text]);
+    const texts = column.texts ?? column.choices;
+    const known = texts.map((text, place) => [String(place), text]);
     const other = column.closed ? [] : [[String(column.choices.length), "Another"]];
     const missing = column.missing ? [[weigh.MISSING, "Missing"]] : [];
     return [["", "Not known"], ...known, ...other, ...missing];
@@ -85,8 +87,9 @@
     const part = model.parts.find((p) => p.column === j);
     const special = [null, ...(column.missing ? [weigh.MISSING] : []), ...column.codes];
     const buttons = special.map((code) => {
+      const own = column.codeTexts?.[column.codes.indexOf(code)];
       const text =
-        code === null ? "Not known" : code === weigh.MISSING ? "Missing" : `Code ${code}`;
+        code === null ? "Not known" : code === weigh.MISSING ? "Missing" : own || `Code ${code}`;
       const button = make("button", { type: "button", className: "code", textContent: text });
       button.addEventListener("click", () => {
         show(code);
@@ -157,8 +160,45 @@
     const sheet = weigh.sheet(model, answers, { ...state, rate: rates() });
     show(sheet);
     showRate();
+    showCase();
     clearTimeout(later); // browsers allow only so many changes of the address in a while
     later = setTimeout(writeFragment, 150);
+  }
+
+  // ---------------------------------------------------------------- the printout
+
+  function answerText(column, j) {
+    const value = state.answers[j] ?? null;
+    if (value === null) return "Not known";
+    if (value === weigh.MISSING) return "Missing";
+    if (column.kind !== "choice") {
+      const own = column.codeTexts?.[column.codes.indexOf(value)];
+      return own || String(value);
+    }
+    return (column.texts ?? column.choices)[value] ?? "Another";
+  }
+
+  // What was entered, for paper: every question that is asked, with its answer.
+  function showCase() {
+    const rows = columns.flatMap((column, j) =>
+      isAsked(j)
+        ? [
+            make(
+              "tr",
+              {},
+              make("th", { scope: "row", textContent: title(column) }),
+              make("td", { textContent: answerText(column, j) }),
+            ),
+          ]
+        : [],
+    );
+    byId("entered").replaceChildren(...rows);
+    const number = byId("case-number").value.trim();
+    byId("printed-case").textContent = number ? `Case ${number}` : "Case without a number";
+    byId("printed-on").textContent = new Date().toLocaleString(undefined, {
+      dateStyle: "long",
+      timeStyle: "short",
+    });
   }
 
   // ---------------------------------------------------------------- the base rate
@@ -265,6 +305,8 @@
       : "";
   }
 
+  byId("case-number").addEventListener("input", showCase);
+  window.addEventListener("beforeprint", showCase);
   const controls = columns.map(question);
   byId("questions").append(...controls.map((control) => control.box));
   setUpRate();

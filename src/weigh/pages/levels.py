@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from weigh.bins import AND, WORDS, Cross, Feature, Interval, Level
+from weigh.bins import WORDS, Cross, Feature, Interval, Level
+from weigh.evaluation import Evaluation, ManyMeasures, Measures
 from weigh.evidence import Evidence
+from weigh.frames import canonical
 from weigh.sheet import BalanceSheet, Item
 
 
@@ -18,7 +20,7 @@ def spell_levels(feature: Feature | Cross) -> tuple[str, ...]:
     >>> spell_levels(Feature("income", (-1,), (9800.5, 25078.0), has_missing=True))
     ('up to 9800.5', '9800.5 to 25,078', 'above 25,078', '-1', 'missing')
     """
-    return _name_levels(feature, lambda part: part.named(WORDS))
+    return feature.spelt(WORDS)
 
 
 def exact_levels(feature: Feature | Cross) -> tuple[str, ...]:
@@ -27,17 +29,10 @@ def exact_levels(feature: Feature | Cross) -> tuple[str, ...]:
     >>> exact_levels(Feature("income", (), (0.1234567890123, 2.0)))
     ('<= 0.1234567890123', '(0.1234567890123, 2.0]', '> 2.0')
     """
-    return _name_levels(feature, lambda part: tuple(map(_exact, part.levels, part.labels)))
-
-
-def _name_levels(
-    feature: Feature | Cross, name: Callable[[Feature], tuple[str, ...]]
-) -> tuple[str, ...]:
     if isinstance(feature, Feature):
-        return name(feature)
-    left, right = map(name, feature.parts)
-    quote = '"' if needs_quotes(feature) else ""
-    return tuple(f"{quote}{left[i]}{quote}{AND}{quote}{right[j]}{quote}" for i, j in feature.pairs)
+        return tuple(map(_exact, feature.levels, feature.labels))
+    left, right = map(exact_levels, feature.parts)
+    return feature.join_texts(left, right)
 
 
 def _exact(level: Level, text: str) -> str:
@@ -48,10 +43,30 @@ def _exact(level: Level, text: str) -> str:
     return f"> {level.lower!r}" if np.isinf(level.upper) else f"({level.lower!r}, {level.upper!r}]"
 
 
-def needs_quotes(cross: Cross) -> bool:
-    """Whether two pairs read alike, because names hold an & themselves."""
-    left, right = map(spell_levels, cross.parts)
-    return len({f"{left[i]}{AND}{right[j]}" for i, j in cross.pairs}) < len(cross.pairs)
+def name_evaluation(found: Evaluation, evidence: Evidence) -> Evaluation:
+    """The same evaluation with classes, the grouping column and its levels as people read them."""
+    own = [canonical(c) for c in evidence.classes.tolist()]
+    names = dict(zip(own, evidence.class_names, strict=True))
+    parts = {part.name: part for table in evidence for part in table.feature.parts}
+    by = parts.get(found.by, Feature(found.by))
+    texts = dict(zip(by.labels, by.spelt(WORDS), strict=True)) if by.texts else {}
+    return replace(
+        found,
+        classes=tuple(names[c] for c in found.classes),
+        pos_label=None if found.pos_label is None else names[found.pos_label],
+        validation=_name_measures(found.validation, names),
+        training=None if found.training is None else _name_measures(found.training, names),
+        by=by.shown,
+        groups=tuple(replace(g, name=texts.get(g.name, g.name)) for g in found.groups),
+    )
+
+
+def _name_measures(
+    found: Measures | ManyMeasures, names: dict[Any, str]
+) -> Measures | ManyMeasures:
+    if isinstance(found, Measures):
+        return found
+    return replace(found, by_class=tuple(replace(p, label=names[p.label]) for p in found.by_class))
 
 
 def spell_sheet(sheet: BalanceSheet, evidence: Evidence) -> BalanceSheet:
@@ -68,6 +83,9 @@ def _spell_item(item: Item, feature: Feature | Cross) -> Item:
     if item.level not in feature.labels:
         return item
     place = feature.labels.index(item.level)
-    relation = feature.relation(place)
-    spelt = spell_levels(feature)[place]
-    return replace(item, words="", level=spelt, relation="" if relation == "in" else relation)
+    level, relation = feature.spelt(WORDS)[place], feature.relation(place, WORDS)
+    if isinstance(feature, Cross):
+        words = feature.words(place, WORDS)
+    else:
+        words = feature.phrase(place, WORDS)
+    return replace(item, level=level, relation=relation, words=words)

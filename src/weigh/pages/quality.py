@@ -57,7 +57,7 @@ def _figures(found: Evaluation, predicted: Predicted | None) -> list[Figures]:
         told = f"Charts of {len(rows.classes)} classes are left out; name one of them."
         return [Figures([], notes=(told,))]
     ones = [Scored(rows.codes == c, p, rows.weight) for c, p in enumerate(rows.p.T)]
-    named = enumerate(zip(ones, map(label, rows.classes), strict=True))
+    named = enumerate(zip(ones, map(label, found.classes), strict=True))
     return [_of_one(one, name, f"c{c}", f"{name} against the rest") for c, (one, name) in named]
 
 

@@ -17,12 +17,13 @@ from weigh.pages.by_hand import exact_formula
 from weigh.pages.caveats import caveats, reversals
 from weigh.pages.document import asset, document
 from weigh.pages.examples import Example, choose_examples
-from weigh.pages.levels import spell_sheet
+from weigh.pages.levels import name_evaluation, spell_sheet
 from weigh.pages.quality import groups, quality, thresholds
 from weigh.pages.subject import Subject, read_subject
 from weigh.pages.summary import key_measures, lead, rank_tables
 from weigh.pages.weights import weight_cards
 from weigh.sheet import foot_of, notes_of, sides_of
+from weigh.store import tell_parameters
 from weigh.writing import write_text
 
 
@@ -38,6 +39,8 @@ def report(
     by: Any = None,
     costs: Any = (1.0, 1.0),
     pos_label: Any = None,
+    adverse: Any = None,
+    labels: Any = None,
     examples: int = 4,
     title: str | None = None,
 ) -> str | None:
@@ -60,8 +63,15 @@ def report(
         In place of X and y: how good the model was found to be, elsewhere or before. The page then
         has neither ROC nor lift nor examples, which need the rows.
     pos_label : label, optional
-        The class that the whole page speaks for: by default the second of two; of more than two,
-        all.
+        The positive class of the page: by default the second of two; of more than two, all.
+    adverse : label, optional
+        The class that is bad for those concerned. Evidence for it is red, whichever side it is on.
+    labels : dict, optional
+        Names in the user's words, any of these parts:
+        {"columns": {"edu": "Education"}, "levels": {"edu": {"3": "degree"}},
+        "classes": {"bad": "Default"}, "outcomes": {"bad": "the loan defaults"}}.
+        An outcome completes the phrase "Probability that". The model's own names stay the keys of
+        files, edits and rows.
     examples : int, default=4
         How many rows of X to explain. Their values are on the page: 0 shows none.
     title : str, optional
@@ -76,7 +86,7 @@ def report(
     >>> page.splitlines()[0], "Sex" in page
     ('<!doctype html>', True)
     """
-    subject = read_subject(model)
+    subject = read_subject(model).labelled(labels).warning_of(adverse)
     asked = {"sample_weight": sample_weight, "by": by, "pos_label": pos_label}
     if evaluation is None:
         judged = _judge(subject, X, y, {"train": train, "costs": costs, **asked}, examples)
@@ -112,7 +122,7 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
     predicted = predict_rows(scorer, X, y, beside=asked["by"], **own)
     if examples <= 0:
         return _Judged(found, predicted)
-    chosen = choose_examples(scorer, X, predicted, found.pos_label, examples)
+    chosen = choose_examples(scorer, subject.evidence, X, predicted, found.pos_label, examples)
     return _Judged(found, predicted, tuple(chosen))
 
 
@@ -132,11 +142,12 @@ def _check(found: Evaluation, subject: Subject, given: dict[str, Any]) -> Evalua
 
 
 def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
-    found = judged.found
+    found = name_evaluation(judged.found, subject.evidence)
     heading = title or _title(subject, found)
     body = render(
         "report.html",
         heading=heading,
+        look=subject.look,
         lead=lead(subject, found),
         measures=key_measures(found),
         findings=found.findings,
@@ -149,13 +160,15 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
         groups=groups(found),
         reversals=reversals(subject),
         examples=[_case(subject, example) for example in judged.examples],
-        parameters=_parameters(subject),
+        provenance=_provenance(subject),
         exact=exact_formula(subject.evidence, subject.of),
     )
     return document(heading, body, asset("page.css", "report.css"))
 
 
 def _title(subject: Subject, found: Evaluation) -> str:
+    if subject.of is not None and any(subject.evidence.outcomes):
+        return subject.evidence.probability_of(subject.of)
     told = evaluation_page(found).title
     return told if subject.model is not None else told.replace(found.model, subject.name, 1)
 
@@ -179,16 +192,13 @@ def _means(subject: Subject) -> str:
     )
 
 
-def _parameters(subject: Subject) -> list[tuple[str, str]]:
-    """The constructor parameters by name, those of a learner inside another too."""
+def _provenance(subject: Subject) -> list[tuple[str, str]]:
+    """Where the model comes from, and its parameters."""
     if subject.model is None:
         return []
-    found = subject.model.get_params()
-    return [(name, _value(value)) for name, value in sorted(found.items())]
-
-
-def _value(value: Any) -> str:
-    return type(value).__name__ if hasattr(value, "get_params") else repr(value)
+    known = getattr(subject.model, "provenance_", None)
+    lines = [] if known is None else known.lines()
+    return [("Model", subject.name), *lines, *tell_parameters(subject.model)]
 
 
 def _case(subject: Subject, example: Example) -> dict[str, Any]:

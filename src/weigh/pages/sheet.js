@@ -46,8 +46,9 @@ const words = (() => {
 // What shows the sheets of a model.
 function sheetView(model) {
   const { byId, make, rounded, signed, hundredths, chance, percent } = words;
-  const { classes } = model;
+  const classes = model.classTexts;
   const two = classes.length === 2;
+  const SMALL = 0.005; // items of less weight read 0: several of them share a line
   const LISTED = 12; // questions without an answer that a note names
 
   function questionOf(sheet) {
@@ -56,7 +57,9 @@ function sheetView(model) {
   }
 
   function showProbability(sheet) {
-    byId("of-what").textContent = `Probability of ${questionOf(sheet)}`;
+    const rival = sheet.against >= 0 && !two;
+    byId("of-what").textContent = rival ? `Probability of ${questionOf(sheet)}` : model.asks[sheet.of];
+    showDecision(sheet);
     byId("probability").textContent = chance(sheet.probability);
     byId("gauge").setAttribute("width", 100 * sheet.probability);
     const reach = byId("reach");
@@ -67,6 +70,16 @@ function sheetView(model) {
     byId("interval").textContent = sheet.interval ? told : "";
     byId("bar-name").textContent = `${chance(sheet.probability)} out of 1`;
     if (!two) showClasses(sheet);
+  }
+
+  function showDecision(sheet) {
+    const { decide } = model;
+    byId("decision").hidden = !decide;
+    if (!decide) return;
+    const above = sheet.probabilities[decide.of] > decide.at;
+    const side = above ? "Above" : "Not above";
+    byId("decision").textContent = `${decide.texts[above ? 0 : 1]}. ${side} the cut-off of ${percent(decide.at)}.`;
+    byId("decision").className = above ? "above" : "";
   }
 
   function showClasses(sheet) {
@@ -84,15 +97,26 @@ function sheetView(model) {
     byId("classes").replaceChildren(...rows);
   }
 
-  const phrase = (item) =>
-    [item.feature, item.relation, item.label].filter(Boolean).join(" ") +
-    (item.note ? ` (${item.note})` : "");
+  const phrase = (item) => item.words + (item.note ? ` (${item.note})` : "");
+
+  // A line for each item, and one for those that would all read 0.
+  function folded(items) {
+    const small = items.filter((item) => Math.abs(item.weight) < SMALL);
+    const line = (item) => ({ text: phrase(item), weight: item.weight });
+    if (small.length < 2) return items.map(line);
+    const weight = small.reduce((all, item) => all + item.weight, 0);
+    const rest = { text: `${small.length} more items, together`, weight };
+    return [...items.filter((item) => !small.includes(item)).map(line), rest];
+  }
 
   function showSides(sheet) {
-    const lines = [{ text: "Prior", weight: sheet.prior }];
     const heavy = [...sheet.items].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
-    for (const item of heavy)
-      if (item.weight) lines.push({ text: phrase(item), weight: item.weight });
+    const [positive, negative] = [1, -1].map((sign) =>
+      folded(heavy.filter((item) => sign * item.weight > 0)),
+    );
+    const lines = [{ text: "Prior", weight: sheet.prior }, ...positive, ...negative];
+    const red = model.adverse === null ? "" : model.adverse === sheet.of ? "for" : "against";
+    byId("sides").className = red && `adverse-${red}`;
     const most = Math.max(...lines.map((l) => Math.abs(l.weight)), 0.05);
     const name = classes[sheet.of];
     side(
@@ -189,15 +213,16 @@ function sheetView(model) {
   function notes(sheet) {
     const told = [];
     const silent = sheet.items.filter((item) => item.weight === 0);
-    const unknown = silent.filter((item) => item.unknown).map((item) => item.feature);
+    const unknown = silent.filter((item) => item.unknown).map((item) => item.title);
     const rest = silent.filter((item) => !item.unknown);
     const others = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
     const list = unknown.slice(0, LISTED).join(", ") + others;
     if (unknown.length) told.push(`Not known, and so without weight: ${list}.`);
     if (rest.length) told.push(`No weight: ${rest.map(phrase).join("; ")}.`);
-    told.push("Weights are times 100; above 0 they speak for, below 0 against.");
+    told.push("Weights are times 100; positive ones favour the class, negative ones oppose it.");
+    const lines = [1, -1].flatMap((sign) => folded(sheet.items.filter((i) => sign * i.weight > 0)));
     const shown =
-      rounded(sheet.prior) + sheet.items.reduce((all, item) => all + rounded(item.weight), 0);
+      rounded(sheet.prior) + lines.reduce((all, line) => all + rounded(line.weight), 0);
     if (shown !== rounded(sheet.before)) {
       told.push(`Rounded, they add up to ${signed(shown)}; the total is of the exact ones.`);
     }

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weigh.base import EvidenceClassifier
-from weigh.bins import Cross, Feature, label
-from weigh.evidence import Evidence, evidence_of, flip
+from weigh.bins import Cross, Feature
+from weigh.evidence import Evidence, evidence_of, flip, with_labels
 from weigh.frames import read
 from weigh.pages.levels import spell_levels
 from weigh.sheet import find_class
@@ -17,18 +17,19 @@ from weigh.sheet import find_class
 class Subject:
     """A table of weights, the model that it is of (None: not known), and what to call it.
 
-    `of` is the place of the class that the page speaks for; None is every one of more than two.
+    `of` is the place of the class that the page is about; None is every one of more than two.
     """
 
     evidence: Evidence
     model: Any
     name: str
     of: int | None = None
+    adverse: int | None = None  # the place of the class that is shown in red
 
     @property
     def classes(self) -> list[str]:
         """The classes as people read them."""
-        return [label(c) for c in self.evidence.classes.tolist()]
+        return [*self.evidence.class_names]
 
     def levels(self, feature: Feature | Cross) -> tuple[str, ...]:
         """The levels of a feature as people read them."""
@@ -43,17 +44,36 @@ class Subject:
             moved = self.model.with_prior(self.model.evidence_.assumed_rate).evidence_
         return moved.prior_variances is not None
 
+    def labelled(self, labels: Any) -> Subject:
+        """The same with names in the user's words."""
+        return replace(self, evidence=with_labels(self.evidence, labels))
+
     def naming(self, of: Any) -> Subject:
         """The same of a class; None is the second of two, or every one of more."""
         classes = self.evidence.classes.tolist()
         default = 1 if len(classes) == 2 else None
         return replace(self, of=default if of is None else find_class(classes, of))
 
+    def warning_of(self, adverse: Any) -> Subject:
+        """The same with a class that is adverse, which is shown in red; None is none."""
+        classes = self.evidence.classes.tolist()
+        place = None if adverse is None else find_class(classes, adverse, role="adverse")
+        return replace(self, adverse=place)
+
+    @property
+    def look(self) -> str:
+        """Which side of the weights is adverse, as a class of the page's style."""
+        if self.adverse is None or self.of is None:
+            return ""
+        return "adverse-for" if self.adverse == self.of else "adverse-against"
+
     @property
     def facing(self) -> Subject:
         """The same with the class in question second of two, so that positive speaks for it."""
-        turned = len(self.evidence.classes) == 2 and self.of == 0
-        return replace(self, evidence=flip(self.evidence), of=1) if turned else self
+        if len(self.evidence.classes) > 2 or self.of != 0:
+            return self
+        adverse = None if self.adverse is None else 1 - self.adverse
+        return replace(self, evidence=flip(self.evidence), of=1, adverse=adverse)
 
     def scorer(self, X: Any) -> Any:
         """The model, or the table alone as one that scores such rows."""

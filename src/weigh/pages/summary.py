@@ -40,9 +40,10 @@ def _predicts(subject: Subject) -> str:
             "positive weight favours the class whose column it is in."
         )
     of = subject.classes[subject.of]
+    what = subject.evidence.probability_of(subject.of)
     return (
-        f"This model predicts the probability of {of}. On this page a positive weight favours "
-        f"{of}, and a row that is flagged is taken for {of}."
+        f"This model predicts the {what[0].lower()}{what[1:]}. On this page a positive weight "
+        f"favours {of}, and a row that is flagged is taken for {of}."
     )
 
 
@@ -94,7 +95,7 @@ def rank_tables(subject: Subject) -> dict[str, Any]:
 def _rank(subject: Subject, table: FeatureTable, most: float) -> dict[str, Any]:
     lost = table.added_loss
     return {
-        "name": table.name,
+        "name": table.shown,
         "importance": f"{100 * table.importance:.0f}",
         "share": round(100 * table.importance / most, 1),
         "lost": "" if lost is None else f"{lost:.4f}",

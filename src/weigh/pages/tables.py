@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from weigh.bins import label
 from weigh.evidence import Evidence, FeatureTable, hundredths, rule
 from weigh.layout import render
 from weigh.pages.levels import spell_levels
@@ -16,9 +15,9 @@ MOST = 30
 def static_table(evidence: Evidence) -> Any:
     """Prior and weights, level by level; many levels share a row, or would be most of the file."""
     two = evidence.link == "logistic"
-    names = ["Weight"] if two else [label(c) for c in evidence.classes.tolist()]
+    names = ["Weight"] if two else [*evidence.class_names]
     prior = [*map(hundredths, evidence.prior_row.tolist())]
-    tables = [{"name": table.name, "rows": _rows(table)} for table in evidence.tables]
+    tables = [{"name": table.shown, "rows": _rows(table)} for table in evidence.tables]
     heads = ["Feature", "Level", *names]
     return render("static.html", heads=heads, prior=prior, tables=tables, most=MOST)
 
@@ -52,7 +51,7 @@ def has_other(evidence: Evidence) -> bool:
 
 def _link(evidence: Evidence) -> str:
     if evidence.link == "logistic":
-        name = label(evidence.classes.tolist()[1])
+        name = evidence.class_names[1]
         return f"The probability of {name} is 1/(1 + exp(-total))."
     part = "1/(1 + exp(-total))" if evidence.link == "ovr" else "exp(total)"
     return f"The probability of a class is {part} over the sum of {part} of all classes."

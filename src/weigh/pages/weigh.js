@@ -89,6 +89,25 @@ const weigh = (() => {
     return interval && !/^-?[\d,]+$/.test(labels[at]) ? "" : "=";
   }
 
+  const named = (model, part) => model.columns[part.column].title ?? model.columns[part.column].name;
+  const titleOf = (model, table) => table.uses.map((part) => named(model, part)).join(" & ");
+
+  // The table and its level as people say it; a pair in plain words, where it is a level.
+  function wordsOf(model, table, places, given, at, label) {
+    if (at < 0 || table.uses.length === 1)
+      return phrase(titleOf(model, table), at < 0 && table.uses.length < 2 ? "=" : relation(table, at), label);
+    const parts = table.uses.map((part, i) =>
+      phrase(
+        named(model, part),
+        relation({ uses: [part] }, places[i]),
+        spell(part, places[i], given[i], model),
+      ),
+    );
+    return parts.join(" with ");
+  }
+
+  const phrase = (...words) => words.filter(Boolean).join(" ");
+
   // What a table says of the answers: the level, its weights and variances by class, and why not.
   function line(model, table, answers) {
     const given = table.uses.map((part) => answers[part.column]);
@@ -106,7 +125,9 @@ const weigh = (() => {
     const nothing = !asked || skips ? "no evidence" : UNSEEN;
     return {
       feature: table.name,
+      title: titleOf(model, table),
       label,
+      words: wordsOf(model, table, places, given, at, label),
       relation: asked ? relation(table, at) : "=",
       at: at < 0 ? -1 : table.start + at,
       known: at >= 0 || !asked || lacks,
@@ -128,6 +149,8 @@ const weigh = (() => {
       if (!times) return;
       lines.push({
         feature: model.columns[at].name,
+        title: model.columns[at].title ?? model.columns[at].name,
+        words: `${model.columns[at].title ?? model.columns[at].name} = ${times}`,
         label: String(times),
         relation: "=",
         times,

@@ -107,7 +107,7 @@ def _card(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
     lost = "" if table.added_loss is None else f", added loss {table.added_loss:.4f}"
     iv = f"{table.information_value:.2f}"
     return {
-        "name": table.name,
+        "name": table.shown,
         "note": table.note,
         "told": f"importance {100 * table.importance:.0f}{lost}, IV {iv}",
         "charts": _charts(layout, table, name, ordered) if ordered else [],
@@ -175,9 +175,9 @@ def _steps(layout: Layout, table: FeatureTable, name: str, n: int, column: int) 
     share = table.share[:n]
     steps = Steps(table.feature.cuts or (), weights, reach, labels, share, least)
     if layout.of is not None:
-        return steps.draw(name, table.name)
+        return steps.draw(name, table.shown)
     of = layout.classes[column]
-    return steps.draw(name, f"{table.name}, {of}", f"For {of}:")
+    return steps.draw(name, f"{table.shown}, {of}", f"For {of}:")
 
 
 def _bar(weight: float, reach: float, scale: float) -> Bar:

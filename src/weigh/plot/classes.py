@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import label, printable
+from weigh.bins import printable
 from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import Floats
 from weigh.plot.axes import OKABE_ITO
@@ -58,9 +58,10 @@ def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Quest
     a = find_class(classes, pos_label, (1 - b if b >= 0 else 1) if two else 0)
     if a == b:
         raise ValueError(f"pos_label and against are both {classes[a]!r}; name two classes")
-    about = label(classes[a])
+    names = evidence.class_names
+    about = names[a]
     if b >= 0 and not two:
-        about += f" rather than {label(classes[b])}"
+        about += f" rather than {names[b]}"
     about = printable(about)
     return Question((about,), difference(len(classes), a, b)[None, :], about)
 
@@ -79,7 +80,7 @@ def _ask_each(evidence: Evidence) -> Question:
     """A line for each class; of too many for the colours, for those with the most rows."""
     most = np.argsort(-evidence.class_counts, kind="stable")[: len(OKABE_ITO)]
     chosen = np.sort(most)
-    names = tuple(printable(label(evidence.classes.tolist()[k])) for k in chosen)
+    names = tuple(printable(evidence.class_names[k]) for k in chosen)
     n_classes = len(evidence.classes)
     about = "each class" if len(chosen) == n_classes else f"{len(chosen)} of {n_classes} classes"
     return Question(names, np.eye(n_classes)[chosen], about)

@@ -8,7 +8,7 @@ import numpy as np
 
 from weigh import engine
 from weigh.bins import Feature
-from weigh.evidence import Evidence, FeatureTable, evidence_of
+from weigh.evidence import Evidence, FeatureTable, evidence_of, with_labels
 from weigh.frames import Floats, Integers, Table
 from weigh.parameters import is_count
 from weigh.plot.axes import TOTAL, Display, inches
@@ -44,6 +44,8 @@ class ContributionsDisplay(Display):
     pos_label, against : label, optional
         The class that positive weights favour, and its rival: of more than two classes one must be
         named.
+    labels : dict, optional
+        Columns, levels and classes in the user's words, as in `report`.
 
     Attributes
     ----------
@@ -70,10 +72,11 @@ class ContributionsDisplay(Display):
         n: int = 10,
         pos_label: Any = None,
         against: Any = None,
+        labels: Any = None,
     ) -> None:
         if not (is_count(n) and n >= 1):
             raise ValueError(f"n must be a whole number of 1 or more, got {n!r}")
-        self.evidence = evidence_of(evidence)
+        self.evidence = with_labels(evidence_of(evidence), labels)
         self.question = ask(self.evidence, pos_label, against)
         if len(self.question.signs) > 1:
             raise ValueError(
@@ -90,7 +93,7 @@ class ContributionsDisplay(Display):
         ]
         matters = [float(np.abs(w - w.mean()).mean()) for w in weights]
         self._chosen = np.argsort(-np.array(matters), kind="stable")[:n].tolist()
-        self.names_ = [self.evidence[j].name for j in self._chosen]
+        self.names_ = [self.evidence[j].shown for j in self._chosen]
         self.weights_ = np.column_stack([weights[j] for j in self._chosen])
         self._levels = [levels[j] for j in self._chosen]
 

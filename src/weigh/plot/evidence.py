@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from weigh.evidence import Evidence, evidence_of
+from weigh.evidence import Evidence, evidence_of, with_labels
 from weigh.plot.axes import OKABE_ITO, Display, inches
 from weigh.plot.bars import draw_levels
 from weigh.plot.classes import ask
@@ -50,6 +50,8 @@ class EvidenceDisplay(Display):
     pos_label, against : label, optional
         The class that positive weights speak for, and its rival. By default `classes[1]` of two; of
         more, a line for each.
+    labels : dict, optional
+        Columns, levels and classes in the user's words, as in `report`.
 
     Attributes
     ----------
@@ -81,10 +83,11 @@ class EvidenceDisplay(Display):
         level_order: str = "weight",
         pos_label: Any = None,
         against: Any = None,
+        labels: Any = None,
     ) -> None:
         if level_order not in ORDERS:
             raise ValueError(f"level_order must be 'weight' or 'own', got {level_order!r}")
-        self.evidence = evidence_of(evidence, numbers=True)
+        self.evidence = with_labels(evidence_of(evidence, numbers=True), labels)
         self.question = ask(self.evidence, pos_label, against)
         self.level_order = level_order
         self.choice = choose(self.evidence, self.question, features, sort, n, "n")

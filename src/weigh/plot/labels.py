@@ -56,10 +56,7 @@ def brief_labels(feature: Feature | Cross) -> tuple[str, ...]:
     >>> brief_labels(Feature("age", values=(-1,), cuts=(18.123456, 65.0), has_missing=True))
     ('≤ 18.1', '18.1 to 65', '> 65', '-1', 'missing')
     """
-    if isinstance(feature, Cross):
-        left, right = map(brief_labels, feature.parts)
-        return tuple(f"{left[i]} & {right[j]}" for i, j in feature.pairs)
-    return feature.named(BRIEF)
+    return feature.spelt(BRIEF)
 
 
 @lru_cache(maxsize=4096)

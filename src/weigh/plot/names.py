@@ -31,7 +31,10 @@ class Name:
     @classmethod
     def of(cls, item: Item) -> Name:
         """The name of an item of a balance sheet."""
-        return cls(printable(item.feature), printable(str(item)[len(item.feature) + 1 :]))
+        whole = str(item)
+        if not whole.startswith(f"{item.shown} "):  # a pair in words
+            return cls(printable(whole))
+        return cls(printable(item.shown), printable(whole[len(item.shown) + 1 :]))
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.text, self.rest)))

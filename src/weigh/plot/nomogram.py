@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from weigh.evidence import Evidence, evidence_of
+from weigh.evidence import Evidence, evidence_of, with_labels
 from weigh.frames import Floats
 from weigh.parameters import is_count
 from weigh.plot.axes import Display, inches
@@ -58,6 +58,8 @@ class NomogramDisplay(Display):
     answers : int, optional
         For models whose exponent depends on the row (`PerplexedNB`): how many features have an
         answer in the rows that the nomogram is for; by default all.
+    labels : dict, optional
+        Columns, levels and classes in the user's words, as in `report`.
 
     Attributes
     ----------
@@ -86,8 +88,9 @@ class NomogramDisplay(Display):
         pos_label: Any = None,
         against: Any = None,
         answers: int | None = None,
+        labels: Any = None,
     ) -> None:
-        self.evidence = evidence_of(evidence, numbers=True)
+        self.evidence = with_labels(evidence_of(evidence, numbers=True), labels)
         _check(self.evidence, pos_label, against)
         _check_answers(self.evidence, answers)
         self.answers = answers

@@ -56,8 +56,8 @@ def _label(ax: Any, cross: Cross, room: Room) -> Room:
         shown = _every(len(names), size)
         place(shown, [names[i] for i in shown], parse_math=False)
     look = {"fontsize": "small", "parse_math": False, "labelpad": 2}
-    ax.set_xlabel(shorten(cross.parts[1].name, max(int(width / LETTER), 8)), **look)
-    ax.set_ylabel(shorten(cross.parts[0].name, max(int(height / LETTER), 8)), **look)
+    ax.set_xlabel(shorten(cross.parts[1].shown, max(int(width / LETTER), 8)), **look)
+    ax.set_ylabel(shorten(cross.parts[0].shown, max(int(height / LETTER), 8)), **look)
     return Room(max(width, 0.1), max(height, 0.1), room.letters)
 
 

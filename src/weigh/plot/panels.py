@@ -89,7 +89,7 @@ def panel_of(
     known = errors is not None and bool(np.isfinite(errors[kept]).any())
     occur = share > 0
     return Panel(
-        name=f"{table.name} ({table.note})" if table.note else table.name,
+        name=f"{table.shown} ({table.note})" if table.note else table.shown,
         labels=tuple(brief_labels(feature)[i] for i in kept),
         weights=weights[kept],
         half=100 * REACH * errors[kept] if known and errors is not None else None,

@@ -148,7 +148,7 @@ class _Levels:
         no_level = places.index(n) if n in places else None
         shown = tuple(labels[i] for i in places)
         named = self._named()
-        return Scale(self.table.name, places, shown, points, self.share, within, no_level, named)
+        return Scale(self.table.shown, places, shown, points, self.share, within, no_level, named)
 
     def _named(self) -> Any:
         """The levels that may be named: of many bins, one of each group that keeps the shape."""

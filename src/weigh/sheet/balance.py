@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,9 +31,15 @@ class Item:
     note: str = ""
     relation: str = "="
     words: str = ""
+    title: str = ""  # the feature in the user's words
+
+    @property
+    def shown(self) -> str:
+        """The feature as people read it."""
+        return self.title or self.feature
 
     def __str__(self) -> str:
-        text = self.words or " ".join(filter(None, (self.feature, self.relation, self.level)))
+        text = self.words or " ".join(filter(None, (self.shown, self.relation, self.level)))
         return f"{text} ({self.note})" if self.note else text
 
 
@@ -64,15 +71,28 @@ class BalanceSheet:
     attenuation: Attenuated | None = None
     recalibration: Recalibrated | None = None
     backend: str | None = field(default=None, compare=False, repr=False)
+    names: Mapping[Any, str] = field(default_factory=dict, compare=False)  # of classes, by label
+    outcome: str = field(default="", compare=False)  # completes "Probability that"
+
+    def name_of(self, class_label: Any) -> str:
+        """A class as people read it."""
+        return self.names.get(class_label) or label(class_label)
+
+    @property
+    def probability_name(self) -> str:
+        """What the probability is called."""
+        if self.outcome and self.question == self.name_of(self.pos_label):
+            return f"Probability that {self.outcome}"
+        return f"Probability of {self.question}"
 
     @property
     def question(self) -> str:
         """What the probability is of: a class, or a class rather than one of several rivals."""
         rival = self.against is not None and not self.two_classes
         return (
-            f"{label(self.pos_label)} rather than {label(self.against)}"
+            f"{self.name_of(self.pos_label)} rather than {self.name_of(self.against)}"
             if rival
-            else label(self.pos_label)
+            else self.name_of(self.pos_label)
         )
 
     def __repr__(self) -> str:
@@ -104,7 +124,10 @@ class BalanceSheet:
             "pos_label": self.pos_label,
             "against": self.against,
             "prior": self.prior,
-            "items": [{k: v for k, v in vars(i).items() if k != "words"} for i in self.items],
+            "items": [
+                {k: v for k, v in vars(i).items() if k not in ("words", "title")}
+                for i in self.items
+            ],
             "total": self.total,
             "probability": self.probability,
             "interval": self.interval and list(self.interval),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logsumexp, ndtri, polygamma
 
-from weigh.bins import Cross
+from weigh.bins import Cross, Feature
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.frames import NOT_KNOWN, Floats, Table, count_matrix, did_you_mean
@@ -37,11 +37,13 @@ class _Line:
     times: float = 1.0
     lacks: bool = False  # an answer that is not known
     words: str = ""
+    title: str = ""
 
     def item(self, sign: Floats) -> Item:
         """The line for the classes in question."""
         weight = float(sign @ self.weights) + 0.0  # no negative zero
-        return Item(self.feature, self.level, weight, self.note, self.relation, self.words)
+        own = self.note, self.relation, self.words, self.title
+        return Item(self.feature, self.level, weight, *own)
 
 
 def explain(evidence: Evidence, table: Table, pos_label: Any, against: Any) -> BalanceSheet:
@@ -86,6 +88,8 @@ def explain(evidence: Evidence, table: Table, pos_label: Any, against: Any) -> B
         assumes="" if interval is None else _assumption(evidence, lines),
         no_interval=_why_none(evidence, parts) if interval is None else "",
         backend=evidence.backend,
+        names=dict(zip(classes, evidence.class_names, strict=True)) if evidence.class_texts else {},
+        outcome=evidence.outcomes[a] if evidence.outcomes else "",
     )
 
 
@@ -237,8 +241,20 @@ def _line(part: FeatureTable, place: int) -> _Line:
     variances = None if part.variances is None else part.variances[place]
     note = part.note if part.counts[place].any() else UNSEEN
     text, relation = part.labels[place], part.feature.relation(place)
-    words = part.feature.words(place) if isinstance(part.feature, Cross) else ""
-    return _Line(part.name, text, note, part.by_class[place], variances, relation, words=words)
+    words, title = _words(part.feature, place), _title(part)
+    weights = part.by_class[place]
+    return _Line(part.name, text, note, weights, variances, relation, words=words, title=title)
+
+
+def _words(feature: Feature | Cross, place: int) -> str:
+    """A pair, or a level that has a name in the user's words."""
+    if isinstance(feature, Cross):
+        return feature.words(place)
+    return feature.phrase(place) if feature.title or feature.texts else ""
+
+
+def _title(part: FeatureTable) -> str:
+    return part.shown if part.shown != part.name else ""
 
 
 def _nothing(part: FeatureTable, table: Table) -> _Line:
@@ -248,7 +264,8 @@ def _nothing(part: FeatureTable, table: Table) -> _Line:
     weights, variances = np.zeros(part.by_class.shape[1]), np.zeros(n_classes)
     lacks = not feature.skip_missing and _lacks(part, table)
     text, verb = feature.spell(table), feature.verb
-    return _Line(part.name, text, note, weights, variances, verb, lacks=lacks)
+    title = _title(part)
+    return _Line(part.name, text, note, weights, variances, verb, lacks=lacks, title=title)
 
 
 def _token_lines(evidence: Evidence, table: Table) -> list[_Line]:

@@ -32,7 +32,7 @@ class Side:
 
 def sides_of(sheet: BalanceSheet) -> tuple[Side, Side]:
     """What speaks for and what speaks against."""
-    of = label(sheet.pos_label)
+    of = sheet.name_of(sheet.pos_label)
     prior_for = sheet.prior >= 0
     return (
         _side(
@@ -75,8 +75,8 @@ def foot_of(sheet: BalanceSheet) -> list[tuple[str, str]]:
     rows.append(("Total weight of evidence", hundredths(sheet.total)))
     for other, total in (sheet.totals or {}).items():
         if other != sheet.pos_label:
-            rows.append((f"Total of {label(other)}", hundredths(total)))
-    rows.append((f"Probability of {sheet.question}", probability(sheet.probability)))
+            rows.append((f"Total of {sheet.name_of(other)}", hundredths(total)))
+    rows.append((sheet.probability_name, probability(sheet.probability)))
     if sheet.interval is not None:
         low, high = sheet.interval
         rows.append(
@@ -92,7 +92,9 @@ def _attenuation(sheet: BalanceSheet) -> list[tuple[str, str]]:
         return []
     rows = [("Prior and weights", hundredths(rule.before))]
     if rule.perplexity is not None:
-        rows.append((f"Perplexity under {label(sheet.pos_label)}", f"{rule.perplexity:.4g}"))
+        rows.append(
+            (f"Perplexity under {sheet.name_of(sheet.pos_label)}", f"{rule.perplexity:.4g}")
+        )
     rows.append((f"{rule.unit.capitalize()} observed", f"{rule.n:g}"))
     rows.append(("Exponent", f"{rule.exponent:.3g}"))
     if rule.shift:
@@ -129,7 +131,7 @@ def probability(p: float) -> str:
 def notes_of(sheet: BalanceSheet) -> list[str]:
     """What a reader should know, sentence by sentence."""
     notes = []
-    blank = [item.feature for item in sheet.weightless if item.level == BLANK]
+    blank = [item.shown for item in sheet.weightless if item.level == BLANK]
     if blank:
         others = f" and {len(blank) - LISTED} more" if len(blank) > LISTED else ""
         notes.append(f"Not known, and so without weight: {', '.join(blank[:LISTED])}{others}.")

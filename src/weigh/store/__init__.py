@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 from weigh.store.file import (
     INCOMPLETE,
     SCORECARD,
+    describe,
     holds_card,
     load,
     load_learnt,
     load_model,
     read_json,
     save,
+    tell_parameters,
     to_json,
 )
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "INCOMPLETE",
     "SCORECARD",
+    "describe",
     "from_dict",
     "holds_card",
     "learners",
@@ -40,6 +43,7 @@ __all__ = [
     "load_model",
     "read_json",
     "save",
+    "tell_parameters",
     "to_dict",
     "to_json",
 ]

@@ -102,6 +102,23 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     return _whole(path, _read(path), from_dict)
 
 
+def describe(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The learner of a file, what is known of its fit, and its parameters, for people."""
+    model = load_model(path)
+    known = getattr(model, "provenance_", None)
+    lines = [("Model", type(model).__name__), *([] if known is None else known.lines())]
+    return dict([*lines, *tell_parameters(model)])
+
+
+def tell_parameters(model: Any) -> list[tuple[str, str]]:
+    """The constructor parameters by name, those of a learner inside another too."""
+    return [(name, _tell(value)) for name, value in sorted(model.get_params().items())]
+
+
+def _tell(value: Any) -> str:
+    return type(value).__name__ if hasattr(value, "get_params") else str(value)
+
+
 def load_learnt(path: str | os.PathLike[str]) -> Any:
     """What a model ends as: evidence, for which no learner is loaded, or what it has instead."""
     data = _read(path)

@@ -11,7 +11,7 @@ import weigh
 from weigh.base import TableEstimator
 from weigh.boosted import Estimate, Vote
 from weigh.c44 import Tree
-from weigh.evidence import Evidence
+from weigh.evidence import Evidence, Provenance
 from weigh.perplexed import Mean
 from weigh.store.evidence import (
     estimate_from_dict,
@@ -57,7 +57,13 @@ def to_dict(model: Any) -> dict[str, Any]:
         "parameters": _parameters_to_dict(model),
         "fitted": {name: plain(getattr(model, name)) for name in model._extras},
         "named": hasattr(model, "feature_names_in_"),
+        **_provenance(model),
     } | _body(model._learnt)
+
+
+def _provenance(model: Any) -> dict[str, Any]:
+    known = getattr(model, "provenance_", None)
+    return {} if known is None else {"provenance": known.to_dict()}
 
 
 def _parameters_to_dict(model: Any) -> dict[str, Any]:
@@ -87,6 +93,8 @@ def from_dict(data: Mapping[str, Any]) -> Any:
     check([*data["fitted"]] == [*model._extras], "fitted does not fit the learner")
     for key_, value in data["fitted"].items():
         setattr(model, key_, None if value is None else _fitted(unplain(value)))
+    if "provenance" in data:
+        model.provenance_ = Provenance.from_dict(data["provenance"])
     names = model._learnt.column_names
     model.n_features_in_ = len(names)
     if data["named"]:

@@ -1,0 +1,114 @@
+"""Names in the user's words, kept apart from the names by which tables, edits and files are keyed.
+
+`with_labels` gives the same evidence with titles and texts to show. It reads the same columns and
+gives the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from weigh.bins import Cross, Feature, label
+from weigh.errors import Parameter, ParameterError
+from weigh.evidence.tables import Evidence
+from weigh.frames import canonical, did_you_mean
+
+PARTS = ("columns", "levels", "classes", "outcomes")
+
+
+def with_labels(evidence: Evidence, labels: Any) -> Evidence:
+    """The evidence with the names that people are to read.
+
+    Parameters
+    ----------
+    labels : dict
+        Any of `columns` ({"edu": "Education"}), `levels` ({"edu": {"3": "degree"}}, special codes
+        and missing among them), `classes` ({"bad": "Default"}) and `outcomes` ({"bad": "the loan
+        defaults"}), which completes the phrase "Probability that". A level or a class is named by
+        its value or as it is printed.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    >>> words = {"columns": {"Sex": "Man or woman"}, "outcomes": {"Yes": "the person survives"}}
+    >>> shown = with_labels(model.evidence_, words)
+    >>> shown["Sex"].feature.shown, shown.probability_of(1)
+    ('Man or woman', 'Probability that the person survives')
+    """
+    if labels is None:
+        return evidence
+    given = {name: _mapping(part, name) for name, part in _mapping(labels, "").items()}
+    _check_names([*given], PARTS, "")
+    columns, levels = given.get("columns", {}), given.get("levels", {})
+    for name, part in (("columns", columns), ("levels", levels)):
+        _check_names([*part], evidence.column_names, name)
+    texts = {name: _mapping(part, f"levels of {name!r}") for name, part in levels.items()}
+    _check_levels(texts, evidence)
+    tables = tuple(
+        replace(table, feature=_title(table.feature, columns, texts)) for table in evidence
+    )
+    classes, outcomes = (
+        _by_class(given.get(name, {}), evidence, name) for name in ("classes", "outcomes")
+    )
+    return replace(evidence, tables=tables, class_texts=classes, outcomes=outcomes)
+
+
+def _mapping(given: Any, name: str) -> Mapping[Any, Any]:
+    if isinstance(given, Mapping):
+        return given
+    what = f" ({name})" if name else ""
+    raise ParameterError(
+        Parameter("labels"),
+        f"{what} must be a dict such as {{'columns': {{'edu': 'Education'}}}}, got {given!r:.80}",
+    )
+
+
+def _check_names(given: Sequence[Any], known: Sequence[str], where: str) -> None:
+    for name in given:
+        if name not in known:
+            part = f" ({where})" if where else ""
+            meant = did_you_mean(name, known)
+            raise ParameterError(
+                Parameter("labels"), f"{part} names {name!r}, but there are {[*known]}{meant}"
+            )
+
+
+def _check_levels(texts: Mapping[str, Mapping[Any, Any]], evidence: Evidence) -> None:
+    parts: dict[str, list[str]] = {}
+    for feature in evidence.features:
+        for part in feature.parts:
+            parts.setdefault(part.name, []).extend((*part.labels, *part.cut_labels))
+    for name, own in texts.items():
+        _check_names([_key(level) for level in own], parts.get(name, []), f"levels of {name!r}")
+
+
+def _key(level: Any) -> str:
+    return label(canonical(level))
+
+
+def _title(
+    feature: Feature | Cross, columns: Mapping[str, Any], texts: Mapping[str, Mapping[Any, Any]]
+) -> Feature | Cross:
+    if isinstance(feature, Cross):
+        left, right = feature.parts
+        parts = _title_part(left, columns, texts), _title_part(right, columns, texts)
+        return replace(feature, parts=parts)
+    return _title_part(feature, columns, texts)
+
+
+def _title_part(
+    feature: Feature, columns: Mapping[str, Any], texts: Mapping[str, Mapping[Any, Any]]
+) -> Feature:
+    own = tuple((_key(level), str(text)) for level, text in texts.get(feature.name, {}).items())
+    return replace(feature, title=str(columns.get(feature.name, "")), texts=own)
+
+
+def _by_class(given: Mapping[Any, Any], evidence: Evidence, where: str) -> tuple[str, ...]:
+    """A text for each class, in their order; nothing where none has one."""
+    names = [label(c) for c in evidence.classes.tolist()]
+    found = {_key(name): str(value) for name, value in given.items()}
+    _check_names([*found], names, where)
+    return tuple(found.get(name, "") for name in names) if found else ()

@@ -1,0 +1,101 @@
+"""Where a model comes from: the file, its hash, the target, the rows, the day and the versions."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+CHUNK = 1 << 20
+DIGITS = 16
+"""Of a hash that people compare by eye; the file holds all of them."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What is known of a fit; None is not known."""
+
+    date: str | None = None
+    rows: int | None = None
+    target: str | None = None
+    source: str | None = None
+    sha256: str | None = None
+    weigh: str | None = None
+    python: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is known, as plain data."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Provenance:
+        """Read plain data; fields of later releases are left out."""
+        if not isinstance(data, Mapping):
+            raise ValueError("provenance must be an object")
+        found = {field.name: data.get(field.name) for field in fields(cls)}
+        for name, value in found.items():
+            kind = int if name == "rows" else str
+            if value is not None and type(value) is not kind:
+                raise ValueError(f"provenance: {name} must be {kind.__name__}")
+        return cls(**found)
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What is known, for people."""
+        source = self.source and f"{self.source}" + (
+            f" (SHA-256 {self.sha256[:DIGITS]}…)" if self.sha256 else ""
+        )
+        told = {
+            "Data": source,
+            "Target": self.target,
+            "Training rows": None if self.rows is None else f"{self.rows:,}",
+            "Fitted on": self.date,
+            "Versions": self.weigh and f"weigh {self.weigh}, Python {self.python or '?'}",
+        }
+        return [(name, text) for name, text in told.items() if text]
+
+
+def record(rows: int, target: Any) -> Provenance:
+    """What a fit knows of itself; `target` counts where it is a name."""
+    named = target if isinstance(target, str) else getattr(target, "name", None)
+    return Provenance(
+        date=_today(),
+        rows=int(rows),
+        target=str(named) if isinstance(named, str) and named else None,
+        weigh=_version(),
+        python=platform.python_version(),
+    )
+
+
+def _today() -> str:
+    """The day in UTC; SOURCE_DATE_EPOCH sets it where builds are to be repeated."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
+    return now.date().isoformat()
+
+
+def _version() -> str | None:
+    try:
+        return version("weigh")
+    except PackageNotFoundError:
+        return None
+
+
+def hash_files(paths: Sequence[str]) -> str:
+    """The SHA-256 of a file; of several, that of their hashes in the order of their names."""
+    digests = [_hash_file(path) for path in sorted(map(str, paths))]
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256("\n".join(digests).encode("ascii")).hexdigest()
+
+
+def _hash_file(path: str) -> str:
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while part := file.read(CHUNK):
+            found.update(part)
+    return found.hexdigest()

@@ -1,0 +1,83 @@
+"""Where a model comes from: recorded by fits, kept in files, shown to people."""
+
+import hashlib
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import weigh
+from weigh.cli import main
+from weigh.evidence import Provenance, hash_files
+from weigh.frames import write_file
+
+
+@pytest.fixture
+def people():
+    return weigh.datasets.titanic()
+
+
+def run(*words):
+    done = CliRunner().invoke(main, [*map(str, words)])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_a_fit_from_a_file_records_the_file_its_hash_target_rows_and_versions(tmp_path, people):
+    data, model = tmp_path / "people.csv", tmp_path / "model.json"
+    write_file(people, str(data))
+    run("fit", data, "--target", "Survived", "-o", model)
+    known = weigh.load(model).provenance_
+    assert known.source == "people.csv"
+    assert known.sha256 == hashlib.sha256(data.read_bytes()).hexdigest()
+    assert (known.target, known.rows, known.weigh) == ("Survived", 2201, weigh.__version__)
+    about = run("show", model, "--about")
+    assert "people.csv" in about
+    assert known.sha256[:16] in about
+    assert "smoothing" in about
+    assert json.loads(run("show", model, "--about", "--json"))["Target"] == "Survived"
+    page = tmp_path / "report.html"
+    run("report", model, data, "--target", "Survived", "-o", page)
+    assert known.sha256[:16] in page.read_text("utf-8")
+
+
+def test_a_fit_in_python_records_what_it_knows(people, monkeypatch, tmp_path):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    model = weigh.EvidenceNB().fit(people, "Survived")
+    assert model.provenance_.date == "1970-01-02"
+    assert (model.provenance_.target, model.provenance_.rows) == ("Survived", 2201)
+    assert model.provenance_.source is None
+    assert model.with_prior(0.5).provenance_ == model.provenance_
+    weigh.save(model, tmp_path / "model.json")
+    assert weigh.load(tmp_path / "model.json").provenance_ == model.provenance_
+
+
+def test_rows_of_other_fits_are_not_claimed(people):
+    model = weigh.EvidenceNB().fit(people, "Survived")
+    assert not hasattr(model.merge(model), "provenance_")
+    assert not hasattr(weigh.EvidenceNB().partial_fit(people, "Survived"), "provenance_")
+
+
+def test_a_file_without_provenance_loads_and_one_that_is_wrong_is_refused(tmp_path, people):
+    path = tmp_path / "model.json"
+    weigh.save(weigh.EvidenceNB().fit(people, "Survived"), path)
+    data = json.loads(path.read_text("utf-8"))
+    later = data | {"provenance": data["provenance"] | {"of a later release": [1]}}
+    path.write_text(json.dumps(later), "utf-8")
+    assert weigh.load(path).provenance_.rows == 2201
+    for wrong in ([], {"rows": "many"}, {"date": 5}):
+        path.write_text(json.dumps(data | {"provenance": wrong}), "utf-8")
+        with pytest.raises(ValueError, match="provenance"):
+            weigh.load(path)
+    del data["provenance"]
+    path.write_text(json.dumps(data), "utf-8")
+    assert not hasattr(weigh.load(path), "provenance_")
+
+
+def test_the_hash_of_several_files_does_not_depend_on_their_order(tmp_path):
+    paths = [tmp_path / name for name in "ab"]
+    for path in paths:
+        path.write_text(path.name)
+    assert hash_files([*map(str, paths)]) == hash_files([*map(str, paths[::-1])])
+    assert hash_files([str(paths[0])]) != hash_files([*map(str, paths)])
+    assert Provenance().lines() == []
