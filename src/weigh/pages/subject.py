@@ -89,9 +89,10 @@ def read_subject(model: Any) -> Subject:
     """The table of a model; what has none is refused, naming what has one."""
     if isinstance(model, Evidence):
         return Subject(model, None, "Weights of evidence")
-    if not hasattr(model, "with_prior"):
+    found = evidence_of(model)
+    if not hasattr(model, "with_prior"):  # a scorecard
         raise ValueError(
             f"pages show the weights of a model, and this is a {type(model).__name__}: give the "
             "model that it was made from"
         )
-    return Subject(evidence_of(model), model, type(model).__name__)
+    return Subject(found, model, type(model).__name__)
