@@ -76,7 +76,7 @@ def main() -> None:
 @main.command()
 @click.option("--save", metavar="FILE", help="Also write the demo's table, as CSV or Parquet.")
 def demo(save: str | None) -> None:
-    """Fit the Titanic's passengers, print the evidence and a balance sheet.
+    """Fit the passengers of the Titanic; print the weights and a balance sheet.
 
     Example: weigh demo --save people.csv
     """
@@ -115,30 +115,45 @@ def demo(save: str | None) -> None:
     "--bins",
     type=BINS,
     metavar="mdl|fine|N",
-    help="How numbers are cut; otherwise as the learner does.",
+    help="Binning of numeric columns: MDL, fine, or N quantile bins (default: the learner's).",
 )
-@click.option("--smoothing", type=SMOOTHING, metavar="S|1/n", default=1.0, help="Rows per level.")
+@click.option(
+    "--smoothing",
+    type=SMOOTHING,
+    metavar="S|1/n",
+    default=1.0,
+    help="Pseudo-count added to each level (default: 1).",
+)
 @click.option(
     "--missing",
     type=click.Choice(["level", "skip"]),
-    help="A missing value is a level of its own, or no evidence; otherwise as the learner has it.",
+    help="Missing values: a level of their own, or no evidence (default: the learner's).",
 )
 @max_levels_option
 @click.option(
-    "--cross", "crosses", nargs=2, multiple=True, metavar="COL COL", help="Join two columns."
+    "--cross",
+    "crosses",
+    nargs=2,
+    multiple=True,
+    metavar="COL COL",
+    help="Treat two columns as one feature (repeatable).",
 )
 @click.option(
     "--recalibrate",
     type=click.Choice(["spline", "sigmoid", "temperature", "isotonic"]),
-    help="Map totals to what they were worth on rows held out.",
+    help="Recalibrate probabilities by cross-validation.",
 )
 @click.option(
-    "--set", "own", multiple=True, metavar="NAME=VALUE", help="A parameter of the learner's own."
+    "--set",
+    "own",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a parameter of the learner (repeatable).",
 )
 @click.option(
     "--checkpoint",
     metavar="DIR",
-    help="Keep what each pass finds here, so that the same command goes on where it ended.",
+    help="Folder for intermediate results: after an interruption the same command continues.",
 )
 def fit(
     data: str,
@@ -153,9 +168,9 @@ def fit(
     checkpoint: str | None,
     **parameters: Any,
 ) -> None:
-    """Learn a model from a table: weights of evidence, or (c44) a tree.
+    """Fit a model to a table: tables of weights of evidence, or a tree (c44).
 
-    The learner boosted-regressor estimates numbers, the others classes.
+    The learner boosted-regressor predicts numbers; the others predict classes.
 
     DATA is a CSV, TSV or Parquet file, a folder or a quoted glob of such files, or - for standard
     input.
@@ -200,12 +215,12 @@ def fit(
 
 @main.command()
 @model_argument
-@click.option("--feature", metavar="NAME", help="One feature only.")
+@click.option("--feature", metavar="NAME", help="Show one feature only.")
 @click.option("--all", "every", is_flag=True, help="Print every bin, level and table.")
 @click.option("--about", is_flag=True, help="Print where the model comes from instead.")
 @json_option
 def show(model: str, feature: str | None, every: bool, about: bool, as_json: bool) -> None:
-    """Print the weights of evidence, or the tree.
+    """Print the tables of weights, the scorecard or the tree.
 
     Example: weigh show model.json
 
@@ -253,7 +268,7 @@ def _show_about(path: str, as_json: bool) -> None:
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
 def merge(models: tuple[str, ...], output: str) -> None:
-    """Add up models of different rows: the model that all rows would have given.
+    """Merge models fitted to different rows into the model of all rows.
 
     Example: weigh merge north.json south.json -o all.json
     """

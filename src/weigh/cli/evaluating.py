@@ -32,7 +32,7 @@ from weigh.cli.options import (
 @target_option
 @by_option
 @cost_option
-@click.option("--train", metavar="DATA", help="The training rows, to see beside.")
+@click.option("--train", metavar="DATA", help="Training rows, shown beside the others.")
 @class_option
 @weight_option
 @json_option
@@ -47,7 +47,7 @@ def evaluate(
     weight: str | None,
     as_json: bool,
 ) -> None:
-    """Say how good a model is, best on rows that it has not seen.
+    """Evaluate a model; use rows that it was not fitted to.
 
     Loss, ranking, calibration, lift, error rates and costs by threshold. Without --target it is the
     one column that is no feature and holds the model's classes.
@@ -88,14 +88,14 @@ def evaluate(
     "names",
     multiple=True,
     metavar="NAME",
-    help="One to compare (repeatable); otherwise every classifier.",
+    help="Learner to compare (repeatable; default: all classifiers).",
 )
 @click.option(
     "--set",
     "own",
     multiple=True,
     metavar="LEARNER.NAME=VALUE",
-    help="A parameter of one learner's own (repeatable).",
+    help="Set a parameter of one learner (repeatable).",
 )
 @click.option(
     "--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds."
@@ -115,7 +115,7 @@ def compare(
     categorical: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Fit learners on the same folds, and say which one to take.
+    """Compare learners by cross-validation and recommend one.
 
     Example: weigh compare people.csv --target Survived --learner evidence --learner adjusted
 

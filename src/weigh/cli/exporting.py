@@ -20,7 +20,7 @@ from weigh.cli.options import model_argument
     "--to",
     required=True,
     type=click.Choice(["sql", "xlsx", "pmml", "onnx", "python", "json"]),
-    help="What to write.",
+    help="Format to write.",
 )
 @click.option("-o", "--output", default="-", metavar="FILE", help="Where to write it.")
 @click.option(
@@ -28,17 +28,19 @@ from weigh.cli.options import model_argument
     type=click.Choice(
         ["duckdb", "postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql"]
     ),
-    help="Of SQL; otherwise duckdb.",
+    help="SQL dialect (default: duckdb).",
 )
-@click.option("--table", default="rows", show_default=True, help="Of SQL: the table to read.")
-@click.option("--keep", multiple=True, metavar="COL", help="Of SQL: a column to copy (repeatable).")
-@click.option("--contributions", is_flag=True, help="Of SQL: every feature's weight as a column.")
+@click.option("--table", default="rows", show_default=True, help="SQL: the table to read.")
+@click.option("--keep", multiple=True, metavar="COL", help="SQL: a column to copy (repeatable).")
+@click.option(
+    "--contributions", is_flag=True, help="SQL: one column for the weight of each feature."
+)
 @click.option(
     "--reasons",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Of SQL: name the N heaviest features.",
+    help="SQL: name the N features with the largest weights.",
 )
 def export(model: str, to: str, output: str, **options: Any) -> None:
     """Write a model as SQL, a workbook, PMML, ONNX or plain Python.
@@ -100,9 +102,11 @@ def advise_keep(name: str, model: Any) -> None:
 @main.command()
 @click.argument("exported", metavar="EXPORT")
 @model_argument
-@click.option("--dialect", metavar="NAME", help="Of SQL whose first line does not say it.")
+@click.option(
+    "--dialect", metavar="NAME", help="SQL dialect, if the first line of the file does not name it."
+)
 def check(exported: str, model: str, dialect: str | None) -> None:
-    """Run an exported file on rows that visit all of the model, and compare.
+    """Test an exported file: compare its scores with the model's on rows that visit every level.
 
     With what is installed: DuckDB or SQLite, onnxruntime, pypmml with Java, LibreOffice. Of SQL one
     SELECT is run, which reaches no file. A Python file is executed: check only files that you

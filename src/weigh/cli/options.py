@@ -46,7 +46,7 @@ PYTHON = {"None": None, "True": True, "False": False}
 BINS, SMOOTHING = Bins(), Smoothing()
 data_argument = click.argument("data", metavar="DATA")
 model_argument = click.argument("model", metavar="MODEL")
-weight_option = click.option("--weight", metavar="COL", help="A column of row weights.")
+weight_option = click.option("--weight", metavar="COL", help="Column of row weights.")
 drop_option = click.option(
     "--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable)."
 )
@@ -57,19 +57,17 @@ max_levels_option = click.option(
     "--max-levels",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Keep the N most frequent levels of each column; the others share one.",
+    help="Keep the N most frequent levels of each column and join the others.",
 )
-target_option = click.option(
-    "--target", metavar="COL", help="The column that holds what came true."
-)
-by_option = click.option("--by", metavar="COL", help="Measure each group of rows too.")
+target_option = click.option("--target", metavar="COL", help="Column of the true classes.")
+by_option = click.option("--by", metavar="COL", help="Also measure each group of this column.")
 cost_option = click.option(
     "--cost",
     nargs=2,
     type=float,
     default=(1.0, 1.0),
     metavar="FP FN",
-    help="What it costs to flag a row in vain as --pos-label, and to miss one.",
+    help="Cost of a false positive and of a false negative (default: 1 1).",
 )
 class_option = click.option(
     "--pos-label",

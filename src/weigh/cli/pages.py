@@ -31,7 +31,7 @@ from weigh.cli.options import (
     nargs=3,
     multiple=True,
     metavar="COL OTHER LEVEL",
-    help="Ask for a column only where another has a level (repeatable).",
+    help="Ask for COL only if OTHER has this level (repeatable).",
 )
 @click.option(
     "--question",
@@ -39,7 +39,7 @@ from weigh.cli.options import (
     nargs=2,
     multiple=True,
     metavar="COL TEXT",
-    help="What to ask in place of a column's name (repeatable).",
+    help="Question to ask in place of the column's name (repeatable).",
 )
 @class_option
 @adverse_option
@@ -48,7 +48,7 @@ from weigh.cli.options import (
     "--cut-off",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="P",
-    help="The probability above which the page shows the first decision.",
+    help="Probability above which the page shows the first decision.",
 )
 @click.option(
     "--decision",
@@ -57,7 +57,7 @@ from weigh.cli.options import (
     metavar="ABOVE BELOW",
     help="What to do above the cut-off, and otherwise (default: above, not above).",
 )
-@click.option("--title", help="The page's heading.")
+@click.option("--title", help="Heading of the page.")
 def calculator(
     model: str,
     output: str,
@@ -70,9 +70,9 @@ def calculator(
     decisions: tuple[str, str] | None,
     title: str | None,
 ) -> None:
-    """Write a model as a form: one HTML file with a live balance sheet.
+    """Write a calculator: one HTML file with a form and a live balance sheet.
 
-    It needs no network and no other file, and nothing leaves it.
+    The file needs no network and sends nothing.
 
     Example: weigh calculator model.json -o calculator.html
     """
@@ -111,9 +111,13 @@ def calculator(
 @labels_option
 @weight_option
 @click.option(
-    "--examples", type=click.IntRange(0), default=4, show_default=True, help="Rows to explain."
+    "--examples",
+    type=click.IntRange(0),
+    default=4,
+    show_default=True,
+    help="Number of rows to explain.",
 )
-@click.option("--title", help="The page's heading.")
+@click.option("--title", help="Heading of the page.")
 def report(
     model: str,
     data: str,
@@ -167,30 +171,33 @@ def report(
 @main.command()
 @model_argument
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Where to listen: this machine alone."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; the default is this machine only.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8000,
     show_default=True,
-    help="The port; 0 is any that is free.",
+    help="Port; 0 takes any free port.",
 )
 @click.option(
     "--most-rows",
     type=click.IntRange(1),
     default=1000,
     show_default=True,
-    help="Rows that a request may have.",
+    help="Most rows in a request.",
 )
 @click.option(
     "--most-bytes",
     type=click.IntRange(1),
     default=1 << 20,
     show_default=True,
-    help="Bytes that a request may have.",
+    help="Most bytes in a request.",
 )
-@click.option("--quiet", is_flag=True, help="Leave requests out of the log.")
+@click.option("--quiet", is_flag=True, help="Do not log requests.")
 def serve(model: str, host: str, port: int, most_rows: int, most_bytes: int, quiet: bool) -> None:
     """Serve a model: the calculator, and a JSON API (/score, /explain, /model, /healthz, /docs).
 

@@ -39,7 +39,7 @@ from weigh.progress import show_progress
 @click.option("--keep", multiple=True, metavar="COL", help="A column to copy (repeatable).")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
 def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bool) -> None:
-    """Predict every row: class, total weight of evidence (where there is one), probabilities.
+    """Predict every row: class, total weight of evidence and probabilities.
 
     A file larger than 256 MiB, a folder or a glob is read and written batch by batch. An output
     without an ending is a folder of Parquet files.
@@ -66,20 +66,26 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
 @data_argument
 @click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
 @class_option
-@click.option("--against", metavar="CLASS", help="Its rival, for more than two classes.")
+@click.option(
+    "--against", metavar="CLASS", help="The class to compare with, for more than two classes."
+)
 @click.option(
     "--reasons",
     type=click.IntRange(1),
     metavar="N",
-    help="Instead, write the N heaviest features of every row as columns.",
+    help="Write the N features with the largest weights of every row, as columns.",
 )
 @click.option(
     "--only",
     type=click.Choice(["for", "against"]),
-    help="Of reasons: only what speaks for the class, or only what speaks against it.",
+    help="With --reasons: only weights for the class, or only weights against it.",
 )
-@click.option("--keep", multiple=True, metavar="COL", help="A column to copy beside reasons.")
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where to write reasons.")
+@click.option(
+    "--keep", multiple=True, metavar="COL", help="With --reasons: a column to copy (repeatable)."
+)
+@click.option(
+    "-o", "--output", default="-", metavar="FILE", help="With --reasons: the file to write."
+)
 @labels_option
 @json_option
 def explain(
@@ -95,11 +101,11 @@ def explain(
     labels: str | None,
     as_json: bool,
 ) -> None:
-    """Print the balance sheet of one row, its path down a tree, or reasons of every row.
+    """Explain one row by its balance sheet (or its path in a tree), or give reasons for every row.
 
     Example: weigh explain model.json people.csv --row 3
 
-    Of a scorecard, reasons are what cost a row most points.
+    The reasons of a scorecard are the features that cost a row most points.
 
     Example: weigh explain model.json people.csv --reasons 3 -o reasons.csv
     """

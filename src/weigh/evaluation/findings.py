@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation
 
 
-MEND = "recalibrating mends that"
+MEND = "Recalibration corrects this."
 VAGUE = 1.0
 """An interval of the slope that is wider says nothing either way."""
 
@@ -41,12 +41,12 @@ def find(found: Evaluation) -> tuple[str, ...]:
 def _loss(found: Evaluation) -> str:
     measures = found.validation
     if not measures.base_loss:
-        return "All rows are of one class: whether the model tells classes apart is not known."
-    alone = f"the base rate alone {measures.base_loss:.4f}"
-    start = f"Loss: {measures.loss.value:.4f} bits a row, {alone}"
+        return "All rows belong to one class, so ranking and loss cannot be judged."
+    alone = f"predicting the base rate loses {measures.base_loss:.4f}"
+    start = f"Loss: {measures.loss.value:.4f} bits a row; {alone}"
     if measures.explained <= 0:
         good = "better" if measures.explained < 0 else "as good"
-        return f"{start}. Telling everybody the base rate would be {good}."
+        return f"{start}. The base rate alone would be {good}."
     return f"{start}: the model saves {measures.explained:.1%}."
 
 
@@ -54,11 +54,11 @@ def _ranking(measures: Measures, of: str) -> str:
     area = measures.auc
     if area.value != area.value:
         return ""
-    start = f"Ranking: a row that is {of} stands above one that is not {area.value:.1%} of the time"
+    start = f"Ranking: AUC {area.value:.3f}: a row of {of} scores above another in {area.value:.1%} of pairs"
     if area.low <= 0.5 <= area.high:
         return f"{start}, which may be chance."
     if area.high < 0.5:
-        return f"{start}: backwards. Are the classes swapped, or the columns of probabilities?"
+        return f"{start}, so the ranking is reversed. Check for swapped classes."
     return f"{start}."
 
 
@@ -66,36 +66,34 @@ def _calibration(measures: Measures, of: str) -> list[str]:
     slope, level = measures.slope, measures.in_the_large
     told: list[str] = []
     if slope.has_interval() and slope.high < 0:
-        return [f"Calibration: the slope is {_bounded(slope)}, so that more means less."]
+        return [f"Calibration slope {_bounded(slope)}: higher predictions go with lower rates."]
     if slope.has_interval() and not slope.holds(1):
-        sure = "too sure" if slope.value < 1 else "not sure enough"
-        told.append(
-            f"Calibration: {sure}, the slope is {_bounded(slope)} where 1 is right; {MEND}."
-        )
+        sure = "overconfident" if slope.value < 1 else "underconfident"
+        told.append(f"Calibration slope {_bounded(slope)}: {sure} (1 is right). {MEND}")
     if level.has_interval() and not level.holds(0):
-        much = "much" if level.value < 0 else "little"
+        off = "high" if level.value < 0 else "low"
         told.append(
-            f"Calibration: too {much} on the whole, {measures.mean_prediction:.3f} are said to be "
-            f"{of} and {measures.base_rate.value:.3f} are; {MEND}."
+            f"Predictions are too {off}: mean {measures.mean_prediction:.1%} {of}, observed "
+            f"{measures.base_rate.value:.1%}. {MEND}"
         )
     if not told and slope.has_interval():
         vague = slope.high - slope.low > VAGUE
-        what = "these rows are too few to tell" if vague else "no fault is shown"
-        told.append(f"Calibration: {what}, the slope is {_bounded(slope)}.")
+        what = "too few rows to judge" if vague else "no significant miscalibration"
+        told.append(f"Calibration slope {_bounded(slope)}: {what}.")
     return told
 
 
 def _groups(found: Evaluation) -> list[str]:
     """The groups whose probabilities are off as a whole."""
     off = [
-        f"{group.name} ({group.mean_prediction:.3f} said, {group.base_rate.value:.3f} true)"
+        f"{group.name} (predicted {group.mean_prediction:.1%}, observed {group.base_rate.value:.1%})"
         for group in found.groups
         if isinstance(group, Group)
         and group.in_the_large.has_interval()
         and not group.in_the_large.holds(0)
     ]
     more = f" and {len(off) - 3} more" if len(off) > 3 else ""
-    return [f"Groups: off on the whole for {', '.join(off[:3])}{more}."] if off else []
+    return [f"Groups with biased predictions: {', '.join(off[:3])}{more}."] if off else []
 
 
 def _bounded(value: Bounded) -> str:
