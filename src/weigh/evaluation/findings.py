@@ -54,7 +54,7 @@ def _ranking(measures: Measures, of: str) -> str:
     area = measures.auc
     if area.value != area.value:
         return ""
-    start = f"Ranking: AUC {area.value:.3f}: a row of {of} scores above another in {area.value:.1%} of pairs"
+    start = f"Ranking: {of} is ranked above other rows in {area.value:.1%} of pairs (the AUC)"
     if area.low <= 0.5 <= area.high:
         return f"{start}, which may be chance."
     if area.high < 0.5:
@@ -86,7 +86,8 @@ def _calibration(measures: Measures, of: str) -> list[str]:
 def _groups(found: Evaluation) -> list[str]:
     """The groups whose probabilities are off as a whole."""
     off = [
-        f"{group.name} (predicted {group.mean_prediction:.1%}, observed {group.base_rate.value:.1%})"
+        f"{group.name} (predicted {group.mean_prediction:.1%}, "
+        f"observed {group.base_rate.value:.1%})"
         for group in found.groups
         if isinstance(group, Group)
         and group.in_the_large.has_interval()
