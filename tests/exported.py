@@ -147,7 +147,7 @@ LEARNERS = {
     "temperature": lambda: _recalibrated("temperature"),
     "isotonic": lambda: _recalibrated("isotonic"),
     "softmax": lambda: weigh.EvidenceNB(**SHARED),
-    "one against the rest": lambda: weigh.AdjustedNB(random_state=0, **SHARED),
+    "one against the rest": lambda: weigh.AdjustedNB(random_state=0, multiclass="ovr", **SHARED),
     "calm softmax": lambda: weigh.PerplexedNB(missing="skip", attenuation=2.0, **SHARED),
 }
 ATTENUATED = ("root", "geometric", "calm softmax")

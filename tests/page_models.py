@@ -67,7 +67,7 @@ LEARNERS = {
 MANY = {
     "naive of 3": weigh.EvidenceNB(special_values=CODES),
     "perplexed of 3": weigh.PerplexedNB(attenuation=2, missing="skip", form="geometric"),
-    "adjusted of 3": weigh.AdjustedNB(random_state=0),
+    "adjusted of 3": weigh.AdjustedNB(multiclass="ovr", random_state=0),
     "joint of 3": weigh.AdjustedNB(multiclass="softmax", random_state=0),
     "educated of 3": weigh.EducatedNB(multiclass="ovr", random_state=0),
 }

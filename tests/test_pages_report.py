@@ -131,7 +131,7 @@ def test_the_formula_on_the_page_tells_what_a_value_that_is_not_listed_weighs(mo
 
 @pytest.mark.parametrize(("learner", "words"), [
     (weigh.EvidenceNB(), "for b, less the mean of all classes"),
-    (weigh.AdjustedNB(norm=None), "for b against the rest"),
+    (weigh.AdjustedNB(norm=None, multiclass="ovr"), "for b against the rest"),
 ])  # fmt: skip
 def test_the_page_says_what_a_weight_of_one_of_three_classes_is_set_against(learner, words):
     rows, y = [{"v": "xyz"[i % 3]} for i in range(30)], ["a", "b", "c", "a", "b"] * 6

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import weigh
 from weigh import AdjustedNB, BoostedNB, engine
-from weigh.adjusted.moments import Ask, Levels
+from weigh.adjusted.moments import Ask, Design, Levels
 from weigh.adjusted.polytomous import Polytomous
 from weigh.adjusted.solve import Logistic
 from weigh.bins import Placed
@@ -138,13 +138,14 @@ def draw_problem(kind, seed=3):
     dealt = rows.deal(4, 0)
     if kind is Logistic:
         tables = tuple(random.normal(size=(4, 1)) for _ in range(3))
-        return Logistic(Levels(rows, 3, tables, (0, 1, 2)), offset=0.2, of=2), dealt
+        return Logistic(Levels(rows, 3, Design(tables, np.full(1, 0.2)), (0, 1, 2)), of=2), dealt
     tables = tuple(random.normal(size=(4, 3)) for _ in range(3))
-    return Polytomous(Levels(rows, 3, tables, (0, 1, 2)), offset=random.normal(size=3)), dealt
+    design = Design(tables, random.normal(size=3))
+    return Polytomous(Levels(rows, 3, design, (0, 1, 2)), shared=kind == "shared"), dealt
 
 
 @pytest.mark.parametrize("room", [None, 11])
-@pytest.mark.parametrize("kind", [Logistic, Polytomous])
+@pytest.mark.parametrize("kind", [Logistic, Polytomous, "shared"])
 def test_a_fold_in_a_pass_over_all_rows_is_a_pass_over_its_rows_alone(monkeypatch, kind, room):
     problem, dealt = draw_problem(kind)
     if room is not None:
@@ -170,7 +171,7 @@ def test_a_fold_in_a_pass_over_all_rows_is_a_pass_over_its_rows_alone(monkeypatc
     assert dealt.rows.n_passes == 2  # one of the answers, one of the weights
 
 
-@pytest.mark.parametrize("kind", [Logistic, Polytomous])
+@pytest.mark.parametrize("kind", [Logistic, Polytomous, "shared"])
 def test_derivatives_are_those_of_the_loss(kind):
     problem, _ = draw_problem(kind)
     at, step = np.random.default_rng(1).normal(size=problem.size), 1e-5
@@ -191,7 +192,7 @@ def test_the_loss_is_exact_where_rows_are_nearly_certain(weighted):
     assert loss == pytest.approx(np.logaddexp(0, -np.abs(totals)).sum(), rel=1e-13)
 
 
-@pytest.mark.parametrize("kind", [Logistic, Polytomous])
+@pytest.mark.parametrize("kind", [Logistic, Polytomous, "shared"])
 def test_a_statistic_can_be_sent_to_where_the_rows_are(monkeypatch, kind):
     problem, dealt = draw_problem(kind)
     sent, there = [], CodedRows.sum
@@ -237,7 +238,7 @@ def reads(monkeypatch):
 
 @pytest.mark.parametrize(
     ("n_classes", "multiclass", "smoothing"),
-    [(2, "ovr", 1.0), (2, "ovr", 0), (3, "softmax", 1.0)],
+    [(2, "ovr", 1.0), (2, "ovr", 0), (3, "softmax", 1.0), (3, "shared", 1.0)],
 )
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_norm_is_chosen_in_few_passes_over_rows_that_are_far(
@@ -258,9 +259,10 @@ def test_a_norm_is_chosen_in_few_passes_over_rows_that_are_far(
 def test_one_class_after_the_other_takes_few_passes_each(tmp_path):
     frame = draw_table(2, n_classes=3)
     frame.to_parquet(tmp_path / "rows.parquet")
-    model = AdjustedNB(random_state=0).fit(weigh.scan(tmp_path / "rows.parquet"), "y")
+    each = AdjustedNB(multiclass="ovr", random_state=0)
+    model = clone(each).fit(weigh.scan(tmp_path / "rows.parquet"), "y")
     assert model.n_passes_ <= 3 * MOST
-    exponents = AdjustedNB(random_state=0).fit(frame, "y").exponents_
+    exponents = each.fit(frame, "y").exponents_
     np.testing.assert_allclose(model.exponents_, exponents, atol=1e-6)
 
 

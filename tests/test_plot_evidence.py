@@ -470,7 +470,7 @@ def test_a_rival_needs_a_class_and_weights_of_one_kind(cars):
     with pytest.raises(ValueError, match="say with pos_label="):
         EvidenceDisplay(cars.evidence_, against="class 0")
     rows = [{"a": "xyz"[i % 3], "b": "pq"[i % 2]} for i in range(60)]
-    each = AdjustedNB(norm=None).fit(rows, [i // 2 % 3 for i in range(60)])
+    each = AdjustedNB(norm=None, multiclass="ovr").fit(rows, [i // 2 % 3 for i in range(60)])
     with pytest.raises(ValueError, match="leave against out"):
         EvidenceDisplay(each.evidence_, pos_label=1, against=0)
 

@@ -399,7 +399,7 @@ def test_what_has_no_single_sum_is_told_what_to_do():
     with pytest.raises(ValueError, match="has 3: name two with pos_label= and against="):
         NomogramDisplay.from_estimator(many, pos_label=1)
     coded = [{"a": "xyz"[i % 3], "b": "pq"[i % 2]} for i in range(60)]
-    each = AdjustedNB(norm=None).fit(coded, [i // 2 % 3 for i in range(60)])
+    each = AdjustedNB(norm=None, multiclass="ovr").fit(coded, [i // 2 % 3 for i in range(60)])
     with pytest.raises(ValueError, match=r"fit AdjustedNB\(multiclass='softmax'\)"):
         NomogramDisplay.from_estimator(each, pos_label=1, against=0)
     documents = EvidenceNB(event_model="counts").fit(np.eye(4), [0, 1, 0, 1])

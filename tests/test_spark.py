@@ -418,7 +418,7 @@ MODELS = [
         ),
         2,
     ),
-    (weigh.AdjustedNB(norm=None), 3),
+    (weigh.AdjustedNB(norm=None, multiclass="ovr"), 3),
     (weigh.PerplexedNB(attenuation=2.0, missing="skip"), 2),
     (weigh.PerplexedNB(attenuation=2.0, missing="skip", form="geometric"), 3),
     (weigh.RecalibratedClassifier(weigh.EvidenceNB(), method="spline"), 2),

@@ -290,19 +290,46 @@ def logistic_moments(
 
 
 @compiled
-def softmax_moments(totals: Any, labels: Any, weight: Any, slope: Any, probability: Any) -> float:
-    """Loss in nats, its derivative in each total, and the probabilities."""
-    loss, n_classes = 0.0, totals.shape[1]
+def softmax_moments(
+    totals: Any,
+    labels: Any,
+    weight: Any,
+    groups: Any,
+    roles: Any,
+    slope: Any,
+    probability: Any,
+    sums: Any,
+) -> None:
+    """Probabilities, derivatives of the log loss in nats by each total, and sums of losses.
+
+    Weights, groups, roles and sums are those of `logistic_moments`.
+    """
+    of_weight, of_group = int(weight.shape[0] > 1), int(groups.shape[0] > 1)
+    n_classes = totals.shape[1]
+    loss, wrong = np.zeros(3), 0
     for i in range(totals.shape[0]):
+        role, w, own = roles[groups[i * of_group]], weight[i * of_weight], labels[i]
         top = totals[i].max()
-        norm = 0.0
+        norm, others, n_top = 0.0, 0.0, 0
         for k in range(n_classes):
-            norm += np.exp(totals[i, k] - top)
-        loss += weight[i] * (top + np.log(norm) - totals[i, labels[i]])
+            probability[i, k] = np.exp(totals[i, k] - top)
+            norm += probability[i, k]
+            n_top += totals[i, k] >= totals[i, own]
+            if k != own:
+                others += probability[i, k]
         for k in range(n_classes):
-            probability[i, k] = np.exp(totals[i, k] - top) / norm
-            slope[i, k] = weight[i] * (probability[i, k] - (labels[i] == k))
-    return loss
+            probability[i, k] /= norm
+            slope[i, k] = w * probability[i, k] if role == 1 else 0.0
+        if role == 1:
+            slope[i, own] = -w * others / norm  # p - 1 would be rounded where p is nearly 1
+            wrong += n_top > 1
+        if totals[i, own] == top:
+            loss[role] += w * np.log1p(others)
+        else:
+            loss[role] += w * (top + np.log(norm) - totals[i, own])
+    sums[0] += loss[1]
+    sums[1] += wrong
+    sums[2] += loss[2]
 
 
 @compiled

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from weigh.adjusted.moments import Levels, Moments, Problem
+from weigh.adjusted.moments import Moments, Problem
+from weigh.adjusted.polytomous import Polytomous
 from weigh.adjusted.search import NormPath, choose_norm
 from weigh.adjusted.solve import Logistic, Path
 from weigh.adjusted.tables import active_features
-from weigh.adjusted.training import IS_SEPARABLE, NO_RESTRICTION, RUNNING, Training
+from weigh.adjusted.training import IS_SEPARABLE, NO_RESTRICTION, RUNNING, Naive, Training
 from weigh.engine import one_blas_thread
-from weigh.evidence import FeatureTable
 from weigh.frames import Floats
 from weigh.newton.ball import Solution
+from weigh.tally import Tally
 
 SEPARABLE = 0.001 * np.log(2)
 """Separable classes end the paper's search below this loss."""
@@ -30,7 +33,7 @@ class Fit:
     norm: float
     loss: float
     path: NormPath | None
-    prior: float = 1.0
+    prior: Any = 1.0
 
     @classmethod
     def of(cls, solution: Solution[Moments], path: NormPath | None = None) -> Fit:
@@ -38,32 +41,36 @@ class Fit:
         return cls(solution.at, solution.norm, solution.here.loss, path)
 
 
-def fit_logistic(tables: list[FeatureTable], offset: float, rows: Training, of: int) -> Fit:
+def fit_logistic(rows: Training, naive: Callable[[Tally], Naive], of: int) -> Fit:
     """Exponents of one class against the rest; 0 for a feature that tells nothing."""
+    tables, _ = naive(rows.whole.tally)
     active = active_features([table.by_class for table in tables])
-    constant = None
-    if rows.fit_prior:
-        offset, constant = 0.0, np.array([offset])
-    levels = Levels(
-        rows.rows,
-        len(rows.class_counts),
-        tuple(tables[j].padded for j in active),
-        tuple(active),
-        constant,
-        known=rows.class_counts,
-    )
-    found = fit_problem(Logistic(levels, offset=offset, of=of), of, rows)
+    found = fit_problem(Logistic(rows.levels(naive, active, of), of=of), rows)
     exponents = np.zeros(len(tables))
     exponents[active] = found.exponents[: len(active)]
     prior = float(found.exponents[-1]) if rows.fit_prior else 1.0
     return replace(found, exponents=exponents, prior=prior)
 
 
-def fit_problem(problem: Problem, of: int | None, rows: Training) -> Fit:
-    """Exponents of the norm that is asked for; folds are dealt by one class against the rest."""
+def fit_jointly(rows: Training, naive: Callable[[Tally], Naive], shared: bool) -> Fit:
+    """Exponents of all classes together, by class and feature; or the same for all classes."""
+    tables, _ = naive(rows.whole.tally)
+    active = active_features([table.by_class for table in tables])
+    found = fit_problem(Polytomous(rows.levels(naive, active, None), shared=shared), rows)
+    n_classes, n_columns = len(rows.class_counts), len(active) + rows.fit_prior
+    by_class = found.exponents.reshape(1 if shared else n_classes, n_columns)
+    exponents = np.zeros((n_classes, len(tables)))
+    exponents[:, active] = by_class[:, : len(active)]
+    prior = np.ones(n_classes)
+    prior[:] = by_class[:, -1] if rows.fit_prior else 1.0
+    return replace(found, exponents=exponents, prior=prior)
+
+
+def fit_problem(problem: Problem, rows: Training) -> Fit:
+    """Exponents of the norm that is asked for."""
     with one_blas_thread():
         path = Path(problem, TOL)
-        if rows.norm is not None and rows.norm != "cv":
+        if rows.norm is not None and not isinstance(rows.norm, str):
             return _fit_norm(path, rows)
         free = path.solve(separable=SEPARABLE)
         if free.stopped:
@@ -74,7 +81,7 @@ def fit_problem(problem: Problem, of: int | None, rows: Training) -> Fit:
         elif free.running:
             rows.warn(RUNNING.format(free.norm))
         return Fit.of(rows.converged(free))
-    found = choose_norm(problem, free, rows.deal(of), rows.aggregate)
+    found = choose_norm(problem, free, rows.aggregate, as_printed=rows.norm == "paper")
     if found.chosen >= free.norm:
         return Fit.of(rows.converged(free), found)
     with one_blas_thread():

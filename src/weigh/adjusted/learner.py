@@ -10,19 +10,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
-from weigh.adjusted.fit import fit_logistic, fit_problem
-from weigh.adjusted.moments import Levels
-from weigh.adjusted.polytomous import Polytomous
+from weigh.adjusted.fit import fit_jointly, fit_logistic
 from weigh.adjusted.tables import (
     NONE,
     Reversal,
-    active_features,
+    against_rest,
     by_feature,
     centre,
+    of_all,
     scale_by_exponents,
     sum_loss,
 )
-from weigh.adjusted.training import Training
+from weigh.adjusted.training import Training, warn_rare
 from weigh.base import EvidenceClassifier
 from weigh.bins import label
 from weigh.evidence import (
@@ -31,7 +30,6 @@ from weigh.evidence import (
     contrast,
     rows_added,
     scale_variances,
-    weigh_counts,
     weigh_tally,
 )
 from weigh.folds import check_folds
@@ -55,15 +53,17 @@ class AdjustedNB(EvidenceClassifier):
     ----------
     smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior, crosses
         As in `EvidenceNB`.
-    norm : "cv", None or float, default="cv"
-        m. "cv" is APMR: m is chosen on internal folds. None is APM: no restriction; of several
-        solutions that of least norm. A number is APM(m); above the unrestricted norm it changes
-        nothing, and a warning says so.
-    multiclass : "ovr" or "softmax", default="ovr"
-        More than two classes: a model of each against the rest, as in the paper, or one model with
-        an exponent per class and feature, trained jointly.
-    aggregate : "median" or "mean", default="median"
-        What summarises the folds' losses.
+    norm : "cv", "paper", None or float, default="cv"
+        m. "cv" is APMR: m is chosen on internal folds, whose tables are counted without the rows
+        that they hold out. "paper" is APMR as printed: tables of all rows in every fold, and norms
+        of equal distance. None is APM: no restriction; of several solutions that of least norm. A
+        number is APM(m); above the unrestricted norm it changes nothing, and a warning says so.
+    multiclass : "softmax", "ovr" or "shared", default="softmax"
+        More than two classes. "softmax" is one model with an exponent per class and feature,
+        trained jointly. "ovr" is a model of each class against the rest, as in the paper's
+        experiments. "shared" is Eq. 6: one exponent per feature for all classes.
+    aggregate : "mean" or "median", default="mean"
+        What summarises the folds' losses. The paper prefers the median.
     fit_prior : bool, default=False
         Give the prior an exponent too (a_0 of Eq. 17), counted in m. For comparison.
     cv : int, splitter, iterable or str, default=5
@@ -123,8 +123,8 @@ class AdjustedNB(EvidenceClassifier):
         class_prior: Any = None,
         crosses: Any = None,
         norm: Any = "cv",
-        multiclass: str = "ovr",
-        aggregate: str = "median",
+        multiclass: str = "softmax",
+        aggregate: str = "mean",
         fit_prior: bool = False,
         cv: Any = 5,
         random_state: Any = None,
@@ -146,26 +146,36 @@ class AdjustedNB(EvidenceClassifier):
 
     def _learn(self, sample: Sample) -> Evidence:
         self._check()
-        tally = self._tally(sample)
+        rows = self._train(sample)
+        tally = rows.whole.tally
         rate = self._class_rate(tally.classes)
         self.norm_path_ = None
-        coded = engine.code_rows(sample, [table.feature for table in tally.tables])
-        rows = Training.of(coded, tally.class_counts, self)
         if len(tally.classes) == 2:
             evidence = self._learn_two(tally, rows)
         elif self.multiclass == "ovr":
             evidence = self._learn_each(tally, rows)
         else:
             evidence = self._learn_jointly(tally, rows)
-        self.n_passes_ = coded.n_passes
+        self.n_passes_ = rows.rows.n_passes
         return evidence if rate is None else evidence.with_prior(rate)
+
+    def _train(self, sample: Sample) -> Training:
+        """The rows, with folds of their own levels and counts where these choose the norm."""
+        if self.norm == "cv":
+            warn_rare(sample, self.cv)
+            return Training.of_splits(self._split(sample, self.cv, self.random_state), self)
+        tally = self._tally(sample)
+        coded = engine.code_rows(sample, [table.feature for table in tally.tables])
+        return Training.of_rows(coded, tally, self)
 
     def _check(self) -> None:
         number = is_number(self.norm) and 0 <= self.norm < np.inf
-        if not (number or self.norm is None or self.norm == "cv"):
-            raise ValueError(f"norm must be 'cv', None or a number of 0 or more, got {self.norm!r}")
+        if not (number or self.norm is None or self.norm in ("cv", "paper")):
+            raise ValueError(
+                f"norm must be 'cv', 'paper', None or a number of 0 or more, got {self.norm!r}"
+            )
         for name, choices in (
-            ("multiclass", ("ovr", "softmax")),
+            ("multiclass", ("softmax", "ovr", "shared")),
             ("aggregate", ("median", "mean")),
         ):
             if getattr(self, name) not in choices:
@@ -178,7 +188,7 @@ class AdjustedNB(EvidenceClassifier):
 
     def _learn_two(self, tally: Tally, rows: Training) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
-        fit = fit_logistic([*naive], float(naive.prior_row[0]), rows, 1)
+        fit = fit_logistic(rows, partial(of_all, smoothing=self.smoothing), 1)
         self.exponents_, self.prior_exponent_ = fit.exponents, fit.prior
         self.norm_, self.norm_path_ = fit.norm, fit.path
         self.loss_ = float(fit.loss / (rows.weight_sum * np.log(2)))
@@ -190,14 +200,14 @@ class AdjustedNB(EvidenceClassifier):
 
     def _learn_each(self, tally: Tally, rows: Training) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
-        s = rows_added(self.smoothing, tally.class_counts.sum())
         fits, tables, errors, offsets = [], [], [], []
-        for c, rate in enumerate(naive.assumed_rate):
-            parts = [weigh_counts(counts.against_rest(c), s) for counts in tally.tables]
-            offset = float(np.log(rate / (1 - rate)))
-            about = f"{label(naive.classes.tolist()[c])} against the rest: "
-            fits.append(fit_logistic(parts, offset, replace(rows, about=about), c))
-            offsets.append(offset)
+        for c, name in enumerate(naive.classes.tolist()):
+            rest = partial(against_rest, of=c, smoothing=self.smoothing)
+            fits.append(
+                fit_logistic(replace(rows, about=f"{label(name)} against the rest: "), rest, c)
+            )
+            parts, offset = rest(tally)
+            offsets.append(float(offset[0]))
             tables.append([part.by_class[:, 0] for part in parts])
             errors.append([part.errors for part in parts])
         self.exponents_ = np.array([fit.exponents for fit in fits])
@@ -208,26 +218,17 @@ class AdjustedNB(EvidenceClassifier):
             naive,
             form="ovr",
             prior=np.array(offsets) * self.prior_exponent_,
-            tables=self._tables(tally, by_feature(tables), by_feature(errors), s),
+            tables=self._tables(tally, by_feature(tables), by_feature(errors)),
             prior_variances=None,
         )
         return self._score(evidence, rows)
 
     def _learn_jointly(self, tally: Tally, rows: Training) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
-        n_classes = len(naive.classes)
-        active = active_features([table.by_class for table in naive])
-        offset, constant = naive.prior_row, None
-        if self.fit_prior:
-            offset, constant = np.zeros(n_classes), naive.prior_row
-        tables = tuple(naive.tables[j].padded for j in active)
-        known = rows.class_counts
-        levels = Levels(rows.rows, n_classes, tables, tuple(active), constant, known=known)
-        fit = fit_problem(Polytomous(levels, offset=offset), None, rows)
-        found = fit.exponents.reshape(n_classes, -1)
-        self.prior_exponent_ = found[:, -1] if self.fit_prior else np.ones(n_classes)
-        self.exponents_ = np.zeros((n_classes, len(naive)))
-        self.exponents_[:, active] = found[:, : len(active)]
+        fit = fit_jointly(
+            rows, partial(of_all, smoothing=self.smoothing), self.multiclass == "shared"
+        )
+        self.exponents_, self.prior_exponent_ = fit.exponents, fit.prior
         self.norm_, self.norm_path_ = fit.norm, fit.path
         self.loss_ = float(fit.loss / (rows.weight_sum * np.log(2)))
         scaled = [
@@ -237,10 +238,10 @@ class AdjustedNB(EvidenceClassifier):
         return replace(naive, tables=tuple(scaled), prior=prior, prior_variances=None)
 
     def _tables(
-        self, tally: Tally, columns: list[Floats], errors: list[Any], s: float
+        self, tally: Tally, columns: list[Floats], errors: list[Any]
     ) -> tuple[FeatureTable, ...]:
         """Tables of each class against the rest."""
-        tables = []
+        tables, s = [], rows_added(self.smoothing, tally.class_counts.sum())
         for j, counts in enumerate(tally.tables):
             known = errors[j] * np.abs(self.exponents_[:, j])
             table = FeatureTable(counts.feature, counts.counts, columns[j], None, s, "", known)
@@ -249,7 +250,7 @@ class AdjustedNB(EvidenceClassifier):
 
     def _score(self, evidence: Evidence, rows: Training) -> Evidence:
         """Keep the training loss, before `class_prior` changes anything."""
-        padded = tuple(table.padded for table in evidence)
+        padded = tuple(rows.whole.spread([table.padded for table in evidence]))
         nats = rows.rows.sum(partial(sum_loss, padded=padded, prior=evidence.prior_row))
         self.loss_ = float(nats.arrays[0]) / (rows.weight_sum * np.log(2))
         return evidence

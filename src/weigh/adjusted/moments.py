@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Protocol, Self
@@ -10,7 +10,17 @@ from typing import Any, Protocol, Self
 import numpy as np
 from scipy import linalg
 
-from weigh.engine import BLOCK, HELD_OUT, TRAIN, Block, Coded, CodedRows, Dealt, Sums
+from weigh.engine import (
+    BLOCK,
+    HELD_OUT,
+    TRAIN,
+    Block,
+    Coded,
+    CodedRows,
+    Dealt,
+    Sums,
+    sum_each,
+)
 from weigh.frames import Floats, Integers
 
 FEW = 4
@@ -54,36 +64,16 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Levels:
-    """A matrix, or one for each class, that is expanded block by block and never as a whole.
+class Design:
+    """Naive Bayes of some rows, as the columns of a regression.
 
-    Row i holds `tables[j][level of feature used[j]]`: a number, or one for each class. `constant`
-    is one more column. `roles[group, split]` says what rows are to splits.
+    `tables[j]` holds what each level of a feature adds to the totals: a number, or one for each
+    class. `offset` is what totals start from, and `constant` one more column.
     """
 
-    rows: Coded
-    n_classes: int
     tables: tuple[Floats, ...]
-    used: tuple[int, ...]
+    offset: Floats
     constant: Floats | None = None
-    roles: Integers | None = None
-    known: Floats | None = None  # the weight of each class in all rows
-
-    @classmethod
-    def of(
-        cls, matrices: Sequence[Floats], labels: Integers, weight: Floats | None, n_classes: int
-    ) -> Self:
-        """Plain matrices, one for each class: every distinct value is a level."""
-        codes, tables = [], []
-        for columns in zip(*(Q.T for Q in matrices), strict=True):
-            table, code = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-            tables.append(table)
-            codes.append(code.ravel())
-        rows = CodedRows(codes, labels, weight)
-        return cls(rows, n_classes, tuple(tables), tuple(range(len(codes))))
-
-    def __len__(self) -> int:
-        return self.rows.n_rows
 
     @property
     def n_columns(self) -> int:
@@ -95,26 +85,76 @@ class Levels:
         """One, or one for each class."""
         return int(self.tables[0].shape[1]) if self.tables else 1
 
-    @property
-    def n_numbers(self) -> int:
-        """What all matrices would hold."""
-        return self.n_matrices * self.n_columns * self.rows.n_rows
-
     @cached_property
     def by_class(self) -> tuple[Floats, ...]:
         """The tables, class by level."""
         return tuple(np.ascontiguousarray(table.T) for table in self.tables)
 
+
+@dataclass(frozen=True)
+class Levels:
+    """A matrix, or one for each class, that is expanded block by block and never as a whole.
+
+    Row i holds `design.tables[j][level of feature used[j]]`. `roles[group, split]` says what rows
+    are to splits. A split has a design of its own in `folds`, from the rows that it learns from, or
+    uses that of all rows.
+    """
+
+    rows: Coded
+    n_classes: int
+    design: Design
+    used: tuple[int, ...]
+    roles: Integers | None = None
+    folds: tuple[Design, ...] = ()
+    known: Floats | None = None  # the weight of each class in all rows
+
+    @classmethod
+    def of(
+        cls,
+        matrices: Sequence[Floats],
+        labels: Integers,
+        weight: Floats | None,
+        n_classes: int,
+        offset: Any = 0.0,
+    ) -> Self:
+        """Plain matrices, one for each class: every distinct value is a level."""
+        codes, tables = [], []
+        for columns in zip(*(Q.T for Q in matrices), strict=True):
+            table, code = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+            tables.append(table)
+            codes.append(code.ravel())
+        design = Design(tuple(tables), np.atleast_1d(offset))
+        rows = CodedRows(codes, labels, weight)
+        return cls(rows, n_classes, design, tuple(range(len(codes))))
+
+    def __len__(self) -> int:
+        return self.rows.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        """The columns of each matrix."""
+        return self.design.n_columns
+
+    def design_of(self, split: int) -> Design:
+        """What the rows of a split are scored by."""
+        return self.folds[split] if self.folds and split != ALL else self.design
+
     @cached_property
-    def whole(self) -> Floats | None:
-        """The matrices of all rows, class by column by row, where they are one block at hand."""
-        if not (isinstance(self.rows, CodedRows) and self.rows.n_rows <= BLOCK and self.tables):
+    def _matrices(self) -> dict[int, Floats]:
+        return {}
+
+    def whole(self, design: Design, room: int) -> Floats | None:
+        """The matrices of all rows, class by column by row, where they are few and at hand."""
+        n_rows = self.rows.n_rows
+        few = design.n_matrices * design.n_columns * n_rows <= FEW * room
+        if not (few and isinstance(self.rows, CodedRows) and n_rows <= BLOCK and design.tables):
             return None
-        Q = np.empty((self.n_matrices, self.n_columns, self.rows.n_rows))
-        everything = Block(self.rows.codes, self.rows.labels)
-        roles = np.ones((1, 1), np.uint8)
-        Expansion(self.by_class, self.used, self.constant, roles, 0).fill(everything, Q)
-        return Q
+        if id(design) not in self._matrices:
+            Q = np.empty((design.n_matrices, design.n_columns, n_rows))
+            everything = Block(self.rows.codes, self.rows.labels)
+            Expansion(design, self.used, np.ones((1, 1), np.uint8), 0).fill(everything, Q)
+            self._matrices[id(design)] = Q
+        return self._matrices[id(design)]
 
     def take(self, rows: Any) -> Levels:
         """Some of the rows, as rows of their own."""
@@ -122,9 +162,9 @@ class Levels:
             raise TypeError("rows on other machines are dealt into folds, and not taken")
         return replace(self, rows=self.rows.take(rows), known=None)
 
-    def deal(self, dealt: Dealt) -> Levels:
+    def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> Levels:
         """The same rows, with folds."""
-        return replace(self, rows=dealt.rows, roles=dealt.roles)
+        return replace(self, rows=dealt.rows, roles=dealt.roles, folds=folds)
 
     @cached_property
     def class_weights(self) -> Floats:
@@ -171,8 +211,8 @@ class Problem(Protocol):
     def split_weights(self) -> tuple[Floats, Floats]:
         """The weight of each split and class, of rows that count and of rows held out."""
 
-    def deal(self, dealt: Dealt) -> Self:
-        """The same rows, with folds."""
+    def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> Self:
+        """The same rows, with folds, each scored by a design of its own where there are any."""
 
     def moments(self, exponents: Floats, curved: bool) -> Moments:
         """Loss, gradient and, if asked for, Hessian."""
@@ -181,55 +221,101 @@ class Problem(Protocol):
         """The moments at many points and of many splits, in one pass."""
 
 
+class PerAsk(Protocol):
+    """The statistic of a pass: moments at each of some points, with Hessians at those `curved`."""
+
+    @property
+    def curved(self) -> tuple[int, ...]:
+        """The places of the points whose Hessian is wanted."""
+
+    def __call__(self, block: Block) -> Sums:
+        """Sums, gradients and Hessians of a block."""
+
+
 @dataclass(frozen=True)
 class Expansion:
     """Blocks of levels as matrices, a few rows at a time; it travels to where the rows are."""
 
-    tables: tuple[Floats, ...]
+    design: Design
     used: tuple[int, ...]
-    constant: Floats | None
     roles: Integers
     room: int  # the numbers that a matrix may hold
     whole: Floats | None = None  # the matrices of all rows, where these are few
 
     @classmethod
     def of(cls, levels: Levels, splits: Sequence[int], room: int) -> Expansion:
-        """The matrices of some splits: `roles[group, i]` is what the rows are to the i-th."""
+        """The matrices of splits of one design: `roles[group, i]` is what rows are to the i-th."""
         roles = np.ones((1, 1), np.uint8) if levels.roles is None else levels.roles
         every = np.full(len(roles), TRAIN, np.uint8)
         columns = [every if split == ALL else roles[:, split] for split in splits]
-        roles = np.column_stack(columns)
-        whole = levels.whole if levels.n_numbers <= FEW * room else None
-        return cls(levels.by_class, levels.used, levels.constant, roles, room, whole)
+        design = levels.design_of(splits[0])
+        whole = levels.whole(design, room)
+        return cls(design, levels.used, np.column_stack(columns), room, whole)
 
     def parts(self, block: Block, n_classes: int) -> Iterator[tuple[Floats, Block]]:
         """Some rows at a time, as matrices of class by column by row, and as they were."""
         if self.whole is not None and self.whole.shape[2] == len(block):
             yield self.whole, block
             return
-        step = max(self.room // max(self.n_columns * n_classes, 1), 1)
-        Q = np.empty((n_classes, self.n_columns, min(step, len(block))))
+        n_columns = self.design.n_columns
+        step = max(self.room // max(n_columns * n_classes, 1), 1)
+        Q = np.empty((n_classes, n_columns, min(step, len(block))))
         for start in range(0, len(block), step):
             part = block.part(slice(start, start + step))
             if len(part) < Q.shape[2]:
-                Q = np.empty((n_classes, self.n_columns, len(part)))
+                Q = np.empty((n_classes, n_columns, len(part)))
             self.fill(part, Q)
             yield Q, part
-
-    @property
-    def n_columns(self) -> int:
-        """The columns of each matrix."""
-        return len(self.tables) + (self.constant is not None)
 
     def fill(self, part: Block, out: Floats) -> None:
         """Expand the rows of a block."""
         from weigh.adjusted import kernels
 
-        for j, (feature, table) in enumerate(zip(self.used, self.tables, strict=True)):
+        pairs = zip(self.used, self.design.by_class, strict=True)
+        for j, (feature, table) in enumerate(pairs):
             for k, weights in enumerate(table):
                 kernels.look_up(part.codes[feature], weights, out[k, j])
-        if self.constant is not None:
-            out[:, -1] = self.constant[:, None]
+        if self.design.constant is not None:
+            out[:, -1] = self.design.constant[:, None]
+
+
+def answer_asks(
+    levels: Levels,
+    asks: Sequence[Ask],
+    statistic: Callable[[Expansion, Floats, tuple[int, ...]], PerAsk],
+    room: int,
+) -> list[Moments]:
+    """The moments at many points and of many splits, in one pass.
+
+    `statistic` makes those of points that share a design.
+    """
+    places: dict[int, list[int]] = {}
+    for i, ask in enumerate(asks):
+        places.setdefault(ask.split if levels.folds else ALL, []).append(i)
+    statistics = []
+    for own in places.values():
+        expansion = Expansion.of(levels, [asks[i].split for i in own], room)
+        points = np.array([asks[i].exponents for i in own])
+        curved = tuple(n for n, i in enumerate(own) if asks[i].curved)
+        statistics.append(statistic(expansion, points, curved))
+    found: dict[int, Moments] = {}
+    for own, each, sums in zip(
+        places.values(), statistics, sum_each(levels.rows, statistics), strict=True
+    ):
+        found |= zip(own, read_moments(sums, each.curved), strict=True)
+    return [found[i] for i in range(len(asks))]
+
+
+def read_moments(sums: Sums, curved: Sequence[int]) -> list[Moments]:
+    """What was asked, one by one."""
+    numbers, gradients, hessians = sums.arrays
+    bent = {i: mirror(hessian) for i, hessian in zip(curved, hessians, strict=True)}
+    return [
+        Moments(float(loss), gradient, bent.get(i), float(wrong), float(held_out))
+        for i, ((loss, wrong, held_out), gradient) in enumerate(
+            zip(numbers, gradients, strict=True)
+        )
+    ]
 
 
 def add_gram(Q: Floats, curvature: Floats, out: Floats) -> None:

@@ -1,17 +1,17 @@
-"""The polytomous model that the paper's last section plans: all classes trained jointly."""
+"""All classes trained jointly: an exponent per feature, or one per class and feature."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import log_softmax
 
 from weigh.adjusted import solve
-from weigh.adjusted.moments import Ask, Expansion, Levels, Moments
-from weigh.engine import HELD_OUT, TRAIN, Block, Dealt, Sums
+from weigh.adjusted.moments import Ask, Design, Expansion, Levels, Moments, answer_asks
+from weigh.engine import Block, Dealt, Sums
 from weigh.frames import Floats
 
 
@@ -19,18 +19,21 @@ from weigh.frames import Floats
 class Polytomous:
     """Softmax of offset_k + Q_k exponents_k, with one exponent per class and feature.
 
-    `Q[k]` holds the weights for class k; the exponents of all classes stand in one vector. Q is
-    given as levels and their weights, or as matrices with their rows' labels and weights.
+    `shared` exponents are the same for all classes (Eq. 6). `Q[k]` holds the weights for class k;
+    exponents of all classes stand in one vector. Q is given as levels and their weights, or as
+    matrices with their rows' labels and weights.
     """
 
     Q: Levels | Sequence[Floats]
     labels: InitVar[Any] = None
     weight: InitVar[Any] = None
-    offset: Any = None
+    offset: InitVar[Any] = 0.0  # of matrices; levels have their own
+    shared: bool = False
 
-    def __post_init__(self, labels: Any, weight: Any) -> None:
+    def __post_init__(self, labels: Any, weight: Any, offset: Any) -> None:
         if not isinstance(self.Q, Levels):
-            object.__setattr__(self, "Q", Levels.of(self.Q, labels, weight, len(self.Q)))
+            levels = Levels.of(self.Q, labels, weight, len(self.Q), offset)
+            object.__setattr__(self, "Q", levels)
 
     @property
     def levels(self) -> Levels:
@@ -41,7 +44,7 @@ class Polytomous:
     @property
     def size(self) -> int:
         """The number of exponents."""
-        return self.levels.n_classes * self.levels.n_columns
+        return (1 if self.shared else self.levels.n_classes) * self.levels.n_columns
 
     @property
     def far(self) -> bool:
@@ -62,9 +65,9 @@ class Polytomous:
         """Some of the rows, as rows of their own."""
         return replace(self, Q=self.levels.take(rows))
 
-    def deal(self, dealt: Dealt) -> Self:
+    def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> Self:
         """The same rows, with folds."""
-        return replace(self, Q=self.levels.deal(dealt))
+        return replace(self, Q=self.levels.deal(dealt, folds))
 
     def moments(self, exponents: Floats, curved: bool) -> Moments:
         """Loss, gradient and Hessian of all rows."""
@@ -72,12 +75,9 @@ class Polytomous:
 
     def answer(self, asks: Sequence[Ask]) -> list[Moments]:
         """The moments at many points and of many splits, in one pass."""
-        points = np.array([ask.exponents for ask in asks])
-        points = points.reshape(len(asks), self.levels.n_classes, self.levels.n_columns)
-        curved = tuple(i for i, ask in enumerate(asks) if ask.curved)
-        expansion = Expansion.of(self.levels, [ask.split for ask in asks], solve.BLOCK)
-        statistic = PolytomousSums(expansion, points, curved, self.offset)
-        return solve.read_moments(self.levels.rows.sum(statistic), curved)
+        levels = self.levels
+        sums = partial(PolytomousSums, n_classes=levels.n_classes, shared=self.shared)
+        return answer_asks(levels, asks, sums, solve.BLOCK)
 
 
 @dataclass(frozen=True)
@@ -87,37 +87,40 @@ class PolytomousSums:
     expansion: Expansion
     points: Floats
     curved: tuple[int, ...]
-    offset: Floats
+    n_classes: int
+    shared: bool
 
     def __call__(self, block: Block) -> Sums:
         """The moments of a block: sums, gradients, Hessians."""
-        n_points, n_classes, n_columns = self.points.shape
-        size = n_classes * n_columns
+        from weigh.kernels import softmax_moments
+
+        n_points, size = self.points.shape
         sums, gradients = np.zeros((n_points, 3)), np.zeros((n_points, size))
         hessians = np.zeros((len(self.curved), size, size))
         bent = dict(zip(self.curved, hessians, strict=True))
-        for Q, part in self.expansion.parts(block, n_classes):
-            weight = np.ones(len(part)) if part.weight is None else part.weight
-            groups = np.zeros(len(part), np.intp) if part.groups is None else part.groups
+        for Q, part in self.expansion.parts(block, self.n_classes):
+            weight = np.ones(1) if part.weight is None else part.weight
+            groups = np.zeros(1, np.uint8) if part.groups is None else part.groups
+            slope, p = (np.empty((len(part), self.n_classes)) for _ in range(2))
             for i, roles in enumerate(self.expansion.roles.T):
-                totals = np.einsum("kd,kdi->ki", self.points[i], Q) + self.offset[:, None]
-                logs = log_softmax(totals, axis=0)
-                own = logs[part.labels, np.arange(len(part))]
-                told, out = (weight * (roles[groups] == role) for role in (TRAIN, HELD_OUT))
-                wrong = ((logs >= own).sum(axis=0) > 1) & (told > 0)
-                sums[i] += -(own @ told), wrong.sum(), -(own @ out)
-                p = np.exp(logs)
-                gradients[i] += _gradient(Q, p, part, told)
+                each = part.labels, weight, groups, roles, slope, p, sums[i]
+                softmax_moments(self._totals(self.points[i], Q), *each)
+                gradients[i] += self._gradient(Q, slope)
                 if i in bent:
-                    _add_hessian(Q, p, told, bent[i])
+                    counts = np.broadcast_to(weight * (roles[groups] == 1), len(part))
+                    add = _add_shared if self.shared else _add_hessian
+                    add(Q, p.T, counts, bent[i])
         return Sums((sums, gradients, hessians))
 
+    def _totals(self, point: Floats, Q: Floats) -> Floats:
+        by_class = point.reshape(1 if self.shared else len(Q), Q.shape[1])
+        exponents = np.broadcast_to(by_class, Q.shape[:2])
+        totals: Floats = np.einsum("kd,kdi->ik", exponents, Q, order="C")
+        return totals + self.expansion.design.offset
 
-def _gradient(Q: Floats, p: Floats, part: Block, weight: Floats) -> Floats:
-    slope = p.copy()
-    slope[part.labels, np.arange(len(part))] -= 1.0
-    slope *= weight
-    return np.concatenate([q @ s for q, s in zip(Q, slope, strict=True)])
+    def _gradient(self, Q: Floats, slope: Floats) -> Floats:
+        by_class = np.array([q @ s for q, s in zip(Q, slope.T, strict=True)])
+        return by_class.sum(axis=0) if self.shared else by_class.ravel()
 
 
 def _add_hessian(Q: Floats, p: Floats, weight: Floats, out: Floats) -> None:
@@ -129,3 +132,11 @@ def _add_hessian(Q: Floats, p: Floats, weight: Floats, out: Floats) -> None:
             rows = slice(k * n_columns, (k + 1) * n_columns)
             columns = slice(other * n_columns, (other + 1) * n_columns)
             out[rows, columns] += (left * share) @ Q[other].T
+
+
+def _add_shared(Q: Floats, p: Floats, weight: Floats, out: Floats) -> None:
+    """Add the covariance of the classes' columns in each row, summed over rows."""
+    mean = np.einsum("ki,kdi->di", p, Q)
+    for share, q in zip(p, Q, strict=True):
+        apart = q - mean
+        out += (apart * (share * weight)) @ apart.T

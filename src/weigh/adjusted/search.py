@@ -8,7 +8,7 @@ import numpy as np
 
 from weigh.adjusted.moments import Moments, Problem
 from weigh.adjusted.solve import run, start_search
-from weigh.engine import Dealt, one_blas_thread
+from weigh.engine import one_blas_thread
 from weigh.frames import Floats
 from weigh.newton.ball import TINY, Search, Solution
 from weigh.newton.descent import Asking
@@ -20,6 +20,7 @@ HUGE = 10
 """Beyond so many times naive Bayes's own norm a linear grid starts above the useful range."""
 
 SEARCH_TOL = 1e-6
+"""The gradient at which exponents are found, beside the weight of the rarest class and the loss."""
 
 EQUALLY_GOOD = 1e-6
 """Of norms whose losses agree so far, which the search cannot tell apart, the smallest is taken."""
@@ -40,20 +41,15 @@ class NormPath:
 
 
 def choose_norm(
-    problem: Problem,
-    free: Solution[Moments],
-    dealt: Dealt,
-    aggregate: str,
-    as_printed: bool = False,
+    problem: Problem, free: Solution[Moments], aggregate: str, as_printed: bool = False
 ) -> NormPath:
     """Ten norms up to the unrestricted one, then ten between the neighbours of the best.
 
     Norms are equally spaced, as in the paper, unless the unrestricted norm is huge: then their
     ratios are equal. Where the least of all is the best, ten smaller ones follow, unless the search
-    is to be `as_printed`. The tables behind the problem are those of all rows, as in the paper.
+    is to be `as_printed`. The rows of the problem are dealt into folds.
     """
-    folded = problem.deal(dealt)
-    folds = _Folds(folded, free.at)
+    folds = _Folds(problem, free.at)
     if free.norm == 0:
         return NormPath(np.zeros(1), folds.losses(np.zeros(1)), 0.0, 0.0, aggregate)
     unrestricted, size = free.norm, problem.size
@@ -89,7 +85,7 @@ class _Folds:
         self.problem = problem
         train, held_out = problem.split_weights
         self.train, self.bits = train, held_out.sum(axis=1) * np.log(2)
-        self.walks = [start_search(w, np.zeros(problem.size), SEARCH_TOL) for w in train]
+        self.walks = [begin_search(w, np.zeros(problem.size)) for w in train]
         self.known = [[free] for _ in train]
 
     def losses(self, norms: Floats) -> Floats:
@@ -115,7 +111,12 @@ class _Folds:
     def _start(self, k: int, norm: float) -> Search[Moments]:
         sizes = np.log([max(float(a @ a), TINY) for a in self.known[k]])
         near = self.known[k][int(np.abs(sizes - np.log(max(norm, TINY))).argmin())]
-        return start_search(self.train[k], near, SEARCH_TOL, eager=True)
+        return begin_search(self.train[k], near, eager=True)
+
+
+def begin_search(weights: Floats, start: Floats, eager: bool = False) -> Search[Moments]:
+    """A search in one fold; where it separates the classes, each norm is solved all the same."""
+    return start_search(weights, start, SEARCH_TOL, eager, part=SEARCH_TOL)
 
 
 def _one_by_one(walk: Search[Moments], norms: Floats) -> Asking[Moments, list[Solution[Moments]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,12 +12,13 @@ import numpy as np
 from weigh.adjusted.moments import (
     ALL,
     Ask,
+    Design,
     Expansion,
     Levels,
     Moments,
     Problem,
     add_gram,
-    mirror,
+    answer_asks,
 )
 from weigh.engine import Block, Dealt, Sums, side_by_side
 from weigh.frames import Floats
@@ -38,12 +40,13 @@ class Logistic:
     Q: Levels | Floats
     target: InitVar[Any] = None
     weight: InitVar[Any] = None
-    offset: float = 0.0
+    offset: InitVar[float] = 0.0  # of a matrix; levels have their own
     of: int = 1  # the class, against the rest
 
-    def __post_init__(self, target: Any, weight: Any) -> None:
+    def __post_init__(self, target: Any, weight: Any, offset: float) -> None:
         if not isinstance(self.Q, Levels):
-            object.__setattr__(self, "Q", Levels.of([self.Q], target.astype(np.uint8), weight, 2))
+            levels = Levels.of([self.Q], target.astype(np.uint8), weight, 2, offset)
+            object.__setattr__(self, "Q", levels)
 
     @property
     def levels(self) -> Levels:
@@ -80,9 +83,9 @@ class Logistic:
         """Some of the rows, as rows of their own."""
         return replace(self, Q=self.levels.take(rows))
 
-    def deal(self, dealt: Dealt) -> Self:
+    def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> Self:
         """The same rows, with folds."""
-        return replace(self, Q=self.levels.deal(dealt))
+        return replace(self, Q=self.levels.deal(dealt, folds))
 
     def moments(self, exponents: Floats, curved: bool) -> Moments:
         """Loss, gradient and Hessian of all rows."""
@@ -90,11 +93,7 @@ class Logistic:
 
     def answer(self, asks: Sequence[Ask]) -> list[Moments]:
         """The moments at many points and of many splits, in one pass."""
-        points = np.array([ask.exponents for ask in asks])
-        curved = tuple(i for i, ask in enumerate(asks) if ask.curved)
-        expansion = Expansion.of(self.levels, [ask.split for ask in asks], BLOCK)
-        statistic = LogisticSums(expansion, points, curved, self.offset, self.of)
-        return read_moments(self.levels.rows.sum(statistic), curved)
+        return answer_asks(self.levels, asks, partial(LogisticSums, of=self.of), BLOCK)
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,6 @@ class LogisticSums:
     expansion: Expansion
     points: Floats
     curved: tuple[int, ...]
-    offset: float
     of: int
 
     def __call__(self, block: Block) -> Sums:
@@ -116,7 +114,7 @@ class LogisticSums:
         hessians = np.zeros((len(self.curved), size, size))
         for (Q,), part in self.expansion.parts(block, 1):
             totals = self.points @ Q
-            totals += self.offset
+            totals += self.expansion.design.offset
             slopes, curvatures = np.empty(totals.shape), np.empty(totals.shape)
             target = (part.labels == self.of).view(np.uint8)
             weight = np.ones(1) if part.weight is None else part.weight
@@ -130,25 +128,13 @@ class LogisticSums:
         return Sums((sums, gradients, hessians))
 
 
-def read_moments(sums: Sums, curved: Sequence[int]) -> list[Moments]:
-    """What was asked, one by one."""
-    numbers, gradients, hessians = sums.arrays
-    bent = {i: mirror(hessian) for i, hessian in zip(curved, hessians, strict=True)}
-    return [
-        Moments(float(loss), gradient, bent.get(i), float(wrong), float(held_out))
-        for i, ((loss, wrong, held_out), gradient) in enumerate(
-            zip(numbers, gradients, strict=True)
-        )
-    ]
-
-
 def start_search(
-    class_weights: Floats, start: Floats, tol: float, eager: bool = False
+    class_weights: Floats, start: Floats, tol: float, eager: bool = False, part: float = np.inf
 ) -> Search[Moments]:
     """A search from some exponents, to a gradient of `tol` relative to the rarest class."""
     shares = class_weights / class_weights.sum()
     rare = min(1.0, 2 * float(shares[shares > 0].min()))
-    return Search(start, tol * rare * float(class_weights.sum()), eager)
+    return Search(start, tol * rare * float(class_weights.sum()), eager, part)
 
 
 class Path:

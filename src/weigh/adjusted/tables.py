@@ -10,8 +10,18 @@ import numpy as np
 
 from weigh.bins import Placed, label
 from weigh.engine import Block, Sums, link, total_placed
-from weigh.evidence import FeatureTable, contrast, scale_table
+from weigh.evidence import (
+    BOUND,
+    FeatureTable,
+    Smoothing,
+    contrast,
+    rows_added,
+    scale_table,
+    weigh_counts,
+    weigh_tally,
+)
 from weigh.frames import Floats
+from weigh.tally import Tally
 
 SILENT = 1e-12
 """Weights below this are none."""
@@ -35,6 +45,20 @@ class Reversal:
             f"{self.feature}{where}: exponent {self.exponent:.2f}. Alone its levels speak one way; "
             f"beside the other features they speak the other way (Simpson's paradox){weak}"
         )
+
+
+def against_rest(tally: Tally, of: int, smoothing: Smoothing) -> tuple[list[FeatureTable], Floats]:
+    """Naive Bayes of one class against the rest: the tables, and what a total starts from."""
+    s = rows_added(smoothing, tally.class_counts.sum())
+    rate = np.clip(tally.class_counts[of] / tally.class_counts.sum(), BOUND, 1 - BOUND)
+    tables = [weigh_counts(counts.against_rest(of), s) for counts in tally.tables]
+    return tables, np.array([np.log(rate / (1 - rate))])
+
+
+def of_all(tally: Tally, smoothing: Smoothing) -> tuple[list[FeatureTable], Floats]:
+    """Naive Bayes of all classes: the tables, and what the totals start from."""
+    naive = weigh_tally(tally, smoothing)
+    return [*naive], naive.prior_row
 
 
 def centre(table: FeatureTable, exponents: Floats, classes: Any) -> FeatureTable:

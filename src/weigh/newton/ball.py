@@ -121,10 +121,16 @@ class Search(Generic[Told]):
         found.
     eager : bool
         Ask for the Hessian everywhere: fewer questions, each of more work.
+    part : float
+        The gradient, or what a step takes off the loss, must also be below this part of the loss.
+        Where classes are separable both go to 0 as the unknowns grow, and no fixed gradient says
+        that a norm's optimum is found.
     """
 
-    def __init__(self, start: Floats, tol: float, eager: bool = False) -> None:
-        self.tol, self.eager = tol, eager
+    def __init__(
+        self, start: Floats, tol: float, eager: bool = False, part: float = np.inf
+    ) -> None:
+        self.tol, self.eager, self.part = tol, eager, part
         self.at, self.here = start, None  # type: tuple[Floats, Told | None]
         self.model: Quadratic | None = None
 
@@ -153,11 +159,11 @@ class Search(Generic[Told]):
             at, here = at * np.sqrt(norm / (at @ at)), None
         if here is None:
             here = yield Ask(at, self.eager or self.model is None)
-        fresh, before = False, np.inf
+        fresh, before, fallen = False, np.inf, np.inf
         for _ in range(STEPS):
             multiplier = _multiplier(at, here.gradient, norm)
             residual = float(np.linalg.norm(here.gradient + multiplier * at))
-            done, stopped = residual <= self.tol, stop(here)
+            done, stopped = self._done(here, residual, fallen), stop(here)
             if done or stopped:
                 break
             slow = residual > SLOW * before and not fresh
@@ -169,10 +175,17 @@ class Search(Generic[Told]):
             if found is None:
                 self.model = None  # the old Hessian points nowhere: take a new one
                 continue
+            fallen = here.loss - found[1].loss
             (step, here), before, fresh = found, residual, False
             at = at - step
         self.at, self.here = at, here
         return Solution(at, here, multiplier, residual, done, stopped)
+
+    def _done(self, here: Told, residual: float, fallen: float) -> bool:
+        """Whether the gradient is gone: relative to the loss, too, unless that falls no more."""
+        if residual > self.tol or not np.isfinite(self.part):
+            return residual <= self.tol
+        return min(residual, fallen) <= self.part * here.loss
 
     def _bend(self, at: Floats, here: Told) -> Asking[Told, Told]:
         """What was found, with the Hessian, which becomes the model."""

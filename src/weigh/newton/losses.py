@@ -69,9 +69,9 @@ class Softmax:
         """Loss, slope and curvature of each row and class."""
         from weigh.kernels import softmax_moments
 
-        slope, p = np.empty_like(totals), np.empty_like(totals)
-        loss = softmax_moments(totals, target, weight, slope, p)
-        return Moments(float(loss), slope, weight[:, None] * p * (1 - p), p)
+        slope, p, sums = np.empty_like(totals), np.empty_like(totals), np.zeros(3)
+        softmax_moments(totals, target, weight, ALONE, COUNTS, slope, p, sums)
+        return Moments(float(sums[0]), slope, weight[:, None] * p * (1 - p), p)
 
 
 ALONE, COUNTS = np.zeros(1, np.uint8), np.ones(1, np.uint8)
