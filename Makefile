@@ -1,7 +1,7 @@
 # make demo      set up and see what a model looks like
 # make test      set up, lint, and run every test
 # make test-fast the same without tests that need system programs
-# make test-oldest the tests with the oldest dependencies that are declared (TESTS=tests/test_frames.py for some)
+# make test-oldest the tests with the oldest dependencies that are declared (TESTS=tests/engines/test_frames.py for some)
 # make test-kernels the numerical tests with each kernel of linear algebra that the processor can run
 # make bench     speed, memory, growth and accuracy beside rivals
 # make bench-rivals an environment for each rival (make bench says which are missing)
@@ -14,8 +14,8 @@ PYTEST := $(BIN)/python -m pytest -n auto -q -rs
 PROGRAMS := chromium=chromium chromedriver=chromium-driver npm=npm java=openjdk-17-jre-headless psql=postgresql \
   soffice=libreoffice-calc-nogui
 # OpenBLAS adds in another order with each kernel. The tests whose numbers come from its sums:
-NUMERICAL := adjusted boosted calibrate educated educated_coverage educated_loo educated_monotone educated_pairs \
-  educated_passes educated_solve educated_tables metrics passes perplexed regressor scan spark weighted weighted_far
+NUMERICAL := tests/learners tests/theorems/test_metrics.py tests/theorems/test_newton.py \
+  tests/engines/test_passes.py tests/engines/test_scan.py tests/engines/test_spark.py
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
@@ -35,7 +35,7 @@ test-fast: lint
 
 test-kernels: .venv/system
 	for kernel in $(KERNELS); do echo "OPENBLAS_CORETYPE=$$kernel"; \
-	  OPENBLAS_CORETYPE=$$kernel $(PYTEST) $(NUMERICAL:%=tests/test_%.py) || exit 1; done
+	  OPENBLAS_CORETYPE=$$kernel $(PYTEST) $(NUMERICAL) || exit 1; done
 
 test-oldest: .venv-oldest/ready
 	.venv-oldest/bin/python -m pytest -n auto -q -rs -m "not system" $(TESTS)

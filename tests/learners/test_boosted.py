@@ -27,7 +27,7 @@ from weigh.folds import deal
 LIGHT = settings(max_examples=25, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
 SMOOTHINGS = st.sampled_from([0, 1.0, 0.1, "1/n"])
-SCHEMA = json.loads(Path(__file__, "../../docs/model.schema.json").resolve().read_text("utf-8"))
+SCHEMA = json.loads(Path(__file__, "../../../docs/model.schema.json").resolve().read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 PlainNB = partial(BoostedNB, early_stopping=False, calibrate_scale=False)
 PAPERS = ["pima_diabetes", "credit_approval_crx", "heart_cleveland", "breast_cancer_wisconsin"]

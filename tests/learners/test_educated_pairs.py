@@ -36,7 +36,7 @@ from weigh.tally import count_pairs as count_table
 FOLDS = 4
 LIGHT = settings(max_examples=15, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
-SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "model.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text("utf-8"))
 
 
 def names_of(model):

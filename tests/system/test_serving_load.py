@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from benchmarks.load import make_request, press, read_log
+from tests.pages.test_pages_calculator import choose, shown
 from tests.serving import CASE, save_people, serving
-from tests.test_pages_calculator import choose, shown
 
 import weigh
 from weigh.serving.server import bind

@@ -529,7 +529,7 @@ CODED = {"code": "1", "ward": 1, "age": 1.5}
 def ask_coded(dialect, odd):
     """The query of a model of codes, on a table of one row with types of its own."""
     import duckdb
-    from tests.test_exports import coded_model
+    from tests.exports.test_exports import coded_model
 
     row = CODED | odd
     types = {str: "TEXT", int: "INTEGER", float: "DOUBLE", bool: "BOOLEAN"}
@@ -560,7 +560,7 @@ def test_sqlite_refuses_text_for_a_number_by_name(odd):
 
 def test_duckdb_takes_an_enum_for_text():
     import duckdb
-    from tests.test_exports import coded_model
+    from tests.exports.test_exports import coded_model
 
     with duckdb.connect(":memory:") as connection:
         connection.execute("CREATE TYPE codes AS ENUM ('1', '2', 'INTEGER')")
@@ -572,7 +572,7 @@ def test_duckdb_takes_an_enum_for_text():
 
 @pytest.mark.system
 def test_postgresql_refuses_a_number_for_a_level_of_text_by_name(postgres, psql):
-    from tests.test_exports import coded_model
+    from tests.exports.test_exports import coded_model
 
     script = postgres.folder / "scripts" / "coded.sql"
     for kind, value in (("integer", "1"), ("double precision", "1"), ("boolean", "true")):
@@ -615,7 +615,7 @@ ABSENT = [("DOUBLE", "NULL"), ("DOUBLE", "'NaN'"), ("FLOAT", "'NaN'"), ("INTEGER
 def test_duckdb_takes_numbers_that_are_missing_for_text_that_is_missing(kind, value):
     """Data frames hold a column of text in which nothing is known as numbers that are NaN."""
     import duckdb
-    from tests.test_exports import coded_model
+    from tests.exports.test_exports import coded_model
 
     wanted = coded_model().decision_function([CODED | {"code": None}])[0]
     query = weigh.export(coded_model(), "sql")
@@ -631,7 +631,7 @@ def test_duckdb_takes_numbers_that_are_missing_for_text_that_is_missing(kind, va
 
 @pytest.mark.system
 def test_postgresql_takes_numbers_that_are_missing_for_text_that_is_missing(postgres, psql):
-    from tests.test_exports import coded_model
+    from tests.exports.test_exports import coded_model
 
     script = postgres.folder / "scripts" / "absent.sql"
     wanted = coded_model().decision_function([CODED | {"code": None}])[0]

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from weigh.cli import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 NOT_RUN = ("pip ", "make ", "git ")
 

@@ -21,7 +21,7 @@ import weigh
 from weigh import BoostedNBRegressor
 from weigh.cli import main
 
-SCHEMA = json.loads(Path(__file__, "../../docs/model.schema.json").resolve().read_text("utf-8"))
+SCHEMA = json.loads(Path(__file__, "../../../docs/model.schema.json").resolve().read_text("utf-8"))
 LIGHT = settings(max_examples=25, deadline=None)
 
 

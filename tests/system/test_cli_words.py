@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from tests.test_cli import fails, run
+from tests.system.test_cli import fails, run
 
 import weigh
 from weigh.datasets import titanic

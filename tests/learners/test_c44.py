@@ -31,7 +31,7 @@ from weigh.cli import main
 
 LIGHT = settings(max_examples=60, deadline=None)
 EQUAL = 1e-9
-SCHEMA = Path(__file__, "../../docs/model.schema.json").resolve()
+SCHEMA = Path(__file__, "../../../docs/model.schema.json").resolve()
 
 
 # ---------------------------------------------------------------- C4.5 row by row

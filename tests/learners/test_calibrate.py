@@ -52,7 +52,7 @@ from weigh.metrics import Scored, auc, calibration_line, loss_bits
 LIGHT = settings(max_examples=25, deadline=None)
 SMOOTH = ("spline", "sigmoid", "temperature")
 WOMAN = {"Class": "1st", "Sex": "Female", "Age": "Adult"}
-SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "model.schema.json").read_text())
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
 
 
 # ---------------------------------------------------------------- data

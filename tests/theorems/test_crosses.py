@@ -14,7 +14,7 @@ import weigh
 from weigh import AdjustedNB, EducatedNB, EvidenceNB
 from weigh.datasets import titanic
 
-SCHEMA = json.loads(Path(__file__, "../../docs/model.schema.json").resolve().read_text("utf-8"))
+SCHEMA = json.loads(Path(__file__, "../../../docs/model.schema.json").resolve().read_text("utf-8"))
 CELLS = st.sampled_from(["a", "b", "c & d", None])
 
 

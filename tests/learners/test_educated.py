@@ -24,7 +24,7 @@ from weigh.frames import read, read_csv
 
 LIGHT = settings(max_examples=10, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
-SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "model.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text("utf-8"))
 FORMS = [(2, "softmax"), (3, "softmax"), (3, "ovr")]
 
 

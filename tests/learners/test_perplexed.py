@@ -37,7 +37,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 SMOOTHINGS = st.sampled_from([0, 1.0, 0.1, "1/n"])
 KS = st.one_of(st.floats(1, 12), st.sampled_from([1, 2, 1e6]))
 CLASSES = st.sampled_from([2, 3])
-SCHEMA = json.loads(Path(__file__, "../../docs/model.schema.json").resolve().read_text("utf-8"))
+SCHEMA = json.loads(Path(__file__, "../../../docs/model.schema.json").resolve().read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 

@@ -18,7 +18,7 @@ from benchmarks import cluster
 from pyarrow import parquet
 from sklearn.base import clone
 from tests.exported import LEARNERS, MANY, fitted
-from tests.test_exports_sql import CASES, assert_cases, assert_sql, cased_model
+from tests.exports.test_exports_sql import CASES, assert_cases, assert_sql, cased_model
 
 import weigh
 from weigh import engine

@@ -133,7 +133,7 @@ def test_the_example_of_every_command_is_one_that_click_can_parse(name):
 
 @pytest.mark.parametrize("name", sorted(main.commands))
 def test_every_command_has_its_place_in_the_docs(name):
-    page = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text("utf-8")
     _, place = page.split(f"\n## weigh {name}\n")
     assert f"weigh {name} " in place.split("\n## ")[0]
 

@@ -33,7 +33,7 @@ shown = {
 }
 """
 NAMES = ("sheet", "evidence", "evaluation", "comparison", "card", "regression", "tree", "path")
-TOUR = Path(__file__).parents[1] / "examples" / "tour.ipynb"
+TOUR = Path(__file__).parents[2] / "examples" / "tour.ipynb"
 TEXTS = "{name: [str(one), repr(one), one.to_text(), f'{one}'] for name, one in shown.items()}"
 
 

@@ -21,7 +21,7 @@ import weigh
 from weigh import EvidenceNB
 from weigh.datasets import titanic
 
-SCHEMA = json.loads(Path(__file__, "../../docs/model.schema.json").resolve().read_text("utf-8"))
+SCHEMA = json.loads(Path(__file__, "../../../docs/model.schema.json").resolve().read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 LIGHT = settings(max_examples=40, deadline=None, database=None)
 

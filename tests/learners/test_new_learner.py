@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from tests.exported import visited
-from tests.test_exports_sql import assert_sql
+from tests.exports.test_exports_sql import assert_sql
 
 import weigh
 from weigh import datasets
