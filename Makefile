@@ -6,6 +6,7 @@
 # make bench     speed, memory, growth and accuracy beside rivals
 # make bench-rivals an environment for each rival (make bench says which are missing)
 # make bench-scale files larger than memory, beside DuckDB (50 million rows; ROWS=2e6 for a try)
+# make pictures  draw the pictures of docs/plots and docs/pictures
 # make quality   compare the probabilities with other libraries' (hours; needs WEIGH_DATA)
 PYTHON ?= python3
 OLD_PYTHON ?= python3.11
@@ -19,7 +20,7 @@ NUMERICAL := tests/learners tests/theorems/test_metrics.py tests/theorems/test_n
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
-.PHONY: demo test test-fast test-oldest test-kernels lint bench bench-rivals bench-scale quality clean
+.PHONY: demo test test-fast test-oldest test-kernels lint bench bench-rivals bench-scale pictures quality clean
 
 ROWS ?= 5e7
 
@@ -56,6 +57,10 @@ bench-rivals: .venv/bench
 
 bench-scale: .venv/bench
 	$(BIN)/python -m benchmarks.scale --rows $(ROWS)
+
+pictures: .venv/system
+	$(BIN)/python -m benchmarks.gallery
+	$(BIN)/python -m benchmarks.pictures
 
 quality: .venv/bench
 	$(BIN)/python -m benchmarks.quality
