@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from weigh.plot import NetBenefitDisplay as NetBenefitDisplay
     from weigh.plot import NomogramDisplay as NomogramDisplay
     from weigh.plot import NormPathDisplay as NormPathDisplay
+    from weigh.plot import PrecisionRecallDisplay as PrecisionRecallDisplay
     from weigh.plot import ReliabilityDisplay as ReliabilityDisplay
+    from weigh.plot import ROCDisplay as ROCDisplay
     from weigh.plot import RoundsDisplay as RoundsDisplay
     from weigh.plot import SearchPathDisplay as SearchPathDisplay
     from weigh.recalibrated import RecalibratedClassifier as RecalibratedClassifier
@@ -79,6 +81,8 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "NomogramDisplay": "plot",
     "NormPathDisplay": "plot",
     "PerplexedNB": "perplexed",
+    "PrecisionRecallDisplay": "plot",
+    "ROCDisplay": "plot",
     "RecalibratedClassifier": "recalibrated",
     "ReliabilityDisplay": "plot",
     "RoundsDisplay": "plot",

@@ -421,6 +421,8 @@ def test_the_public_names_are_pinned():
             "NomogramDisplay",
             "NormPathDisplay",
             "PerplexedNB",
+            "PrecisionRecallDisplay",
+            "ROCDisplay",
             "RecalibratedClassifier",
             "ReliabilityDisplay",
             "RoundsDisplay",

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot
 from matplotlib.cbook import is_math_text
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
@@ -23,13 +24,22 @@ from weigh import (
     GainsDisplay,
     LiftDisplay,
     NetBenefitDisplay,
+    PrecisionRecallDisplay,
     ReliabilityDisplay,
+    ROCDisplay,
     SplineCalibrator,
     metrics,
 )
 from weigh.datasets import titanic
 
-ALL = [ReliabilityDisplay, LiftDisplay, GainsDisplay, NetBenefitDisplay]
+ALL = [
+    ReliabilityDisplay,
+    LiftDisplay,
+    GainsDisplay,
+    NetBenefitDisplay,
+    ROCDisplay,
+    PrecisionRecallDisplay,
+]
 every = pytest.mark.parametrize("display", ALL, ids=lambda cls: cls.__name__)
 
 
@@ -69,7 +79,10 @@ def legend(ax):
 def drawn(ax):
     """Everything that depends on the rows."""
     lines = [np.asarray(line.get_xydata()) for line in ax.lines]
-    segments = [np.asarray(part) for c in ax.collections for part in c.get_segments()]
+    bands = [c for c in ax.collections if isinstance(c, PolyCollection)]
+    bars = [c for c in ax.collections if c not in bands]
+    segments = [np.asarray(part) for c in bars for part in c.get_segments()]
+    segments += [path.vertices for c in bands for path in c.get_paths()]
     steps = [np.asarray(p.get_data().values) for p in ax.patches if isinstance(p, StepPatch)]
     return [*lines, *segments, *steps]
 
@@ -369,3 +382,42 @@ def test_the_thresholds_of_what_is_rare_follow_its_base_rate(ax):
     assert display.curve.model.max() > 0.5 * high
     common = NetBenefitDisplay.from_predictions([0, 1, 1], [0.2, 0.4, 0.9]).curve.threshold
     np.testing.assert_allclose(common, np.arange(1, 100) / 100)
+
+
+# ---------------------------------------------------------------- ROC, precision and recall
+
+
+def test_the_roc_curve_and_its_band_are_those_of_a_literal_loop(ax):
+    y, p = rows(n=60)
+    display = ROCDisplay.from_predictions(y, p.round(1), ax=ax)
+    points, n, z = {(0.0, 0.0): 0.0}, int((y == 1).sum()), 1.959963984540054
+    for cut_off in np.unique(p.round(1)):
+        flagged = p.round(1) >= cut_off
+        points[flagged[y == 0].mean(), flagged[y == 1].mean()] = 0.0
+    drawn = [*zip(display.fpr, display.tpr, strict=True)]
+    assert {*drawn} <= {*points}
+    area = np.trapezoid([tpr for _, tpr in sorted(points)], [fpr for fpr, _ in sorted(points)])
+    assert display.auc.value == pytest.approx(area)
+    for tpr, low, high in zip(display.tpr, *display.band, strict=True):
+        for end in (low, high):  # where a test of the share would just not refuse it
+            assert abs(tpr - end) == pytest.approx(z * np.sqrt(end * (1 - end) / n), abs=1e-9)
+
+
+def test_precision_and_its_band_count_the_rows_that_are_flagged(ax):
+    y, p = rows(n=60)
+    display = PrecisionRecallDisplay.from_predictions(y, p.round(1), ax=ax)
+    z, total = 1.959963984540054, (y == 1).sum()
+    for cut_off, share, recall, low, high in zip(
+        np.unique(p.round(1)), display.precision, display.recall, *display.band, strict=False
+    ):
+        flagged = p.round(1) >= cut_off
+        assert share == pytest.approx(y[flagged].mean())
+        assert recall == pytest.approx(y[flagged].sum() / total)
+        for end in (low, high):
+            bound = z * np.sqrt(end * (1 - end) / flagged.sum())
+            assert abs(share - end) == pytest.approx(bound, abs=1e-9)
+
+
+def test_a_roc_curve_needs_both_classes():
+    with pytest.raises(ValueError, match="both classes"):
+        ROCDisplay.from_predictions([1, 1], [0.2, 0.4], pos_label=1)

@@ -5,6 +5,7 @@ contributions  what tables add to many rows
 nomogram   a model as scales to add up by hand
 reliability  predictions against what came true
 curves     lift, gains, net benefit
+roc        ROC and precision-recall curves
 scored     what these share
 sheet      a balance sheet
 paths      what a learner searched
@@ -33,6 +34,7 @@ from weigh.plot.paths import (
     SearchPathDisplay,
 )
 from weigh.plot.reliability import ReliabilityDisplay
+from weigh.plot.roc import PrecisionRecallDisplay, ROCDisplay
 from weigh.plot.sheet import BalanceSheetDisplay
 
 __all__ = [
@@ -45,6 +47,8 @@ __all__ = [
     "NetBenefitDisplay",
     "NomogramDisplay",
     "NormPathDisplay",
+    "PrecisionRecallDisplay",
+    "ROCDisplay",
     "ReliabilityDisplay",
     "RoundsDisplay",
     "SearchPathDisplay",
