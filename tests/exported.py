@@ -137,7 +137,7 @@ LEARNERS = {
     "adjusted": lambda: weigh.AdjustedNB(random_state=0, **SHARED),
     "weighted": lambda: weigh.WeightedNB(method="gain_ratio", **SHARED),
     "boosted": lambda: weigh.BoostedNB(n_rounds=3, **SHARED),
-    "educated": lambda: weigh.EducatedNB(pairs=3, random_state=0, **SHARED),
+    "educated": lambda: weigh.EducatedNB(pairs=[("age", "job"), ("smokes", "ward")], **SHARED),
     "root": lambda: weigh.PerplexedNB(missing="skip", attenuation=2.0, **SHARED),
     "geometric": lambda: weigh.PerplexedNB(
         missing="skip", attenuation=2.0, form="geometric", **SHARED

@@ -53,6 +53,7 @@ class TableEstimator(BaseEstimator):
 
     _default_bins: str | int = "mdl"  # of columns that a dict of bins does not name
     _extras: tuple[str, ...] = ()  # fitted numbers beside the model itself, saved with it
+    _later_extras: tuple[str, ...] = ()  # those that files of earlier releases lack
 
     _learnt: Any  # Evidence, a tree, a vote: it knows its columns
     _bodies: tuple[str, ...] = ("evidence",)  # what a file may hold it as

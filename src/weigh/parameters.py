@@ -149,6 +149,26 @@ def read_orders(given: Any, tally: Tally, table: Table) -> tuple[int, ...]:
     return tuple(int(asked.get(t.feature.name, 0)) for t in tally.tables)
 
 
+def read_columns(given: Any, table: Table, parameter: str) -> tuple[str, ...]:
+    """Columns that a parameter lists by name or number; one may stand alone."""
+    if given is None:
+        return ()
+    listed = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    return tuple(_name(column, table.names, parameter) for column in (given if listed else [given]))
+
+
+def read_pairs(given: Iterable[Any], table: Table) -> tuple[frozenset[str], ...]:
+    """Pairs of columns that are asked for by name."""
+    pairs = []
+    for pair in given:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise ValueError(f"pairs must list two columns each, as [('a', 'b')], got {pair!r}")
+        pairs.append(frozenset(read_columns(pair, table, "pairs")))
+        if len(pairs[-1]) < 2:
+            raise ValueError(f"pairs joins {pair[0]!r} with itself; name two columns")
+    return tuple(dict.fromkeys(pairs))
+
+
 def _by_column(value: Any, names: Sequence[str], parameter: str, default: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         return dict.fromkeys(names, value)

@@ -400,13 +400,12 @@ def test_a_sheet_can_be_drawn():
     ("parameters", "message"),
     [
         ({"multiclass": "ovo"}, "multiclass must be 'softmax' or 'ovr', got 'ovo'"),
-        ({"pairs": -1}, "pairs must be a whole number of 0 or more, got -1"),
+        ({"pairs": -1}, "pairs must be 'auto', a whole number"),
         ({"smoothing": -1}, "smoothing"),
         ({"missing": "drop"}, "missing"),
         ({"class_prior": [0.5, 0.6]}, "class_prior"),
         ({"crosses": [("x", "age")]}, "crosses names 'age', but the columns are"),
         ({"special_values": [-999]}, "special_values must be a dict"),
-        ({"random_state": "seed", "pairs": 1}, "seed"),
     ],
 )
 def test_a_bad_parameter_is_named_with_what_it_may_be(parameters, message):

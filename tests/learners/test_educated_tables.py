@@ -16,7 +16,7 @@ from weigh.educated import merge
 from weigh.educated.centre import centre
 from weigh.educated.design import Design, Source
 from weigh.educated.merge import APART, add_up, average, group_levels, group_tables, merge_feature
-from weigh.educated.pairs import coarsen
+from weigh.educated.segments import coarsen
 from weigh.engine import Block
 from weigh.engine.passes import positions
 from weigh.frames import label_sample, read

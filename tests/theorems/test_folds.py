@@ -18,7 +18,6 @@ NUMBERS = (SIGNAL + RNG.normal(size=240)).to_numpy()
 LEARNERS = {
     "adjusted": (weigh.AdjustedNB(), TWO),
     "perplexed": (weigh.PerplexedNB(), TWO),
-    "educated pairs": (weigh.EducatedNB(pairs=2), TWO),
     "recalibrated": (weigh.RecalibratedClassifier(weigh.EvidenceNB()), TWO),
     "regressor": (weigh.BoostedNBRegressor(n_rounds=3), NUMBERS),
 }

@@ -17,7 +17,6 @@ rows that agree in all levels stay together, and keep their share of each class.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,8 +28,9 @@ from scipy.special import logit
 
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Source, Target, by_fields, weigh_rows
-from weigh.educated.pairs import coarse_levels
+from weigh.educated.marks import mark_rows, salt
 from weigh.educated.prior import is_told
+from weigh.educated.segments import coarse_levels
 from weigh.engine import Block, Coded, Sums
 from weigh.evidence import BOUND, Evidence, contrast, squeeze
 from weigh.frames import Floats, Integers
@@ -67,7 +67,7 @@ class Masks:
     def of(cls, coded: Sequence[Feature | Cross], columns: Sequence[str], weight: float) -> Masks:
         """For rows of so much weight."""
         times = int(np.clip(np.ceil(DRAWN / max(weight, 1.0)), 1, MOST))
-        return cls(tuple(_salt(f.name) for f in coded), tuple(map(_salt, columns)), times)
+        return cls(tuple(salt(f.name) for f in coded), tuple(map(salt, columns)), times)
 
     @property
     def every(self) -> bool:
@@ -89,19 +89,13 @@ class Masks:
         """A rate from each of some equal parts of 0 to 1, and then the other answers."""
         from weigh.educated import kernels
 
-        marks = np.zeros(len(block), dtype=np.uint64)
-        for salt, codes in zip(self.features, block.codes, strict=True):
-            kernels.mark_rows(codes, np.uint64(salt), marks)
+        marks = mark_rows(block, self.features)
         salts = np.array(self.columns, dtype=np.uint64)
         for part in range(self.times):
             blank = np.empty((len(salts), len(block)), dtype=np.bool_)
             kernels.draw_blanks(marks, salts, part, self.times, blank)
             yield 0.5 / self.times, blank
             yield 0.5 / self.times, ~blank
-
-
-def _salt(name: str) -> int:
-    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest())
 
 
 @dataclass(frozen=True)

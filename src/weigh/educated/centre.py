@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from weigh.bins import Cross, Feature
-from weigh.educated.pairs import coarse_levels
 from weigh.educated.prior import is_told
+from weigh.educated.segments import coarse_levels
 from weigh.frames import Floats
 from weigh.tally import Counts
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,25 @@ from sklearn.exceptions import ConvergenceWarning
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
+from weigh.bins import Cross
 from weigh.educated.blanks import settle
 from weigh.educated.design import Target
-from weigh.educated.fit import Fit, Task, fit_task
+from weigh.educated.fit import Fit, fit_task
 from weigh.educated.tables import evidence_of
+from weigh.educated.task import NO_PAIRS, Task, Wish
 from weigh.evidence import Evidence, weigh_tally
 from weigh.folds import check_folds
 from weigh.frames import Sample, Table, warn_caller
-from weigh.parameters import is_count, read_orders, read_settings
+from weigh.parameters import is_count, read_columns, read_orders, read_pairs, read_settings
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two columns that have a table together, and what it is worth."""
+
+    columns: tuple[str, str]
+    gain: float
+    """By how many bits a row the leave-one-out loss would rise without it."""
 
 
 class EducatedNB(EvidenceClassifier):
@@ -42,17 +53,21 @@ class EducatedNB(EvidenceClassifier):
         How numbers become intervals. "fine" gives up to 128 levels, fewer where there are more
         than 16 columns; of these, intervals that turn out to agree are merged after the fit, which
         moves no total by more than 0.1. Intervals that are asked for otherwise stay as they are.
-    pairs : int, default=0
-        Up to so many pairs of features get a table of their own beside those of the features: the
-        pairs that would tell held-out rows best, and all of them only if they do.
+    pairs : "auto", int or list of pairs of columns, default=0
+        Pairs of features that get a table of their own beside those of the features. "auto": up
+        to 40, as many as lower the leave-one-out loss by more than noise would; none where rows
+        are fewer than 100. A number: up to so many, if together they help. A list, such as
+        [("Class", "Sex")]: these, whether or not they help. 0: none.
+    unpaired : list of columns, optional
+        Columns that are in no pair that is found.
     monotonic_cst : dict or array, optional
         Numeric columns whose weights may only rise (1) or only fall (-1), such as {"age": 1}.
     multiclass : "softmax" or "ovr", default="softmax"
         More than two classes: fitted jointly, or each against the rest.
-    cv : int, splitter or iterable, default=4
-        The folds that pairs are judged on. Without pairs nothing is held out.
+    cv : int, splitter, iterable or str, default=4
+        Not used: nothing is held out. A string names a column that is no feature.
     random_state : int, RandomState or None
-        Deals these folds; nothing else is random.
+        Not used: nothing is random. Both are here as in other learners.
 
     Attributes
     ----------
@@ -61,6 +76,10 @@ class EducatedNB(EvidenceClassifier):
         and one row per class for `multiclass="ovr"`. NaN for a feature of one level.
     loo_loss_ : float or ndarray
         The leave-one-out loss of the training rows, in bits (one per class for "ovr").
+    pairs_ : list of Pair
+        The pairs that were found: their `columns`, and the `gain` in bits a row: how much the
+        leave-one-out loss would rise without the pair, the other tables being fitted again. The
+        largest gain comes first.
     n_passes_ : int or ndarray
         How often the rows were passed over after they were counted: for the weights, for the
         scales, to judge by leave-one-out and to find pairs. What rows give at the same weights
@@ -88,10 +107,12 @@ class EducatedNB(EvidenceClassifier):
     0.88
     """
 
-    _extras = ("scales_", "loo_loss_", "n_passes_")
+    _extras = ("scales_", "loo_loss_", "n_passes_", "pair_gains_")
+    _later_extras = ("pair_gains_",)
     _default_bins = "fine"
     loo_loss_: Any
     n_passes_: Any
+    pair_gains_: Any
 
     def __init__(
         self,
@@ -104,7 +125,8 @@ class EducatedNB(EvidenceClassifier):
         max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
-        pairs: int = 0,
+        pairs: Any = 0,
+        unpaired: Any = None,
         monotonic_cst: Any = None,
         multiclass: str = "softmax",
         cv: Any = 4,
@@ -119,6 +141,7 @@ class EducatedNB(EvidenceClassifier):
         self.class_prior = class_prior
         self.crosses = crosses
         self.pairs = pairs
+        self.unpaired = unpaired
         self.monotonic_cst = monotonic_cst
         self.multiclass = multiclass
         self.cv = cv
@@ -131,7 +154,7 @@ class EducatedNB(EvidenceClassifier):
         orders = read_orders(self.monotonic_cst, tally, sample.table)
         rows = engine.code_rows(sample, [counts.feature for counts in tally.tables])
         target = Target(tally.class_counts)
-        task = Task(rows, tally.tables, target, orders, self.pairs, self.cv, self.random_state)
+        task = Task(rows, tally.tables, target, orders, self._wish(sample))
         each = len(tally.classes) > 2 and self.multiclass == "ovr"
         with engine.one_blas_thread():  # whose sums would depend on how many there are
             fits = self._fit_each(task) if each else [self._fit_jointly(task)]
@@ -142,9 +165,37 @@ class EducatedNB(EvidenceClassifier):
             self.n_passes_ = self.n_passes_ + (np.array(passes) if each else passes[0])
         return evidence if rate is None else evidence.with_prior(rate)
 
+    @property
+    def pairs_(self) -> list[Pair]:
+        """The pairs that have a table of their own, that of the largest gain first."""
+        tables = {table.name for table in self.evidence_}
+        crosses = [table.feature for table in self.evidence_ if isinstance(table.feature, Cross)]
+        own = [c for c in crosses if all(part.name in tables for part in c.parts)]
+        known = np.full(len(own), np.nan) if self.pair_gains_ is None else self.pair_gains_
+        found = [
+            Pair((cross.parts[0].name, cross.parts[1].name), float(gain))
+            for cross, gain in zip(own, np.atleast_1d(known), strict=True)
+        ]
+        return sorted(found, key=lambda pair: -pair.gain)
+
+    def _wish(self, sample: Sample) -> Wish:
+        unpaired = frozenset(read_columns(self.unpaired, sample.table, "unpaired"))
+        if isinstance(self.pairs, str):
+            each = len(sample.classes) > 2 and self.multiclass == "ovr"
+            return NO_PAIRS if each else Wish(None, unpaired=unpaired)
+        if is_count(self.pairs):
+            return Wish(int(self.pairs), unpaired=unpaired) if self.pairs else NO_PAIRS
+        named = read_pairs(self.pairs, sample.table)
+        return Wish(len(named), named, unpaired) if named else NO_PAIRS
+
     def _check(self, n_classes: int) -> None:
-        if not is_count(self.pairs) or self.pairs < 0:
-            raise ValueError(f"pairs must be a whole number of 0 or more, got {self.pairs!r}")
+        count = is_count(self.pairs) and self.pairs >= 0
+        listed = isinstance(self.pairs, Iterable) and not isinstance(self.pairs, str | Mapping)
+        if not (count or listed or (isinstance(self.pairs, str) and self.pairs == "auto")):
+            raise ValueError(
+                "pairs must be 'auto', a whole number of 0 or more, or a list of pairs of columns, "
+                f"got {self.pairs!r}"
+            )
         if self.multiclass not in ("softmax", "ovr"):
             raise ValueError(f"multiclass must be 'softmax' or 'ovr', got {self.multiclass!r}")
         check_folds(self.cv)
@@ -152,7 +203,7 @@ class EducatedNB(EvidenceClassifier):
             self._check_many()
 
     def _check_many(self) -> None:
-        if self.pairs and self.multiclass == "ovr":
+        if self.multiclass == "ovr" and not isinstance(self.pairs, str) and self.pairs:
             raise ValueError("pairs are found for all classes at once; use multiclass='softmax'")
         if self.monotonic_cst is not None and any(_signs(self.monotonic_cst)):
             raise ValueError(
@@ -163,7 +214,7 @@ class EducatedNB(EvidenceClassifier):
     def _fit_jointly(self, task: Task) -> Fit:
         fit = _fit_and_warn(task)
         self.scales_, self.loo_loss_ = fit.scales, fit.held_out.bits
-        self.n_passes_ = fit.n_passes
+        self.n_passes_, self.pair_gains_ = fit.n_passes, np.array(fit.gains)
         return fit
 
     def _fit_each(self, task: Task) -> list[Fit]:
@@ -175,6 +226,7 @@ class EducatedNB(EvidenceClassifier):
         self.scales_ = np.array([fit.scales for fit in fits])
         self.loo_loss_ = np.array([fit.held_out.bits for fit in fits])
         self.n_passes_ = np.array([fit.n_passes for fit in fits])
+        self.pair_gains_ = np.zeros(0)
         return fits
 
     def _fine(self, table: Table) -> set[str]:

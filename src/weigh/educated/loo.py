@@ -143,8 +143,13 @@ def _judge(*states: State) -> tuple[Floats, ...]:
 
 def leave_one_out(state: State) -> HeldOut:
     """Judge a fit by the rows it was made from: one pass."""
-    weight, totals, _ = _judge(state)
-    return HeldOut(float(totals[0]), float(weight))
+    return leave_each_out(state)[0]
+
+
+def leave_each_out(*states: State) -> list[HeldOut]:
+    """Judge several fits of the same rows, in one pass."""
+    weight, totals, _ = _judge(*states)
+    return [HeldOut(float(total), float(weight)) for total in totals]
 
 
 @dataclass(frozen=True)

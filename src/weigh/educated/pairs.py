@@ -1,34 +1,35 @@
 """Pairs of features that say more together than one by one.
 
-Were a table of the pair's cells added to a fit, with independent weights of variance t, they would
-be about G/(V + 1/t), with G the sum of minus the slopes of the rows in a cell and V that of their
-curvatures (a score test). Told from all rows but a fold's, they lower the fold's loss by about
+Were a table of the pair's cells added to a fit, with independent weights of variance t, the log
+marginal likelihood would rise by about
 
-    sum over cells  w G - 1/2 w^2 V
+    1/2 sum over cells  G^2/(V + 1/t) - ln(1 + t V)
 
-with the G and V of the fold. One pass over coarse levels gives this for all pairs; where there are
-very many pairs, a few.
+with G the sum of the slopes of the rows in a cell and V that of their curvatures (a score test).
+One pass over few levels gives this for all pairs, and one for each way to cut the columns; where
+there are very many pairs, a few. Rows are summed in two halves, so that what one half ranks can be
+judged by the other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from weigh import engine
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Source, by_fields, weigh_rows
+from weigh.educated.marks import halve
 from weigh.educated.passes import Tables, View
-from weigh.engine import HELD_OUT, TRAIN, Block, Coded, Dealt, Sums
-from weigh.frames import Floats, Integers
+from weigh.educated.segments import coarse_levels
+from weigh.engine import Block, Coded, Sums
+from weigh.frames import Floats
 from weigh.tally import Counts
 
 VARIANCES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-INTERVALS, LEVELS = 5, 16
-"""A number has at most so many intervals in a pair; categories with more levels are in none."""
-
+HALVES = 2
 ROOM = 1 << 22
 """So many sums are had in one pass, of which one part's may be more."""
 
@@ -41,62 +42,20 @@ class Part:
     source: Source
 
     @classmethod
-    def of(cls, counts: Counts, place: int) -> Part:
-        """The feature that is coded in this place."""
-        assert isinstance(counts.feature, Feature)
-        few = coarsen(counts.feature, counts.counts)
-        levels = np.append(coarse_levels(counts.feature, few), len(few.levels))
+    def of(cls, feature: Feature, place: int, few: Feature) -> Part:
+        """The feature that is coded in this place, on few levels."""
+        levels = np.append(coarse_levels(feature, few), len(few.levels))
         return cls(few, Source((place,), levels, len(few.levels)))
 
 
 @dataclass(frozen=True)
-class Cells:
-    """Slopes and curvatures, summed over the rows of each cell."""
-
-    slope: Floats
-    curvature: Floats
-
-    def of_role(self, roles: Integers, role: int) -> Cells:
-        """From groups of rows, the first axis, to splits: the sums of the groups of a role."""
-        shares = (roles == role).T.astype(np.float64)
-        return Cells(*(np.tensordot(shares, part, 1) for part in (self.slope, self.curvature)))
-
-    def weights(self, starts: Integers) -> Floats:
-        """The weights that these rows tell, their variance that of most marginal likelihood.
-
-        The pairs of one part stand side by side along the last axis, and begin at `starts`.
-        """
-        gains = np.stack([_by_pair(self._marginal(t), starts) for t in VARIANCES])
-        best = np.array(VARIANCES)[gains.argmax(axis=0)]
-        widths = np.diff([*starts, self.slope.shape[-1]])
-        told: Floats = -self.slope / (
-            self.curvature + 1 / np.repeat(best, widths, axis=-1)[..., None, :]
-        )
-        return told
-
-    def _marginal(self, t: float) -> Floats:
-        gain: Floats = self.slope**2 / (self.curvature + 1 / t) - np.log1p(t * self.curvature)
-        return gain
-
-    def gain(self, weights: Floats) -> Floats:
-        """By how much weights lower the loss of each cell's rows, to second order."""
-        saved: Floats = -weights * self.slope - 0.5 * weights**2 * self.curvature
-        return saved
-
-
-def _by_pair(values: Floats, starts: Integers) -> Floats:
-    """The sums over the cells of each pair."""
-    return np.asarray(np.add.reduceat(values.sum(axis=-2), starts, axis=-1))
-
-
-@dataclass(frozen=True)
 class CellSums:
-    """The statistic: slopes and curvatures in each cell, by group, of parts with those before."""
+    """The statistic: slopes and curvatures in each cell, by half, of parts with those before."""
 
     view: View
     design: Design  # of the parts
     later: tuple[int, ...]
-    n_groups: int
+    salts: tuple[int, ...]  # of the coded features
 
     __reduce__ = by_fields
 
@@ -106,60 +65,96 @@ class CellSums:
         return Tables(self.design, tuple(range(self.later[-1] + 1)), self.later)
 
     def begin(self) -> Sums:
-        """For each total: group by cell by slope and curvature."""
-        shape = (self.view.target.n_totals, self.n_groups, self.tables.size, 2)
-        return Sums((np.zeros(shape),))
+        """For each total: half by cell by slope and curvature."""
+        return Sums((np.zeros((self.view.target.n_totals, HALVES, self.tables.size, 2)),))
 
     def add(self, block: Block, total: Sums) -> None:
         """One part after the other, on threads."""
         from weigh.educated.kernels import sum_cells
 
-        assert block.groups is not None
+        halves = halve(block, self.salts)
         seen, places, tables = self.view.see(block), self.design.place(block), self.tables
         for slope, curvature, out in zip(seen.slope, seen.curvature, total.arrays[0], strict=True):
             values = np.column_stack([slope, curvature])
 
             def fill(b: int, values: Floats = values, out: Floats = out) -> None:
                 strip = tables.strip(b)
-                sum_cells(places, b, strip.origins, strip.widths, block.groups, values, out)
+                sum_cells(places, b, strip.origins, strip.widths, halves, values, out)
 
             engine.spread(fill, self.later[::-1], len(block))  # the busiest first
 
 
-def rank_pairs(parts: Sequence[Part], dealt: Dealt, view: View) -> list[tuple[int, int]]:
-    """All pairs of parts, that first which would tell held-out rows best."""
+def evidence_of_pairs(
+    parts: Sequence[Part], rows: Coded, view: View, salts: tuple[int, ...]
+) -> dict[tuple[int, int], Floats]:
+    """What each pair adds to the log marginal likelihood: of each half, and of all rows."""
     design = Design(tuple(part.source for part in parts))
-    gains: dict[tuple[int, int], float] = {}
-    n_groups = len(dealt.roles)
-    for later in _share(design, n_groups * view.target.n_totals):
-        cells = CellSums(view, design, later, n_groups)
-        sums = np.moveaxis(dealt.rows.sum(cells).arrays[0], -1, 1)
+    found: dict[tuple[int, int], Floats] = {}
+    for later in _share(design, view.target.n_totals):
+        cells = CellSums(view, design, later, salts)
+        sums = np.moveaxis(rows.sum(cells).arrays[0], -1, 1)
         for b in later:
-            saved = np.sum([_judge(cells.tables, b, own, dealt.roles) for own in sums], axis=0)
-            gains.update({(a, b): gain for a, gain in enumerate(saved.tolist())})
-    return sorted(sorted(gains), key=lambda pair: -gains[pair])
+            nats = np.sum([_weigh_strip(cells.tables, b, own) for own in sums], axis=0)
+            found |= {(a, b): own for a, own in enumerate(nats.T)}
+    return found
 
 
-def _share(design: Design, n_sums: int) -> Iterator[tuple[int, ...]]:
+def _share(design: Design, n_totals: int) -> Iterator[tuple[int, ...]]:
     """The parts whose pairs with those before them are summed in one pass, pass by pass."""
     widths = np.array(design.sizes) + 1
-    sums = 2 * n_sums * widths * (np.cumsum(widths) - widths)
+    sums = 2 * HALVES * n_totals * widths * (np.cumsum(widths) - widths)
     passes = (np.cumsum(sums) - sums) // ROOM
     for number in np.unique(passes[1:]):
         yield tuple((1 + np.flatnonzero(passes[1:] == number)).tolist())
 
 
-def _judge(tables: Tables, b: int, sums: Floats, roles: Integers) -> Floats:
-    """What the pairs of one part with each before it would tell, of slopes and curvatures."""
+def _weigh_strip(tables: Tables, b: int, sums: Floats) -> Floats:
+    """The evidence of the pairs of one part with each before it, from slopes and curvatures."""
     strip, parts = tables.strip(b), []
     for start, width in zip(strip.starts, strip.widths, strict=True):
         part = sums[..., start : start + strip.height * width]
         parts.append(part.reshape(*part.shape[:-1], strip.height, width)[..., 1:, 1:])
+    by_half = np.concatenate(parts, axis=-1)
+    slope, curvature = np.concatenate([by_half, by_half.sum(axis=1, keepdims=True)], axis=1)
     starts = np.cumsum(strip.widths - 1) - (strip.widths - 1)
-    cells = Cells(*np.concatenate(parts, axis=-1))
-    told = cells.of_role(roles, TRAIN).weights(starts)
-    saved = cells.of_role(roles, HELD_OUT).gain(told)
-    return np.asarray(_by_pair(saved, starts).sum(axis=0))
+    tried = [
+        np.add.reduceat(log_evidence(slope, curvature, t).sum(axis=-2), starts, axis=-1)
+        for t in VARIANCES
+    ]
+    return np.asarray(np.max(tried, axis=0))
+
+
+def log_evidence(slope: Floats, curvature: Floats, t: float) -> Floats:
+    """What weights of variance t add to the log marginal likelihood, cell by cell."""
+    gain: Floats = 0.5 * (slope**2 / (curvature + 1 / t) - np.log1p(t * curvature))
+    return gain
+
+
+def rank_pairs(
+    ways: Sequence[Sequence[Part]], rows: Coded, view: View, salts: tuple[int, ...]
+) -> list[list[tuple[Part, Part]]]:
+    """All pairs, each cut in its best way, by evidence: of each half, and of all rows.
+
+    `ways` has the parts of all columns in each of the ways to cut them.
+    """
+    best: dict[tuple[int, int], list[tuple[float, int]]] = {}
+    cuts = [[part.feature for part in parts] for parts in ways]
+    for way, parts in enumerate(ways):
+        if cuts[way] in cuts[:way]:
+            continue  # categories alone are cut in one way
+        for pair, nats in evidence_of_pairs(parts, rows, view, salts).items():
+            own = [(gain, -way) for gain in nats.tolist()]
+            best[pair] = [*map(max, zip(best.get(pair, own), own, strict=True))]
+    names = [part.feature.name for part in ways[0]]
+    found = []
+    for group in range(HALVES + 1):
+        ranked = sorted(best, key=lambda p: (-best[p][group][0], sorted(names[j] for j in p)))
+        found.append([_parts_of(pair, ways[-best[pair][group][1]]) for pair in ranked])
+    return found
+
+
+def _parts_of(pair: tuple[int, int], parts: Sequence[Part]) -> tuple[Part, Part]:
+    return parts[pair[0]], parts[pair[1]]
 
 
 @dataclass(frozen=True)
@@ -197,30 +192,3 @@ def count_pairs(
         cross = cross.of_cells(used)
         found.append((Counts(cross, grid[used]), Source.of_cross(cross, own)))
     return found
-
-
-def coarsen(feature: Feature, counts: Floats) -> Feature:
-    """The same feature with few intervals, of about equally many rows."""
-    if feature.cuts is None or len(feature.cuts) < INTERVALS:
-        return feature
-    rows = counts[: len(feature.cuts) + 1].sum(axis=1)
-    if not rows.any():
-        return feature
-    reached = np.cumsum(rows)[:-1] / rows.sum()
-    wanted = np.arange(1, INTERVALS) / INTERVALS
-    kept = np.unique(np.searchsorted(reached, wanted).clip(max=len(reached) - 1))
-    return replace(feature, cuts=tuple(feature.cuts[k] for k in kept))
-
-
-def is_coarse(feature: Feature | Cross) -> bool:
-    """Whether a pair may be made of it."""
-    return isinstance(feature, Feature) and 1 < len(feature.levels) <= LEVELS
-
-
-def coarse_levels(fine: Feature, part: Feature) -> Integers:
-    """The level of a pair's part that each level of the feature itself lies in."""
-    if fine.cuts is None or part.cuts is None:
-        return np.arange(len(fine.levels))
-    within = np.searchsorted(np.array(part.cuts), np.array([*fine.cuts, np.inf]))
-    others = len(part.cuts) + 1 + np.arange(len(fine.levels) - len(within))
-    return np.concatenate([within, others])

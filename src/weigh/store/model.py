@@ -90,8 +90,9 @@ def from_dict(data: Mapping[str, Any]) -> Any:
     (body, read), *_ = bodies
     check(body in model._bodies, f"{name} needs {model._bodies[0]}")
     model._keep(read(data[body]))
-    check([*data["fitted"]] == [*model._extras], "fitted does not fit the learner")
-    for key_, value in data["fitted"].items():
+    fitted = dict.fromkeys(model._later_extras) | data["fitted"]
+    check({*fitted} == {*model._extras}, "fitted does not fit the learner")
+    for key_, value in fitted.items():
         setattr(model, key_, None if value is None else _fitted(unplain(value)))
     if "provenance" in data:
         model.provenance_ = Provenance.from_dict(data["provenance"])

@@ -1,0 +1,250 @@
+"""Which pairs a fit keeps.
+
+A score test ranks all pairs, each cut in its best way. The first of them are fitted together with
+all other tables, and then have to earn their place, together:
+
+1. Leave-one-out must find the fit with them better.
+2. Chosen out of many by the rows that judge them, they would look better than they are. So each
+   half of the rows ranks pairs as well, and the rows of the other half judge these.
+3. Those pairs whose tables hold most of the variance of all pairs are kept, and fitted again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from weigh.bins import Feature
+from weigh.educated.design import Source, by_fields, weigh_rows
+from weigh.educated.loo import ROWS, HeldOut, Judge, leave_each_out, loosen
+from weigh.educated.marks import halve, salt
+from weigh.educated.pairs import HALVES, Part, count_pairs, rank_pairs
+from weigh.educated.scales import ROUGHLY, Search, find_scales
+from weigh.educated.segments import LEVELS, is_coarse, ways_to_cut
+from weigh.educated.solve import FULL, PRECISE, State, find_weights, state_at
+from weigh.educated.task import Task, narrow, problem_of, widen
+from weigh.engine import Block, Sums
+from weigh.errors import Parameter, ParameterError
+from weigh.frames import Floats
+from weigh.tally import Counts
+
+CANDIDATES, CELLS = 40, 1024
+"""So many pairs are fitted together, of no more cells than there is room for in one matrix, or
+than these."""
+
+COLUMNS = 64
+"""Of more columns, those are paired whose tables matter most."""
+
+LEAST_ROWS = 100
+"""Fewer rows cannot tell pairs from noise."""
+
+SURE = 1.645
+"""Pairs are kept whose gain is more than so many standard errors: one in twenty of noise is."""
+
+SHARE = 0.95
+"""The pairs that are kept hold this share of the variance of all pairs."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """A fit with pairs."""
+
+    task: Task
+    search: Search
+    state: State
+    held_out: HeldOut
+    gains: tuple[float, ...] = ()  # bits a row, by pair
+
+
+def select_pairs(task: Task, state: State) -> Selected | None:
+    """Add pairs to a fit without any; None where none earns its place."""
+    ways = _ways(task, state)
+    _check_named(task, {part.feature.name for part in ways[0]})
+    if len(ways[0]) < 2 or not _may_pay(task):
+        return None
+    salts = tuple(salt(counts.feature.name) for counts in task.counts)
+    *halves, ranked = rank_pairs(ways, task.rows, state.problem.view(state.weights), salts)
+    if task.wish.named:
+        found = _fit(task, _named(task, ranked), state)
+        return found and _with_gains(found)
+    found = _fit(task, ranked, state)
+    if found is None or not _is_sure(task, state, [found.state] * HALVES, salts):
+        return None
+    if not _is_sure(task, state, [_fit_like(found, task, own) for own in halves], salts):
+        return None
+    return _with_gains(found if task.wish.most is not None else _prune(found))
+
+
+def _may_pay(task: Task) -> bool:
+    return task.wish.most is not None or task.target.class_counts.sum() >= LEAST_ROWS
+
+
+# ---------------------------------------------------------------- candidates
+
+
+def _ways(task: Task, state: State) -> list[list[Part]]:
+    """The columns that may be paired, in each of the ways to cut them."""
+    orders = task.orders or (0,) * len(task.counts)
+    found = {}
+    for j, (counts, order) in enumerate(zip(task.counts, orders, strict=True)):
+        feature, span = counts.feature, state.problem.design.spans[j]
+        if order or not isinstance(feature, Feature) or feature.name in task.wish.unpaired:
+            continue
+        ways = ways_to_cut(feature, counts.counts, state.weights[span])
+        if all(map(is_coarse, ways)):
+            parts = [Part.of(feature, j, few) for few in ways]
+            found[j] = parts
+    if len(found) > COLUMNS and not task.wish.named:
+        matter = {j: _variance(task.counts[j], state, j) for j in found}
+        first = sorted(found, key=lambda j: (-matter[j], task.counts[j].feature.name))[:COLUMNS]
+        found = {j: found[j] for j in sorted(first)}
+    return [*map(list, zip(*found.values(), strict=True))] or [[]]
+
+
+def _variance(counts: Counts, state: State, j: int) -> float:
+    """Of what a table adds to the totals of the rows, summed over classes."""
+    own, rows = state.weights[state.problem.design.spans[j]], counts.counts.sum(axis=1)
+    share = rows / max(float(rows.sum()), 1e-300)
+    return float((share @ (own - share @ own) ** 2).sum())
+
+
+def _check_named(task: Task, known: set[str]) -> None:
+    """Refuse a named pair whose column cannot be in one."""
+    for name in sorted({name for pair in task.wish.named for name in pair} - known):
+        raise ParameterError(
+            Parameter("pairs"),
+            f" names {name!r}, which cannot be paired: a pair takes columns of 2 to {LEVELS} levels"
+            " (see max_levels) that are not in unpaired, crosses or monotonic_cst",
+        )
+
+
+def _named(task: Task, ranked: list[tuple[Part, Part]]) -> list[tuple[Part, Part]]:
+    return [pair for pair in ranked if _names(pair) in task.wish.named]
+
+
+def _names(pair: tuple[Part, Part]) -> frozenset[str]:
+    return frozenset(part.feature.name for part in pair)
+
+
+def _fit(task: Task, ranked: list[tuple[Part, Part]], state: State) -> Selected | None:
+    """The fit with the first pairs of a ranking."""
+    pairs = _count(task, ranked, state.problem.n_weights)
+    if not pairs:
+        return None
+    wider = task.with_pairs(pairs)
+    search = find_scales(problem := problem_of(wider), widen(problem, state))
+    looser, held_out = loosen(search.state)
+    return Selected(wider, search, looser, held_out)
+
+
+def _fit_like(fit: Selected, task: Task, ranked: list[tuple[Part, Part]]) -> State:
+    """Another ranking's pairs beside the same tables, at the scales that a fit has found.
+
+    A pair that the fit does not have gets the geometric mean of the scales of its pairs.
+    """
+    wider = task.with_pairs(
+        _count(task, ranked, fit.state.problem.design.spans[task.n_coded].start)
+    )
+    own = {c.feature: j for j, c in enumerate(fit.task.counts)}
+    if {c.feature for c in wider.counts} == {*own}:
+        return fit.state
+    problem, before = problem_of(wider), fit.state.problem
+    weights = np.zeros((problem.n_weights, problem.target.n_totals))
+    n_mains = len(before.prior.blocks) - len(fit.task.pairs)
+    usual = float(np.exp(np.log(fit.state.scales[n_mains:]).mean()))
+    scales = np.concatenate([fit.state.scales[:n_mains], np.full(len(wider.pairs), usual)])
+    weights[0] = fit.state.weights[0]
+    for j, (counts, span) in enumerate(zip(wider.counts, problem.design.spans, strict=True)):
+        if counts.feature in own:
+            at = own[counts.feature]
+            weights[span] = fit.state.weights[before.design.spans[at]]
+            if j >= task.n_coded:
+                scales[n_mains + j - task.n_coded] = fit.state.scales[n_mains + at - task.n_coded]
+    return find_weights(state_at(problem, weights, scales), PRECISE, ROUGHLY)
+
+
+def _count(
+    task: Task, ranked: list[tuple[Part, Part]], n_weights: int
+) -> list[tuple[Counts, Source]]:
+    """The first pairs that there is room for, in the order of the columns."""
+    most = CANDIDATES if task.wish.most is None else task.wish.most
+    room = max(FULL - n_weights, CELLS) if task.wish.most is None else np.inf
+    taken = {counts.feature.name for counts in task.counts}
+    some = sorted(islice(ranked, most), key=lambda pair: [p.source.features for p in pair])
+    order = {_names(pair): i for i, pair in enumerate(ranked)}
+    counted = [*zip(some, count_pairs(some, task.rows, task.target.n_classes), strict=True)]
+    kept = set()
+    for pair, (counts, _) in sorted(counted, key=lambda own: order[_names(own[0])]):
+        room -= len(counts.counts)
+        if room >= 0 and counts.feature.name not in taken:
+            taken.add(counts.feature.name)
+            kept.add(_names(pair))
+    return [own for pair, own in counted if _names(pair) in kept]
+
+
+# ---------------------------------------------------------------- do they earn their place
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """The statistic: weight, and what a fit saves and that squared; a fit for each half of rows.
+
+    A row is judged by the fit whose pairs the other half has ranked.
+    """
+
+    before: Judge
+    after: tuple[Judge, ...]  # of the pairs that the first half has ranked, and the second
+    salts: tuple[int, ...]
+    every: int
+
+    __reduce__ = by_fields
+
+    def __call__(self, block: Block) -> Sums:
+        """Judge some rows of a block, evenly spaced."""
+        first = -block.first % self.every
+        some = block.part(slice(first, None, self.every))
+        numbers = slice(block.first + first, block.first + len(block), self.every)
+        after = np.array([judge.losses(some, numbers) for judge in self.after])
+        ranked_by_other = 1 - halve(some, self.salts)
+        saved = self.before.losses(some, numbers) - after[ranked_by_other, np.arange(len(some))]
+        weight = weigh_rows(some)
+        return Sums((np.array([weight.sum(), saved @ weight, saved**2 @ weight]),))
+
+
+def _is_sure(task: Task, state: State, fits: list[State], salts: tuple[int, ...]) -> bool:
+    """Whether fits save more of the loss of rows left out than noise would."""
+    asked = Crossed(
+        Judge.of(state), tuple(map(Judge.of, fits)), salts, -(-task.rows.n_rows // ROWS)
+    )
+    weight, total, square = task.rows.sum(asked).arrays[0]
+    mean = total / weight
+    return bool(mean > SURE * np.sqrt(max(square / weight - mean**2, 0.0) / weight))
+
+
+def _prune(fit: Selected) -> Selected:
+    """Keep the pairs that hold most of the variance, and fit them again."""
+    task, first = fit.task, fit.task.n_coded
+    variances: Floats = np.array(
+        [_variance(task.counts[j], fit.state, j) for j in range(first, len(task.counts))]
+    )
+    order = np.argsort(-variances, kind="stable")
+    reached = np.cumsum(variances[order]) / variances.sum()
+    kept = sorted(order[: int((reached < SHARE).sum()) + 1].tolist())
+    if len(kept) == len(task.pairs):
+        return fit
+    start = narrow(task, fit.state, kept)
+    search = find_scales(start.problem, start)
+    state, held_out = loosen(search.state)
+    return Selected(task.keep(kept), search, state, held_out)
+
+
+def _with_gains(fit: Selected) -> Selected:
+    """What it would cost to do without each pair, the other tables being fitted again."""
+    n, states = len(fit.task.pairs), [fit.state]
+    for j in range(n):
+        without = narrow(fit.task, fit.state, [k for k in range(n) if k != j])
+        states.append(find_weights(without, PRECISE, ROUGHLY))
+    with_all, *others = leave_each_out(*states)
+    return replace(fit, gains=tuple(other.bits - with_all.bits for other in others))

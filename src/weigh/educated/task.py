@@ -1,0 +1,96 @@
+"""What a fit is given: levels and their counts, rows, and what is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weigh.educated.design import Design, Source, Target
+from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
+from weigh.educated.scales import FIRST
+from weigh.educated.solve import Problem, State, state_at
+from weigh.engine import Coded
+from weigh.frames import Floats
+from weigh.tally import Counts
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked of pairs: up to so many, some by name, and columns that are in none."""
+
+    most: int | None = None  # None: as many as help
+    named: tuple[frozenset[str], ...] = ()
+    unpaired: frozenset[str] = frozenset()
+
+
+NO_PAIRS = Wish(0)
+
+
+@dataclass(frozen=True)
+class Task:
+    """The levels and their counts, the rows, and what is asked for."""
+
+    rows: Coded
+    counts: tuple[Counts, ...]
+    target: Target
+    orders: tuple[int, ...] = ()  # by feature: 1 rises, -1 falls, 0 is free
+    wish: Wish = NO_PAIRS
+    pairs: tuple[Source, ...] = ()  # of the last features, which rows are not coded for
+
+    @property
+    def n_coded(self) -> int:
+        """The features that rows are coded for, which stand before the pairs."""
+        return len(self.counts) - len(self.pairs)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """How the levels of each feature follow from those that rows are coded in."""
+        coded = self.counts[: self.n_coded]
+        own = (Source.of(j, len(counts.counts)) for j, counts in enumerate(coded))
+        return (*own, *self.pairs)
+
+    def with_pairs(self, found: list[tuple[Counts, Source]]) -> Task:
+        """The task with these pairs, and no others, as features of their own."""
+        counts = (*self.counts[: self.n_coded], *(counts for counts, _ in found))
+        return replace(self, counts=counts, pairs=tuple(source for _, source in found))
+
+    def keep(self, places: list[int]) -> Task:
+        """The task with some of its pairs."""
+        own = [*zip(self.counts[self.n_coded :], self.pairs, strict=True)]
+        return self.with_pairs([own[place] for place in places])
+
+
+def problem_of(task: Task) -> Problem:
+    """The places of the levels, and the prior of each feature's weights."""
+    silent = frozenset(j for j, c in enumerate(task.counts) if is_silent(c.counts))
+    design = Design(task.sources, silent)
+    blocks: list[Block] = []
+    centres: list[Centre] = []
+    for counts, span in zip(task.counts, design.spans, strict=True):
+        own, held = prior_of(counts.feature, counts.counts, span.start)
+        blocks += own
+        centres += held
+    return Problem(task.rows, design, task.target, Prior(tuple(blocks), tuple(centres)))
+
+
+def widen(problem: Problem, start: State) -> State:
+    """Where a fit of more features begins, from a fit of the first of them."""
+    weights = np.zeros((problem.n_weights, problem.target.n_totals))
+    weights[: len(start.weights)] = start.weights
+    scales = np.full(len(problem.prior.blocks), FIRST)
+    scales[: len(start.scales)] = start.scales
+    return state_at(problem, weights, scales)
+
+
+def narrow(task: Task, state: State, places: list[int]) -> State:
+    """Where a fit with some of the pairs begins, from a fit with all of them."""
+    problem = problem_of(task.keep(places))
+    spans = state.problem.design.spans
+    columns = [*range(task.n_coded), *(task.n_coded + place for place in places)]
+    own = [np.arange(spans[j].start, spans[j].stop) for j in columns]
+    at = np.concatenate([[0], *own]).astype(np.intp)
+    blocks = state.problem.prior.blocks
+    scale_at = {int(b.places[0]): s for b, s in zip(blocks, state.scales, strict=True)}
+    scales: Floats = np.array([scale_at[int(at[b.places[0]])] for b in problem.prior.blocks])
+    return state_at(problem, state.weights[at], scales)
