@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from weigh.frames import Scan as Scan
     from weigh.frames import blank as blank
     from weigh.frames import scan as scan
+    from weigh.monitoring import Drift as Drift
+    from weigh.monitoring import drift as drift
     from weigh.naive import EvidenceNB as EvidenceNB
     from weigh.pages import calculator as calculator
     from weigh.pages import report as report
@@ -69,6 +71,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "C44Classifier": "c44",
     "Comparison": "comparison",
     "ContributionsDisplay": "plot",
+    "Drift": "monitoring",
     "EducatedNB": "educated",
     "Evaluation": "evaluation",
     "Evidence": "evidence",
@@ -95,6 +98,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "calculator": "pages",
     "compare": "comparison",
     "conversion_table": "sheet",
+    "drift": "monitoring",
     "evaluate": "evaluation",
     "export": "exports",
     "load": "store",

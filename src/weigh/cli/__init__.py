@@ -2,7 +2,7 @@
 
 commands   fit, show, merge, demo
 scoring    score, explain
-evaluating  evaluate, compare
+evaluating  evaluate, drift, compare
 pages      report, calculator, serve
 exporting  export, check
 scorecards  scorecard

@@ -25,6 +25,9 @@ from weigh.cli.options import (
     weight_option,
 )
 
+DRIFTED = 3
+"""The exit code where drift is found; 1 is an error and 2 a mistyped option."""
+
 
 @main.command()
 @model_argument
@@ -78,6 +81,50 @@ def evaluate(
     if is_card(fitted) and not as_json:
         found = fitted.bands(table, target, sample_weight=weight)
         click.echo(f"\n{found.to_text(terminal_width())}")
+
+
+@main.command()
+@model_argument
+@data_argument
+@target_option
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.01,
+    show_default=True,
+    help="The probability of a false alarm, for all checks together.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["notice", "warning", "alarm"]),
+    help="Exit with code 3 if drift is of this level or a higher one (default: never).",
+)
+@json_option
+@click.pass_context
+def drift(
+    ctx: click.Context,
+    model: str,
+    data: str,
+    target: str | None,
+    alpha: float,
+    fail_on: str | None,
+    as_json: bool,
+) -> None:
+    """Compare new rows with the rows that a model was fitted on.
+
+    The training rows are not needed: the model has their counts. With --target, the column of the
+    true classes, calibration and weights are checked too.
+
+    Example: weigh drift model.json new.csv --fail-on warning
+    """
+    import weigh
+    from weigh.store import load_model
+
+    fitted = load_model(model)
+    found = weigh.drift(fitted, read_like(fitted, data, target), target, alpha=alpha)
+    _print(found, as_json)
+    if fail_on is not None and found.reaches(fail_on):
+        ctx.exit(DRIFTED)
 
 
 @main.command()

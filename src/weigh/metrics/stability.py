@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -85,10 +86,15 @@ def population_stability_index(
         names, counts = _count_numbers(one.values, other.values, weights, int(bins))
     else:
         names, counts = _count_levels(one, other, weights)  # type: ignore[arg-type]
-    e, a = (part / part.sum() for part in counts)
+    return compare_counts(names, *counts)
+
+
+def compare_counts(labels: Sequence[str], expected: Floats, actual: Floats) -> Stability:
+    """The stability index of two samples that are counted already, level by level."""
+    e, a = (part / part.sum() for part in (expected, actual))
     floor = np.maximum(e, LEAST), np.maximum(a, LEAST)
     parts = (floor[1] - floor[0]) * np.log(floor[1] / floor[0])
-    return Stability(float(parts.sum()), tuple(names), e, a, parts)
+    return Stability(float(parts.sum()), tuple(labels), e, a, parts)
 
 
 def _read(values: Any, name: str) -> Column:

@@ -1,0 +1,162 @@
+"""Calibration and weights on new rows whose classes are known: one class against the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit, ndtr
+
+from weigh.bins import label
+from weigh.evaluation import Bounded
+from weigh.evidence import BOUND, Evidence, FeatureTable
+from weigh.frames import Floats, Sample, Value
+from weigh.metrics import COVERAGE, Scored, auc, calibration_line
+from weigh.monitoring.checks import FEWEST, Check, check_normal
+from weigh.monitoring.counts import sum_by_level
+
+HALF = 0.5
+"""Added to counts before their logarithm, so that a level without a class has a finite weight."""
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How good the probabilities of one class are on the new rows, with 95% intervals."""
+
+    pos_label: Value
+    base_rate: float
+    mean_prediction: float
+    in_the_large: Bounded
+    slope: Bounded
+    auc: Bounded
+    wanted_rate: float  # the class frequency for `with_prior` that makes up for `in_the_large`
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How far the weight of one level has moved, for one class, and its standard error.
+
+    The p-value is adjusted for all levels of all tables.
+    """
+
+    feature: str
+    level: str
+    pos_label: Value
+    change: float
+    error: float
+    p_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """New rows of known classes: their probabilities, and one class in question after another."""
+
+    evidence: Evidence
+    sample: Sample
+    probabilities: Floats
+
+    @property
+    def classes(self) -> list[Value]:
+        """The labels of the classes."""
+        return self.evidence.classes.tolist()  # type: ignore[no-any-return]
+
+    @property
+    def places(self) -> Sequence[int]:
+        """The classes in question: the second of two, or every one."""
+        return [1] if len(self.evidence.classes) == 2 else range(len(self.evidence.classes))
+
+    @property
+    def inflation(self) -> float:
+        """1 + n/N: training rows have sampling noise too."""
+        return 1 + len(self.sample.labels) / float(self.evidence.class_counts.sum())
+
+    def name(self, what: str, c: int) -> str:
+        """A check by its name, and its class where there are several."""
+        named = f" of {label(self.classes[c])}" if len(self.places) > 1 else ""
+        return what + named
+
+
+def measure(rows: Labelled, c: int) -> tuple[Quality, list[Check]]:
+    """Calibration in the large, slope and AUC of one class, and the checks that they are right."""
+    p = np.clip(rows.probabilities[:, c], BOUND, 1 - BOUND)
+    scored = Scored(rows.sample.labels == c, p)
+    line, area, more = calibration_line(scored), auc(scored), np.sqrt(rows.inflation)
+    large_error, slope_error = line.in_the_large_error * more, line.slope_error * more
+    rate = float(np.clip(rows.evidence.assumed_rate[c], BOUND, 1 - BOUND))
+    quality = Quality(
+        pos_label=rows.classes[c],
+        base_rate=float(scored.positive.mean()),
+        mean_prediction=float(p.mean()),
+        in_the_large=Bounded.normal(line.in_the_large, large_error, COVERAGE),
+        slope=Bounded.normal(line.slope, slope_error, COVERAGE),
+        auc=Bounded(area.value, area.low, area.high),
+        wanted_rate=float(expit(logit(rate) + line.in_the_large)),
+    )
+    large = rows.name("calibration in the large", c), "in the large"
+    slope, spread = (rows.name("calibration slope", c), "slope"), float(logit(p).std())
+    return quality, [
+        check_normal(*large, line.in_the_large, large_error),
+        check_normal(*slope, line.slope - 1, slope_error, spread),
+    ]
+
+
+def compare_weights(rows: Labelled, c: int, shift: float) -> tuple[list[Check], list[Moved]]:
+    """A check for each table that its weights of one class hold, and how far each has moved.
+
+    `shift` is calibration in the large, which a change of the prior makes up for.
+    """
+    p = expit(logit(np.clip(rows.probabilities[:, c], BOUND, 1 - BOUND)) + shift)
+    true = (rows.sample.labels == c).astype(np.float64)
+    columns = np.column_stack([np.ones(len(p)), true, p, p * (1 - p)])
+    sums = sum_by_level(rows.sample.table, rows.evidence, columns)
+    n_levels = sum(map(len, sums)) * len(rows.places)
+    checks, moved = [], []
+    for table, found in zip(rows.evidence, sums, strict=True):
+        joint = table.known_errors is not None
+        change, variance = (_step if joint else _recount)(table, found, c)
+        known = np.flatnonzero((variance > 0) & np.isfinite(variance) & (found[:, 0] > 0))
+        change, variance, share = change[known], variance[known], found[known, 0] / len(p)
+        p_values = 2 * ndtr(-np.abs(change) / np.sqrt(variance))
+        least = min(1.0, float(p_values.min(initial=1.0)) * max(len(known), 1))
+        index, chance = float(share @ change**2), float(share @ variance)
+        checks.append(Check(rows.name(table.name, c), "weights", index, chance, least))
+        errors, adjusted = np.sqrt(variance), np.minimum(p_values * n_levels, 1.0)
+        for v, *numbers in zip(
+            known, change.tolist(), errors.tolist(), adjusted.tolist(), strict=True
+        ):
+            moved.append(Moved(table.name, table.labels[v], rows.classes[c], *numbers))
+    return checks, moved
+
+
+def _step(table: FeatureTable, found: Floats, c: int) -> tuple[Floats, Floats]:
+    """One Newton step of each weight, all others held: weights that were fitted together.
+
+    change_v = sum of (y - p) / sum of p (1 - p), over the new rows of level v
+
+    The sum of a level with few rows of either class is far from normal: such a level has no error.
+    """
+    _, true, p, spread = found.T
+    known = spread >= FEWEST
+    change = np.divide(true - p, spread, out=np.zeros(len(p)), where=known)
+    inverse = np.divide(1.0, spread, out=np.full(len(p), np.inf), where=known)
+    assert table.known_errors is not None
+    errors = table.known_errors[:, 0 if table.known_errors.shape[1] == 1 else c]
+    return change, inverse + np.nan_to_num(errors) ** 2
+
+
+def _recount(table: FeatureTable, found: Floats, c: int) -> tuple[Floats, Floats]:
+    """The weight of evidence of the new rows' counts less that of the training counts.
+
+    w_v = ln P(v|c)/P(v|rest), whatever else a learner made of the counts
+    """
+    new = np.column_stack([found[:, 1], found[:, 0] - found[:, 1]])
+    old = np.column_stack([table.counts[:, c], table.counts.sum(axis=1) - table.counts[:, c]])
+    change, variance = np.zeros(len(new)), np.zeros(len(new))
+    for sign, counts in ((1, new), (-1, old)):
+        whole = counts.sum(axis=0) + HALF
+        level = np.minimum(counts + HALF, whole)
+        logs = np.log(level / whole)
+        change += sign * (logs[:, 0] - logs[:, 1])
+        variance += (1 / level - 1 / whole).sum(axis=1)
+    return change, variance

@@ -1,0 +1,204 @@
+"""drift: a fitted model and new rows, with or without their classes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.evidence import Evidence, FeatureTable, evidence_of
+from weigh.frames import FarTable, Floats, Sample, Table, label_sample, match, read
+from weigh.metrics.numbers import read_number
+from weigh.metrics.stability import compare_counts
+from weigh.monitoring.checks import (
+    Check,
+    check_normal,
+    compare_samples,
+    compare_unseen,
+    expected_index,
+    judge,
+)
+from weigh.monitoring.counts import Seen, count_rows
+from weigh.monitoring.labels import Labelled, Moved, Quality, compare_weights, measure
+from weigh.monitoring.result import Drift, FeatureDrift
+
+NEW = "new values"
+
+
+def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
+    """Compare new rows with the training rows of a model, which the model has as counts.
+
+    PSI = sum over levels of (a - e) ln a/e
+
+    with e the share of a level in the training rows and a that in the new rows. Missing values, and
+    values that training did not have, are levels of their own. Each check has a p-value that knows
+    the noise of both samples. A check raises a notice, a warning or an alarm where it is
+    significant at `alpha`, adjusted for all checks, and its index exceeds what chance gives by
+    0.01, 0.1 or 0.25.
+
+    The model does not keep the totals of its training rows. Their mean follows from the counts, so
+    the check of the total compares means: its index is the squared shift in standard deviations.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted, with tables of weights (`evidence_`).
+    X : table
+        New rows; any dataframe, array, list of dicts or scan.
+    y : array or str, optional
+        Their classes, or the name of the column of X that holds them. Then calibration, ranking and
+        weights are checked too.
+    alpha : float, default=0.01
+        The probability that rows from the training distribution raise anything at all.
+
+    Returns
+    -------
+    Drift
+        Prints as a page.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> model = weigh.EvidenceNB().fit(people, "Survived")
+    >>> weigh.drift(model, people).level
+    'none'
+    >>> men = [{"Class": "3rd", "Sex": "Male", "Age": "Adult"}] * 500
+    >>> found = weigh.drift(model, men)
+    >>> found.level, found.features[0].name, found.action
+    ('alarm', 'Sex', 'get labels')
+    """
+    evidence = _read_model(model)
+    wanted = "between 0 and 1, such as 0.01"
+    if not 0 < read_number(alpha, "alpha", wanted) < 1:
+        raise ValueError(f"alpha must be {wanted}, got {alpha!r}")
+    rows = _read_rows(model, evidence, X, y)
+    table = rows.table if isinstance(rows, Sample) else rows
+    seen, totals = count_rows(evidence, table)
+    features = [_compare(evidence, *pair) for pair in zip(evidence, seen, strict=True)]
+    checks = [f.check for f in features] + _check_totals(evidence, seen, totals)
+    quality: list[Quality] = []
+    moved: list[Moved] = []
+    if isinstance(rows, Sample):
+        quality, found, moved = _check_labels(evidence, rows)
+        checks += found
+    checks = judge(checks, alpha)
+    features = [replace(f, check=check) for f, check in zip(features, checks, strict=False)]
+    return Drift(
+        model=type(model).__name__,
+        classes=tuple(evidence.classes.tolist()),
+        n_training=float(evidence.class_counts.sum()),
+        n_rows=table.n_rows,
+        alpha=float(alpha),
+        features=tuple(sorted(features, key=lambda f: -f.effect)),
+        checks=tuple(checks[len(features) :]),
+        quality=tuple(quality),
+        moved=tuple(sorted((m for m in moved if m.p_value < alpha), key=lambda m: m.p_value)),
+    )
+
+
+def _read_model(model: Any) -> Evidence:
+    evidence = evidence_of(model)
+    if evidence.event_model == "counts":
+        raise ValueError(
+            f"{type(model).__name__} was fitted with event_model='counts', and the words of a "
+            "document are no sample of independent rows; drift needs event_model='levels'"
+        )
+    return evidence
+
+
+def _read_rows(model: Any, evidence: Evidence, X: Any, y: Any) -> Table | Sample:
+    """The columns that the model reads, with their labels where there are any."""
+    table = read(X)
+    if isinstance(table, FarTable):
+        table.refuse("drift counts rows in memory or from files")
+    name = type(model).__name__
+    if y is None:
+        return match(table, evidence.column_names, table.named, name)
+    sample = label_sample(table, y, classes=evidence.classes)
+    return replace(sample, table=match(sample.table, evidence.column_names, table.named, name))
+
+
+def _compare(evidence: Evidence, table: FeatureTable, seen: Seen) -> FeatureDrift:
+    """One table: the shares of its levels, of missing values and of new ones."""
+    old, new, n_old = table.counts.sum(axis=1), seen.levels, float(evidence.class_counts.sum())
+    parts = table.feature.parts
+    absent = "not known" if all(part.has_missing for part in parts) else "missing"
+    cells = [
+        np.append(old, [max(n_old - float(old.sum()), 0.0), 0.0]),
+        np.append(new, [seen.absent, seen.unseen.total()]),
+    ]
+    used = (cells[0] > 0) | (cells[1] > 0)
+    names = np.array([*table.labels, absent, NEW], dtype=object)[used]
+    stability = compare_counts(names.tolist(), cells[0][used], cells[1][used])
+    n_new = float(cells[1].sum())
+    unseen = np.array([*seen.unseen.values()], dtype=np.float64)
+    each = [np.append(cells[0][:-1], np.zeros(len(unseen))), np.append(cells[1][:-1], unseen)]
+    p_value = compare_samples(*each)
+    if len(unseen):
+        p_value = min(1.0, 2 * min(p_value, compare_unseen(*each)))
+    gone = (old > 0) & (new == 0)
+    surprising = gone & ((n_old / (n_old + n_new)) ** old * len(old) < 0.01)
+    shares = [part / part.sum() for part in cells]
+    missing = [
+        float(share[-2] + sum(share[:-2][[level is None for level in table.levels]]))
+        for share in shares
+    ]
+    chance = expected_index(int(used.sum()), n_old, n_new)
+    return FeatureDrift(
+        check=Check(table.name, "feature", stability.value, chance, p_value),
+        stability=stability,
+        shift=((shares[1] - shares[0])[:-2] @ table.by_class),
+        missing_before=missing[0],
+        missing_now=missing[1],
+        new_values=dict(seen.unseen.most_common()),
+        vanished=tuple(table.labels[v] for v in np.flatnonzero(surprising)),
+    )
+
+
+def _check_totals(evidence: Evidence, seen: list[Seen], totals: Floats) -> list[Check]:
+    """The mean of prior plus weights, before any recalibration, against that of training.
+
+    The variance of the training totals is not known. Without drift it is that of the new rows.
+    """
+    n_old, n_new = float(evidence.class_counts.sum()), len(totals)
+    before = evidence.prior_row + sum(t.counts.sum(axis=1) @ t.by_class / n_old for t in evidence)
+    spread = totals.std(axis=0)
+    names = [label(c) for c in evidence.classes.tolist()]
+    checks = []
+    for c, (shift, sd) in enumerate(zip(totals.mean(axis=0) - before, spread, strict=True)):
+        name = "mean total" + (f" of {names[c]}" if len(spread) > 1 else "")
+        distance = shift / sd if sd > 0 else 0.0
+        error = np.sqrt(1 / n_old + 1 / n_new) if sd > 0 else 0.0
+        checks.append(check_normal(name, "total", float(distance), float(error)))
+    return checks
+
+
+def _check_labels(
+    evidence: Evidence, sample: Sample
+) -> tuple[list[Quality], list[Check], list[Moved]]:
+    rows = Labelled(evidence, sample, evidence.probabilities(evidence.total(sample.table)))
+    quality, checks, moved = [], [_check_classes(evidence, sample)], []
+    for c in rows.places:
+        measured, found = measure(rows, c)
+        quality.append(measured)
+        checks += found
+        shift = measured.in_the_large.value
+        if np.isfinite(shift):
+            held, own = compare_weights(rows, c, shift)
+            checks += held
+            moved += own
+    return quality, checks, moved
+
+
+def _check_classes(evidence: Evidence, sample: Sample) -> Check:
+    """The class frequencies against those of training, or those that the prior was given."""
+    n_old, new = float(evidence.class_counts.sum()), sample.class_counts
+    given = evidence.given_rate
+    old = evidence.class_counts if given is None else given * n_old
+    names = [label(c) for c in evidence.classes.tolist()]
+    index = compare_counts(names, old, new).value
+    chance = expected_index(len(old), n_old, float(new.sum()))
+    return Check("class frequencies", "classes", index, chance, compare_samples(old, new))

@@ -1,0 +1,388 @@
+"""weigh.drift: quiet on rows from the training distribution, and loud where something changed."""
+
+import json
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from click.testing import CliRunner
+from scipy.special import expit, logit
+from scipy.stats import binom, multivariate_hypergeom
+
+import weigh
+from weigh.cli import main
+from weigh.frames import folders, read, scans, sources
+from weigh.metrics import population_stability_index
+from weigh.monitoring.checks import Check, compare_samples, compare_unseen, judge
+
+
+def draw(rng, n, *, town=(0.4, 0.3, 0.2, 0.08, 0.02), base=0.4, shift=0.0, effect=1.0):
+    """Independent features given the class, as naive Bayes has them; x is missing in a tenth."""
+    y = rng.random(n) < base
+    x = rng.normal(size=n) + effect * y + shift
+    x[rng.random(n) < 0.1] = np.nan
+    columns = {
+        "town": rng.choice([*"pqrst"], n, p=town),
+        "plan": np.where(y ^ (rng.random(n) < 0.3), "long", "short"),
+        "x": x,
+        "street": rng.zipf(1.7, n).clip(max=10**6).astype(str),  # with new values in every sample
+    }
+    return pa.table(columns), np.where(y, "yes", "no")
+
+
+def fit(n=2000, seed=0, learner=weigh.EvidenceNB, **kwargs):
+    X, y = draw(np.random.default_rng(seed), n, **kwargs)
+    return learner().fit(X, y)
+
+
+def checks_of(found):
+    return [*(feature.check for feature in found.features), *found.checks]
+
+
+def feature_of(found, name):
+    return next(feature for feature in found.features if feature.name == name)
+
+
+def check_of(found, name):
+    return next(check for check in checks_of(found) if check.name == name)
+
+
+# ------------------------------------------------------------ the numbers
+
+
+def test_the_index_of_categories_is_that_of_the_two_columns():
+    rng = np.random.default_rng(0)
+    X, y = draw(rng, 900)
+    new, _ = draw(rng, 500, town=(0.2, 0.4, 0.3, 0.1, 0.0))
+    found = weigh.drift(weigh.EvidenceNB().fit(X, y), new)
+    for name in ("town", "plan"):
+        wanted = population_stability_index(X[name].to_pylist(), new[name].to_pylist())
+        assert feature_of(found, name).check.index == pytest.approx(wanted.value, rel=1e-12)
+
+
+def test_the_index_of_numbers_is_the_sum_over_bins_written_out():
+    rng = np.random.default_rng(0)
+    X, y = draw(rng, 900)
+    new, _ = draw(rng, 500, shift=0.4)
+    model = weigh.EvidenceNB(bins={"x": [-0.5, 0.5, 1.5]}).fit(X, y)
+
+    def share(table, k):
+        x = [v if v is None else float(v) for v in table["x"].to_pylist()]
+        ends = [-np.inf, -0.5, 0.5, 1.5, np.inf]
+        if k == 4:
+            return np.mean([v is None or np.isnan(v) for v in x])
+        return np.mean([v is not None and ends[k] < v <= ends[k + 1] for v in x])
+
+    pairs = [(share(X, k), share(new, k)) for k in range(5)]
+    wanted = sum((a - e) * np.log(a / e) for e, a in pairs)
+    found = feature_of(weigh.drift(model, new), "x")
+    assert found.check.index == pytest.approx(wanted, rel=1e-12)
+    assert (found.missing_before, found.missing_now) == pytest.approx(pairs[4], abs=1e-15)
+
+
+@pytest.mark.parametrize("learner", [weigh.EvidenceNB, weigh.EducatedNB, weigh.BoostedNB])
+def test_effects_add_up_to_the_change_of_the_mean_total(learner):
+    rng = np.random.default_rng(3)
+    X, y = draw(rng, 700)
+    new, _ = draw(rng, 300, shift=0.5, town=(0.1, 0.3, 0.2, 0.2, 0.2))
+    model = learner().fit(X, y)
+    change = model.decision_function(new).mean() - model.decision_function(X).mean()
+    found = weigh.drift(model, new)
+    assert sum(feature.shift[0] for feature in found.features) == pytest.approx(change, abs=1e-9)
+    effects = [feature.effect for feature in found.features]
+    assert effects == sorted(effects, reverse=True)
+
+
+def test_missing_values_that_training_skipped_are_counted():
+    rng = np.random.default_rng(5)
+    X, y = draw(rng, 800)
+    model = weigh.EvidenceNB(missing="skip").fit(X, y)
+    found = feature_of(weigh.drift(model, X), "x")
+    assert found.missing_before == found.missing_now > 0.05
+    assert found.check.index == pytest.approx(0, abs=1e-15)
+
+
+def test_the_mean_of_the_index_without_drift_is_what_is_called_chance():
+    rng = np.random.default_rng(8)
+    model = fit(1000, seed=8)
+    found = [weigh.drift(model, draw(rng, 400)[0]) for _ in range(200)]
+    values = np.array([feature_of(f, "town").check.index for f in found])
+    wanted = 4 * (1 / 1000 + 1 / 400)
+    # one model is one draw of the training rows: its part of the noise, 4/1000, may be 0 to 3 times
+    assert 4 / 400 * 0.8 < values.mean() < wanted + 3 * 4 / 1000
+
+
+# ------------------------------------------------------------ noise
+
+
+def false_alarms(learner, n_draws, labelled, alpha=0.05):
+    """How often rows from the training distribution give any significant check."""
+    rng, raised = np.random.default_rng(11), 0
+    for _ in range(n_draws):
+        X, y = draw(rng, int(rng.choice([200, 800])))
+        new, truth = draw(rng, int(rng.choice([100, 400])))
+        if labelled:
+            X, new = (table.drop_columns(["street"]) for table in (X, new))
+        found = weigh.drift(learner().fit(X, y), new, truth if labelled else None, alpha=alpha)
+        raised += min(check.adjusted for check in checks_of(found)) < alpha
+    return raised
+
+
+def test_rows_from_the_training_distribution_raise_no_more_than_the_nominal_rate():
+    """1,000 draws of both samples; Holm's bound may be met from below, but not from far below."""
+    raised = false_alarms(weigh.EvidenceNB, 1000, labelled=False)
+    assert binom.ppf(0.001, 1000, 0.02) <= raised <= binom.ppf(0.999, 1000, 0.05)
+
+
+@pytest.mark.parametrize(("learner", "n"), [(weigh.EvidenceNB, 200), (weigh.EducatedNB, 60)])
+def test_labels_from_the_training_distribution_raise_no_more_than_the_nominal_rate(learner, n):
+    raised = false_alarms(learner, n, labelled=True)
+    assert raised <= binom.ppf(0.999, n, 0.05)
+
+
+def test_the_chi_square_has_the_level_of_the_exact_distribution_of_new_counts():
+    both, n_new = np.array([400, 200, 60, 30, 9, 3, 1, 1]), 200
+    rng = np.random.default_rng(2)
+    new = multivariate_hypergeom.rvs(both, n_new, size=4000, random_state=rng).astype(float)
+    p = np.array([compare_samples(both - part, part) for part in new])
+    for alpha in (0.01, 0.05, 0.2):
+        low, high = binom.ppf([0.0005, 0.9995], 4000, alpha)
+        assert low <= (p < alpha).sum() <= high
+
+
+def test_many_rare_new_values_are_no_surprise_and_a_frequent_one_is():
+    rng = np.random.default_rng(4)
+    both = np.concatenate([np.ones(300), np.full(100, 2), np.full(20, 30)]).astype(int)
+    new = multivariate_hypergeom.rvs(both, 300, size=2000, random_state=rng).astype(float)
+    p = np.array([compare_unseen(both - part, part) for part in new])
+    assert (p < 0.05).sum() <= binom.ppf(0.999, 2000, 0.05)
+    assert compare_unseen(np.array([500.0, 300, 0]), np.array([80.0, 60, 12])) < 1e-6
+
+
+def test_holm_adjusts_as_written_out():
+    p = [0.04, 0.001, 0.03, float("nan")]
+    found = judge([Check("c", "feature", 1.0, 0.0, value) for value in p], alpha=0.05)
+    assert [check.adjusted for check in found] == pytest.approx([0.09, 0.004, 0.09, 1.0])
+    assert [check.level for check in found] == ["none", "alarm", "none", "none"]
+
+
+def test_a_trifle_in_a_large_file_is_significant_and_stays_quiet():
+    old, new = np.array([500_000.0, 500_000.0]), np.array([503_000.0, 497_000.0])
+    assert compare_samples(old, new) < 1e-4
+    check = Check("c", "feature", 3.6e-5, 2e-6, compare_samples(old, new))
+    assert judge([check], 0.01)[0].level == "none"
+
+
+# ------------------------------------------------------------ changes
+
+
+def power(n_draws=40, labelled=False, n=500, **change):
+    rng, model = np.random.default_rng(21), fit(3000, seed=21)
+    draws = [draw(rng, n, **change) for _ in range(n_draws)]
+    return [weigh.drift(model, X, y if labelled else None) for X, y in draws]
+
+
+def test_a_shift_of_half_a_deviation_is_found_in_500_rows_with_power_of_99_percent():
+    """The noncentral chi-square has a power above 0.999; 40 draws may miss at most 3."""
+    found = power(shift=0.5)
+    assert sum(feature_of(f, "x").check.level != "none" for f in found) >= 37
+    assert all(f.features[0].name == "x" for f in found)
+    assert all(f.action in ("nothing", "get labels") for f in found)
+
+
+def test_a_level_that_doubles_from_8_to_16_percent_is_found():
+    found = power(town=(0.32, 0.3, 0.2, 0.16, 0.02))
+    assert sum(feature_of(f, "town").check.level != "none" for f in found) >= 37
+
+
+def test_another_base_rate_alone_asks_for_another_prior():
+    """Odds twice as high; the rate to give to with_prior is the new base rate."""
+    found = power(labelled=True, n=2000, n_draws=10, base=float(expit(logit(0.4) + 1.0)))
+    assert sum(f.action == "change the prior" for f in found) >= 9
+    wanted = np.mean([f.quality[0].wanted_rate for f in found])
+    assert wanted == pytest.approx(expit(logit(0.4) + 1.0), abs=0.05)
+
+
+def test_a_weight_that_changed_its_sign_asks_for_a_refit_and_is_named():
+    for learner in (weigh.EvidenceNB, weigh.EducatedNB):
+        model = fit(3000, seed=2, learner=learner)
+        X, y = draw(np.random.default_rng(9), 1500, effect=-1.0)
+        found = weigh.drift(model, X, y)
+        assert (found.action, found.level) == ("refit", "alarm")
+        assert {moved.feature for moved in found.moved} == {"x"}
+
+
+def test_probabilities_that_are_too_sure_ask_for_recalibration():
+    """Twins count twice in naive Bayes: each weight holds, and the slope is a half."""
+    rng = np.random.default_rng(6)
+    tables = []
+    for _ in range(2):
+        X, y = draw(rng, 4000)
+        plan = X["plan"]
+        tables.append((pa.table({"a": plan, "b": plan, "c": plan}), y))
+    model = weigh.EvidenceNB().fit(*tables[0])
+    found = weigh.drift(model, *tables[1])
+    assert found.action == "recalibrate"
+    assert found.quality[0].slope.value < 0.6
+
+
+def test_new_and_vanished_levels_are_named():
+    rng = np.random.default_rng(1)
+    model = fit(2000, seed=1)
+    X, _ = draw(rng, 400, town=(0.5, 0.0, 0.3, 0.18, 0.02))
+    town = X["town"].to_pylist()
+    town[:60] = ["Oz"] * 60
+    town[60:80] = [None] * 20
+    found = weigh.drift(model, X.set_column(0, "town", pa.array(town)))
+    town = feature_of(found, "town")
+    assert town.new_values == {"Oz": 60}
+    assert town.vanished == ("q",)
+    assert (town.missing_before, town.missing_now) == (0.0, 0.05)
+    assert town.check.level == "alarm"
+
+
+def test_new_pairs_of_a_cross_are_named():
+    rng = np.random.default_rng(7)
+    a, b = rng.choice(["p", "q"], 600), rng.choice(["u", "v"], 600)
+    b[a == "q"] = "u"
+    y = np.where((a == "p") ^ (rng.random(600) < 0.3), 1, 0)
+    model = weigh.EvidenceNB(crosses=[("a", "b")]).fit(pa.table({"a": a, "b": b}), y)
+    new = pa.table({"a": ["q"] * 50 + ["p"] * 30 + [None] * 5, "b": ["v"] * 50 + ["u"] * 35})
+    found = weigh.drift(model, new).features[0]
+    assert found.new_values == {"q & v": 50}
+    assert found.missing_now == pytest.approx(5 / 85)
+
+
+def test_every_class_of_many_is_checked():
+    rng = np.random.default_rng(3)
+
+    def rows(n, move=0.0):
+        y = rng.integers(0, 3, n)
+        return pa.table({"x": rng.normal(size=n) + y + move}), np.array([*"abc"])[y]
+
+    model = weigh.EducatedNB().fit(*rows(1500))
+    quiet, loud = weigh.drift(model, *rows(600)), weigh.drift(model, *rows(600, 1.0))
+    assert quiet.level == "none"
+    assert [quality.pos_label for quality in quiet.quality] == ["a", "b", "c"]
+    assert loud.reaches("alarm")
+    assert loud.action in ("refit", "recalibrate", "change the prior")
+
+
+def test_a_scan_gives_what_a_table_gives(tmp_path, monkeypatch):
+    for module in (folders, scans, sources):
+        monkeypatch.setattr(module, "ROWS", 70)
+    model, (X, y) = fit(500), draw(np.random.default_rng(1), 300, shift=0.3)
+    table = X.append_column("y", pa.array(y))
+    pa.csv.write_csv(table, tmp_path / "new.csv")
+    scan = weigh.scan(tmp_path / "new.csv", text=["street"])
+    assert len([*read(scan).batches()]) > 1
+    one, other = (weigh.drift(model, part, "y").to_dict() for part in (table, scan))
+    assert one == other
+
+
+# ------------------------------------------------------------ what people see
+
+
+def test_labels_of_one_class_do_not_judge_calibration():
+    X, y = draw(np.random.default_rng(1), 400, shift=1.0)
+    only = X.filter(pa.array(y == "no"))
+    found = weigh.drift(fit(), only, ["no"] * only.num_rows)
+    assert found.action == "get labels"
+
+
+class Balanced(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.text = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in ("br", "meta"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_text_and_html_hold_the_same_verdict_and_features():
+    X, y = draw(np.random.default_rng(1), 400, shift=1.0)
+    found = weigh.drift(fit(), X, y)
+    page = Balanced()
+    page.feed(found._repr_html_())
+    assert page.open == []
+    html = " ".join(" ".join(page.text).split())
+    for text in (html, " ".join(repr(found).split())):
+        assert found.verdict in text
+        assert all(feature.name in text for feature in found.features)
+    assert all(len(line) <= 80 for line in found.to_text(80).splitlines())
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [(weigh.C44Classifier, "C44Classifier"), (weigh.BoostedNBRegressor, "BoostedNBRegressor")],
+)
+def test_models_without_weights_of_classes_are_refused_by_name(model, kind):
+    X, y = draw(np.random.default_rng(1), 100)
+    fitted = model().fit(X, y if "C44" in kind else np.arange(100.0))
+    with pytest.raises(ValueError, match=kind):
+        weigh.drift(fitted, X)
+
+
+def test_models_of_documents_are_refused():
+    model = weigh.EvidenceNB(event_model="counts").fit([[1, 2], [3, 0]], [0, 1])
+    with pytest.raises(ValueError, match="event_model"):
+        weigh.drift(model, [[1, 2]])
+
+
+def test_bad_input_is_refused_by_name():
+    model, (X, y) = fit(300), draw(np.random.default_rng(1), 50)
+    with pytest.raises(ValueError, match="alpha"):
+        weigh.drift(model, X, alpha=1.5)
+    with pytest.raises(ValueError, match="'plan'"):
+        weigh.drift(model, X.drop_columns(["plan"]))
+    with pytest.raises(ValueError, match="empty"):
+        weigh.drift(model, X.slice(0, 0))
+    with pytest.raises(ValueError, match="'maybe'"):
+        weigh.drift(model, X, np.where(y == "yes", "maybe", y))
+    with pytest.raises(ValueError, match="equal length"):
+        weigh.drift(model, X, y[:-1])
+    with pytest.raises(ValueError, match="level"):
+        weigh.drift(model, X).reaches("panic")
+
+
+# ------------------------------------------------------------ the command line
+
+
+@pytest.fixture
+def files(tmp_path):
+    weigh.save(fit(), tmp_path / "model.json")
+    for name, shift in (("same", 0.0), ("moved", 1.0)):
+        X, y = draw(np.random.default_rng(1), 400, shift=shift)
+        pa.csv.write_csv(X.append_column("y", pa.array(y)), tmp_path / f"{name}.csv")
+    return tmp_path
+
+
+def run(files, data, *options):
+    words = ["drift", str(files / "model.json"), str(files / data), *options]
+    return CliRunner().invoke(main, words)
+
+
+def test_the_exit_code_tells_a_scheduler_of_drift(files):
+    assert run(files, "moved.csv").exit_code == 0
+    assert run(files, "moved.csv", "--fail-on", "alarm").exit_code == 3
+    assert run(files, "same.csv", "--fail-on", "notice").exit_code == 0
+    assert run(files, "moved.csv", "--fail-on", "panic").exit_code == 2
+    assert run(files, "none.csv", "--fail-on", "alarm").exit_code == 1
+
+
+def test_json_is_what_python_gives(files):
+    done = run(files, "moved.csv", "--target", "y", "--json")
+    model, table = weigh.load(files / "model.json"), pa.csv.read_csv(files / "moved.csv")
+    street = table["street"].cast(pa.string())
+    table = table.set_column(table.column_names.index("street"), "street", street)
+    assert json.loads(done.stdout) == weigh.drift(model, table, "y").to_dict()
