@@ -6,7 +6,7 @@ from weigh.bins import label
 from weigh.evaluation.show import bounded, number
 from weigh.monitoring.checks import Check
 from weigh.monitoring.result import Drift, FeatureDrift
-from weigh.views import Bar, Cell, Grid, View
+from weigh.views import Grid, View
 
 MOST = 12
 """Features, levels and values that a page lists."""
@@ -34,19 +34,20 @@ def _rule(found: Drift) -> str:
 
 
 def _features(found: Drift) -> Grid:
-    scale = max(0.05, *(feature.effect for feature in found.features))
-    rows: list[tuple[Cell, ...]] = []
-    for f in found.features[:MOST]:
-        largest = float(max(f.shift, key=abs))
-        effect = f"{100 * largest:+.1f}"
-        rows.append((f.name, *_numbers(f.check), effect, Bar(largest / scale), f.largest_change))
-    head = ("Feature", "Level", "PSI", "Chance", "p", "Effect", "", "Largest change of a share")
-    return Grid(head, tuple(rows), "Features, the largest effect on the total first")
+    rows = tuple(
+        (f.name, *_numbers(f.check), f"{100 * max(f.shift, key=abs):+.1f}", f.largest_change)
+        for f in found.features[:MOST]
+    )
+    head = ("Feature", "Level", "PSI", "Chance", "p", "Effect", "Largest change of a share")
+    return Grid(head, rows, "Features, the largest effect on the total first")
 
 
 def _numbers(check: Check) -> tuple[str, str, str, str]:
-    p = "< 0.0001" if check.adjusted < 1e-4 else number(check.adjusted)
-    return check.level, number(check.index), number(check.chance), p
+    return check.level, number(check.index), number(check.chance), _p(check.adjusted)
+
+
+def _p(value: float) -> str:
+    return "< 0.0001" if value < 1e-4 else number(value)
 
 
 def _values(found: Drift) -> Grid:
@@ -92,7 +93,7 @@ def _quality(found: Drift) -> Grid:
             number(q.mean_prediction, 3),
             bounded(q.in_the_large, 2),
             bounded(q.slope, 2),
-            bounded(q.auc),
+            bounded(q.auc, 2),
         )
         for q in found.quality
     )
@@ -108,7 +109,7 @@ def _moved(found: Drift) -> Grid:
             label(m.pos_label),
             f"{100 * m.change:+.0f}",
             f"{100 * m.error:.0f}",
-            number(m.p_value),
+            _p(m.p_value),
         )
         for m in found.moved[:MOST]
     )
