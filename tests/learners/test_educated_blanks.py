@@ -343,3 +343,13 @@ def test_a_hessian_for_each_class_leads_to_the_weights_of_the_joint_one(monkeypa
     rows = [{name: X[name][i]} for name in X for i in (0, 60, 120)]
     found, expected = (model.predict_proba(rows) for model in (apart, joint))
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_many_tables_have_the_weights_of_not_known_that_loops_give(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 7)), rng.integers(0, 2, 300)
+    loops = EducatedNB(bins=4).fit(X, y).evidence_
+    monkeypatch.setattr("weigh.educated.blanks.LOOPS", 0)
+    products = EducatedNB(bins=4).fit(X, y).evidence_
+    for one, other in zip(loops, products, strict=True):
+        np.testing.assert_allclose(one.by_class, other.by_class, atol=1e-9)

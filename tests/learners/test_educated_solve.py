@@ -430,3 +430,17 @@ def test_the_scales_hardly_depend_on_where_the_search_begins():
     ]
     for other in ends[1:]:
         np.testing.assert_allclose(other, ends[0], atol=0.02)
+
+
+# ---------------------------------------------------------------- features that do not fit
+
+
+def test_features_of_one_size_share_the_matrix_or_none_does(monkeypatch):
+    monkeypatch.setattr(solve, "FULL", 20)
+    rng = np.random.default_rng(0)
+    codes = np.column_stack([rng.integers(0, m, 300) for m in (8, 3, 8, 3, 8)])
+    features = [Feature(f"c{j}", values=tuple(range(m))) for j, m in enumerate((8, 3, 8, 3, 8))]
+    rows = Rows(rng.integers(0, 2, 300), np.ones(300), 2)
+    problem = make_problem([8, 3, 8, 3, 8], codes, rows, features)
+    assert problem.columns == (1, 3)
+    assert [len(places) for places in problem.apart] == [8, 8, 8]

@@ -48,6 +48,9 @@ LOOSE = 1.0
 
 PRECISE, STEPS = 1e-9, 30
 
+LOOPS = 64
+"""Of more tables, the Hessian of two classes is a product of matrices, which are filled first."""
+
 JOINT = 512
 """Up to so many weights of not known have one Hessian; of more, each class has its own."""
 
@@ -127,12 +130,16 @@ class Blanked:
             kernels.add_known(places, padded, none, self.u, blank, totals)
             found = self.target.moments(totals, labels, share * weight)
             numbers += found.loss, np.abs(found.slope).sum()
-            if found.probability is None:
+            if found.probability is None and n_tables <= LOOPS:
                 own = bends.reshape(1, n_tables, n_tables)
                 kernels.sum_blanks(blank, found.slope, found.curvature, slopes, own)
+                continue
+            ones = blank.astype(np.float64)
+            slopes += ones @ found.slope
+            if found.probability is None:
+                bends[0, 0, :, 0] += (ones * found.curvature[:, 0]) @ ones.T
             else:
-                slopes += blank.astype(np.float64) @ found.slope
-                self._bend(blank.astype(np.float64), share * weight, found.probability, bends)
+                self._bend(ones, share * weight, found.probability, bends)
         return Sums((numbers, slopes, bends))
 
     def _bend(self, blank: Floats, weight: Floats, p: Floats, bends: Floats) -> None:

@@ -109,13 +109,14 @@ class Factor:
 
     def spread(self, block: Block) -> float:
         """The trace of the weights' covariance times a block's S, summed over classes."""
-        first = block.places[0]
-        return sum(
-            piece.spread(block)
-            for pieces in self.by_class
-            for piece in pieces
-            if piece.places[np.searchsorted(piece.places[:-1], first)] == first
-        )
+        own = self._homes[block.places[0]]
+        return sum(pieces[own].spread(block) for pieces in self.by_class)
+
+    @cached_property
+    def _homes(self) -> dict[int, int]:
+        """The piece of each weight: the same for all classes."""
+        pieces = enumerate(self.by_class[0])
+        return {place: own for own, piece in pieces for place in piece.places.tolist()}
 
 
 def make_dense(hessian: Floats, prior: Prior, scales: Floats, places: Integers) -> Dense:
@@ -133,7 +134,6 @@ def make_dense(hessian: Floats, prior: Prior, scales: Floats, places: Integers) 
 def make_diagonal(entries: Floats, prior: Prior, scales: Floats, places: Integers) -> Diagonal:
     """The same for categories that stand apart, whose penalty is a diagonal too."""
     whole = entries.copy()
-    for block, scale in zip(prior.blocks, scales, strict=True):
-        if places[0] <= block.places[0] <= places[-1]:
-            whole[block.places - places[0]] += scale
+    for b in prior.numbers(places):
+        whole[prior.blocks[b].places - places[0]] += scales[b]
     return Diagonal(places, whole)

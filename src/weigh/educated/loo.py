@@ -26,6 +26,9 @@ ROWS = 50_000
 
 NEARLY_ONE = 0.999
 LEAST_SCALE = 1e-5
+ROUGHLY = 0.02
+"""Fits are compared where a Newton step promises less nats; the one that is kept is then exact."""
+
 ENOUGH = 1.0
 """All rows left out together cost less nats: they cannot say by how much less."""
 
@@ -185,9 +188,11 @@ def loosen(state: State) -> tuple[State, HeldOut]:
     separable; the rows themselves say so.
     """
     while state.scales.min(initial=1.0) > LEAST_SCALE:
-        other = find_weights(state.rescale(state.scales / 4), PRECISE)
+        other = find_weights(state.rescale(state.scales / 4), PRECISE, ROUGHLY)
         told = compare(state, other)
         if told.before.total <= ENOUGH or not told.better:
-            return state, told.before
+            exact = find_weights(state, PRECISE)
+            return exact, told.before if exact is state else leave_one_out(exact)
         state = other
+    state = find_weights(state, PRECISE)
     return state, leave_one_out(state)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from weigh.bins import Cross, Feature
 from weigh.frames import Floats, Integers
@@ -69,27 +70,49 @@ class Prior:
 
     def apply(self, weights: Floats, scales: Floats) -> Floats:
         """The gradient of the penalty."""
+        scale = np.zeros((len(weights), 1))
+        for block, own in zip(self.blocks, scales, strict=True):
+            scale[block.places] = own
+        every, shares = self._sparse
+        n_known = every.shape[0]
         out = np.zeros_like(weights)
-        for block, scale in zip(self.blocks, scales, strict=True):
-            out[block.places] += scale * block.apply(weights[block.places])
-        for centre in self.centres:
-            held = centre.strength * (centre.shares @ weights[centre.places])
-            out[centre.places] += np.multiply.outer(centre.shares, held)
+        out[:n_known] = scale[:n_known] * (every @ weights[:n_known])
+        strengths = np.array([[centre.strength] for centre in self.centres]).reshape(-1, 1)
+        out[:n_known] += shares.T @ (strengths * (shares @ weights[:n_known]))
         return out
+
+    @cached_property
+    def _sparse(self) -> tuple[csr_array, csr_array]:
+        """All S in one matrix, and the shares of each centre in a line."""
+        size = self._last + 1
+        rows, columns, values = [], [], []
+        for block in self.blocks:
+            if block.matrix is None:
+                row = column = np.arange(len(block.places))
+                values.append(np.ones(len(row)))
+            else:
+                row, column = np.nonzero(block.matrix)
+                values.append(block.matrix[row, column])
+            rows.append(block.places[row])
+            columns.append(block.places[column])
+        every = _sparse(rows, columns, values, (size, size))
+        lines = [np.full(len(c.places), number) for number, c in enumerate(self.centres)]
+        places, shares = [c.places for c in self.centres], [c.shares for c in self.centres]
+        return every, _sparse(lines, places, shares, (len(self.centres), size))
 
     def add_to(self, hessian: Floats, scales: Floats, places: Integers) -> None:
         """Add the penalty's own Hessian to that of some of the weights."""
         local = np.full(max(places[-1], self._last) + 1, -1)
         local[places] = np.arange(len(places))
-        for block, scale in zip(self.blocks, scales, strict=True):
-            at = local[block.places]
+        for b in self.numbers(places):
+            block, at = self.blocks[b], local[self.blocks[b].places]
             if at[0] < 0:
                 continue
             if block.matrix is None:
-                hessian[at, at] += scale
+                hessian[at, at] += scales[b]
             else:
-                hessian[np.ix_(at, at)] += scale * block.matrix
-        for centre in self.centres:
+                hessian[np.ix_(at, at)] += scales[b] * block.matrix
+        for centre in self._held(places):
             at = local[centre.places]
             if at[0] >= 0:
                 outer = np.outer(centre.shares, centre.shares)
@@ -97,15 +120,35 @@ class Prior:
 
     def is_diagonal(self, places: Integers) -> bool:
         """Whether the weights of a feature are independent of each other."""
-        first, last = places[0], places[-1]
-        own = [block for block in self.blocks if first <= block.places[0] <= last]
-        walks = any(first <= centre.places[0] <= last for centre in self.centres)
-        return not walks and all(block.matrix is None for block in own)
+        own = (self.blocks[b] for b in self.numbers(places))
+        return not self._held(places) and all(block.matrix is None for block in own)
+
+    def numbers(self, places: Integers) -> range:
+        """Those of the blocks that begin between the first and the last of some places."""
+        return range(*np.searchsorted(self._firsts[0], [places[0], places[-1] + 1]).tolist())
+
+    def _held(self, places: Integers) -> tuple[Centre, ...]:
+        ends = np.searchsorted(self._firsts[1], [places[0], places[-1] + 1])
+        return self.centres[slice(*ends)]
+
+    @cached_property
+    def _firsts(self) -> tuple[Integers, Integers]:
+        """Where blocks and centres begin, in order."""
+        starts = ([int(own.places[0]) for own in both] for both in (self.blocks, self.centres))
+        blocks, centres = map(np.array, starts)
+        return blocks, centres
 
     @cached_property
     def _last(self) -> int:
         places = [b.places for b in self.blocks] + [c.places for c in self.centres]
         return max((int(at[-1]) for at in places), default=0)
+
+
+def _sparse(
+    rows: list[Integers], columns: list[Integers], values: list[Floats], shape: tuple[int, int]
+) -> csr_array:
+    own = [np.concatenate([*parts, []]) for parts in (values, rows, columns)]
+    return csr_array((own[0], (own[1].astype(np.intp), own[2].astype(np.intp))), shape)
 
 
 def prior_of(

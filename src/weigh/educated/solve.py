@@ -65,13 +65,16 @@ class Problem:
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
-        """The features that share one matrix, in order: the smallest; none where rows are few."""
+        """The features that share one matrix, in order: the smallest; none where rows are few.
+
+        Features of one size are treated alike, so that their order does not matter.
+        """
         if self.dual:
             return ()
         sizes = np.array([span.stop - span.start for span in self.spans], dtype=np.int64)
-        smallest = np.argsort(sizes, kind="stable")
-        n_kept = int((1 + np.cumsum(sizes[smallest]) <= FULL).sum())
-        return tuple(sorted(smallest[:n_kept].tolist()))
+        ascending = np.sort(sizes)
+        too_large = ascending[1 + np.cumsum(ascending) > FULL]
+        return tuple(np.flatnonzero(sizes < min(too_large, default=np.inf)).tolist())
 
     @cached_property
     def joint(self) -> Integers:
