@@ -42,7 +42,7 @@ from weigh import (
     datasets,
 )
 from weigh.calibrate import FITS, recalibrate
-from weigh.calibrate.methods import thin
+from weigh.calibrate.calibrator import thin
 from weigh.calibrate.spline import PENALTIES, SlopeBasis, fit_spline, place_knots
 from weigh.cli import main
 from weigh.evidence import Recalibration

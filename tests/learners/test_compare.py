@@ -41,9 +41,9 @@ from weigh import (
     datasets,
 )
 from weigh.comparison.differences import Difference, Differences
-from weigh.comparison.learners import SIMPLEST_FIRST, family, rank
 from weigh.comparison.ranking import choose
 from weigh.comparison.result import Entry
+from weigh.comparison.run import SIMPLEST_FIRST, family, rank
 from weigh.comparison.show import page
 from weigh.engine import watch
 from weigh.evaluation.measures import Options, measure

@@ -120,7 +120,7 @@ def test_two_classes_know_one_model_only():
 
 
 def test_one_against_the_rest_is_that_many_models_of_two_classes(monkeypatch):
-    monkeypatch.setattr("weigh.educated.merge.APART", -1.0)  # merged for all classes at once
+    monkeypatch.setattr("weigh.educated.tables.APART", -1.0)  # merged for all classes at once
     X, y = draw_frame(3, n_classes=3)
     model = EducatedNB(multiclass="ovr").fit(X, y)
     each = [EducatedNB().fit(X, y == k) for k in range(3)]

@@ -12,7 +12,7 @@ from sklearn.isotonic import isotonic_regression
 
 import weigh
 from weigh import EducatedNB
-from weigh.educated import merge
+from weigh.educated import tables as merge
 from weigh.educated.monotone import hold_orders
 from weigh.educated.solve import state_at
 

@@ -12,11 +12,18 @@ from scipy.special import expit, ndtri
 import weigh
 from weigh import BoostedNB, EducatedNB, EvidenceNB, engine
 from weigh.bins import Feature
-from weigh.educated import merge
-from weigh.educated.centre import centre
+from weigh.educated import tables as merge
 from weigh.educated.design import Design, Source
-from weigh.educated.merge import APART, add_up, average, group_levels, group_tables, merge_feature
 from weigh.educated.segments import coarsen
+from weigh.educated.tables import (
+    APART,
+    add_up,
+    average,
+    centre,
+    group_levels,
+    group_tables,
+    merge_feature,
+)
 from weigh.engine import Block
 from weigh.engine.passes import positions
 from weigh.frames import label_sample, read

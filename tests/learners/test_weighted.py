@@ -23,8 +23,7 @@ from weigh.engine import CodedRows
 from weigh.evidence import Scorer
 from weigh.folds import deal
 from weigh.frames import read_csv
-from weigh.weighted.auc import rank
-from weigh.weighted.gain import gain_ratios
+from weigh.weighted.auc import gain_ratios, rank
 from weigh.weighted.learner import METHODS
 from weigh.weighted.terms import Scored, collapse
 from weigh.weighted.walks import PATIENCE, RATES, SIZES, Climber

@@ -11,10 +11,18 @@ from scipy.optimize import isotonic_regression
 from sklearn.linear_model import GammaRegressor, PoissonRegressor
 
 from weigh.newton.ball import Search
-from weigh.newton.descent import conjugate_gradients, damp, descend, follow
-from weigh.newton.losses import LOGISTIC, SOFTMAX, Moments
-from weigh.newton.regression import Rows, fit_coefficients
-from weigh.newton.ties import Order, Orders, add_tied, find_ties, step_in_order
+from weigh.newton.descent import (
+    Order,
+    Orders,
+    add_tied,
+    conjugate_gradients,
+    damp,
+    descend,
+    find_ties,
+    follow,
+    step_in_order,
+)
+from weigh.newton.regression import LOGISTIC, SOFTMAX, Moments, Rows, fit_coefficients
 
 LIGHT = settings(max_examples=25, deadline=None)
 seeds = st.integers(0, 2**32 - 1)

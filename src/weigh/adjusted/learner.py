@@ -10,18 +10,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
-from weigh.adjusted.fit import fit_jointly, fit_logistic
-from weigh.adjusted.tables import (
+from weigh.adjusted.fit import (
     NONE,
     Reversal,
+    Training,
     against_rest,
     by_feature,
     centre,
+    fit_jointly,
+    fit_logistic,
     of_all,
     scale_by_exponents,
     sum_loss,
+    warn_rare,
 )
-from weigh.adjusted.training import Training, warn_rare
 from weigh.base import EvidenceClassifier
 from weigh.bins import label
 from weigh.evidence import (

@@ -4,14 +4,12 @@ kinds         what values are: text, numbers, booleans
 labels        how intervals are written; whole numbers where training had no others
 levels        a `Feature` says which levels there are and finds the level of any value
 conditions    from a value to its level, as data that other languages render
-refine        finer levels that several features of one column are made of
 crosses       two features joined into one, whose levels are pairs
 cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
-discretizer   the cuts alone, as a scikit-learn transformer
 """
 
 from weigh.bins.conditions import Condition, finder
-from weigh.bins.crosses import AND, Cross
+from weigh.bins.crosses import AND, Cross, coarsen, refine
 from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
 from weigh.bins.kinds import SINGLE, Kind
 from weigh.bins.labels import (
@@ -27,7 +25,6 @@ from weigh.bins.labels import (
     spell_number,
 )
 from weigh.bins.levels import Feature, Placed, sort_values
-from weigh.bins.refine import coarsen, refine
 
 __all__ = [
     "AND",

@@ -4,20 +4,17 @@ rounds     AdaBoost with probabilities
 tuning     how many rounds, and how loud, by rows held out
 vote       AdaBoost's own combination
 history    what each round did
-combine    the linearised sum: one table of weights
 learner    boosted naive Bayes for classes
 
 projection numbers as classes: is the target above s
-estimate   weights that push an estimate up or down a curve
 sheet      one estimate explained
 regressor  boosted naive Bayes for numbers
 """
 
-from weigh.boosted.estimate import Estimate
 from weigh.boosted.history import Rounds
 from weigh.boosted.learner import BoostedNB
 from weigh.boosted.regressor import BoostedNBRegressor
-from weigh.boosted.sheet import EstimateSheet
+from weigh.boosted.sheet import Estimate, EstimateSheet
 from weigh.boosted.vote import Vote
 
 __all__ = ["BoostedNB", "BoostedNBRegressor", "Estimate", "EstimateSheet", "Rounds", "Vote"]

@@ -9,11 +9,10 @@ from sklearn.utils import check_random_state
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
-from weigh.boosted.combine import add_up, let_vote
 from weigh.boosted.history import Fit, compare, tell
 from weigh.boosted.rounds import Rows01, boost_all, linear, vote
 from weigh.boosted.tuning import Combine, HeldOut, choose
-from weigh.boosted.vote import Vote
+from weigh.boosted.vote import Vote, add_up, let_vote
 from weigh.engine import Coded, Levels, Splits
 from weigh.evidence import Evidence
 from weigh.folds import check_folds

@@ -12,9 +12,8 @@ from sklearn.utils import check_random_state
 
 from weigh import engine
 from weigh.base import TableEstimator
-from weigh.boosted.estimate import Estimate, below_all
 from weigh.boosted.projection import Projection, Step, project
-from weigh.boosted.sheet import EstimateSheet, explain_estimate
+from weigh.boosted.sheet import Estimate, EstimateSheet, below_all, explain_estimate
 from weigh.boosted.tuning import best_scale
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, rows_added

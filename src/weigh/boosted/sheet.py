@@ -1,19 +1,99 @@
-"""One estimate explained: where it starts, what pushes it up and down, and where it ends."""
+"""Estimates of numbers: the curve that weights push along, and one estimate explained."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logit
 
-from weigh.boosted.estimate import Estimate
-from weigh.evidence import hundredths
-from weigh.frames import Table
+from weigh.bins import Cross, Feature
+from weigh.evidence import Evidence, hundredths
+from weigh.frames import Floats, Table
 from weigh.sheet import COVERAGE, items_of
 from weigh.text import lay_out, percent, to_plain
 from weigh.views import Bar, Grid, View
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Weights that push up, against down, and where each total leads to.
+
+    The estimate for a total w is the smallest of `points` whose entry in `levels` is at least w;
+    between points the curve is a straight line, unless it goes in `steps`. Levels are log odds of
+    being at or below a point before any feature is seen.
+    """
+
+    evidence: Evidence
+    points: Floats
+    levels: Floats
+    steps: bool
+    scale: float = 1.0
+    backend: str | None = None
+    columns: tuple[str, ...] = ()
+
+    event_model: ClassVar[str] = "levels"
+
+    @property
+    def classes(self) -> np.ndarray[Any, Any]:
+        """Down and up."""
+        return self.evidence.classes
+
+    @property
+    def class_counts(self) -> Floats:
+        """The weight of the training rows below and above, over the whole range."""
+        return self.evidence.class_counts
+
+    @property
+    def features(self) -> tuple[Feature | Cross, ...]:
+        """The levels alone, feature by feature."""
+        return self.evidence.features
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The columns of the tables that it reads, in order."""
+        return self.columns
+
+    def total(self, table: Table) -> Floats:
+        """The sum of the weights of evidence of each row."""
+        return self.evidence.total(table)[:, 0]
+
+    def read_off(self, totals: Floats) -> Floats:
+        """Where totals lead to on the curve."""
+        if self.steps:
+            place = np.searchsorted(self.levels, totals - 1e-12, side="left")
+            return np.asarray(self.points[np.minimum(place, len(self.points) - 1)])
+        return np.interp(totals, self.levels, self.points)
+
+    def quantile(self, totals: Floats, log_odds: float) -> Floats:
+        """The point that the target is at or below with the log odds given."""
+        return self.read_off(totals + log_odds / self.scale)
+
+    def remember(self, columns: tuple[str, ...], backend: str | None) -> Estimate:
+        """Keep where the table came from."""
+        evidence = replace(self.evidence, columns=columns, backend=backend)
+        return replace(self, evidence=evidence, columns=columns, backend=backend)
+
+    def to_text(self, width: int = 100) -> str:
+        """The tables of weights as plain text."""
+        return self.evidence.to_text(width)
+
+    def to_frame(self) -> Any:
+        """One row per level."""
+        return self.evidence.to_frame()
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+
+def below_all(points: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Distinct points in order, and the log odds of a row being at or below each."""
+    distinct, places = np.unique(points, return_inverse=True)
+    share = np.cumsum(np.bincount(places, weight, len(distinct))) / weight.sum()
+    share[-1] = 1.0
+    with np.errstate(divide="ignore"):
+        return distinct, np.log(share) - np.log1p(-share)
 
 
 @dataclass(frozen=True)

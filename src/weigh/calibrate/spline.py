@@ -11,8 +11,7 @@ from scipy.interpolate import BSpline
 from weigh.evidence import Recalibration
 from weigh.frames import Floats
 from weigh.metrics import Groups
-from weigh.newton.losses import Moments
-from weigh.newton.regression import Rows, minimise
+from weigh.newton.regression import Moments, Rows, minimise
 
 PENALTIES = 10.0 ** np.arange(4, -1.5, -0.5)
 """Of bends, from a straight line down to hardly any."""

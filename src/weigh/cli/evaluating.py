@@ -169,7 +169,7 @@ def compare(
     Example: weigh compare people.csv --target Survived --set adjusted.cv=10
     """
     import weigh
-    from weigh.comparison.learners import by_name, family
+    from weigh.comparison.run import by_name, family
 
     known = by_name()
     for name in names:
@@ -191,7 +191,7 @@ def compare(
 
 def _set(names: tuple[str, ...], own: tuple[str, ...]) -> list[Any]:
     """Learners with the parameters that --set gives them."""
-    from weigh.comparison.learners import by_name, make_learner
+    from weigh.comparison.run import by_name, make_learner
 
     made = {name: make_learner(by_name()[name]) for name in dict.fromkeys(names)}
     for text in own:

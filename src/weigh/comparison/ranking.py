@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weigh.comparison.learners import rank
-from weigh.comparison.run import Task
+from weigh.comparison.run import Task, rank
 from weigh.frames import Floats
 from weigh.metrics import AUC, Scored
 from weigh.metrics.auc import Ranks, with_interval

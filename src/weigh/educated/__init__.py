@@ -2,7 +2,6 @@
 
 design     the places of a row's weights, and the derivatives of its loss
 passes     the sums that one pass over the rows gives, wherever they lie
-hessian    these sums as matrices
 prior      what is thought of weights before the data: independent levels, walks of intervals
 factor     the penalised Hessian in pieces that can be solved with
 dual       its inverse by way of the rows, where these are fewer than the weights
@@ -11,8 +10,6 @@ scales     Fellner & Schall's updates: the scales of most marginal likelihood
 loo        leave-one-out in closed form, to judge by
 pairs      two features that say more together
 monotone   tables that only rise, or only fall
-centre     what belongs to a table, and what to another or to the prior
-merge      intervals that agree, made one for people
 fit        these steps, one after the other
 tables     a fit as evidence
 """

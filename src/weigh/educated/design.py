@@ -17,7 +17,7 @@ import numpy as np
 from weigh.bins import Cross
 from weigh.engine import Block
 from weigh.frames import Floats, Integers
-from weigh.newton.losses import LOGISTIC, SOFTMAX, Loss, Moments
+from weigh.newton.regression import LOGISTIC, SOFTMAX, Loss, Moments
 
 
 def by_fields(value: Any) -> tuple[type[Any], tuple[Any, ...]]:

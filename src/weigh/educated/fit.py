@@ -15,7 +15,7 @@ from weigh.educated.selection import select_pairs
 from weigh.educated.solve import FULL, State, polish
 from weigh.educated.task import NO_PAIRS, Task, problem_of
 from weigh.frames import Floats
-from weigh.newton.ties import Order
+from weigh.newton.descent import Order
 from weigh.tally import Counts
 
 ENOUGH = 1e-8

@@ -10,8 +10,7 @@ import numpy as np
 from weigh.educated.prior import Block, Centre, Prior
 from weigh.educated.solve import PRECISE, Problem, State, find_weights, state_at
 from weigh.frames import Floats, Integers
-from weigh.newton.descent import descend
-from weigh.newton.ties import Order, Orders, find_ties, step_in_order
+from weigh.newton.descent import Order, Orders, descend, find_ties, step_in_order
 
 ROUGHLY, STEPS = 1e-3, 30
 """Bent steps end where they promise less nats; ties are then looked for one by one."""

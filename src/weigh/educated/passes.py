@@ -13,7 +13,7 @@ from weigh import engine
 from weigh.educated.design import Design, Target, add_totals, by_fields, weigh_rows
 from weigh.engine import Block, Sums
 from weigh.frames import Floats, Integers
-from weigh.newton.losses import Moments
+from weigh.newton.regression import Moments
 
 
 @dataclass(frozen=True)

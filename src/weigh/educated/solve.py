@@ -15,14 +15,12 @@ import numpy as np
 
 from weigh.educated.design import Design, Target
 from weigh.educated.dual import Dual, Kernel
-from weigh.educated.factor import Dense, Diagonal, Factor, make_dense, make_diagonal
-from weigh.educated.hessian import Curvature
+from weigh.educated.factor import Curvature, Dense, Diagonal, Factor, make_dense, make_diagonal
 from weigh.educated.passes import Bend, Look, View
 from weigh.educated.prior import Prior
 from weigh.engine import Block, Coded, CodedRows
 from weigh.frames import Floats, Integers
-from weigh.newton.descent import conjugate_gradients, descend
-from weigh.newton.ties import add_tied
+from weigh.newton.descent import add_tied, conjugate_gradients, descend
 
 FULL = 3072
 """Up to so many weights share one matrix: 75 MB, and a third of a second to factor."""

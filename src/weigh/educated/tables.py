@@ -1,4 +1,4 @@
-"""A fit as tables that people read: centred, and with intervals that agree merged."""
+"""Fitted weights as tables of evidence: centred, and with intervals that agree merged."""
 
 from __future__ import annotations
 
@@ -7,12 +7,135 @@ from dataclasses import replace
 
 import numpy as np
 
-from weigh.educated.centre import centre
+from weigh.bins import Cross, Feature
 from weigh.educated.fit import Fit
-from weigh.educated.merge import add_up, average, count_groups, group_tables, merge_feature
+from weigh.educated.prior import count_intervals, is_told
+from weigh.educated.segments import coarse_levels
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts
+
+APART = 0.1
+"""Merging moves no total by more than this, whatever the row: no probability by more than 0.025."""
+
+TRIES = 12
+
+
+def group_tables(
+    counts: Sequence[Counts], columns: Sequence[Floats], fine: Collection[str]
+) -> list[Integers]:
+    """The groups of each table's levels; tables that are not among the fine ones stay."""
+    may = [
+        c.feature.name in fine and not c.feature.parts[0].ordered and count_intervals(c.feature) > 1
+        for c in counts
+    ]
+    groups: list[Integers] = []
+    for share in np.geomspace(1, 1 / max(sum(may), 1), TRIES):
+        groups = [
+            group_levels(c.feature, column, share * APART) if some else np.arange(len(column))
+            for c, column, some in zip(counts, columns, may, strict=True)
+        ]
+        if sum(map(_move, counts, columns, groups)) <= APART:
+            break
+    return groups
+
+
+def _move(counts: Counts, weights: Floats, groups: Integers) -> float:
+    """How far merging moves a weight of this table at the most."""
+    means = average(groups, counts.counts.sum(axis=1), weights)
+    return float(np.abs(means[groups] - weights).max(initial=0.0))
+
+
+def group_levels(feature: Feature | Cross, weights: Floats, most: float) -> Integers:
+    """The group of each level: intervals in a row that differ by no more, others by themselves."""
+    from weigh.educated.kernels import group_near
+
+    groups = np.zeros(len(weights), dtype=np.intp)
+    group_near(np.ascontiguousarray(weights), count_intervals(feature), most, groups)
+    return groups
+
+
+def count_groups(groups: Integers) -> int:
+    """How many groups there are; a column without a single answer has none."""
+    return int(groups[-1]) + 1 if len(groups) else 0
+
+
+def merge_feature(feature: Feature | Cross, groups: Integers) -> Feature | Cross:
+    """The feature with one interval per group."""
+    if isinstance(feature, Cross) or not feature.cuts:
+        return feature
+    ends = np.flatnonzero(np.diff(groups[: len(feature.cuts) + 1]))
+    return replace(feature, cuts=tuple(feature.cuts[end] for end in ends))
+
+
+def average(groups: Integers, rows: Floats, weights: Floats) -> Floats:
+    """The mean weight of each group, over the rows.
+
+    >>> average(np.array([0, 0, 1]), np.array([3.0, 1.0, 2.0]), np.array([[4.0], [8.0], [1.0]]))
+    array([[5.],
+           [1.]])
+    """
+    starts = np.flatnonzero(np.diff(groups, prepend=-1))
+    heavy = np.maximum(rows, 1e-12)
+    shares = heavy / np.add.reduceat(heavy, starts)[groups]
+    means: Floats = np.add.reduceat(weights * shares[:, None], starts, axis=0)
+    return means
+
+
+def add_up(groups: Integers, counts: Floats) -> Floats:
+    """The counts of each group."""
+    total: Floats = np.add.reduceat(counts, np.flatnonzero(np.diff(groups, prepend=-1)), axis=0)
+    return total
+
+
+ROUNDING = 1e-9
+"""Sums of weights in another order may differ by this share."""
+
+
+def centre(counts: Sequence[Counts], weights: Floats, whole: float) -> Floats:
+    """Move what belongs elsewhere.
+
+    `weights` has the prior first and any number of columns, `whole` is the weight of all rows. Rows
+    without an answer would lose what is moved, so that such features and pairs keep what they have.
+    """
+    weights = weights.copy()
+    starts = np.cumsum([1, *(len(c.counts) for c in counts)]).tolist()
+    spans = {
+        c.feature.name: slice(a, a + len(c.counts)) for c, a in zip(counts, starts, strict=False)
+    }
+    features = {c.feature.name: c.feature for c in counts}
+    complete = [c for c in counts if c.counts.sum() >= whole * (1 - ROUNDING)]
+    for c in complete:
+        if isinstance(c.feature, Cross) and all(p.name in spans for p in c.feature.parts):
+            _purify(c, features, spans, weights)
+    for c in complete:
+        rows, span = c.counts.sum(axis=1), spans[c.feature.name]
+        mean = rows @ weights[span] / whole
+        weights[span] -= is_told(c.feature, c.counts)[:, None] * mean
+        weights[0] += mean
+    return weights
+
+
+def _purify(
+    pair: Counts, features: dict[str, Feature | Cross], spans: dict[str, slice], weights: Floats
+) -> None:
+    """Leave a pair what no sum of a table for each of its features can say, over its rows."""
+    assert isinstance(pair.feature, Cross)
+    cells, rows = np.array(pair.feature.pairs), pair.counts.sum(axis=1)
+    sizes = [len(part.levels) for part in pair.feature.parts]
+    margins = np.zeros((len(cells), sum(sizes)))
+    margins[np.arange(len(cells)), cells[:, 0]] = 1.0
+    margins[np.arange(len(cells)), sizes[0] + cells[:, 1]] = 1.0
+    own = weights[spans[pair.feature.name]]
+    root = np.sqrt(rows)[:, None]
+    shares = np.linalg.lstsq(root * margins, root * own, rcond=None)[0]
+    weights[spans[pair.feature.name]] = own - margins @ shares
+    parts = zip(pair.feature.parts, np.split(shares, [sizes[0]]), strict=True)
+    for part, share in parts:
+        fine = features[part.name]
+        assert isinstance(fine, Feature)
+        weights[spans[part.name]] += share[coarse_levels(fine, part)]
+
 
 MOST_WEIGHTS = 1024
 """The covariance of more weights is not kept: a model is to fit into a letter."""

@@ -4,12 +4,9 @@ values      numbers with intervals, plain data
 measures    every measure of probabilities of one class
 multiclass  of more than two classes
 groups      of groups of rows
-stability   how far predictions moved
-leaks       features that alone tell the classes apart
 findings    what the numbers say, in sentences
 page        tables and sentences as text and as HTML
 show        an evaluation as a page
-figure      as a figure
 result      `Evaluation`, from predictions
 model       from a model and a table
 """

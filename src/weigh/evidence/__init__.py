@@ -3,12 +3,9 @@
 total(x) = prior + sum over features j of table_j[level of x_j]
 
 tables       `Evidence` and its `FeatureTable`s
-attenuation  an exponent for rows that tell more or less
-recalibration  what totals turned out to be worth
 curve        the same in pieces of cubics, which every target computes
 estimate     counts to weights, with their uncertainty
 importance   how much a table matters
-held_out     tables without the rows of each fold
 model        what a fitted model can do, and where its table is
 provenance   where a model comes from
 labels       names in the user's words
@@ -29,6 +26,7 @@ from weigh.evidence.curve import (
     attenuate,
 )
 from weigh.evidence.estimate import (
+    Scorer,
     Smoothing,
     rows_added,
     share_counts,
@@ -36,7 +34,6 @@ from weigh.evidence.estimate import (
     weigh_tally,
 )
 from weigh.evidence.flipped import flip
-from weigh.evidence.held_out import Scorer
 from weigh.evidence.importance import share_importance
 from weigh.evidence.labels import with_labels
 from weigh.evidence.model import Model, evidence_of

@@ -1,6 +1,5 @@
 """A model as something that runs elsewhere; every export renders its `Formula`.
 
-refusals  what a target cannot write
 python    one function without dependencies
 sql       one query, in the dialect of a database
 onnx      a graph, text and doubles in

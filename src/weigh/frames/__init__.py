@@ -6,13 +6,9 @@ The only package that knows of dataframe libraries.
     columns   one column as `Numbers` or `Codes`
     declared  the levels that a column's type names
     tables    dataframes, arrays and lists of dicts as a `Table` of columns
-    counts    documents by tokens as a matrix
     native    some rows or columns of a table, in its own library
-    files     tables in CSV, TSV and Parquet files
     scans     tables that are read batch by batch
-    spool     rows that come once, kept to be read again
     sources   where a scan may come from: `weigh.scan`
-    far       tables whose rows stay where they are
     registry  which package opens such tables
     folders   files that make one table together
     targets   a table with class labels and row weights: a `Sample`
@@ -28,7 +24,6 @@ from weigh.frames.columns import (
     Numbers,
 )
 from weigh.frames.declared import Declared
-from weigh.frames.files import read_csv, read_file, write_file
 from weigh.frames.names import did_you_mean, list_names
 from weigh.frames.native import (
     add_columns,
@@ -42,7 +37,7 @@ from weigh.frames.native import (
 )
 from weigh.frames.registry import find_far, register
 from weigh.frames.scans import ROWS, Scan, open_scan
-from weigh.frames.sources import scan
+from weigh.frames.sources import read_csv, read_file, scan, write_file
 from weigh.frames.tables import (
     Table,
     as_rows,

@@ -16,8 +16,8 @@ from pyarrow import csv, dataset, parquet
 
 from weigh.frames.columns import as_doubles
 from weigh.frames.declared import Declared, declared_in, stored_as_levels
-from weigh.frames.files import find_delimiter
 from weigh.frames.scans import ROWS, Scan, open_scan
+from weigh.frames.sources import find_delimiter
 
 ENDINGS = {
     "parquet": (".parquet", ".pq"),

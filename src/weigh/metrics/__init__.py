@@ -8,24 +8,18 @@ decided positive where its probability is above the threshold.
 
     numbers       thresholds, costs and coverages, checked
     scored        labels and probabilities, read and sorted
-    many          probabilities of more than two classes
     predicted     what a classifier says of a table
     scores        loss in bits, Brier, misclassification
-    costs         what decisions cost
     thresholds    error rates, the threshold of least cost, net benefit
     auc           the area under the ROC curve, and differences
     curves        gains and lift
     reliability   reliability table, parts of the Brier score
-    line          calibration slope and intercept
-    logistic      what the line is fitted by
-    sampling      sampling weights as weights that intervals may believe
     stability     population stability index
 """
 
 from weigh.metrics.auc import AUC, AUCDifference, auc, auc_difference
 from weigh.metrics.calibration_line import CalibrationLine, calibration_line
-from weigh.metrics.costs import expected_cost
-from weigh.metrics.curves import GainsCurve, LiftCurve, gains_curve, lift_curve
+from weigh.metrics.curves import GainsCurve, LiftCurve, expected_cost, gains_curve, lift_curve
 from weigh.metrics.numbers import COVERAGE
 from weigh.metrics.predicted import effective_weight
 from weigh.metrics.reliability import (

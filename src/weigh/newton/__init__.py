@@ -5,7 +5,5 @@ gets its Hessian, as a matrix, in pieces or by products, is its own affair.
 
     descent      damped steps; conjugate gradients, where the Hessian is known by its products
     ball         a limit on the norm of the unknowns: an exact trust region
-    ties         unknowns in order
-    losses       the loss of rows as a function of their totals: logistic, softmax
     regression   few unknowns: a design, a loss, and the coefficients
 """

@@ -3,14 +3,12 @@
 subject     the model that a page is about
 document    the file: policy, style, script, data
 levels      intervals in words
-tables      the evidence table without scripts
 questions   what a calculator asks, and when
 calculator_page  `calculator`
 charts      reliability, ROC and lift as SVG
 steps       the weights of a number as steps over it
 weights     the tables of weights as cards with bars
 summary     the first two pages of a report
-caveats     what a reader has to bear in mind
 examples    which cases a report shows
 quality     measures, charts, thresholds and groups
 by_hand     the formula

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from weigh.bins import label, printable
 from weigh.evidence import Evidence, FeatureTable, Recalibration
+from weigh.pages.document import has_other
 from weigh.pages.levels import exact_levels
-from weigh.pages.tables import has_other
 
 DIGITS = 12
 

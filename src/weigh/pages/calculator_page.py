@@ -14,12 +14,11 @@ from weigh.formula import Formula, Input
 from weigh.formula.data import to_data
 from weigh.frames import canonical
 from weigh.layout import render
-from weigh.pages.document import asset, document
+from weigh.pages.document import asset, document, static_table
+from weigh.pages.document import formula as steps_by_hand
 from weigh.pages.levels import spell_levels
 from weigh.pages.questions import Branches, read_branches
 from weigh.pages.subject import Subject, read_subject
-from weigh.pages.tables import formula as steps_by_hand
-from weigh.pages.tables import static_table
 from weigh.sheet import COVERAGE
 from weigh.sheet.explain import SCALES, SILENT
 from weigh.writing import write_text

@@ -1,4 +1,4 @@
-"""One self-contained HTML file: nothing is fetched, and nothing runs but what is ours."""
+"""A page: its parts, and tables in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import hashlib
 from importlib.resources import files
 from typing import Any
 
+from weigh.evidence import Evidence, FeatureTable, hundredths, rule
 from weigh.layout import embed, render
+from weigh.pages.levels import spell_levels
 
 
 def asset(*names: str) -> str:
@@ -33,3 +35,52 @@ def document(title: str, body: Any, style: str, script: str = "", data: Any = No
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+MOST = 30
+"""Levels that have a row each."""
+
+
+def static_table(evidence: Evidence) -> Any:
+    """Prior and weights, level by level; many levels share a row, or would be most of the file."""
+    two = evidence.link == "logistic"
+    names = ["Weight"] if two else [*evidence.class_names]
+    prior = [*map(hundredths, evidence.prior_row.tolist())]
+    tables = [{"name": table.shown, "rows": _rows(table)} for table in evidence.tables]
+    heads = ["Feature", "Level", *names]
+    return render("static.html", heads=heads, prior=prior, tables=tables, most=MOST)
+
+
+def _rows(table: FeatureTable) -> list[list[str]]:
+    levels = zip(spell_levels(table.feature), table.by_class.tolist(), strict=True)
+    return [[text, *map(hundredths, weights)] for text, weights in levels]
+
+
+def formula(evidence: Evidence) -> list[str]:
+    """How to work the table by hand, sentence by sentence."""
+    unlisted = "a value that is not listed is of other, where the feature has it; else "
+    first = unlisted if has_other(evidence) else ""
+    told = [
+        "Add up the prior and the weight of the level that the case has in each feature; "
+        f"{first}a level that is not in the table weighs nothing. Divide by 100: that is the total."
+    ]
+    if evidence.event_model == "counts":
+        told = ["Add up the prior and the weight of every token of the document. Divide by 100."]
+    told += filter(None, [rule(evidence)])
+    if evidence.recalibration is not None:
+        told.append("The total is then recalibrated, by the curve that the model's file holds.")
+    told.append(_link(evidence))
+    return told
+
+
+def has_other(evidence: Evidence) -> bool:
+    """Whether values without a level of their own share one in some feature."""
+    return any(part.other for feature in evidence.features for part in feature.parts)
+
+
+def _link(evidence: Evidence) -> str:
+    if evidence.link == "logistic":
+        name = evidence.class_names[1]
+        return f"The probability of {name} is 1/(1 + exp(-total))."
+    part = "1/(1 + exp(-total))" if evidence.link == "ovr" else "exp(total)"
+    return f"The probability of a class is {part} over the sum of {part} of all classes."

@@ -14,13 +14,12 @@ from weigh.frames import canonical
 from weigh.layout import render
 from weigh.metrics.predicted import Predicted, predict_rows
 from weigh.pages.by_hand import exact_formula
-from weigh.pages.caveats import caveats, reversals
 from weigh.pages.document import asset, document
 from weigh.pages.examples import Example, choose_examples
 from weigh.pages.levels import name_evaluation, spell_sheet
 from weigh.pages.quality import groups, quality, thresholds
 from weigh.pages.subject import Subject, read_subject
-from weigh.pages.summary import key_measures, lead, rank_tables
+from weigh.pages.summary import caveats, key_measures, lead, rank_tables, reversals
 from weigh.pages.weights import weight_cards
 from weigh.sheet import foot_of, notes_of, sides_of
 from weigh.store import tell_parameters

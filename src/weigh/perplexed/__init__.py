@@ -2,7 +2,6 @@
 
 scores     rows as naive Bayes scores them
 tuning     the k of the exponent: criteria, and the search
-passes     rows of levels, scored by all rows or by those of other folds
 documents  documents, scored in the same two ways
 dampen     naive Bayes after the exponent
 mean       the arithmetic mean in place of the geometric

@@ -16,8 +16,7 @@ from weigh.parameters import is_count, is_number
 from weigh.perplexed.dampen import dampen, undampened, undo
 from weigh.perplexed.documents import score_held_out, score_own
 from weigh.perplexed.mean import Mean
-from weigh.perplexed.passes import score_rows
-from weigh.perplexed.tuning import CRITERIA, AttenuationPath, Scored, choose_k
+from weigh.perplexed.tuning import CRITERIA, AttenuationPath, Scored, choose_k, score_rows
 from weigh.tally import Tally
 
 FORMS = ("root", "geometric", "arithmetic")

@@ -1,9 +1,13 @@
-"""What figures share: the frame of a display, and colours."""
+"""Figures, axes, colours, and the limits of an axis."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, Self
+
+import numpy as np
+
+from weigh.frames import Floats
 
 OKABE_ITO = (  # told apart by colour-blind eyes
     "#0072B2",
@@ -77,3 +81,16 @@ def inches(ax: Any, settled: bool = True) -> tuple[float, float]:
         engine.execute(figure)
     box = ax.get_window_extent()
     return box.width / figure.dpi, box.height / figure.dpi
+
+
+RARE, ALLOWED = 0.05, 1.5
+"""Of a feature's rows this share, at either end, may lie beyond the axis, if it is so many nats
+away from the others."""
+
+
+def usual_weights(weights: Floats, share: Floats) -> Floats:
+    """The weights of a feature's levels less those of the few rows at either end, in order."""
+    order = np.argsort(weights, kind="stable")
+    part = share[order] / share.sum()
+    below = np.cumsum(part)
+    return np.asarray(weights[order][(below > RARE) & (below - part < 1 - RARE)])

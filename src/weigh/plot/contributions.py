@@ -12,9 +12,8 @@ from weigh.evidence import Evidence, FeatureTable, evidence_of, with_labels
 from weigh.frames import Floats, Integers, Table
 from weigh.parameters import is_count
 from weigh.plot.axes import TOTAL, Display, inches
-from weigh.plot.classes import ask
 from weigh.plot.labels import fit_all, wrap
-from weigh.plot.selection import after
+from weigh.plot.selection import after, ask
 
 MOST_ROWS = 2000
 """Points of one table that are drawn; of more rows, so many at equal distances."""

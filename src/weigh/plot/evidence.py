@@ -8,11 +8,9 @@ from typing import Any, Self
 from weigh.evidence import Evidence, evidence_of, with_labels
 from weigh.plot.axes import OKABE_ITO, Display, inches
 from weigh.plot.bars import draw_levels
-from weigh.plot.classes import ask
 from weigh.plot.labels import legend_name, shorten, shorten_all, wrap
-from weigh.plot.pairmap import draw_map
-from weigh.plot.panels import LABEL, MOST_LEVELS, ORDERS, Panel, Room, limits_of, panel_of
-from weigh.plot.selection import after, choose
+from weigh.plot.panels import LABEL, MOST_LEVELS, ORDERS, Panel, Room, draw_map, limits_of, panel_of
+from weigh.plot.selection import after, ask, choose
 from weigh.plot.steps import draw_steps
 from weigh.sheet import COVERAGE
 

@@ -11,11 +11,10 @@ from weigh.evidence import Evidence, evidence_of, with_labels
 from weigh.frames import Floats
 from weigh.parameters import is_count
 from weigh.plot.axes import Display, inches
-from weigh.plot.classes import ask
+from weigh.plot.bars import GAP, LARGE, LONGEST, Rows, Taken, find_slot, rows_that_fit
 from weigh.plot.labels import width_of
-from weigh.plot.rows import GAP, LARGE, LONGEST, Rows, Taken, find_slot, rows_that_fit
 from weigh.plot.scales import Points, Scale, make_points
-from weigh.plot.selection import after, choose
+from weigh.plot.selection import after, ask, choose
 
 ROW, TALL, MOST_LABELS = 0.48, 0.66, 60
 """Inches of a feature's scale on a new figure, or where labels crowd, and how many it may try."""

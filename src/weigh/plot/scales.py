@@ -12,10 +12,9 @@ from scipy.special import expit, logit
 from weigh.bins import Cross, Feature
 from weigh.evidence import Evidence, FeatureTable, Recalibration
 from weigh.frames import Floats, Integers
-from weigh.plot.axis_limits import ALLOWED, usual_weights
-from weigh.plot.classes import Question
+from weigh.plot.axes import ALLOWED, usual_weights
 from weigh.plot.labels import brief_labels
-from weigh.plot.selection import Choice
+from weigh.plot.selection import Choice, Question
 from weigh.shapes import outline
 
 MOST_NAMED = 8

@@ -1,13 +1,91 @@
-"""Which model, and which of its features, a figure draws."""
+"""Which features and classes a figure of weights is about."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
+
+from weigh.bins import printable
 from weigh.evidence import Evidence, FeatureTable, rule
+from weigh.frames import Floats
 from weigh.parameters import is_count
-from weigh.plot.classes import Question
+from weigh.plot.axes import OKABE_ITO
+from weigh.sheet import difference, find_class
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One line of weights for a class or a pair of classes, or one for each of many classes.
+
+    A row of `signs` is what to multiply a level's weights by class with to get a line's weight.
+    """
+
+    names: tuple[str, ...]
+    signs: Floats
+    about: str
+
+    def weights(self, table: FeatureTable) -> Floats:
+        """By level and line."""
+        return np.asarray(table.by_class @ self.signs.T)
+
+    def errors(self, table: FeatureTable) -> Floats | None:
+        """By level and line; None where the learner has none."""
+        if len(self.signs) == 1 and np.count_nonzero(self.signs) == 2:
+            if table.variances is None:
+                return None
+            pair = table.variances @ np.abs(self.signs.T)  # two classes of a Dirichlet each
+            return np.asarray(np.sqrt(pair))
+        if table.errors is None:
+            return None
+        errors = table.errors.reshape(table.by_class.shape)
+        return np.column_stack([errors[:, sign != 0] for sign in self.signs])
+
+    def importance(self, table: FeatureTable) -> float:
+        """The mean absolute contribution over the training rows; the mean over lines of many."""
+        weights = self.weights(table)
+        return float((table.share @ np.abs(weights - table.share @ weights)).mean())
+
+
+def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Question:
+    """What a figure shows: by default `classes[1]` of two, and every class of more."""
+    classes = evidence.classes.tolist()
+    two, b = len(classes) == 2, find_class(classes, against, -1, "against")
+    if b >= 0 and not two:
+        _check_rival(evidence, pos_label)
+    if not two and pos_label is None:
+        return _ask_each(evidence)
+    a = find_class(classes, pos_label, (1 - b if b >= 0 else 1) if two else 0)
+    if a == b:
+        raise ValueError(f"pos_label and against are both {classes[a]!r}; name two classes")
+    names = evidence.class_names
+    about = names[a]
+    if b >= 0 and not two:
+        about += f" rather than {names[b]}"
+    about = printable(about)
+    return Question((about,), difference(len(classes), a, b)[None, :], about)
+
+
+def _check_rival(evidence: Evidence, pos_label: Any) -> None:
+    if pos_label is None:
+        raise ValueError("against= names a rival; say with pos_label= which class it is a rival of")
+    if evidence.link == "ovr":
+        raise ValueError(
+            "weights of one class against the rest do not set two classes against each other; "
+            "leave against out (tables of AdjustedNB(multiclass='softmax') take it)"
+        )
+
+
+def _ask_each(evidence: Evidence) -> Question:
+    """A line for each class; of too many for the colours, for those with the most rows."""
+    most = np.argsort(-evidence.class_counts, kind="stable")[: len(OKABE_ITO)]
+    chosen = np.sort(most)
+    names = tuple(printable(evidence.class_names[k]) for k in chosen)
+    n_classes = len(evidence.classes)
+    about = "each class" if len(chosen) == n_classes else f"{len(chosen)} of {n_classes} classes"
+    return Question(names, np.eye(n_classes)[chosen], about)
 
 
 @dataclass(frozen=True, eq=False)

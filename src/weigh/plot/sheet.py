@@ -10,8 +10,7 @@ from weigh.bins import printable
 from weigh.evidence import hundredths
 from weigh.parameters import is_count
 from weigh.plot.axes import AGAINST, FOR, TOTAL, Display, inches
-from weigh.plot.labels import wrap
-from weigh.plot.names import PART, Name, set_names
+from weigh.plot.labels import PART, Name, set_names, wrap
 from weigh.sheet import BalanceSheet, probability
 
 NARROW, LEAST = 4.0, 0.17

@@ -9,7 +9,6 @@ DataFrame is met; nothing else names it.
     table     a DataFrame as a table that the engine can pass over
     rows      rows as levels, which Spark keeps between passes
     levels    the level of each row as native columns
-    curve     exponents and recalibration as native columns
     scores    predictions and reasons as native columns
 """
 

@@ -3,10 +3,7 @@
 values     numbers and parameters, and what must hold of them
 features   classes and features
 evidence   a prior and tables
-recalibration  what totals are worth
 tree       the nodes of a tree
-vote       the rounds of a vote
-mean       what an arithmetic mean is of
 model      a learner, its parameters, and one of these
 file       saving and loading
 """

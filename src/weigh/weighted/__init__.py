@@ -1,6 +1,5 @@
 """Naive Bayes with a weight per feature, chosen to rank well (Zhang & Sheng 2004).
 
-gain      weights from gain ratios
 terms     what the scores are made of, on the training rows or on folds
 auc       a ranking and its AUC, kept while weights move
 walks     hill climbing and random walks over the weights

@@ -16,7 +16,7 @@ from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import is_number
 from weigh.tally import Tally
 from weigh.weighted import histograms
-from weigh.weighted.gain import gain_weights
+from weigh.weighted.auc import gain_weights
 from weigh.weighted.search import SearchPath, search, stay
 from weigh.weighted.terms import Scored, Terms, collapse
 from weigh.weighted.walks import RATES, SIGNS, SIZES, Climber

@@ -3,7 +3,6 @@
 document     what both share: the columns, numbers and names
 scorecard    two classes: characteristics with attributes, then what the score means
 regression   more classes: weights and totals as derived fields
-run          a file scored by an evaluator that knows nothing of this package
 """
 
 from weigh.exports.pmml.document import check, to_text

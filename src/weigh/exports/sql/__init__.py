@@ -1,8 +1,6 @@
 """A model as one SQL query, in the dialect of a database.
 
 dialects   how each database reads a column, and writes numbers, text and names
-names      names that a database can read
-terms      a term as a CASE
 steps      from columns to weights, totals and probabilities, step by step
 query      the whole query
 run        a query run on rows, where a database is at hand

@@ -1,8 +1,6 @@
 """A model as a workbook that computes: answers in, a balance sheet and a probability out.
 
 write     the sheets: Case, Evidence and Lookup
-lookup    levels as lists that INDEX and MATCH can search
-texts     what things are called
 case      the questions, the sheet, and what it adds up to
 run       a workbook recalculated by LibreOffice
 """
