@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from weigh import datasets as datasets
     from weigh import metrics as metrics
     from weigh.adjusted import AdjustedNB as AdjustedNB
-    from weigh.bins.cuts import MDLDiscretizer as MDLDiscretizer
+    from weigh.bins.discretizer import MDLDiscretizer as MDLDiscretizer
     from weigh.boosted import BoostedNB as BoostedNB
     from weigh.boosted import BoostedNBRegressor as BoostedNBRegressor
     from weigh.c44 import C44Classifier as C44Classifier

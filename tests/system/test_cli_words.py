@@ -80,7 +80,7 @@ def test_a_file_is_scored_with_the_types_of_training_whatever_its_kind(tmp_path)
 
 
 def test_fit_and_show_say_which_class_positive_weights_speak_for(people, model, tmp_path):
-    told = "positive weights speak for Yes, negative ones for No"
+    told = "Positive weights favour Yes, negative ones No."
     said = run("fit", people, "--target", "Survived", "-o", tmp_path / "m.json").stderr
     assert told in said
     assert told in run("show", model).stderr
@@ -131,14 +131,11 @@ def test_a_scorecard_says_what_cost_points(card, people):
     assert "--reasons N" in fails("explain", card, people)
 
 
-@pytest.mark.parametrize(
-    "command", [["serve"], ["evaluate", "DATA"], ["calculator", "-o", "c.html"]]
-)
+@pytest.mark.parametrize("command", [["serve"], ["calculator", "-o", "c.html"]])
 def test_what_takes_no_scorecard_says_what_does(card, people, command):
     name, *rest = [str(people) if word == "DATA" else word for word in command]
     text = fails(name, card, *rest)
     assert "card.json is a scorecard, not a model" in text
-    assert "weigh show, score, explain --reasons, export and check take it" in text
 
 
 # ---------------------------------------------------------------- reasons that speak one way

@@ -81,8 +81,10 @@ def test_every_block_runs_and_prints_what_the_page_says(page, tmp_path, monkeypa
 
 
 def test_the_readme_shows_install_python_and_command_line_in_its_first_screen():
-    first = "\n".join((ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:52])
-    assert all(part in first for part in ("pip install", "balance_sheet", "weigh fit", "+148"))
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    first = "\n".join(lines[:72])
+    assert all(part in first for part in ("pip install", "balance_sheet", "weigh fit", "Prior"))
+    assert len(lines) <= 150
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -6,6 +6,7 @@ levels        a `Feature` says which levels there are and finds the level of any
 conditions    from a value to its level, as data that other languages render
 crosses       two features joined into one, whose levels are pairs
 cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
+discretizer   the cuts alone, as a scikit-learn transformer
 """
 
 from weigh.bins.conditions import Condition, finder

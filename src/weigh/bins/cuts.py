@@ -1,16 +1,13 @@
-"""Cut points of numbers: MDL, quantiles, fine; and MDL as a scikit-learn transformer."""
+"""Where to cut a numeric column: Fayyad & Irani's entropy splits, quantiles, or given points."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from weigh.bins.levels import Feature
-from weigh.frames import Floats, Integers, Numbers, Sample, label_sample, match, read, set_names
+from weigh.frames import Floats, Integers
 
 EQUALLY_GOOD = 1e-12
 """Entropies that differ by less, relative to N log2 N, are ties; the smallest cut wins."""
@@ -168,74 +165,3 @@ def check_cuts(cuts: Any, name: str) -> tuple[float, ...]:
             f"bins for column {name!r} must be finite cut points in increasing order, got {cuts!r}"
         )
     return tuple((given + 0.0).tolist())  # -0.0 is 0.0
-
-
-class MDLDiscretizer(TransformerMixin, BaseEstimator):
-    """Numbers to intervals, cut where the classes change (Fayyad & Irani 1993).
-
-    Recursive splits at the point of least class entropy, as long as the minimum description
-    length criterion accepts them. A cut is the midpoint of two neighbouring distinct values; an
-    interval contains its upper end. Missing values stay missing.
-
-    Attributes
-    ----------
-    cuts_ : dict of str to ndarray
-        The cut points of each column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from weigh import MDLDiscretizer
-    >>> X = np.arange(40.0).reshape(-1, 1)
-    >>> y = X[:, 0] > 24
-    >>> MDLDiscretizer().fit(X, y).cuts_
-    {'x0': array([24.5])}
-    """
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the cut points of every column.
-
-        Parameters
-        ----------
-        X : table
-            Any dataframe or array of numbers.
-        y : array or str
-            Class labels, or the name of the column that holds them.
-        sample_weight : array or str, optional
-            Row weights, or the name of their column.
-        """
-        sample = label_sample(read(X).to_learn_from(), y, sample_weight)
-        names = sample.table.names
-        self.cuts_ = {name: self._cut(sample, name) for name in names}
-        return set_names(self, names, sample.table.named)  # type: ignore[no-any-return]
-
-    def transform(self, X: Any) -> Floats:
-        """The number of each value's interval, from 0; NaN where it is missing."""
-        check_is_fitted(self)
-        named = hasattr(self, "feature_names_in_")
-        table = match(read(X), tuple(self.cuts_), named, type(self).__name__)
-        columns = []
-        for name, cuts in self.cuts_.items():
-            numbers = self._numbers(table, name)
-            codes = Feature(name, cuts=tuple(cuts.tolist())).place(Numbers(numbers)).codes
-            columns.append(np.where(np.isnan(numbers), np.nan, codes))
-        return np.column_stack(columns)
-
-    def _cut(self, sample: Sample, name: str) -> Floats:
-        values = self._numbers(sample.table, name)
-        return np.array(mdl_cuts(values, sample.labels, sample.weight, len(sample.classes)))
-
-    @staticmethod
-    def _numbers(table: Any, name: str) -> Floats:
-        return table.column(name, categorical=False).values  # type: ignore[no-any-return]
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
-        """The names of the columns."""
-        check_is_fitted(self)
-        return np.array([*self.cuts_], dtype=object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.allow_nan = True
-        return tags

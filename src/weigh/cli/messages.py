@@ -30,7 +30,7 @@ def say_class(learnt: Any) -> None:
 
     names = [label(value) for value in learnt.classes.tolist()]
     if len(names) == 2:
-        say(f"positive weights speak for {names[1]}, negative ones for {names[0]}")
+        say(f"Positive weights favour {names[1]}, negative ones {names[0]}.")
     else:
         say(f"each of the {len(names)} classes has weights of its own")
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 
 from weigh.bins import Feature
-from weigh.educated import EducatedNB
 from weigh.evidence import FeatureTable
 from weigh.frames import Floats
 from weigh.shapes import segment
@@ -28,6 +26,8 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any = None, **option
     Missing and special codes come on top. Bins that are monotone but for noise are held monotone
     in the second fit.
     """
+    from weigh.educated import EducatedNB  # a card that is only shown needs no learner
+
     options["max_levels"] = levels - 1  # the others share one
     fine = EducatedNB(pairs=0, **options).fit(X, y, sample_weight=sample_weight)
     cuts: dict[str, list[float]] = {}
@@ -69,6 +69,8 @@ def find_trend(weights: Floats, errors: Floats) -> int:
     >>> find_trend(np.array([0.0, 0.9, 0.0]), np.full(3, 0.1))
     0
     """
+    from sklearn.isotonic import isotonic_regression  # which a card that is only shown lacks
+
     errors = np.maximum(errors, 1e-9)
     found = []
     for direction in (1, -1):

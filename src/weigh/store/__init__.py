@@ -3,6 +3,7 @@
 values     numbers and parameters, and what must hold of them
 features   classes and features
 evidence   a prior and tables
+totals     means, estimates and votes
 tree       the nodes of a tree
 model      a learner, its parameters, and one of these
 file       saving and loading

@@ -132,8 +132,8 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
     data = read_json(path, "a model")
     if isinstance(data, dict) and data.get("format") == SCORECARD:
         raise ValueError(
-            f"{path} is a scorecard, not a model; weigh show, score, explain --reasons, export and "
-            "check take it"
+            f"{path} is a scorecard, not a model; weigh show, score, evaluate, explain --reasons, "
+            "export and check take it"
         )
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f'{path} is not a model: it lacks "format": "{FORMAT}"')

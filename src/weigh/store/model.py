@@ -13,11 +13,10 @@ from weigh.boosted import Estimate, Vote
 from weigh.c44 import Tree
 from weigh.evidence import Evidence, Provenance
 from weigh.perplexed import Mean
-from weigh.store.evidence import (
+from weigh.store.evidence import evidence_from_dict, evidence_to_dict
+from weigh.store.totals import (
     estimate_from_dict,
     estimate_to_dict,
-    evidence_from_dict,
-    evidence_to_dict,
     mean_from_dict,
     mean_to_dict,
     vote_from_dict,
