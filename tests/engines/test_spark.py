@@ -178,7 +178,8 @@ def test_exponents_on_a_cluster_are_those_of_a_scan(spark, tmp_path, n_classes):
     there, scanned, here = (weigh.AdjustedNB(norm=None).fit(X, "y") for X in tables)
     assert there.evidence_.features == here.evidence_.features
     assert there.exponents_ == pytest.approx(scanned.exponents_, abs=1e-10)
-    assert there.exponents_ == pytest.approx(here.exponents_, abs=1e-6)
+    # the loss is flat at its least: exponents agree to the root of what the loss does
+    assert there.exponents_ == pytest.approx(here.exponents_, abs=1e-5)
     assert there.loss_ == pytest.approx(here.loss_, rel=1e-9)
 
 

@@ -123,5 +123,5 @@ def test_the_reason_codes_of_a_card_are_its_texts_of_features_and_levels(evaluat
     for row, one in zip(found, wanted, strict=True):
         if one["cost_1"] > 0:
             assert row["reason_1"] == one["reason_1"]
-    told = {row["reason_2"] for row in found} | {row["reason_3"] for row in found}
+    told = {row[f"reason_{i}"] for row in found for i in (1, 2, 3)}
     assert {"Job not given", "Job b"} <= told

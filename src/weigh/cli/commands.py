@@ -94,7 +94,7 @@ def demo(save: str | None) -> None:
         write_file(titanic(), save)
     table, target = (save, "Survived") if save else ("DATA.csv", "COLUMN")
     say("\nNow with a table of your own (CSV, TSV or Parquet):")
-    hint(f"weigh fit {table} --target {target} -o model.json")
+    hint(f"weigh fit {table} --target {target} --learner educated -o model.json")
     hint(f"weigh explain model.json {table} --row 0")
 
 

@@ -391,7 +391,8 @@ def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Tab
         elif lacking:
             raise ValueError(
                 f"the table lacks the column {lacking[0]!r}, which {reader} was fitted with "
-                f"({len(lacking)} of {len(names)} lacking); add it, with nulls where it is unknown"
+                f"({len(lacking)} of {len(names)} lacking); add it, and mark values that "
+                "are not known with weigh.blank: nulls count as missing"
             )
         return table.select(names)
     if len(table.names) != len(names):

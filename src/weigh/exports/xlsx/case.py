@@ -84,7 +84,12 @@ class Case:
         put(
             self.sheet, 1, 1, f"{self.formula.model_name}: fill in the yellow cells"
         ).font = self.bold
-        put(self.sheet, 2, 1, "An empty cell is an answer that is not known.")
+        put(
+            self.sheet,
+            2,
+            1,
+            "An empty cell is a missing value where missing is a level, and otherwise not known.",
+        )
         if self.formula.costs is not None:
             put(self.sheet, 3, 1, f"{self.formula.costs.about}.")
         for place, head in ((1, "Question"), (ANSWER, "Answer")):
