@@ -117,7 +117,7 @@ def test_a_reason_that_xml_cannot_write_is_refused():
 @pytest.mark.system
 def test_the_reason_codes_of_a_card_are_its_texts_of_features_and_levels(evaluate):
     texts = {"job": {"missing": "Job not given", "b": "Job b"}, "income": {-999: "Income refused"}}
-    card = weigh.Scorecard(fitted("adjusted"), texts={"age": "Age"}, level_texts=texts)
+    card = weigh.Scorecard(fitted("evidence"), texts={"age": "Age"}, level_texts=texts)
     found, python = evaluate(card)
     wanted = card.reasons(python.rows, n=1).to_dict("records")
     for row, one in zip(found, wanted, strict=True):
