@@ -120,7 +120,7 @@ class TableEstimator(BaseEstimator):
             return ""
         loss = getattr(self, "loo_loss_", None)
         told = [("Classes", tell_classes(evidence))] if hasattr(self, "classes_") else []
-        if loss is not None:
+        if loss is not None and np.isfinite(np.mean(loss)):
             told.append(("Leave-one-out loss", f"{np.mean(loss):.4f} bits a row"))
         return summarise_model(type(self).__name__, evidence, told).to_html()
 

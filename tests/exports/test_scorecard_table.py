@@ -46,6 +46,27 @@ def test_no_feature_has_more_levels_than_asked_for_beside_missing(card):
         assert sum(label != "missing" for label in table.labels) <= 5
 
 
+def test_ordered_categories_keep_their_order_and_their_levels():
+    grades = pd.Categorical(
+        np.random.default_rng(1).choice([*"ABCDEFGH"], len(LOANS)), [*"ABCDEFGH"], ordered=True
+    )
+    rng = np.random.default_rng(2)
+    bad = rng.random(len(LOANS)) < (grades.codes + 1) / 10
+    table = pd.DataFrame({"grade": grades, "status": np.where(bad, "bad", "good")})
+    card = Scorecard.from_table(table, "status", adverse="bad", levels=5)
+    assert [*card.evidence["grade"].labels] == [*"ABCDEFGH"]
+    assert [*card.points["grade"]] == sorted(card.points["grade"], reverse=True)
+
+
+def test_a_valley_of_the_risk_is_not_made_monotone():
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 1000))
+    bad = rng.random(1000) < 1 / (1 + np.exp(1 - 0.3 * x**2 - 0.5 * z))
+    table = pd.DataFrame({"x": x, "z": z, "status": np.where(bad, "bad", "good")})
+    points = Scorecard.from_table(table, "status", adverse="bad").points["x"]
+    assert max(points) not in (points[0], points[-1])
+
+
 def test_bins_hold_at_least_a_twentieth_of_the_rows(card):
     for name in ("income", "age"):
         table = card.evidence[name]

@@ -23,7 +23,7 @@ from weigh.educated.marks import halve
 from weigh.educated.pairs import VARIANCES, Part, count_pairs, evidence_of_pairs, rank_pairs
 from weigh.educated.passes import View
 from weigh.educated.scales import find_scales
-from weigh.educated.segments import coarsen, is_coarse, least_squares_segments
+from weigh.educated.segments import coarsen, is_coarse
 from weigh.educated.selection import select_pairs
 from weigh.educated.solve import PRECISE, find_weights, state_at
 from weigh.educated.task import Task, Wish, narrow, problem_of
@@ -311,22 +311,6 @@ def literal_task(X, y):
     tally = EducatedNB(bins=4)._tally(sample)
     rows = code_rows(sample, [t.feature for t in tally.tables])
     return rows, tally.tables, Target(tally.class_counts)
-
-
-@LIGHT
-@given(seeds, st.integers(1, 12), st.integers(1, 5))
-def test_segments_are_those_of_least_squared_distance_to_their_means(seed, size, n):
-    rng = np.random.default_rng(seed)
-    values, rows = rng.normal(size=(size, 2)), rng.integers(1, 9, size).astype(float)
-
-    def distance(ends):
-        groups = np.searchsorted(ends, np.arange(size))
-        means = [np.average(values[groups == g], axis=0, weights=rows[groups == g]) for g in groups]
-        return float((rows[:, None] * (values - means) ** 2).sum())
-
-    ends = least_squares_segments(values, rows, n)
-    every = combinations(range(size - 1), min(n, size) - 1)
-    assert distance(ends) == pytest.approx(min(map(distance, map(list, every))), abs=1e-9)
 
 
 def test_a_pair_whose_name_is_a_columns_is_not_made():

@@ -80,7 +80,11 @@ LEARNED = {
 }
 
 SAID = {  # what a learner may warn of on tables as small as those of the checks
-    AdjustedNB: ("ignore::sklearn.exceptions.ConvergenceWarning", "ignore:.*restricts nothing"),
+    AdjustedNB: (
+        "ignore::sklearn.exceptions.ConvergenceWarning",
+        "ignore:.*restricts nothing",
+        "ignore:class .* fewer than",
+    ),
     BoostedNB: ("ignore:a class has one row",),
     EvidenceNB: ("ignore:partial_fit found the cut points",),
     PerplexedNB: ("ignore:no row can be held out",),

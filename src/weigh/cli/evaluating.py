@@ -59,6 +59,7 @@ def evaluate(
     """
     import weigh
     from weigh.metrics.predicted import Question
+    from weigh.scoring import json_rows
 
     fitted = read_any(model)
     Question.of_model(fitted)
@@ -77,10 +78,15 @@ def evaluate(
         costs=cost,
         pos_label=pos_label,
     )
-    _print(found, as_json)
-    if is_card(fitted) and not as_json:
-        found = fitted.bands(table, target, sample_weight=weight)
-        click.echo(f"\n{found.to_text(terminal_width())}")
+    if not is_card(fitted):
+        _print(found, as_json)
+        return
+    bands = fitted.bands(table, target, sample_weight=weight)
+    if as_json:
+        told = found.to_dict() | {"bands": json_rows(bands.to_frame())}
+        click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo(f"{found.to_text(terminal_width())}\n\n{bands.to_text(terminal_width())}")
 
 
 @main.command()

@@ -46,7 +46,7 @@ from weigh.progress import show_progress
     type=click.IntRange(3),
     default=6,
     show_default=True,
-    help="Bins or categories of a feature at most, missing apart (with DATA).",
+    help="Bins or categories of a feature at most (with DATA).",
 )
 @weight_option
 @drop_option
@@ -85,6 +85,9 @@ def scorecard(
             )
             if value
         ]
+        source_of = click.get_current_context().get_parameter_source
+        if source_of("levels") is click.core.ParameterSource.COMMANDLINE:
+            given.append("--levels")
         if given:
             raise click.UsageError(f"{source} is a model: {', '.join(given)} goes with a table")
         card = _from_model(source, adverse, settings)

@@ -213,7 +213,7 @@ class EducatedNB(EvidenceClassifier):
 
     def _fit_jointly(self, task: Task) -> Fit:
         fit = _fit_and_warn(task)
-        self.scales_, self.loo_loss_ = fit.scales, fit.held_out.bits
+        self.scales_, self.loo_loss_ = fit.scales, fit.loo_bits
         self.n_passes_, self.pair_gains_ = fit.n_passes, np.array(fit.gains)
         return fit
 
@@ -224,7 +224,7 @@ class EducatedNB(EvidenceClassifier):
             target = Target(np.array([whole.sum() - weight, weight]), of=c)
             fits.append(_fit_and_warn(replace(task, counts=own, target=target)))
         self.scales_ = np.array([fit.scales for fit in fits])
-        self.loo_loss_ = np.array([fit.held_out.bits for fit in fits])
+        self.loo_loss_ = np.array([fit.loo_bits for fit in fits])
         self.n_passes_ = np.array([fit.n_passes for fit in fits])
         self.pair_gains_ = np.zeros(0)
         return fits

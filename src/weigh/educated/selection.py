@@ -78,7 +78,7 @@ def select_pairs(task: Task, state: State) -> Selected | None:
 
 
 def _may_pay(task: Task) -> bool:
-    return task.wish.most is not None or task.target.class_counts.sum() >= LEAST_ROWS
+    return task.wish.most is not None or task.rows.n_rows >= LEAST_ROWS
 
 
 # ---------------------------------------------------------------- candidates
@@ -92,7 +92,9 @@ def _ways(task: Task, state: State) -> list[list[Part]]:
         feature, span = counts.feature, state.problem.design.spans[j]
         if order or not isinstance(feature, Feature) or feature.name in task.wish.unpaired:
             continue
-        ways = ways_to_cut(feature, counts.counts, state.weights[span])
+        # segments follow the labels of the rows that judge; named pairs are not judged
+        weights = state.weights[span] if task.wish.named else None
+        ways = ways_to_cut(feature, counts.counts, weights)
         if all(map(is_coarse, ways)):
             parts = [Part.of(feature, j, few) for few in ways]
             found[j] = parts

@@ -123,14 +123,16 @@ class FeatureTable:
     def information_value(self) -> float:
         """Expected weight of evidence of the counts; the mean over pairs of classes.
 
-        sum_v (P(v|1) - P(v|0)) ln P(v|1)/P(v|0), whatever a learner made of the weights.
+        sum_v (P(v|1) - P(v|0)) ln P(v|1)/P(v|0), whatever a learner made of the weights. Levels
+        that were declared and have no rows are left out of the sum.
         """
-        counts = self.counts[smoothed_levels(self)] + self.smoothing
+        own = self.counts[smoothed_levels(self)]
+        counts = own + self.smoothing
         if len(counts) < 2 or not counts.sum(axis=0).all():
             return 0.0
         share = counts / counts.sum(axis=0)
         logs = np.log(share if self.smoothing else np.clip(share, BOUND, 1 - BOUND))
-        pairs = (share * (logs - logs.mean(axis=1, keepdims=True))).sum()
+        pairs = (share * (logs - logs.mean(axis=1, keepdims=True)))[own.any(axis=1)].sum()
         return float(2 / (share.shape[1] - 1) * pairs)
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.evidence import Evidence, FeatureTable, evidence_of
-from weigh.frames import FarTable, Floats, Sample, Table, label_sample, match, read
+from weigh.frames import FarTable, Floats, Sample, Table, label_sample, match, read, warn_caller
 from weigh.metrics.numbers import read_number
 from weigh.metrics.stability import compare_counts
 from weigh.monitoring.checks import (
@@ -101,6 +101,19 @@ def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
 
 def _read_model(model: Any) -> Evidence:
     evidence = evidence_of(model)
+    if not hasattr(model, "with_prior"):
+        raise ValueError(
+            f"drift compares the weights of a model, and this is a {type(model).__name__}; give "
+            "the model that it was made from"
+        )
+    rows = getattr(getattr(model, "provenance_", None), "rows", None)
+    total = float(evidence.class_counts.sum())
+    if rows is not None and total < rows / 2:
+        warn_caller(
+            f"the training weights add up to {total:.3g} for {rows:,} rows; drift takes a weight "
+            "of two for two rows, so it finds little: scale the weights to add up to the rows",
+            UserWarning,
+        )
     if evidence.event_model == "counts":
         raise ValueError(
             f"{type(model).__name__} was fitted with event_model='counts', and the words of a "

@@ -45,7 +45,7 @@ class Edit:
 def other_class(model: Any, adverse: Any) -> Any:
     """The class of two that is not the adverse one."""
     classes = model.classes_.tolist()
-    return classes[1 - find_class(classes, adverse, 0)] if len(classes) == 2 else None
+    return classes[1 - find_class(classes, adverse, 0, "adverse")] if len(classes) == 2 else None
 
 
 class Scorecard:
@@ -154,7 +154,8 @@ class Scorecard:
         adverse : label, optional
             The class that low scores stand for, such as "bad"; by default `classes_[0]`.
         levels : int, default=6
-            Bins or categories of a feature at most; missing and special codes come on top.
+            Bins or categories of a feature at most, the rare ones joined; missing and special
+            codes come on top. Ordered categories stay as they are.
         sample_weight : array or str, optional
             Row weights, or the name of their column.
         categorical_features, special_values
@@ -180,7 +181,10 @@ class Scorecard:
             categorical_features=categorical_features,
             special_values=special_values,
         )
-        return cls(model, pos_label=other_class(model, adverse), X=X, y=y, **settings)
+        good = other_class(model, adverse)
+        if sample_weight is not None:  # rounding is measured on rows, not on weights
+            return cls(model, pos_label=good, **settings)
+        return cls(model, pos_label=good, X=X, y=y, **settings)
 
     def _of(self, pos_label: Any) -> int:
         return find_class(self._source.classes.tolist(), pos_label, 1)

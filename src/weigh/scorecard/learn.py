@@ -14,6 +14,9 @@ from weigh.shapes import segment
 LEAST = 0.05
 """The share of rows that a bin holds at least."""
 
+MANY = 200
+"""Categories of a column that the first fit tells apart."""
+
 NOISE = 2.0
 """Standard errors by which bins may depart from a monotone trend that is then taken for theirs."""
 
@@ -23,41 +26,45 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any = None, **option
 
     A column has at most `levels` bins, of at least 5% of the rows each, that keep the shape of
     the fine table with the least squared error; or as many categories, the rare ones joined.
-    Missing and special codes come on top. Bins that are monotone but for noise are held monotone
-    in the second fit.
+    Ordered categories, missing and special codes stay. Bins that are monotone but for noise in the
+    second fit are held monotone in a third.
     """
     from weigh.educated import EducatedNB  # a card that is only shown needs no learner
 
-    options["max_levels"] = levels - 1  # the others share one
-    fine = EducatedNB(pairs=0, **options).fit(X, y, sample_weight=sample_weight)
+    def fit(**given: Any) -> Any:
+        model = EducatedNB(pairs=0, **options, **given)
+        return model.fit(X, y, sample_weight=sample_weight)
+
     cuts: dict[str, list[float]] = {}
-    trends: dict[str, int] = {}
-    for table in fine.evidence_:
+    few: dict[str, int] = {}  # columns of which some categories are joined
+    for table in fit(max_levels=MANY).evidence_:
         feature = table.feature
         if isinstance(feature, Feature) and feature.cuts is not None:
-            cuts[table.name], trend = _coarsen(table, feature.cuts, levels)
-            if trend:
-                trends[table.name] = trend
-    coarse = EducatedNB(pairs=0, bins=cuts or "fine", monotonic_cst=trends or None, **options)
-    return coarse.fit(X, y, sample_weight=sample_weight)
+            cuts[table.name] = _coarsen(table, feature.cuts, levels)
+        elif isinstance(feature, Feature) and not feature.ordered and len(feature.values) > levels:
+            few[table.name] = levels - 1
+    chosen = {"bins": cuts or "fine", "max_levels": few or None}
+    coarse = fit(**chosen)
+    trends = {table.name: _trend(table) for table in coarse.evidence_}
+    found = {name: trend for name, trend in trends.items() if trend}
+    return fit(**chosen, monotonic_cst=found) if found else coarse
 
 
-def _coarsen(table: FeatureTable, cuts: tuple[float, ...], most: int) -> tuple[list[float], int]:
-    """The cut points that are kept, and the direction of the weights (0: none)."""
+def _coarsen(table: FeatureTable, cuts: tuple[float, ...], most: int) -> list[float]:
+    """The cut points that are kept."""
     n = len(cuts) + 1
-    weights, rows = table.by_class[:n], table.counts[:n].sum(axis=1)
-    groups = segment(weights, rows, most, least=LEAST * float(table.counts.sum()))
-    starts = [group.start for group in groups]
-    heavy = np.maximum(rows, 1e-9)
-    means = np.add.reduceat(weights[:, 0] * heavy, starts) / np.add.reduceat(heavy, starts)
-    errors = table.errors
-    if errors is None or len(groups) < 3:
-        return [cuts[start - 1] for start in starts[1:]], 0
-    spread = np.add.reduceat(errors[:n].reshape(n, -1)[:, 0] * heavy, starts)
-    return (
-        [cuts[start - 1] for start in starts[1:]],
-        find_trend(means, spread / np.add.reduceat(heavy, starts)),
-    )
+    rows = table.counts[:n].sum(axis=1)
+    groups = segment(table.by_class[:n], rows, most, least=LEAST * float(table.counts.sum()))
+    return [cuts[group.start - 1] for group in groups[1:]]
+
+
+def _trend(table: FeatureTable) -> int:
+    """The direction of intervals or ordered categories; 0 where they have none."""
+    feature, errors = table.feature, table.errors
+    n = feature.n_in_order if isinstance(feature, Feature) else 0
+    if errors is None or n < 3:
+        return 0
+    return find_trend(table.by_class[:n, 0], errors[:n].reshape(n, -1)[:, 0])
 
 
 def find_trend(weights: Floats, errors: Floats) -> int:
