@@ -46,7 +46,7 @@ def test_no_other_way_to_join_neighbours_keeps_the_shape_better(levels, most):
     assert squared_error(weights, rows, groups) == pytest.approx(literal, rel=1e-6, abs=1e-6)
 
 
-@few
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(numbers, st.integers(1, 9)), min_size=1, max_size=8),
     st.integers(1, 5),

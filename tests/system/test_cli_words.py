@@ -64,7 +64,9 @@ def test_categories_are_the_same_levels_from_a_file_with_types_and_from_one_with
     texts = []
     for path in write_both(tmp_path):
         run("fit", path, "--target", "y", *CATEGORICAL, "-o", tmp_path / "m.json")
-        texts.append((tmp_path / "m.json").read_text())
+        told = json.loads((tmp_path / "m.json").read_text())
+        assert told.pop("provenance")["source"] == path.name
+        texts.append(told)
     assert texts[0] == texts[1] == texts[2]
     assert weigh.load(tmp_path / "m.json").evidence_["code"].levels == ("1", "2", None)
 

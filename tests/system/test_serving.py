@@ -22,8 +22,7 @@ from tests.serving import CASE, ask, call, save_people
 import weigh
 from weigh.exports import Formula, checks
 from weigh.formula import Scorer
-from weigh.serving import Log, make_app, rows
-from weigh.serving import app as routes
+from weigh.serving import Log, make_app, routes, rows
 from weigh.serving.served import Served, Shelf, known
 
 
@@ -613,6 +612,6 @@ def test_a_model_that_cannot_be_served_is_refused_by_name(tmp_path):
 
 def test_without_fastapi_the_error_names_the_extra(folder, people, monkeypatch):
     monkeypatch.setitem(sys.modules, "fastapi", None)
-    monkeypatch.delitem(sys.modules, "weigh.serving.app", raising=False)
+    monkeypatch.delitem(sys.modules, "weigh.serving.routes", raising=False)
     with pytest.raises(ImportError, match=r"weigh\[serve\]"):
         make_app(folder / "people.json")

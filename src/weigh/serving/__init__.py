@@ -5,8 +5,10 @@ contract   OpenAPI, and a page of it
 served     a model with all that is answered from it
 log        one JSON line for each request
 app        `make_app`: routes and limits
+routes     what each address answers
 limits     who may stay connected
 server     `serve`: a model file on a socket
+process    the process that serves, and its end
 """
 
 from weigh.serving.app import make_app

@@ -39,8 +39,8 @@ def segment(weights: Floats, rows: Floats, most: int, least: float = 0.0) -> lis
         back[k] = through.argmin(axis=0)
         best.append(through.min(axis=0))
     groups, end = [], n
-    fit = [k for k in range(most) if best[k][n] < np.inf]  # more groups are never worse
-    for k in range(fit[-1], -1, -1):
+    chosen = min(range(most), key=lambda k: (best[k][n], -k))
+    for k in range(chosen, -1, -1):
         start = int(back[k, end])
         groups.append(slice(start, end))
         end = start
