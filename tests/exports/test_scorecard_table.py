@@ -96,6 +96,16 @@ def test_low_scores_stand_for_the_adverse_class(card):
     assert scores[bad].mean() < scores[~bad].mean()
 
 
+def test_cut_points_and_trends_that_are_given_are_kept():
+    card = Scorecard.from_table(
+        LOANS, "status", adverse="bad", bins={"age": [30, 40, 60]}, monotonic_cst={"age": 1}
+    )
+    assert card.evidence["age"].feature.cuts == (30.0, 40.0, 60.0)
+    assert [*card.points["age"]] == sorted(card.points["age"])  # classes_[1] is good
+    free = Scorecard.from_table(LOANS, "status", adverse="bad", monotonic_cst={"income": 0})
+    assert {*free.points} == {*card.points}
+
+
 # ---------------------------------------------------------------- the trade's columns
 
 
@@ -117,6 +127,31 @@ def test_an_empty_cell_has_half_a_row_added_to_both_counts():
     frame = Scorecard(model, pos_label="0").to_frame()
     level = frame[frame["level"] == "b"].iloc[0]
     assert level["woe"] == pytest.approx(np.log((0.5 / 2) / (4.5 / 6)))
+
+
+def test_points_that_run_against_their_woe_are_named():
+    """Of two columns that say nearly the same, one may take the other's effect back."""
+    rng = np.random.default_rng(0)
+    a = rng.random(4000) < 0.5
+    b = np.where(rng.random(4000) < 0.85, a, ~a)
+    bad = rng.random(4000) < 1 / (1 + np.exp(-(3 * a - 1.5 * b - 0.75)))
+    table = pd.DataFrame({"a": a, "b": b, "status": np.where(bad, "bad", "good")})
+    card = Scorecard.from_table(table, "status", adverse="bad")
+    (line,) = [line for line in str(card).splitlines() if "WoE of" in line]
+    assert "WoE of b:" in line
+
+
+def test_levels_of_few_rows_missing_and_codes_are_no_best_case():
+    rng = np.random.default_rng(0)
+    x = rng.choice(["usual", "other one", "rare", None], 3000, p=[0.5, 0.4, 0.02, 0.08])
+    risk = {"usual": 0.3, "other one": 0.5, "rare": 0.02, None: 0.05}
+    bad = rng.random(3000) < [risk[value] for value in x]
+    table = pd.DataFrame({"x": x, "status": np.where(bad, "bad", "good")})
+    card = Scorecard.from_table(table, "status", adverse="bad")
+    points = dict(zip(card.evidence["x"].labels, card.points["x"], strict=True))
+    assert points["rare"] > points["usual"] > points["other one"]
+    assert card.baselines("best") == (points["usual"],)
+    assert card.reasons(table[table["x"] == "usual"], n=1)["reason_1"].isna().all()
 
 
 # ---------------------------------------------------------------- cut-off table

@@ -18,7 +18,7 @@ from weigh.frames import Floats, Table, build, label_sample, match, read
 from weigh.parameters import is_count, is_number
 from weigh.scorecard import file, reasons, show
 from weigh.scorecard.bands import Bands, count_bands
-from weigh.scorecard.learn import learn_model
+from weigh.scorecard.learn import Given, learn_model
 from weigh.scorecard.reasons import find_level, read_level_texts, read_texts, texts_of
 from weigh.scorecard.rounding import (
     Rounding,
@@ -141,6 +141,8 @@ class Scorecard:
         sample_weight: Any = None,
         categorical_features: Any = "from_dtype",
         special_values: Any = None,
+        bins: Mapping[str, Any] | None = None,
+        monotonic_cst: Mapping[str, int] | None = None,
         **settings: Any,
     ) -> Scorecard:
         """Fit a readable card to a table: few levels, monotone where the data allow it.
@@ -160,6 +162,11 @@ class Scorecard:
             Row weights, or the name of their column.
         categorical_features, special_values
             As in `EducatedNB`, which fits the weights.
+        bins : dict, optional
+            Cut points by column, such as {"age": [30, 50]}, in place of those that are found.
+        monotonic_cst : dict, optional
+            Trends by column in place of those that are found: 1 or -1 makes the log odds of
+            `classes_[1]` rise or fall, 0 leaves them free.
         **settings
             `points_to_double`, `base_score`, `base_odds`, `texts` and `level_texts`.
 
@@ -178,6 +185,7 @@ class Scorecard:
             y,
             levels,
             sample_weight,
+            given=Given(bins or {}, monotonic_cst or {}),
             categorical_features=categorical_features,
             special_values=special_values,
         )
@@ -369,8 +377,8 @@ class Scorecard:
         n : int, default=4
             How many.
         against : "best" or "average", default="best"
-            What a case is compared with: the most points that a level of the feature has, or what
-            training rows had on average.
+            What a case is compared with: the most points of a level that at least 5% of the
+            training rows have (missing and special codes apart), or what they had on average.
 
         Returns
         -------

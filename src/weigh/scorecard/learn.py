@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,17 @@ NOISE = 2.0
 """Standard errors by which bins may depart from a monotone trend that is then taken for theirs."""
 
 
-def learn_model(X: Any, y: Any, levels: int, sample_weight: Any = None, **options: Any) -> Any:
+@dataclass(frozen=True)
+class Given:
+    """Cut points and trends by column that are given, and not found."""
+
+    bins: Mapping[str, Any]
+    trends: Mapping[str, int]
+
+
+def learn_model(
+    X: Any, y: Any, levels: int, sample_weight: Any, given: Given, **options: Any
+) -> Any:
     """Fit every column finely, cut it where its weights change most, and fit what is left again.
 
     A column has at most `levels` bins, of at least 5% of the rows each, that keep the shape of
@@ -31,8 +43,8 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any = None, **option
     """
     from weigh.educated import EducatedNB  # a card that is only shown needs no learner
 
-    def fit(**given: Any) -> Any:
-        model = EducatedNB(pairs=0, **options, **given)
+    def fit(**chosen: Any) -> Any:
+        model = EducatedNB(pairs=0, **options, **chosen)
         return model.fit(X, y, sample_weight=sample_weight)
 
     cuts: dict[str, list[float]] = {}
@@ -43,10 +55,10 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any = None, **option
             cuts[table.name] = _coarsen(table, feature.cuts, levels)
         elif isinstance(feature, Feature) and not feature.ordered and len(feature.values) > levels:
             few[table.name] = levels - 1
-    chosen = {"bins": cuts or "fine", "max_levels": few or None}
+    chosen = {"bins": {**cuts, **given.bins} or "fine", "max_levels": few or None}
     coarse = fit(**chosen)
     trends = {table.name: _trend(table) for table in coarse.evidence_}
-    found = {name: trend for name, trend in trends.items() if trend}
+    found = {name: trend for name, trend in (trends | dict(given.trends)).items() if trend}
     return fit(**chosen, monotonic_cst=found) if found else coarse
 
 

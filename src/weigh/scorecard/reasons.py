@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh import engine
-from weigh.bins import label
+from weigh.bins import Feature, label
 from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import Floats, Integers, Table, did_you_mean
 from weigh.parameters import is_count
@@ -34,17 +34,34 @@ class CostsFound:
         return found
 
 
+USUAL = 0.05
+"""The share of rows of a level that cases are compared with."""
+
+
 def baselines(card: Scorecard, against: str) -> Floats:
-    """By feature: the most points that a level has, or the average over training rows."""
+    """By feature: the most points that a usual level has, or the average over training rows.
+
+    Special codes, missing and levels of few rows are no best case: nobody can be told that others
+    have them.
+    """
     if against not in ("best", "average"):
         raise ValueError(f"against must be 'best' or 'average', got {against!r}")
-    found = []
-    for table in card.evidence:
-        points, rows = table.by_class[:, 0], table.counts.sum(axis=1)
-        seen = points[rows > 0]
-        average = float(points @ rows / rows.sum()) if rows.sum() else 0.0
-        found.append(float(seen.max()) if against == "best" and len(seen) else average)
-    return np.array(found)
+    return np.array([_baseline(table, against == "best") for table in card.evidence])
+
+
+def _baseline(table: FeatureTable, best: bool) -> float:
+    points, rows = table.by_class[:, 0], table.counts.sum(axis=1)
+    if not rows.any():
+        return 0.0
+    if not best:
+        return float(points @ rows / rows.sum())
+    usual = rows >= USUAL * rows.sum()
+    feature = table.feature
+    if isinstance(feature, Feature):
+        usual[(len(feature.cuts) + 1) if feature.cuts is not None else len(feature.values) :] = (
+            False
+        )
+    return float(points[usual if usual.any() else rows > 0].max())
 
 
 def find_costs(card: Scorecard, table: Table, n: int, against: str) -> CostsFound:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.frames import build
+from weigh.frames import Floats, build
 from weigh.views import Bar, Grid, View
 
 if TYPE_CHECKING:
@@ -30,16 +30,14 @@ def level_columns(card: Scorecard) -> dict[str, list[Any]]:
     for table in card.evidence:
         counts = table.counts
         rows, bads = counts.sum(axis=1), counts[:, bad]
-        shares = counts + np.where((counts == 0).any(axis=1, keepdims=True), HALF, 0.0)
-        shares = shares / np.maximum(counts.sum(axis=0), HALF)
-        woe = np.log(shares[:, 1 - bad] / shares[:, bad])
+        shares, woe = _shares(counts), _woe(counts, bad)
         columns = {
             "rows": rows,
             "share": rows / max(rows.sum(), HALF),
             "bads": bads,
             "bad_rate": np.divide(bads, rows, out=np.full(len(rows), np.nan), where=rows > 0),
-            "woe": np.where(rows > 0, woe, 0.0),
-            "iv": np.where(rows > 0, (shares[:, 1 - bad] - shares[:, bad]) * woe, 0.0),
+            "woe": woe,
+            "iv": (shares[:, 1 - bad] - shares[:, bad]) * woe,
         }
         found["feature"] += [table.name] * len(rows)
         found["level"] += table.labels
@@ -74,11 +72,47 @@ def notes(card: Scorecard) -> list[str]:
         found.append(
             f"Rounding moved {ranks}a probability by {done.largest_change:.4f} at the most."
         )
+    against = [name for name in card.points if _runs_against(card, name)]
+    if against:
+        found.append(
+            f"Points run against the WoE of {', '.join(against)}: the effect reverses once the "
+            "other features are included. Check for correlated features."
+        )
     for edit in card.edits:
         why = f" ({edit.why})" if edit.why else ""
         text = f"{edit.feature} = {edit.level}: {edit.before} became {edit.after}{why}"
         found.append(f"By hand: {text}.")
     return found
+
+
+def _runs_against(card: Scorecard, name: str) -> bool:
+    """Whether points fall where WoE rises, over the rows, by more than rounding would."""
+    table = card.evidence[name]
+    counts, points = table.counts, table.by_class[:, 0]
+    rows, bad = counts.sum(axis=1), card.classes_.tolist().index(card.adverse)
+    if np.count_nonzero(rows) < 2:
+        return False
+    woe = _woe(counts, bad)
+    share = rows / rows.sum()
+    mean = share @ points
+    spread = float(np.sqrt(share @ (points - mean) ** 2))
+    return bool(share @ ((points - mean) * (woe - share @ woe)) < 0 and spread > LEAST_POINTS)
+
+
+LEAST_POINTS = 1.0
+"""Points that vary less over the rows are noise of rounding."""
+
+
+def _woe(counts: Floats, bad: int) -> Floats:
+    """ln(share of goods/share of bads) of every level; 0 of one without rows."""
+    shares = _shares(counts)
+    return np.where(counts.any(axis=1), np.log(shares[:, 1 - bad] / shares[:, bad]), 0.0)
+
+
+def _shares(counts: Floats) -> Floats:
+    """The share of each class that a level holds; of one with an empty cell after half a row."""
+    empty = np.where((counts == 0).any(axis=1, keepdims=True), HALF, 0.0)
+    return np.asarray((counts + empty) / np.maximum(counts.sum(axis=0), HALF))
 
 
 def to_text(card: Scorecard, width: int = 100) -> str:
