@@ -212,7 +212,7 @@ class Problem(Protocol):
         """The weight of each split and class, of rows that count and of rows held out."""
 
     def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> Self:
-        """The same rows, with folds, each scored by a design of its own where there are any."""
+        """Give the rows their folds; a fold may bring the design that scores its rows."""
 
     def moments(self, exponents: Floats, curved: bool) -> Moments:
         """Loss, gradient and, if asked for, Hessian."""

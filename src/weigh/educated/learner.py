@@ -25,7 +25,7 @@ from weigh.parameters import is_count, read_columns, read_orders, read_pairs, re
 
 @dataclass(frozen=True)
 class Pair:
-    """Two columns that have a table together, and what it is worth."""
+    """A pair of columns that has a table of its own, and its gain in bits a row."""
 
     columns: tuple[str, str]
     gain: float

@@ -37,7 +37,7 @@ def ways_to_cut(feature: Feature, counts: Floats, weights: Floats | None) -> lis
 
 
 def coarsen(feature: Feature, counts: Floats) -> Feature:
-    """The same feature with few intervals, of about equally many rows."""
+    """Join a feature's bins into a few quantiles."""
     if feature.cuts is None or len(feature.cuts) < INTERVALS:
         return feature
     rows = counts[: _count(feature)].sum(axis=1)

@@ -31,8 +31,7 @@ from weigh.frames import Floats
 from weigh.tally import Counts
 
 CANDIDATES, CELLS = 40, 1024
-"""So many pairs are fitted together, of no more cells than there is room for in one matrix, or
-than these."""
+"""The largest number of pairs in one fit, and the least room for their cells."""
 
 COLUMNS = 64
 """Of more columns, those are paired whose tables matter most."""

@@ -44,7 +44,7 @@ def _exact(level: Level, text: str) -> str:
 
 
 def name_evaluation(found: Evaluation, evidence: Evidence) -> Evaluation:
-    """The same evaluation with classes, the grouping column and its levels as people read them."""
+    """Replace classes, the grouping column and its levels in an evaluation by their labels."""
     own = [canonical(c) for c in evidence.classes.tolist()]
     names = dict(zip(own, evidence.class_names, strict=True))
     parts = {part.name: part for table in evidence for part in table.feature.parts}

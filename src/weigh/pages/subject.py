@@ -45,7 +45,7 @@ class Subject:
         return moved.prior_variances is not None
 
     def labelled(self, labels: Any) -> Subject:
-        """The same with names in the user's words."""
+        """Name columns, levels and classes by the user's labels."""
         return replace(self, evidence=with_labels(self.evidence, labels))
 
     def naming(self, of: Any) -> Subject:
@@ -55,7 +55,7 @@ class Subject:
         return replace(self, of=default if of is None else find_class(classes, of))
 
     def warning_of(self, adverse: Any) -> Subject:
-        """The same with a class that is adverse, which is shown in red; None is none."""
+        """Mark a class as adverse, so that it is shown in red; None marks no class."""
         classes = self.evidence.classes.tolist()
         place = None if adverse is None else find_class(classes, adverse, role="adverse")
         return replace(self, adverse=place)
