@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import threading
+import zipfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,7 +56,15 @@ def written(name, folder):
     """What a writer writes where nothing hinders it."""
     folder.mkdir()
     WRITERS[name](folder / name)
-    return (folder / name).read_bytes()
+    return content(name, (folder / name).read_bytes())
+
+
+def content(name, data):
+    """The bytes of a file, or the sheets of a workbook, whose other parts hold the time."""
+    if not name.endswith(".xlsx"):
+        return data
+    with zipfile.ZipFile(io.BytesIO(data)) as book:
+        return {part: book.read(part) for part in book.namelist() if part.startswith("xl/")}
 
 
 # ---------------------------------------------------------------- whatever fails
@@ -196,7 +205,7 @@ def test_a_link_is_followed_to_the_file_that_it_names(name, tmp_path):
     for path in (link, far):
         WRITERS[name](path)
         assert path.is_symlink()
-        assert len(real.read_bytes()) == len(wanted)
+        assert content(name, real.read_bytes()) == wanted
     assert [*(tmp_path / "data").iterdir()] == [real]
 
 
@@ -210,7 +219,7 @@ def test_a_pipe_gets_what_a_file_would(name, tmp_path):
     WRITERS[name](pipe)
     reader.join(10)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    assert len(found[0]) == len(wanted)  # a workbook holds the time
+    assert content(name, found[0]) == wanted
 
 
 @pytest.mark.parametrize("name", STREAMS)
