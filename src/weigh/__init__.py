@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from weigh.frames import Scan as Scan
     from weigh.frames import blank as blank
     from weigh.frames import scan as scan
+    from weigh.holdout import split as split
     from weigh.monitoring import Drift as Drift
     from weigh.monitoring import drift as drift
     from weigh.naive import EvidenceNB as EvidenceNB
@@ -107,6 +108,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "save": "store",
     "scan": "frames",
     "score_table": "scoring",
+    "split": "holdout",
 }
 
 

@@ -44,9 +44,8 @@ def open_whole(path: FilePath) -> Iterator[IO[bytes]]:
         with os.fdopen(os.dup(number), "wb") as place:
             yield place
         return
+    refuse_unwritable(path)
     old = _stat(path)
-    if old is not None and stat.S_ISDIR(old.st_mode):
-        raise IsADirectoryError(f"{os.fspath(path)} is a folder; give the name of a file")
     if old is not None and not stat.S_ISREG(old.st_mode):
         with open(path, "wb") as place:
             yield place
@@ -99,6 +98,19 @@ def refuse_inputs(path: FilePath, inputs: Iterable[FilePath | int]) -> None:
         known = os.fstat(read) if isinstance(read, int) else _stat(read)
         if known is not None and stat.S_ISREG(known.st_mode) and os.path.samestat(output, known):
             raise ValueError(f"{os.fspath(path)} is an input; write to another file")
+
+
+def refuse_unwritable(path: FilePath) -> None:
+    """Refuse a path where no file can be written: a folder, or a folder that is not there."""
+    if _open_number(path) is not None:
+        return
+    old = _stat(path)
+    if old is not None and stat.S_ISDIR(old.st_mode):
+        raise IsADirectoryError(f"{os.fspath(path)} is a folder; give the name of a file")
+    if old is None or stat.S_ISREG(old.st_mode):
+        folder = _resolve(path).parent
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(f"the folder {folder} cannot be written to; give another name")
 
 
 def _open_number(path: FilePath) -> int | None:

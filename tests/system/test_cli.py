@@ -23,6 +23,7 @@ from weigh.datasets import titanic
 from weigh.frames import read_csv, write_file
 
 NASTY = ["class", 'say "x"', "a,b", "two\nlines", "😀", "<script>", "[bold]x[/bold]", "Größe"]
+COUNTED = ("fit", "--learner", "evidence")  # whose numbers are counts
 CASE = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
 
 
@@ -83,7 +84,7 @@ def people(tmp_path):
 @pytest.fixture
 def model(people, tmp_path):
     """A model of it, fitted on the command line."""
-    run("fit", people, "--target", "Survived", "-o", tmp_path / "model.json")
+    run(*COUNTED, people, "--target", "Survived", "-o", tmp_path / "model.json")
     return tmp_path / "model.json"
 
 
@@ -208,6 +209,12 @@ def test_fit_writes_the_model_that_python_fits(model, python_model, tmp_path):
     assert evidence_of(model) == evidence_of(tmp_path / "python.json")
 
 
+def test_fit_learns_an_educated_model_unless_told_otherwise(people, tmp_path):
+    run("fit", people, "--target", "Survived", "-o", tmp_path / "m.json")
+    weigh.save(weigh.EducatedNB(random_state=0).fit(titanic(), "Survived"), tmp_path / "p.json")
+    assert evidence_of(tmp_path / "m.json") == evidence_of(tmp_path / "p.json")
+
+
 def test_fit_says_where_the_model_is_on_stderr_and_nothing_on_stdout(people, tmp_path):
     result = run("fit", people, "--target", "Survived", "-o", tmp_path / "m.json")
     assert result.stdout == ""
@@ -229,7 +236,7 @@ def formats(table, folder):
 def test_every_kind_of_file_gives_the_same_model_and_the_same_scores(tmp_path, python_model):
     models, scores = [], []
     for name in formats(titanic(), tmp_path):
-        run("fit", tmp_path / name, "--target", "Survived", "-o", tmp_path / "m.json")
+        run(*COUNTED, tmp_path / name, "--target", "Survived", "-o", tmp_path / "m.json")
         models.append(evidence_of(tmp_path / "m.json"))
         scores.append(run("score", tmp_path / "m.json", tmp_path / name).stdout)
     assert len(models) == 6
@@ -241,14 +248,14 @@ def test_every_kind_of_file_gives_the_same_model_and_the_same_scores(tmp_path, p
 def test_standard_input_may_hold_any_kind_of_table(tmp_path, model, people, name):
     formats(titanic(), tmp_path)
     data = (tmp_path / f"table.{name}").read_bytes()
-    run("fit", "-", "--target", "Survived", "-o", tmp_path / "m.json", data=data)
+    run(*COUNTED, "-", "--target", "Survived", "-o", tmp_path / "m.json", data=data)
     assert evidence_of(tmp_path / "m.json") == evidence_of(model)
     assert run("score", model, "-", data=data).stdout == run("score", model, people).stdout
 
 
 def test_the_options_of_fit_are_the_parameters_of_the_learner(flowers, tmp_path):
     run(
-        "fit", flowers, "--target", "kind", "-o", tmp_path / "m.json", "--smoothing", "1/n",
+        *COUNTED, flowers, "--target", "kind", "-o", tmp_path / "m.json", "--smoothing", "1/n",
         "--bins", 4, "--missing", "skip",
     )  # fmt: skip
     found = weigh.load(tmp_path / "m.json").get_params()
@@ -338,7 +345,7 @@ def test_scores_are_python_s_numbers(model, people, python_model):
 
 
 def test_scores_of_many_classes_are_python_s_numbers(flowers, tmp_path):
-    run("fit", flowers, "--target", "kind", "-o", tmp_path / "m.json")
+    run(*COUNTED, flowers, "--target", "kind", "-o", tmp_path / "m.json")
     table = read_csv(flowers)
     expected = EvidenceNB().fit(table, "kind")
     rows = strict_lines(run("score", tmp_path / "m.json", flowers, "--json").stdout)
@@ -434,7 +441,7 @@ def test_explain_prints_the_sheet_that_python_makes(model, people, python_model)
 
 
 def test_explain_takes_a_class_and_its_rival(flowers, tmp_path):
-    run("fit", flowers, "--target", "kind", "-o", tmp_path / "m.json")
+    run(*COUNTED, flowers, "--target", "kind", "-o", tmp_path / "m.json")
     table = read_csv(flowers)
     expected = EvidenceNB().fit(table, "kind")
     words = ["explain", tmp_path / "m.json", flowers, "--row", 2, "--json"]
@@ -467,7 +474,7 @@ def test_the_merge_of_parts_is_the_model_of_the_whole(model, tmp_path, n):
     table, parts = titanic(), [tmp_path / f"{i}.json" for i in range(n)]
     for i, part in enumerate(parts):
         path = write_table(table.take([*range(i, table.num_rows, n)]), tmp_path / "part.csv")
-        run("fit", path, "--target", "Survived", "-o", part)
+        run(*COUNTED, path, "--target", "Survived", "-o", part)
     result = run("merge", *parts, "-o", tmp_path / "all.json")
     assert result.stdout == ""
     assert f"{n} model" in result.stderr

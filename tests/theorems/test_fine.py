@@ -191,11 +191,11 @@ def run_fit(folder, *words):
 @pytest.mark.parametrize(
     ("words", "bins"),
     [
-        ((), "mdl"),
-        (("--learner", "educated"), "fine"),
-        (("--bins", "fine"), "fine"),
-        (("--learner", "educated", "--bins", "mdl"), "mdl"),
-        (("--learner", "educated", "--bins", "7"), 7),
+        ((), "fine"),
+        (("--learner", "evidence"), "mdl"),
+        (("--learner", "evidence", "--bins", "fine"), "fine"),
+        (("--bins", "mdl"), "mdl"),
+        (("--bins", "7"), 7),
     ],
 )
 def test_a_command_cuts_as_it_is_told_or_as_the_learner_does(tmp_path, words, bins):

@@ -2,11 +2,12 @@
 
 commands   fit, show, merge, demo
 scoring    score, explain
-evaluating  evaluate, drift, compare
+evaluating  evaluate, drift, compare, split
 pages      report, calculator, serve
 exporting  export, check
 scorecards  scorecard
 options    what the options mean
+holdout    rows that a fit holds out
 data       tables on their way between files and models
 messages   what is said to people
 """

@@ -10,7 +10,17 @@ from typing import Any
 import click
 
 from weigh.cli.checkpoint import keep_passes
-from weigh.cli.data import count_rows, is_card, keep_apart, read_table, read_table_of, trace
+from weigh.cli.data import (
+    check_output,
+    count_rows,
+    is_card,
+    keep_apart,
+    read_table,
+    read_table_of,
+    trace,
+    without_columns,
+)
+from weigh.cli.holdout import hold_out, judge
 from weigh.cli.messages import (
     advise,
     hint,
@@ -26,6 +36,7 @@ from weigh.cli.options import (
     categorical_option,
     data_argument,
     drop_option,
+    holdout_options,
     json_option,
     max_levels_option,
     model_argument,
@@ -94,7 +105,7 @@ def demo(save: str | None) -> None:
         write_file(titanic(), save)
     table, target = (save, "Survived") if save else ("DATA.csv", "COLUMN")
     say("\nNow with a table of your own (CSV, TSV or Parquet):")
-    hint(f"weigh fit {table} --target {target} --learner educated -o model.json")
+    hint(f"weigh fit {table} --target {target} --holdout 0.3 -o model.json")
     hint(f"weigh explain model.json {table} --row 0")
 
 
@@ -104,9 +115,9 @@ def demo(save: str | None) -> None:
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
 @click.option(
     "--learner",
-    default="evidence",
+    default="educated",
     show_default=True,
-    help="evidence, adjusted, weighted, boosted, boosted-regressor, perplexed, educated or c44.",
+    help="educated, evidence, adjusted, weighted, boosted, boosted-regressor, perplexed or c44.",
 )
 @weight_option
 @drop_option
@@ -155,6 +166,7 @@ def demo(save: str | None) -> None:
     metavar="DIR",
     help="Folder for intermediate results: after an interruption the same command continues.",
 )
+@holdout_options
 def fit(
     data: str,
     target: str,
@@ -166,6 +178,9 @@ def fit(
     recalibrate: str | None,
     own: tuple[str, ...],
     checkpoint: str | None,
+    holdout: float | None,
+    holdout_by: str | None,
+    holdout_time: str | None,
     **parameters: Any,
 ) -> None:
     """Fit a model to a table: tables of weights of evidence, or a tree (c44).
@@ -177,6 +192,10 @@ def fit(
 
     Example: weigh fit people.csv --target Survived -o model.json
 
+    With --holdout the model is fitted to the other rows and evaluated on those held out.
+
+    Example: weigh fit people.csv --target Survived --holdout 0.3 -o model.json
+
     Example: weigh fit 'people/*.parquet' --target Survived -o model.json
 
     Example: weigh fit people.csv --target Survived --learner adjusted --set cv=10 -o model.json
@@ -187,7 +206,11 @@ def fit(
     if learner not in learners():
         raise click.UsageError(f"--learner must be one of {', '.join(learners())}, not {learner!r}")
     keep_apart(output, data)
-    table = read_table(data, categorical, drop)
+    check_output(output)
+    apart = {name for name in (holdout_by, holdout_time) if name is not None}
+    whole = read_table(data, categorical, tuple({*drop} - apart))
+    held = hold_out(whole, target, holdout, holdout_by, holdout_time)
+    table = without_columns(held.train, apart)
     given = {name: value for name, value in parameters.items() if value not in (None, ())}
     model = getattr(weigh, learners()[learner])(**given)
     if "random_state" in model.get_params():
@@ -195,17 +218,24 @@ def fit(
     model.set_params(**read_parameters(own, model))
     if recalibrate is not None:
         model = weigh.RecalibratedClassifier(model, method=recalibrate, random_state=0)
-    about = [target, weight, drop, categorical]
+    if held.rest is not None and not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"--holdout evaluates classes, and {learner} predicts numbers; leave it out"
+        )
+    about = [target, weight, drop, categorical, holdout, holdout_by, holdout_time]
     with show_progress("fitting"), keep_passes(checkpoint, data, model, about) as kept:
         model.fit(table, target, sample_weight=weight)
-    model.provenance_ = trace(data, count_rows(table), target)
+    model.provenance_ = trace(data, count_rows(table), target, held.n_rows)
     if output == "-":
         click.echo(to_json(model), nl=False)
-        kept.clear()
-        return
-    advise(model, table, weight)
-    weigh.save(model, output)
+    else:
+        advise(model, table, weight)
+        weigh.save(model, output)
     kept.clear()
+    if held.rest is not None:
+        judge(model, held, target, weight, to_stderr=output == "-")
+    if output == "-":
+        return
     rows, columns = f"{count_rows(table):,}", model.n_features_in_
     done = "" if recalibrate is None else ", recalibrated,"
     say(f"{learners()[learner]}{done} from {rows} rows and {columns} columns: {output}")

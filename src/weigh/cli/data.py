@@ -55,6 +55,15 @@ def keep_apart(output: str, *inputs: str) -> None:
     refuse_inputs(output, [file for given in inputs for file in _files(given)])
 
 
+def check_output(output: str) -> None:
+    """Refuse a file that cannot be written before the work that fills it."""
+    if output == "-":
+        return
+    from weigh.writing import refuse_unwritable
+
+    refuse_unwritable(output)
+
+
 def _files(given: str) -> list[Any]:
     if given == "-":
         with suppress(OSError, AttributeError):  # standard input may be no file, or closed
@@ -69,13 +78,14 @@ def _files(given: str) -> list[Any]:
     return []
 
 
-def trace(data: str, rows: int, target: str) -> Any:
+def trace(data: str, rows: int, target: str, held_out: int = 0) -> Any:
     """Where a model comes from: its files by name and hash, and what any fit knows."""
     from dataclasses import replace
 
     from weigh.evidence import hash_files, record
 
-    known, files = record(rows, target), [file for file in _files(data) if isinstance(file, str)]
+    known = replace(record(rows, target), held_out=held_out or None)
+    files = [file for file in _files(data) if isinstance(file, str)]
     if not files:  # standard input, or a database
         return known
     name = os.path.basename(os.path.normpath(data))
@@ -108,13 +118,20 @@ def read_table(data: str, categorical: tuple[str, ...], drop: tuple[str, ...]) -
     table = open_data(data, categorical, categorical)
     for name in (*categorical, *drop):
         check_column(table, name)
+    table = without_columns(table, {*drop})
     if hasattr(table, "batches"):
-        return table.without({*drop}).coded({*categorical})
-    table = table.drop_columns(list(drop))
+        return table.coded({*categorical})
     for name in set(categorical) - set(drop):
         codes = table[name].dictionary_encode()
         table = table.set_column(table.column_names.index(name), name, codes)
     return table
+
+
+def without_columns(table: Any, names: set[str]) -> Any:
+    """A table or a scan less some columns."""
+    if hasattr(table, "batches"):
+        return table.without(names)
+    return table.drop_columns([*names])
 
 
 def read_any(path: str) -> Any:

@@ -9,7 +9,20 @@ from typing import Any
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import find_target, is_card, read_any, read_like, read_table, tell_class
+from weigh.cli.data import (
+    check_output,
+    column_names,
+    count_rows,
+    find_target,
+    is_card,
+    keep_apart,
+    open_data,
+    read_any,
+    read_like,
+    read_table,
+    tell_class,
+)
+from weigh.cli.holdout import hold_out
 from weigh.cli.messages import hint, say, terminal_width
 from weigh.cli.options import (
     by_option,
@@ -18,6 +31,7 @@ from weigh.cli.options import (
     cost_option,
     data_argument,
     drop_option,
+    holdout_options,
     json_option,
     model_argument,
     read_parameter,
@@ -193,6 +207,52 @@ def compare(
         for option, columns in asked:
             words += "".join(f" {option} {quote(column)}" for column in columns if column)
         hint(f"{words} {chosen} -o model.json")
+
+
+@main.command()
+@data_argument
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    nargs=2,
+    required=True,
+    metavar="TRAIN REST",
+    help="Files for the training rows and the hold-out rows (CSV, TSV or Parquet).",
+)
+@click.option("--target", metavar="COL", help="Column of classes: each gives the same share.")
+@holdout_options
+def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any) -> None:
+    """Split a table into training rows and hold-out rows (default: 30% held out).
+
+    With the same options the rows are those that weigh fit --holdout holds out.
+
+    Example: weigh split people.csv --target Survived -o train.csv rest.csv
+    """
+    from weigh.scoring import write_scores
+
+    if data == "-":
+        raise click.UsageError("weigh split reads its data twice: give a file, not -")
+    for output in outputs:
+        keep_apart(output, data)
+        check_output(output)
+    asked["holdout"] = 0.3 if asked["holdout"] is None else asked["holdout"]
+    table = open_data(data, (), ())
+    spelled = open_data(data, column_names(table), ())  # 007 stays 007
+    held = hold_out(table, target, **asked, rows=spelled)
+    held.say()
+    for part, output in zip((held.train, held.rest), outputs, strict=True):
+        write_scores(_tables(part), output)
+        say(f"{count_rows(part):,} rows: {output}")
+
+
+def _tables(table: Any) -> Any:
+    """The rows of a table or a scan as tables to write."""
+    if not hasattr(table, "batches"):
+        return [table]
+    import pyarrow as pa
+
+    return (pa.Table.from_batches([batch]) for batch in table.read_batches(table.names))
 
 
 def _set(names: tuple[str, ...], own: tuple[str, ...]) -> list[Any]:

@@ -104,6 +104,8 @@ OPTIONS = {
     "categorical_features": "--categorical",
     "max_levels": "--max-levels",
     "cv": "--folds",
+    "holdout": "--holdout",
+    "time": "--holdout-time",
 }
 """Parameters that have an option of another name."""
 

@@ -83,7 +83,32 @@ labels_option = click.option(
 adverse_option = click.option(
     "--adverse", metavar="CLASS", help="The class that is shown in red (default: none)."
 )
+HOLDOUT = (
+    click.option(
+        "--holdout",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="SHARE",
+        help="Share of the rows to hold out, such as 0.3; each class gives the same share.",
+    ),
+    click.option(
+        "--holdout-by",
+        metavar="COL",
+        help="Hold out whole groups of this column, which is then no feature.",
+    ),
+    click.option(
+        "--holdout-time",
+        metavar="COL",
+        help="Hold out the latest rows by this column, which is then no feature.",
+    ),
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def holdout_options(command: Any) -> Any:
+    """The options that say which rows are held out."""
+    for option in reversed(HOLDOUT):
+        command = option(command)
+    return command
 
 
 def read_parameters(texts: tuple[str, ...], model: Any) -> dict[str, Any]:

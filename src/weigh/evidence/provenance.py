@@ -22,6 +22,7 @@ class Provenance:
 
     date: str | None = None
     rows: int | None = None
+    held_out: int | None = None  # rows of the source that were left for evaluation
     target: str | None = None
     source: str | None = None
     sha256: str | None = None
@@ -39,7 +40,7 @@ class Provenance:
             raise ValueError("provenance must be an object")
         found = {field.name: data.get(field.name) for field in fields(cls)}
         for name, value in found.items():
-            kind = int if name == "rows" else str
+            kind = int if name in ("rows", "held_out") else str
             if value is not None and type(value) is not kind:
                 raise ValueError(f"provenance: {name} must be {kind.__name__}")
         return cls(**found)
@@ -53,6 +54,7 @@ class Provenance:
             "Data": source,
             "Target": self.target,
             "Training rows": None if self.rows is None else f"{self.rows:,}",
+            "Hold-out rows": self.held_out and f"{self.held_out:,}",
             "Fitted on": self.date,
             "Versions": self.weigh and f"weigh {self.weigh}, Python {self.python or '?'}",
         }

@@ -1,0 +1,157 @@
+"""Rows set apart before a fit, to evaluate it on: by class, by group or by time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from weigh.errors import Parameter, ParameterError
+from weigh.folds import Mask, rank_in_class
+from weigh.frames import Codes, Integers, Table, check_name, read, take_rows, to_arrow
+
+MOST_CLASSES = 20
+"""A numeric target of more values is not stratified."""
+
+
+def split(
+    X: Any,
+    y: str | None = None,
+    *,
+    holdout: float = 0.3,
+    by: str | None = None,
+    time: str | None = None,
+    random_state: int = 0,
+) -> tuple[Any, Any]:
+    """Split a table into training rows and hold-out rows.
+
+    Parameters
+    ----------
+    X : table
+        Any table with column names.
+    y : str, optional
+        Column of classes: each class gives the same share (a stratified split).
+    holdout : float, default=0.3
+        Share of the rows to hold out, between 0 and 1.
+    by : str, optional
+        Column of groups, such as customers or hospitals: each group stays whole.
+    time : str, optional
+        Column of numbers or dates: the latest rows are held out. Rows of one time stay together.
+    random_state : int, default=0
+        Seed of the random order. It has no effect with `time`.
+
+    Returns
+    -------
+    train, rest : tables
+        Tables of X's own library, with the rows in their old order.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> train, rest = weigh.split(weigh.datasets.titanic(), "Survived")
+    >>> train.num_rows, rest.num_rows
+    (1541, 660)
+    """
+    held = mark_holdout(read(X), y, holdout=holdout, by=by, time=time, random_state=random_state)
+    return take_rows(X, np.flatnonzero(~held)), take_rows(X, np.flatnonzero(held))
+
+
+def mark_holdout(
+    table: Table,
+    y: str | None = None,
+    *,
+    holdout: float,
+    by: str | None = None,
+    time: str | None = None,
+    random_state: int = 0,
+) -> Mask:
+    """Which rows of a table `split` holds out."""
+    if not 0 < holdout < 1:
+        raise ParameterError(
+            Parameter("holdout"), f" must be a share between 0 and 1, got {holdout!r}"
+        )
+    if by is not None and time is not None:
+        raise ParameterError(
+            Parameter("by"), " and ", Parameter("time"), " exclude each other; give one of them"
+        )
+    random = np.random.RandomState(random_state)
+    if time is not None:
+        held = _hold_latest(_read_times(table, time), holdout)
+    elif by is not None:
+        held = _hold_groups(_read_codes(table, by, "by").codes, holdout, random)
+    else:
+        held = _hold_classes(_read_classes(table, y), holdout, random)
+    if held.all() or not held.any():
+        raise ParameterError(
+            Parameter("holdout", holdout),
+            f" of {table.n_rows:,} rows leaves one side without rows; give another share",
+        )
+    return held
+
+
+def _read_codes(table: Table, name: str, role: str) -> Codes:
+    column = table.column(check_name(table, name, role), True)
+    assert isinstance(column, Codes)
+    return column
+
+
+def _read_classes(table: Table, y: str | None) -> Integers:
+    """The class of each row; all rows are one class where the target is a number or not named."""
+    if y is not None:
+        column = _read_codes(table, y, "y")
+        used = [column.values[code] for code in np.unique(column.codes).tolist()]
+        amounts = all(isinstance(v, int | float) and not isinstance(v, bool) for v in used)
+        if not (amounts and len(used) > MOST_CLASSES):
+            return column.codes
+    return np.zeros(table.n_rows, dtype=np.uint8)
+
+
+def _read_times(table: Table, name: str) -> Integers:
+    """A column of numbers or dates as values that sort by time."""
+    source = table.source(table.names.index(check_name(table, name, "time")))
+    array = pa.array(source) if isinstance(source, np.ndarray) else to_arrow(source)
+    kind = array.type
+    if not (pa.types.is_temporal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise ParameterError(
+            Parameter("time"),
+            f" names the column {name!r}, which holds {kind}, not numbers or dates; "
+            "write dates as 2024-12-31",
+        )
+    if array.null_count:
+        raise ParameterError(
+            Parameter("time"),
+            f" names the column {name!r}, which has {array.null_count:,} missing values; fill "
+            "them in",
+        )
+    combined = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    return np.asarray(combined.to_numpy(zero_copy_only=False))
+
+
+def _hold_classes(labels: Integers, share: float, random: np.random.RandomState) -> Mask:
+    """The rounded share of each class, in a random order."""
+    order = random.permutation(len(labels))
+    wanted = np.rint(share * np.bincount(labels))
+    held = np.empty(len(labels), dtype=np.bool_)
+    held[order] = rank_in_class(labels[order]) < wanted[labels[order]]
+    return held
+
+
+def _hold_groups(groups: Integers, share: float, random: np.random.RandomState) -> Mask:
+    """Whole groups in a random order, as many as come nearest to the share."""
+    present, places, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    order = random.permutation(len(present))
+    n_held = _nearest(np.cumsum(sizes[order]), share * len(groups))
+    return np.isin(places, order[:n_held])
+
+
+def _hold_latest(times: Integers, share: float) -> Mask:
+    """The latest times, as many as come nearest to the share."""
+    _, places, sizes = np.unique(times, return_inverse=True, return_counts=True)
+    n_held = _nearest(np.cumsum(sizes[::-1]), share * len(times))
+    return np.asarray(places >= len(sizes) - n_held)
+
+
+def _nearest(sums: Integers, wanted: float) -> int:
+    """How many parts to take, at least one and not all, for a sum nearest to the one wanted."""
+    return int(np.argmin(np.abs(sums[:-1] - wanted))) + 1 if len(sums) > 1 else 0
