@@ -3,6 +3,7 @@
 # make test-fast the same without tests that need system programs
 # make test-oldest the tests with the oldest dependencies that are declared (TESTS=tests/engines/test_frames.py for some)
 # make test-kernels the numerical tests with each kernel of linear algebra that the processor can run
+# make docs      build the documentation site into build/docs (warnings are errors)
 # make bench     speed, memory, growth and accuracy beside rivals
 # make bench-rivals an environment for each rival (make bench says which are missing)
 # make bench-scale files larger than memory, beside DuckDB (50 million rows; ROWS=2e6 for a try)
@@ -20,7 +21,7 @@ NUMERICAL := tests/learners tests/theorems/test_metrics.py tests/theorems/test_n
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
-.PHONY: demo test test-fast test-oldest test-kernels lint bench bench-rivals bench-scale pictures quality clean
+.PHONY: demo test test-fast test-oldest test-kernels lint docs bench bench-rivals bench-scale pictures quality clean
 
 ROWS ?= 5e7
 
@@ -46,6 +47,13 @@ lint: .venv/test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The site must work without a network: no page may load anything from another address.
+docs: .venv/docs
+	rm -rf build/docs docs/gallery docs/generated
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs
+	@! grep -rnoE --include='*.html' '<(script|link|img|iframe)[^>]*(src|href)="(https?:)?//[^"]*' build/docs
+	@echo "open build/docs/index.html"
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks.speed
@@ -90,6 +98,10 @@ quality: .venv/bench
 	$(OLD_PYTHON) -m venv .venv-oldest
 	$(OLD_PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
 	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt --editable '.[all,spark,tools]'
+	@touch $@
+
+.venv/docs: .venv/ready
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@
 
 .venv/bench: .venv/ready

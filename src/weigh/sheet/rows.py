@@ -34,7 +34,7 @@ SIGNS = {"for": 1.0, "against": -1.0}
 
 
 def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | None = None) -> Any:
-    """What weighs most in every row: the n levels with the largest |w|, heaviest first.
+    """What weighs most in every row: the n levels of largest absolute weight, heaviest first.
 
     Parameters
     ----------

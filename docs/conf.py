@@ -1,0 +1,70 @@
+"""The settings of the documentation site: `make docs` builds it into build/docs."""
+
+import inspect
+from typing import Any
+
+import weigh
+
+project = "weigh"
+author = "The weigh developers"
+copyright = author
+version = release = weigh.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+default_role = "literal"
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+autodoc_typehints = "none"  # the numpydoc sections say the types
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "image_scrapers": ("matplotlib",),
+    "show_signature": False,
+    "show_memory": False,
+    "write_computation_times": False,
+    "min_reported_time": 1e9,
+    "download_all_examples": False,
+    "abort_on_example_error": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "weigh"
+html_static_path = ["_static"]
+html_css_files = ["weigh.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "show_prev_next": True,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+
+def _skip_inherited(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool:
+    """Leave out what scikit-learn defines: its own reference documents it."""
+    home = getattr(inspect.unwrap(obj) if callable(obj) else obj, "__module__", "") or ""
+    return skip or home.startswith("sklearn")
+
+
+def setup(app: Any) -> None:
+    """Register the hook with Sphinx."""
+    app.connect("autodoc-skip-member", _skip_inherited)
