@@ -133,6 +133,11 @@ LEARNERS = {
     "rare": lambda: weigh.EvidenceNB(
         max_levels={"job": 2, "ward": 1}, crosses=[("age", "job")], bins=5, **SHARED
     ),
+    "joined": lambda: weigh.EvidenceNB(
+        bins={"job": [["d", "a"], ["b"]], "ward": [[0, 3], [1]], "age": [0.5]},
+        crosses=[("age", "job")],
+        **SHARED,
+    ),
     "rare skipped": lambda: weigh.EvidenceNB(max_levels=1, missing="skip", **SHARED),
     "adjusted": lambda: weigh.AdjustedNB(random_state=0, **SHARED),
     "weighted": lambda: weigh.WeightedNB(method="gain_ratio", **SHARED),

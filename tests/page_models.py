@@ -40,6 +40,7 @@ def mixed(n=400, seed=0, n_classes=2):
 
 
 CODES = {"income": [-999.0, -1.0]}
+JOINED = [["white", "red"], ["black"]]
 LEARNERS = {
     "naive": weigh.EvidenceNB(special_values=CODES),
     "skipping": weigh.EvidenceNB(special_values=CODES, missing="skip", smoothing=0.5),
@@ -47,6 +48,7 @@ LEARNERS = {
     "prior": weigh.EvidenceNB(class_prior=[0.9, 0.1]),
     "crossed": weigh.EvidenceNB(crosses=[("colour", "age")], missing="skip"),
     "rare": weigh.EvidenceNB(max_levels={"colour": 2, "member": 1}),
+    "joined": weigh.EvidenceNB(bins={"colour": JOINED}, crosses=[("colour", "age")]),
     "rare crossed": weigh.EvidenceNB(max_levels=2, crosses=[("colour", "age")], missing="skip"),
     "rare pairs": weigh.EducatedNB(max_levels=2, pairs=[("colour", "age")]),
     "adjusted": weigh.AdjustedNB(random_state=0),

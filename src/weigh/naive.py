@@ -33,6 +33,8 @@ class EvidenceNB(EvidenceClassifier):
     bins : "mdl", "fine", int or dict, default="mdl"
         How numbers become intervals: Fayyad & Irani's splits, up to 128 levels of about equally
         many rows, a number of quantile bins, or a dict from column to one of these or to cuts.
+        A dict may also list the categories that share a level, such as
+        {"town": [["North", "South"], ["East"]]}; categories that are not listed share `other`.
     categorical_features : "from_dtype", "all", list or dict, default="from_dtype"
         Columns that hold categories: by their type, all, names or positions, or a dict from column
         to its levels (a list in order, a set without one).

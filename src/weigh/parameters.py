@@ -33,7 +33,8 @@ def check_parameters(learner: Any) -> None:
         if not (cuts or count or (isinstance(rule, str) and rule in ("mdl", "fine"))):
             raise ValueError(
                 "bins must be 'mdl', 'fine', a number of quantile bins of at least 2, or a dict "
-                f"from column to one of these or to cut points, got {rule!r}"
+                "from column to one of these, to cut points, or to lists of the categories that "
+                f"share a level, got {rule!r}"
             )
     if not (learner.special_values is None or isinstance(learner.special_values, Mapping)):
         raise ValueError(
@@ -85,13 +86,32 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     for name in names:
         rule = int(bins[name]) if is_count(bins[name]) else bins[name]
         category = categorical[name]
+        joined = _read_joined(rule, name)
+        if joined:
+            category, rule = True, learner._default_bins
         if category is None and not isinstance(rule, str | int):
             category = False  # cut points say that the column is numeric, even where it is empty
         codes = _read_special(special[name], name)
         skips = missing[name] == "skip"
         levels = None if category is False else declared.get(name)
-        settings[name] = Setting(category, rule, codes, skips, fine, most[name], levels)
+        settings[name] = Setting(category, rule, codes, skips, fine, most[name], levels, joined)
     return settings
+
+
+def _read_joined(rule: Any, name: str) -> tuple[tuple[Value, ...], ...]:
+    """The categories of each level, where `bins` lists lists; empty where it holds cut points."""
+    if isinstance(rule, str | int) or not any(isinstance(item, list | tuple) for item in rule):
+        return ()
+    if not all(isinstance(item, list | tuple) and len(item) for item in rule):
+        raise ValueError(
+            f"bins for column {name!r} must list the categories of each level, as "
+            f"[['a', 'b'], ['c']], got {rule!r}"
+        )
+    joined = tuple(tuple(canonical(value) for value in item) for item in rule)
+    every = [key(value) for values in joined for value in values]
+    if len({*every}) < len(every):
+        raise ValueError(f"bins for column {name!r} lists a category twice: {rule!r}")
+    return joined
 
 
 def read_caps(learner: Any, names: Sequence[str]) -> dict[str, int | None]:

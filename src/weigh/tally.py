@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -234,6 +234,29 @@ def join_rare(counts: Counts, most: int | None, rare: Rare | None = None) -> Cou
     values = tuple(feature.values[i] for i in kept)
     table = np.vstack([counts.counts[kept], joined, counts.counts[n:]])
     return Counts(replace(feature, values=values, other=tuple(sorted(kinds))), table)
+
+
+def join_listed(
+    counts: Counts, listed: Sequence[Sequence[Value]], rare: Rare | None = None
+) -> Counts:
+    """The categories of each list as one level; values that no list holds are the level `other`."""
+    feature = counts.feature
+    assert isinstance(feature, Feature)
+    group_of = {known: i for i, values in enumerate(listed) for known in keys(values)}
+    seen = [*keys(feature.values)]
+    order = feature.values if feature.ordered else sort_values({*group_of})
+    values = tuple(value for value in order if key(value) in group_of)
+    groups = tuple(group_of[key(value)] for value in values)
+    kinds = {Kind.of(value) for kind, value in seen if (kind, value) not in group_of}
+    other = tuple(sorted(kinds | {*(rare.kinds if rare else ())}))
+    rises = feature.ordered and not other and list(groups) == sorted(groups)
+    joined = replace(feature, values=values, groups=groups, other=other, ordered=rises)
+    places = [group_of.get(known, joined.rest) for known in seen]
+    table = np.zeros((len(joined.levels), counts.counts.shape[1]))
+    np.add.at(table, [*places, *([joined.missing_place] * feature.has_missing)], counts.counts)
+    if rare is not None:
+        table[joined.rest] += rare.counts
+    return Counts(joined, table)
 
 
 def count_pairs(parts: tuple[Feature, Feature], table: Table, rows: Rows) -> Counts:

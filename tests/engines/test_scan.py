@@ -38,6 +38,7 @@ LEARNERS = {
     "fine": weigh.EvidenceNB(bins="fine"),
     "cuts": weigh.EvidenceNB(bins={"age": [30.0, 50.0]}),
     "crosses": weigh.EvidenceNB(crosses=[("town", "age")]),
+    "joined": weigh.EvidenceNB(bins={"town": [["Ost", "Süd"], ["West"]]}),
     "rare": weigh.EvidenceNB(max_levels=2, crosses=[("town", "owner")]),
     "rare, adjusted": weigh.AdjustedNB(max_levels={"town": 2}, norm=None),
     "adjusted": weigh.AdjustedNB(random_state=0),

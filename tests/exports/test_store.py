@@ -695,6 +695,7 @@ def test_the_schema_is_one_and_describes_every_field():
             "other",
             "whole",
             "ordered",
+            "groups",
             "provenance",
         }
         written = {*part["properties"]} - few_have

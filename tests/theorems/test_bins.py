@@ -341,7 +341,6 @@ def test_no_cut_points_make_one_level_that_weighs_nothing():
         [1.0, math.nan],
         [math.inf],
         [-math.inf, 0.0],
-        [[1.0], [2.0]],
         ["low"],
         [None],
         [1.0, "high"],

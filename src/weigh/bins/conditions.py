@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from weigh.bins.kinds import Kind
@@ -42,9 +41,9 @@ def list_conditions(feature: Feature) -> tuple[Condition, ...]:
     """
     cuts = feature.cuts or ()
     values = [*map(float, feature.values)] if feature.is_numeric else feature.values  # type: ignore[arg-type]
-    first = len(cuts) + 1 if feature.is_numeric else 0
     found = [Condition("missing", None, feature.missing_place)]
-    found += [Condition("equal", value, place) for value, place in zip(values, count(first))]
+    placed = zip(values, feature.places, strict=True)
+    found += [Condition("equal", value, place) for value, place in placed]
     found += [Condition("at most", cut, place) for place, cut in enumerate(cuts)]
     if feature.is_numeric or feature.other:
         found.append(Condition("any", None, len(cuts) if feature.is_numeric else feature.rest))

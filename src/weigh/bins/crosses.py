@@ -165,7 +165,7 @@ def refine(features: Sequence[Feature]) -> Feature:
     longest = max(features, key=lambda feature: len(feature.values))  # of ordered ones: all levels
     values = longest.values if longest.ordered else sort_values(known)
     other = tuple(sorted({kind for feature in features for kind in feature.other}))
-    return replace(first, values=values, other=other, has_missing=has_missing)
+    return replace(first, values=values, other=other, has_missing=has_missing, groups=())
 
 
 def coarsen(fine: Feature | Cross, coarse: Feature | Cross) -> Integers:
@@ -185,7 +185,7 @@ def coarsen(fine: Feature | Cross, coarse: Feature | Cross) -> Integers:
         special = range(len(coarse.cuts) + 1, len(coarse.cuts) + 1 + len(coarse.values))
         found = [*np.searchsorted(coarse.cuts, ends).tolist(), *special]
     else:
-        known = {value: i for i, value in enumerate(keys(coarse.values))}
+        known = dict(zip(keys(coarse.values), coarse.places, strict=True))
         found = [known.get(value, coarse.rest) for value in keys(fine.values)]
         found += [coarse.rest] if fine.other else []
     found += [nothing - coarse.has_missing] if fine.has_missing else []

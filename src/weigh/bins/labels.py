@@ -46,10 +46,26 @@ class Other:
         return "other"
 
 
+@dataclass(frozen=True)
+class Joined:
+    """Categories that share a level."""
+
+    values: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        *first, last = map(label, self.values)
+        if len(first) < LISTED:
+            return f"{', '.join(first)} or {last}"
+        return f"{', '.join(first[: LISTED - 1])} or {len(self.values) - LISTED + 1} others"
+
+
 OTHER = Other()
+LISTED = 4
+"""A level of more categories is called by the first three and the number of others."""
 JOINERS = "\u200c\u200d\xa0"
 """Characters without a shape of their own that words and emoji need."""
-Level: TypeAlias = Value | Interval | Other | tuple[Value | Interval | Other, ...]
+Single: TypeAlias = Value | Interval | Joined | Other
+Level: TypeAlias = Single | tuple[Single, ...]
 
 
 def label(level: Level) -> str:

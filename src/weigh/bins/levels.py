@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +20,7 @@ from weigh.bins.labels import (
     EXACT,
     OTHER,
     Interval,
+    Joined,
     Level,
     Notation,
     hold_whole_numbers,
@@ -55,7 +55,8 @@ class Feature:
     """The levels of one feature: intervals, categories or special codes, other, then missing.
 
     `other` holds the kinds of the values that share the level `other`; empty, there is none.
-    `whole` says that training had only whole numbers, by which intervals are then called.
+    `whole` says that training had only whole numbers, by which intervals are then called. `groups`
+    holds the level of each category, from 0, where some share one; empty, each has its own.
 
     >>> from weigh.frames import Numbers
     >>> age = Feature("age", values=(-1,), cuts=(18.0, 65.0), has_missing=True)
@@ -67,6 +68,8 @@ class Feature:
     [0, 2, 3, 4]
     >>> Feature("town", values=("North", "South"), other=("text",), has_missing=True).labels
     ('North', 'South', 'other', 'missing')
+    >>> Feature("town", values=("East", "North", "South"), groups=(0, 1, 1)).labels
+    ('East', 'North or South')
     """
 
     name: str
@@ -78,6 +81,7 @@ class Feature:
     other: tuple[Kind, ...] = ()
     whole: bool = False
     ordered: bool = False  # categories in an order of their own, such as S, M, L
+    groups: tuple[int, ...] = ()
     title: str = field(default="", compare=False)  # what people read in place of the name
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # and of some labels
 
@@ -97,7 +101,32 @@ class Feature:
     def levels(self) -> tuple[Level, ...]:
         """Category or special code as it is, an `Interval`, `OTHER`, and None for missing."""
         other, missing = (OTHER,) if self.other else (), (None,) if self.has_missing else ()
-        return (*self._intervals, *self.values, *other, *missing)
+        return (*self._intervals, *self._categories, *other, *missing)
+
+    @cached_property
+    def _categories(self) -> tuple[Value | Joined, ...]:
+        """Categories or special codes, those of a group as one."""
+        if not self.groups:
+            return self.values
+        own: list[list[Value]] = [[] for _ in range(max(self.groups) + 1)]
+        for value, group in zip(self.values, self.groups, strict=True):
+            own[group].append(value)
+        return tuple(values[0] if len(values) == 1 else Joined((*values,)) for values in own)
+
+    @property
+    def joined(self) -> tuple[Value | Joined, ...]:
+        """The categories of each level, where some share one."""
+        return self._categories if self.groups else ()
+
+    @property
+    def n_categories(self) -> int:
+        """How many levels are categories or special codes, groups counted as one."""
+        return len(self._categories)
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The place of the level of each category or special code."""
+        return self.groups or (*range(self.n_intervals, self.n_intervals + len(self.values)),)
 
     @property
     def no_level(self) -> int:
@@ -112,7 +141,7 @@ class Feature:
     @property
     def rest(self) -> int:
         """The place of a value without a level of its own: `other`, or that of no level."""
-        return len(self.values) if self.other else self.no_level
+        return len(self._categories) if self.other else self.no_level
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
@@ -156,7 +185,7 @@ class Feature:
 
     def named(self, notation: Notation) -> tuple[str, ...]:
         """The levels with intervals in some notation."""
-        texts = [*self._name_intervals(notation), *map(label, self.levels[self._n_intervals :])]
+        texts = [*self._name_intervals(notation), *map(label, self.levels[self.n_intervals :])]
         if len(set(texts)) < len(texts):
             twice = {text for text, n in Counter(texts).items() if n > 1}
             texts = [
@@ -166,7 +195,8 @@ class Feature:
         return tuple(texts)
 
     @property
-    def _n_intervals(self) -> int:
+    def n_intervals(self) -> int:
+        """How many intervals there are, which are the first levels."""
         return 0 if self.cuts is None else len(self.cuts) + 1
 
     def _name_intervals(self, notation: Notation) -> tuple[str, ...]:
@@ -205,7 +235,7 @@ class Feature:
 
     @cached_property
     def _lookup(self) -> dict[tuple[type, Value], int]:
-        places = dict(zip(keys(self.values), count(len(self._intervals)), strict=False))
+        places = dict(zip(keys(self.values), self.places, strict=True))
         places[key(None)] = self.missing_place
         places[key(NOT_KNOWN)] = len(self.levels)
         return places
@@ -312,6 +342,7 @@ class Feature:
             ("cut points", self.cuts, other.cuts),
             ("missing", self.skip_missing, other.skip_missing),
             ("special values", self.is_numeric and self.values, other.is_numeric and other.values),
+            ("categories that share levels", self.joined, other.joined),
         ):
             if mine != theirs:
                 raise ValueError(
@@ -319,6 +350,9 @@ class Feature:
                     "fit both parts with the same settings, cut points given through bins="
                 )
         has_missing = self.has_missing or other.has_missing
+        if self.groups:
+            other_kinds = tuple(sorted({*self.other, *other.other}))
+            return replace(self, other=other_kinds, has_missing=has_missing)
         if self.other or other.other:
             return replace(self._unite_rare(other), has_missing=has_missing)
         if self.is_numeric:
@@ -346,7 +380,7 @@ class Feature:
     @property
     def n_in_order(self) -> int:
         """How many levels, from the first, stand in an order: intervals, or ordered categories."""
-        return len(self.values) if self.ordered else self._n_intervals
+        return len(self._categories) if self.ordered else self.n_intervals
 
     def _unite_rare(self, other: Feature) -> Feature:
         if not (self.other and other.other and self.values == other.values):

@@ -20,6 +20,7 @@ from weigh.tally import (
     count_categories,
     count_levels,
     count_pairs,
+    join_listed,
     join_rare,
 )
 
@@ -141,7 +142,8 @@ def tally_levels(
     """Count on cut points that are known; new categories become levels.
 
     A feature that had not a single value so far is read as if for the first time. Where rare
-    values were joined, new ones join them.
+    values were joined, new ones join them; where the categories of a level were listed and every
+    value had one, new ones stay not known.
     """
 
     def count_part(feature: Feature, rows: Rows) -> Counts:
@@ -150,7 +152,7 @@ def tally_levels(
             short = Short(sample.table.column(feature.name, kind), rows)
             return count_short(short, feature.name, settings)
         column = sample.table.column(feature.name, not feature.is_numeric)
-        if isinstance(column, Codes) and not feature.other:
+        if isinstance(column, Codes) and not (feature.other or feature.groups):
             declared = settings[feature.name].declared
             return count_categories(feature.name, column, rows, feature.skip_missing, declared)
         if feature.is_numeric:
@@ -180,6 +182,8 @@ def count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Cou
     column, rows, setting = short.column, short.rows, settings[name]
     if isinstance(column, Codes):
         counts = count_categories(name, column, rows, setting.skip_missing, setting.declared)
+        if setting.joined:
+            return join_listed(counts, setting.joined, short.rare)
         return join_rare(counts, setting.max_levels, short.rare)
     cuts = _find_cuts(column.values, name, setting, rows)
     if isinstance(setting.bins, str | int):

@@ -28,6 +28,7 @@ class Setting:
     most_levels: int = 128  # of bins="fine"
     max_levels: int | None = None  # of categories
     declared: Declared | None = None  # categories that are levels even where no row has them
+    joined: tuple[tuple[Value, ...], ...] = ()  # the categories of each level
 
 
 def rows_of(sample: Sample, by_group: bool = False) -> Rows:

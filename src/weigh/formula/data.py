@@ -91,7 +91,7 @@ def _part(part: Feature, inputs: Sequence[Input], labels: Labels) -> dict[str, A
     if part.is_numeric:
         found["cuts"] = [*(part.cuts or ())]
         found["specials"] = [value for _, value in equal]
-    elif [*equal] == [*map(key, inputs[at].values)]:
+    elif not part.groups and [*equal] == [*map(key, inputs[at].values)]:
         found["n"] = len(equal)
     else:
         found["places"] = [equal.get(key(value), -1) for value in inputs[at].values]

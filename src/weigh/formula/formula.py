@@ -74,7 +74,7 @@ class Input:
         """The values as people read them."""
         if self.is_numeric:
             return tuple(label(value) for value in self.values)
-        whole = replace(self.first, values=self.values, has_missing=self.has_missing)
+        whole = replace(self.first, values=self.values, has_missing=self.has_missing, groups=())
         return whole.labels[: len(self.values)]
 
     @cached_property

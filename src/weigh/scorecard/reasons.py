@@ -58,9 +58,7 @@ def _baseline(table: FeatureTable, best: bool) -> float:
     usual = rows >= USUAL * rows.sum()
     feature = table.feature
     if isinstance(feature, Feature):
-        usual[(len(feature.cuts) + 1) if feature.cuts is not None else len(feature.values) :] = (
-            False
-        )
+        usual[feature.n_intervals or feature.n_categories :] = False
     return float(points[usual if usual.any() else rows > 0].max())
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import weigh
-from weigh.bins import OTHER, Feature, Interval, Kind
+from weigh.bins import OTHER, Feature, Interval, Joined, Kind
 from weigh.evidence import Evidence, FeatureTable
 from weigh.formula import Formula, Input
 from weigh.layout import render
@@ -212,6 +212,8 @@ def _pick(feature: Feature, place: int) -> Any:
         return None
     if isinstance(level, Interval):
         return _inside(level, feature.values)
+    if isinstance(level, Joined):
+        level = level.values[0]
     return None if level in (np.inf, -np.inf) else level  # which JSON has no way to write
 
 

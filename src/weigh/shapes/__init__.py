@@ -5,6 +5,6 @@ outline  the few rows that keep the shape of a long table
 """
 
 from weigh.shapes.axis import NumberAxis, round_numbers
-from weigh.shapes.outline import outline, segment
+from weigh.shapes.outline import outline, segment, segmentations
 
-__all__ = ["NumberAxis", "outline", "round_numbers", "segment"]
+__all__ = ["NumberAxis", "outline", "round_numbers", "segment", "segmentations"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from weigh.frames import Floats
+from weigh.frames import Floats, Integers
 
 
 def outline(weights: Floats, rows: Floats, most: int) -> list[slice]:
@@ -23,12 +23,23 @@ def outline(weights: Floats, rows: Floats, most: int) -> list[slice]:
 def segment(weights: Floats, rows: Floats, most: int, least: float = 0.0) -> list[slice]:
     """Neighbouring levels joined into at most `most` groups, with the least squared error.
 
-    sum over groups g and levels v of g of rows_v |w_v - mean_g|^2, where mean_g is the mean of the
-    group over its rows, and each group has at least `least` rows. Exact, by dynamic programming
-    (Fisher 1958). `weights` has a column for each total of a row.
+    Each group has at least `least` rows; see `segmentations`.
 
     >>> segment(np.array([[1.0], [5.0], [5.1], [9.0]]), np.array([9.0, 9.0, 9.0, 1.0]), 3, least=2)
     [slice(0, 1, None), slice(1, 2, None), slice(2, 4, None)]
+    """
+    found = segmentations(weights, rows, most, least)
+    return min(found, key=lambda one: (one[0], -len(one[1])))[1]
+
+
+def segmentations(
+    weights: Floats, rows: Floats, most: int, least: float = 0.0
+) -> list[tuple[float, list[slice]]]:
+    """The best groups of neighbouring levels, 1 to `most` of them, and the error of each.
+
+    sum over groups g and levels v of g of rows_v |w_v - mean_g|^2, where mean_g is the mean of the
+    group over its rows. The error is infinite where groups of at least `least` rows do not exist.
+    Exact, by dynamic programming (Fisher 1958). `weights` has a column for each total of a row.
     """
     n, rows = len(weights), np.maximum(rows, 1e-9)
     most = min(most, n)
@@ -38,10 +49,14 @@ def segment(weights: Floats, rows: Floats, most: int, least: float = 0.0) -> lis
         through = best[-1][:, None] + cost  # the last group begins at the row, ends at the column
         back[k] = through.argmin(axis=0)
         best.append(through.min(axis=0))
-    groups, end = [], n
-    chosen = min(range(most), key=lambda k: (best[k][n], -k))
-    for k in range(chosen, -1, -1):
-        start = int(back[k, end])
+    return [(float(best[k][n]), _trace(back, k)) for k in range(most)]
+
+
+def _trace(back: Integers, k: int) -> list[slice]:
+    """The groups that led to the last level, k + 1 of them."""
+    groups, end = [], back.shape[1] - 1
+    for last in range(k, -1, -1):
+        start = int(back[last, end])
         groups.append(slice(start, end))
         end = start
     return groups[::-1]

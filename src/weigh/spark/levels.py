@@ -118,7 +118,8 @@ class _Column:
                 f"column {self.feature.name!r} held values such as {values[0]!r} in training and "
                 f"holds {self.kind} here; convert it to the type it had in training"
             )
-        pairs = [(key, i) for i, value in enumerate(values) for key in self._keys(value)]
+        placed = zip(values, self.feature.places, strict=True)
+        pairs = [(key, place) for value, place in placed for key in self._keys(value)]
         pairs.sort(key=lambda pair: pair[0].encode() if isinstance(pair[0], str) else pair[0])
         keys, places = [key for key, _ in pairs], [place for _, place in pairs]
         column = self.column.cast("double") if self.kind in FRACTIONS else self.column

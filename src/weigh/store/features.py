@@ -65,6 +65,8 @@ def _part_to_dict(feature: Feature) -> dict[str, Any]:
         own["other"] = list(feature.other)
     if feature.ordered:
         own["ordered"] = True
+    if feature.groups:
+        own["groups"] = list(feature.groups)
     return own | {"whole": True} if feature.whole else own
 
 
@@ -107,7 +109,17 @@ def _part_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature:
         _other(data),
         _flag(data, "whole", data["cuts"] is not None, "of a feature with cuts"),
         _flag(data, "ordered", data["cuts"] is None, "of a feature of categories"),
+        groups=_groups(data),
     )
+
+
+def _groups(data: Mapping[str, Any]) -> tuple[int, ...]:
+    """The level of each category, where some share one."""
+    groups = data.get("groups", [])
+    check(isinstance(groups, list) and {*map(type, groups)} <= {int}, "groups must be levels")
+    every = {*groups} == {*range(len({*groups}))} and len(groups) in (0, len(data["values"]))
+    check(every and not (groups and data["cuts"]), "groups must number the levels of the values")
+    return tuple(groups)
 
 
 def _flag(data: Mapping[str, Any], name: str, fits: bool, where: str) -> bool:

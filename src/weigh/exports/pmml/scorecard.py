@@ -99,7 +99,9 @@ def _is_level(column: Feature, place: int) -> list[Element]:
         return _is_other(column)
     own = [test for test in column.conditions if test.place == place]
     if column.cuts is None or place > len(column.cuts):
-        return [_test(column, own[0])]
+        tests = [_test(column, test) for test in own]
+        one = len(tests) == 1
+        return tests if one else [node("CompoundPredicate", *tests, booleanOperator="or")]
 
     def compare(operator: str, value: float) -> Element:
         return node("SimplePredicate", field=column.name, operator=operator, value=spell(value))

@@ -167,15 +167,10 @@ class Lookup:
         if column.kind is Kind.BOOLEANS:
             texts = ["true" if value else "false" for value in texts]
             cell = spell_boolean(cell)
-        found = self._find(
-            self.list(column.name, [str(text) for text in texts]), cell, "EXACT({},{})"
-        )
+        places = [t.place + 1 for t in column.conditions if t.holds == "equal"]
+        block = self.list(column.name, [str(text) for text in texts], places)
+        found = f"SUMPRODUCT(EXACT({block.range},{cell})*{block.beside(1).range})"
         return f"IF({found}>0,{found},{column.rest + 1})"
-
-    def _find(self, block: Block, cell: str, same: str) -> str:
-        """The position in a list, or 0."""
-        seen = same.format(block.range, cell)
-        return f"SUMPRODUCT({seen}*(ROW({block.range})-{block.first - 1}))"
 
     def _number(self, column: Feature, cell: str) -> str:
         """A code, or else the interval that holds the number and its own upper end."""

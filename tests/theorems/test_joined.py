@@ -1,0 +1,80 @@
+"""Categories that share a level: lists of them in `bins`."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import weigh
+from weigh.bins import Feature, Joined
+
+TOWNS = [*"abcdef"]
+LISTED = [["c", "a"], ["b"], ["d", "e"]]
+LEARNERS = {
+    "evidence": weigh.EvidenceNB,
+    "adjusted": lambda **p: weigh.AdjustedNB(random_state=0, **p),
+    "educated": lambda **p: weigh.EducatedNB(pairs=0, **p),
+    "boosted": lambda **p: weigh.BoostedNB(n_rounds=3, random_state=0, **p),
+    "weighted": lambda **p: weigh.WeightedNB(method="gain_ratio", **p),
+}
+
+
+def draw(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    town = rng.choice(TOWNS, n)
+    y = rng.random(n) < np.where(np.isin(town, ["a", "c"]), 0.7, 0.3)
+    return pd.DataFrame({"town": town, "x": rng.normal(size=n) + y}), y
+
+
+def spell(town):
+    """The literal version: the level's name in place of the category."""
+    names = {value: "+".join(sorted(values)) for values in LISTED for value in values}
+    return town.map(lambda value: names.get(value, "z rest"))
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_joined_categories_weigh_as_if_the_table_held_one_value_for_each_level(name):
+    X, y = draw()
+    joined = LEARNERS[name](bins={"town": LISTED}).fit(X, y)
+    literal = LEARNERS[name]().fit(X.assign(town=spell(X.town)), y)
+    expected = literal.predict_proba(X.assign(town=spell(X.town)))
+    assert joined.predict_proba(X) == pytest.approx(expected, abs=1e-9)
+    assert joined.evidence_["town"].levels[0] == Joined(("a", "c"))
+
+
+def test_values_that_no_list_holds_share_other_and_without_any_a_new_value_is_not_known():
+    X, y = draw()
+    rest = weigh.EvidenceNB(bins={"town": LISTED}).fit(X, y)
+    assert rest.evidence_["town"].labels == ("a or c", "b", "d or e", "other")
+    every = weigh.EvidenceNB(bins={"town": [[*"abc"], [*"def"]]}).fit(X, y)
+    assert every.evidence_["town"].labels == ("a, b or c", "d, e or f")
+    new = every.evidence_.contributions(X.head(1).assign(town="new"))
+    assert new[0, every.evidence_.names.index("town"), 0] == 0
+
+
+def test_ordered_categories_stay_ordered_where_neighbours_are_joined():
+    X, y = draw()
+    learner = weigh.EducatedNB(pairs=0, categorical_features={"town": TOWNS})
+    for listed, ordered in ([[*"ab"], [*"cdef"]], True), ([[*"af"], [*"bcde"]], False):
+        table = learner.set_params(bins={"town": listed}).fit(X, y).evidence_["town"]
+        assert table.feature.ordered == ordered
+
+
+def test_partial_fit_keeps_the_groups():
+    X, y = draw()
+    model = weigh.EvidenceNB(bins={"town": LISTED, "x": [0.0, 1.0]})
+    for part in (slice(0, 250), slice(250, None)):
+        model.partial_fit(X[part], y[part], classes=[False, True])
+    whole = weigh.EvidenceNB(bins={"town": LISTED, "x": [0.0, 1.0]}).fit(X, y)
+    assert (whole.predict_proba(X) == model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("wrong", [[["a", "b"], ["b"]], [["a"], []], [["a", "b"], "c"]])
+def test_lists_that_overlap_or_are_empty_are_refused(wrong):
+    X, y = draw()
+    with pytest.raises(ValueError, match=r"bins for column 'town'"):
+        weigh.EvidenceNB(bins={"town": wrong}).fit(X, y)
+
+
+def test_a_level_of_many_categories_is_called_by_the_first():
+    feature = Feature("town", (*"abcdef",), groups=(0, 0, 0, 0, 0, 1))
+    assert feature.labels == ("a, b, c or 2 others", "f")
