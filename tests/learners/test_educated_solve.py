@@ -14,7 +14,7 @@ from weigh.educated import scales as scales_module
 from weigh.educated import solve
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.prior import HELD, Prior, prior_of, walk
-from weigh.educated.scales import HYPER, fellner_schall, find_scales, log_marginal
+from weigh.educated.scales import HYPER, Update, find_scales, log_marginal
 from weigh.educated.solve import PRECISE, Problem, find_weights, polish, state_at
 from weigh.engine import CodedRows
 
@@ -371,7 +371,7 @@ def test_the_update_of_the_scales_is_that_of_fellner_and_schall(full, seed, n_cl
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solve, "FULL", FULL[full])
         state = find_weights(start(make_problem(sizes, codes, rows), SCALES), PRECISE)
-        found = fellner_schall(state)
+        found = np.exp(Update.at(state).there)
     X, P = one_hot(sizes, codes), literal_penalty(sizes, codes, rows, SCALES)
     for b, block in enumerate(state.problem.prior.blocks):
         S = np.zeros_like(P)
@@ -397,19 +397,41 @@ def test_every_update_raises_the_marginal_likelihood(n_classes, seed, weighted):
     assert log_marginal(search.state) == pytest.approx(search.marginal[-1], abs=0.5)
 
 
-def test_an_update_that_would_lower_it_is_halved(monkeypatch):
+def test_an_update_that_would_lower_it_is_halved():
     sizes, codes, rows = draw_rows(3, n_rows=500)
     state = find_weights(start(make_problem(sizes, codes, rows), SCALES), PRECISE)
-    before, good = log_marginal(state), fellner_schall(state)
-    far = state.scales * (good / state.scales) ** 4
-    assert log_marginal(find_weights(state.rescale(far), PRECISE)) < before
-    monkeypatch.setattr(scales_module, "fellner_schall", lambda _: far)
-    after = scales_module._update(state, before)
+    before, step = log_marginal(state), Update.at(state).step
+    too_far = state.rescale(state.scales * np.exp(4 * step))
+    assert log_marginal(find_weights(too_far, PRECISE)) < before
+    after = scales_module._move(state, 4 * step, before)
     assert log_marginal(after) > before
-    np.testing.assert_allclose(after.scales, state.scales * (good / state.scales) ** 2)
-    away = state.scales * (state.scales / good)  # the wrong way: no part of it helps
-    monkeypatch.setattr(scales_module, "fellner_schall", lambda _: away)
-    assert scales_module._update(state, before) is None
+    np.testing.assert_allclose(after.scales, state.scales * np.exp(2 * step))
+    assert scales_module._move(state, -step, before) is None  # the wrong way: no part of it helps
+
+
+@LIGHT
+@given(seed=seeds, n_classes=st.sampled_from([2, 3]))
+def test_updates_know_the_slope_of_the_marginal_likelihood(seed, n_classes):
+    """Where weights stay, which have the least loss, and the Hessian does: Fellner and Schall's."""
+    sizes, codes, rows = draw_rows(seed, n_classes=n_classes)
+    state = find_weights(start(make_problem(sizes, codes, rows), SCALES), PRECISE)
+    update = Update.at(state)
+    for b, slope in enumerate(update.slope):
+        near = [state.scales * np.exp(sign * 1e-5 * (np.arange(4) == b)) for sign in (1, -1)]
+        up, down = (log_marginal(state.rescale(scales)) for scales in near)
+        assert (up - down) / 2e-5 == pytest.approx(slope, rel=1e-4, abs=1e-4)
+
+
+def test_an_update_goes_as_far_as_updates_that_shrink_by_one_share_lead():
+    zero, end, left = np.zeros(3), np.array([1.0, 2.0, -3.0]), np.array([0.5, 0.75, 0.5])
+
+    def update_at(here):
+        return Update(here, here + (1 - left) * (end - here), zero)
+
+    first = update_at(zero)
+    second = update_at(first.here + first.reach(None))
+    np.testing.assert_allclose(second.here + second.reach(first), end)
+    np.testing.assert_array_equal(second.reach(second), second.step)  # nothing has moved
 
 
 def test_at_the_end_the_scales_are_what_their_update_says(monkeypatch):
@@ -417,7 +439,7 @@ def test_at_the_end_the_scales_are_what_their_update_says(monkeypatch):
     sizes, codes, rows = draw_rows(11, n_rows=3000)
     monkeypatch.setattr("weigh.educated.scales.UPDATES", 300)
     state = find_scales(make_problem(sizes, codes, rows)).state
-    change = np.log(fellner_schall(state) / state.scales)
+    change = np.log(np.exp(Update.at(state).there) / state.scales)
     assert np.abs(change).max() < 0.02
 
 

@@ -3,8 +3,11 @@
     scale <- (effective degrees of freedom + 2 h)/(w' S w + 2 h s)       (Fellner & Schall)
 
 with rank - scale tr(V S) effective degrees of freedom, V the inverse of the penalised Hessian, and
-a weak gamma prior on the scale itself. Each update is a step up the Laplace approximation of the
-marginal likelihood; one that is not is halved.
+a weak gamma prior on the scale itself. These updates get nearer to their end by a share of the
+way, block by block, and the last two tell the share: from the second on each goes as far as such
+updates would lead (the secant method on the logarithms). Each update is a step up the Laplace
+approximation of the marginal likelihood; one that is not is halved, or goes no further than
+Fellner and Schall's own.
 """
 
 from __future__ import annotations
@@ -25,6 +28,9 @@ GAIN = 0.05
 
 UPDATES = 30
 """No more updates are made; ten are enough for most tables."""
+
+STRETCH = 5.0
+"""An update goes up to so many times as far as Fellner and Schall's."""
 
 ROUGHLY = 0.02
 """Scales may be looked at where a Newton step promises less nats."""
@@ -50,29 +56,65 @@ def log_marginal(state: State) -> float:
     return float(own + hyper - state.loss - 0.5 * free * state.factor.log_det)
 
 
-def fellner_schall(state: State) -> Floats:
-    """The next scales."""
-    target = state.problem.target
-    share = (target.n_classes - 1) / target.n_totals  # of the classes' weights that are free
-    scales = np.empty_like(state.scales)
-    for b, block in enumerate(state.problem.prior.blocks):
-        tied = state.scales[b] * state.factor.spread(block)
-        free = share * (block.rank * target.n_totals - tied)
-        above = max(free, 0.0) + 2 * HYPER
-        scales[b] = above / (block.norm(state.weights) + 2 * HYPER * block.variance)
-    return np.clip(scales, LEAST_SCALE, MOST_SCALE)
+@dataclass(frozen=True)
+class Update:
+    """The logarithms of scales, where Fellner and Schall would move them, and what that promises.
+
+    The slope is that of the log marginal likelihood in each logarithm.
+    """
+
+    here: Floats
+    there: Floats
+    slope: Floats
+
+    @classmethod
+    def at(cls, state: State) -> Update:
+        """The update of a state's scales."""
+        target, blocks = state.problem.target, state.problem.prior.blocks
+        share = (target.n_classes - 1) / target.n_totals  # of the classes' weights that are free
+        above, below = np.empty((2, len(blocks)))
+        for b, block in enumerate(blocks):
+            tied = state.scales[b] * state.factor.spread(block)
+            free = share * (block.rank * target.n_totals - tied)
+            above[b] = max(free, 0.0) + 2 * HYPER
+            below[b] = block.norm(state.weights) + 2 * HYPER * block.variance
+        slope = 0.5 * (above - state.scales * below)
+        return cls(np.log(state.scales), np.log(above / below), slope)
+
+    @property
+    def step(self) -> Floats:
+        """Fellner and Schall's, in logarithms."""
+        step: Floats = self.there - self.here
+        return step
+
+    def reach(self, last: Update | None) -> Floats:
+        """How far such updates would lead, by what the last one has left of itself."""
+        if last is None:
+            return self.step
+        moved, gone = self.here - last.here, last.step - self.step
+        share = np.divide(gone, moved, np.ones_like(moved), where=moved != 0)
+        far: Floats = self.step / np.clip(share, 1 / STRETCH, 1.0)
+        return far
+
+    def promise(self, step: Floats) -> float:
+        """What a step would add to the log marginal likelihood, of which it finds the top."""
+        return 0.5 * float(self.slope @ step)
 
 
 def find_scales(problem: Problem, start: State | None = None) -> Search:
     """Newton steps and updates of the scales in turn, then the weights to full precision."""
     state = find_weights(start or _begin(problem), PRECISE, ROUGHLY)
-    path, ended = [log_marginal(state)], False
+    path, last, ended = [log_marginal(state)], None, False
     while not ended and len(path) <= UPDATES:
-        after = _update(state, path[-1])
+        update = Update.at(state)
+        step = update.reach(last)
+        after = None
+        if update.promise(step) >= GAIN:
+            after = _move(state, step, path[-1], 1) or _move(state, update.step, path[-1])
+        ended = after is None
         if after is not None:
-            state = after
+            state, last = after, update
             path.append(log_marginal(state))
-        ended = after is None or path[-1] - path[-2] < GAIN
     return Search(find_weights(state, PRECISE), tuple(path), ended)
 
 
@@ -82,11 +124,11 @@ def _begin(problem: Problem) -> State:
     return state_at(problem, weights, np.full(len(problem.prior.blocks), FIRST))
 
 
-def _update(state: State, before: float) -> State | None:
+def _move(state: State, step: Floats, before: float, tries: int = 6) -> State | None:
     """The next state that has more marginal likelihood; None where there is none."""
-    step = np.log(fellner_schall(state)) - np.log(state.scales)
-    for halving in range(6):
-        scales = state.scales * np.exp(step / 2**halving)
+    for halving in range(tries):
+        logs = np.log(state.scales) + step / 2**halving
+        scales = np.clip(np.exp(logs), LEAST_SCALE, MOST_SCALE)
         after = find_weights(state.rescale(scales), PRECISE, ROUGHLY)
         if log_marginal(after) > before:
             return after
