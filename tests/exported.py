@@ -121,6 +121,16 @@ def draw_table(n_classes=2, seed=0, n=400):
 SHARED = {"categorical_features": ["job", "smokes", "ward"], "special_values": {"income": [-999]}}
 
 
+ASKED = {
+    "bins": {"age": [0.0, 1.0]},
+    "ask_if": {
+        "job": ("age", ["<= 0.0", "> 1.0"]),
+        "ward": ("job", ["a", "b"]),
+        "income": ("smokes", True),
+    },
+}
+
+
 def _recalibrated(method):
     return weigh.RecalibratedClassifier(weigh.EvidenceNB(**SHARED), method=method, random_state=0)
 
@@ -151,19 +161,33 @@ LEARNERS = {
     "sigmoid": lambda: _recalibrated("sigmoid"),
     "temperature": lambda: _recalibrated("temperature"),
     "isotonic": lambda: _recalibrated("isotonic"),
+    "asked": lambda: weigh.EvidenceNB(**SHARED, **ASKED),
+    "asked pairs": lambda: weigh.EvidenceNB(crosses=[("job", "smokes")], **SHARED, **ASKED),
+    "asked root": lambda: weigh.PerplexedNB(attenuation=2.0, **SHARED, **ASKED),
+    "asked softmax": lambda: weigh.EvidenceNB(**SHARED, **ASKED),
     "softmax": lambda: weigh.EvidenceNB(**SHARED),
     "one against the rest": lambda: weigh.AdjustedNB(random_state=0, multiclass="ovr", **SHARED),
     "calm softmax": lambda: weigh.PerplexedNB(missing="skip", attenuation=2.0, **SHARED),
 }
-ATTENUATED = ("root", "geometric", "calm softmax")
-MANY = ("softmax", "one against the rest", "calm softmax")
+ATTENUATED = ("root", "geometric", "asked root", "calm softmax")
+MANY = ("asked softmax", "softmax", "one against the rest", "calm softmax")
+
+
+def hide_unasked(X):
+    """The literal version of ASKED: answers to questions that are not asked are missing."""
+    X, job = X.assign(ward=X.ward.astype(float)), (X.age <= 0) | (X.age > 1)
+    ward = job & X.job.isin(["a", "b"])
+    X.loc[~job, "job"] = None
+    X.loc[~ward, "ward"] = np.nan
+    X.loc[~X.smokes, "income"] = np.nan
+    return X
 
 
 @cache
 def fitted(name):
     """A learner's model of a table, for a population of another base rate."""
     X, y = draw_table(3 if name in MANY else 2)
-    model = LEARNERS[name]().fit(X, y)
+    model = LEARNERS[name]().fit(hide_unasked(X) if name.startswith("asked") else X, y)
     return model.with_prior([0.5, 0.2, 0.3] if name in MANY else 0.3)
 
 

@@ -21,6 +21,7 @@ from weigh.evidence import (
     Evidence,
     FeatureTable,
     Provenance,
+    ask_only,
     evidence_of,
     record,
     share_importance,
@@ -48,6 +49,7 @@ class TableEstimator(BaseEstimator):
     """Any table in, its columns as levels, and the same columns again when predicting."""
 
     crosses: Any = None
+    ask_if: Any = None
     max_levels: Any = None
     event_model: str = "levels"
 
@@ -218,7 +220,7 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
         return self
 
     def _fit_sample(self, sample: Sample) -> Self:
-        learnt = self._learn(sample)
+        learnt = branch(self._learn(sample), self.ask_if, sample.table)
         self._name(sample.table.names, sample.table.named)
         return self._keep(remember(learnt, sample.table))
 
@@ -394,6 +396,31 @@ def _joined_ids(table: FeatureTable, n_rows: int) -> list[str]:
             if max(kept) * n_rows <= (sum(kept) + rest) * (1 + 1e-9):
                 found.append(part.name)
     return found
+
+
+def branch(learnt: Any, ask_if: Any, table: Table) -> Any:
+    """What was learnt from a table, with the rule of which questions are asked."""
+    if ask_if is None:
+        return learnt
+    if not isinstance(learnt, Evidence):
+        raise ValueError(f"ask_if is a rule of tables: {learnt.no_table}")
+    ruled = ask_only(learnt, ask_if)
+    parts = {part.name: part for feature in ruled.features for part in feature.parts}
+    for part in parts.values() if type(table) is Table else ():
+        _warn_unasked(part, table)
+    return ruled
+
+
+def _warn_unasked(part: Feature, table: Table) -> None:
+    """Training rows with an answer to a question that is not asked were counted all the same."""
+    n = int((replace(part, asked=()).answers(table) & ~part.is_asked(table)).sum())
+    if part.asked and n:
+        when = " and ".join(ask.words for ask in part.asked)
+        warn_caller(
+            f"column {part.name!r} has an answer in {n:,} training rows where it is not asked "
+            f"(ask_if: {when}), and these were counted; make them missing to leave them out",
+            UserWarning,
+        )
 
 
 def remember(learnt: Any, table: Table) -> Any:

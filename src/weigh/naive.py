@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
-from weigh.base import EvidenceClassifier, read_sample, remember
+from weigh.base import EvidenceClassifier, branch, read_sample, remember
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import read_caps, read_settings
@@ -50,6 +50,9 @@ class EvidenceNB(EvidenceClassifier):
     crosses : list of pairs, optional
         Columns to join two by two, such as [("Class", "Sex")]: each pair is one feature, whose
         levels are the pairs of levels that occur together.
+    ask_if : dict, optional
+        Columns that are asked for only where another has a level, such as {"pain_site": ("pain",
+        "yes")}; elsewhere, and where they are missing, they are no evidence.
     event_model : "levels" or "counts", default="levels"
         Each column holds a level; or a row is a document and each column counts a token.
 
@@ -85,6 +88,7 @@ class EvidenceNB(EvidenceClassifier):
         max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
+        ask_if: Any = None,
         event_model: str = "levels",
     ) -> None:
         self.smoothing = smoothing
@@ -95,6 +99,7 @@ class EvidenceNB(EvidenceClassifier):
         self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
+        self.ask_if = ask_if
         self.event_model = event_model
 
     def _learn(self, sample: Sample) -> Evidence:
@@ -169,6 +174,7 @@ class EvidenceNB(EvidenceClassifier):
             )
         self._name(sample.table.names, sample.table.named)
         evidence = self._weigh(tally, self._class_rate(tally.classes))
+        evidence = branch(evidence, self.ask_if, sample.table)
         return self._keep(remember(evidence, sample.table))
 
     def merge(self, *others: EvidenceNB) -> EvidenceNB:
@@ -197,7 +203,7 @@ def _check_mergeable(one: EvidenceNB, other: EvidenceNB) -> None:
             f"the models differ in their columns: {one.n_features_in_} against "
             f"{other.n_features_in_}, with names: {named[0]} and {named[1]}"
         )
-    for name in ("smoothing", "event_model", "crosses", "max_levels"):
+    for name in ("smoothing", "event_model", "crosses", "max_levels", "ask_if"):
         _check_same(name, getattr(one, name), getattr(other, name))
     _check_same("class_prior", one.evidence_.given_rate, other.evidence_.given_rate)
 

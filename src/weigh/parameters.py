@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import AND
+from weigh.bins import AND, read_rules
 from weigh.engine import Setting
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import Declared, Floats, Table, Value, canonical, key, list_names
@@ -24,6 +24,8 @@ def check_parameters(learner: Any) -> None:
         raise ValueError(f"event_model must be 'levels' or 'counts', got {learner.event_model!r}")
     if learner.crosses is not None and learner.event_model == "counts":
         raise ValueError("crosses join columns of levels; tokens (event_model='counts') have none")
+    if learner.ask_if is not None and learner.event_model == "counts":
+        raise ValueError("ask_if is of columns of levels; tokens (event_model='counts') have none")
     if not (smoothing == "1/n" or (is_number(smoothing) and 0 <= smoothing < np.inf)):
         raise ValueError(f"smoothing must be a number of at least 0 or '1/n', got {smoothing!r}")
     by_column = isinstance(bins, Mapping)
@@ -42,6 +44,7 @@ def check_parameters(learner: Any) -> None:
             f"{learner.special_values!r}"
         )
     _check_caps(learner)
+    read_rules(learner.ask_if)
     for choice in missing.values() if isinstance(missing, Mapping) else [missing]:
         if choice not in ("level", "skip"):
             raise ValueError(
@@ -81,6 +84,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     bins = _by_column(learner.bins, names, "bins", learner._default_bins)
     missing = _by_column(learner.missing, names, "missing", "level")
     special = _by_column(learner.special_values or {}, names, "special_values", ())
+    asked = {_name(column, names, "ask_if") for column, *_ in read_rules(learner.ask_if)}
     fine, most = int(np.clip(ALL_LEVELS // max(len(names), 1), *FINE)), read_caps(learner, names)
     settings = {}
     for name in names:
@@ -92,7 +96,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
         if category is None and not isinstance(rule, str | int):
             category = False  # cut points say that the column is numeric, even where it is empty
         codes = _read_special(special[name], name)
-        skips = missing[name] == "skip"
+        skips = missing[name] == "skip" or name in asked
         levels = None if category is False else declared.get(name)
         settings[name] = Setting(category, rule, codes, skips, fine, most[name], levels, joined)
     return settings

@@ -149,13 +149,17 @@ def test_a_total_that_is_infinite_is_worth_what_a_far_one_is():
 
 @pytest.mark.parametrize("name", exported.LEARNERS)
 def test_a_formula_adds_up_to_the_totals_of_its_model(name):
-    """By hand, from nothing but the data: conditions, places, weights, rule, curve."""
+    """By hand, from nothing but the data: conditions, places, what is asked, weights, curve."""
     model = exported.fitted(name)
     formula = Formula.of(model)
     python = checks.wanted(model, checks.visit(formula))
     for row, wanted in zip(python.rows, python.totals, strict=True):
         sums, n = np.zeros(len(formula.prior)), 0
         for term in formula.terms:
+            asks = [ask for c in term.columns for ask in c.asked]
+            at = [first_that_holds(ask.feature, row[ask.feature.name]) for ask in asks]
+            if not all(place in ask.places for place, ask in zip(at, asks, strict=True)):
+                continue
             places = tuple(first_that_holds(c, row[c.name]) for c in term.columns)
             n += all(row[c.name] is not None or not c.skip_missing for c in term.columns)
             if places in term.places:

@@ -335,7 +335,10 @@ def outside_probabilities(data, row):
     totals = list(evidence["prior"])
     for feature in evidence["features"]:
         place = outside_level(feature, row[feature["name"]])
-        if place is not None:
+        asks = feature.get("asked", [])
+        others = [outside_level(ask["feature"], row[ask["feature"]["name"]]) for ask in asks]
+        asked = all(at in ask["levels"] for at, ask in zip(others, asks, strict=True))
+        if place is not None and asked:
             totals = [t + w for t, w in zip(totals, feature["weights"][place], strict=True)]
     if evidence["link"] == "logistic":
         totals = [0.0, *totals]
@@ -353,6 +356,32 @@ def test_the_file_alone_is_enough_to_score(folder, sample):
     cases = more_rows(rows)
     found = [outside_probabilities(data, row) for row in cases]
     assert np.allclose(found, model.predict_proba(cases), rtol=1e-12, atol=1e-12)
+
+
+def branching(tmp_path):
+    """A model of three questions, each asked only after the one before, and its file."""
+    rows = [{"a": "y", "b": 1, "c": "u"}, {"a": "y", "b": 2, "c": None}, {"a": "n", "b": None}]
+    rule = {"b": ("a", "y"), "c": ("b", 1)}
+    learner = EvidenceNB(categorical_features="all", ask_if=rule)
+    model = learner.fit([row | {"c": row.get("c")} for row in rows], [0, 1, 1])
+    return model, strict(save(model, tmp_path / "m.json"))
+
+
+def test_the_file_alone_says_which_questions_are_asked(tmp_path):
+    model, data = branching(tmp_path)
+    cases = [{"a": a, "b": b, "c": "u"} for a in ("y", "n", None) for b in (1, 2, None)]
+    found = [outside_probabilities(data, row) for row in cases]
+    assert np.allclose(found, model.predict_proba(cases), rtol=1e-12, atol=1e-12)
+    same_bits(weigh.load(tmp_path / "m.json"), model, cases)
+
+
+@pytest.mark.parametrize("levels", [[2], [-1], [], [0, 0], ["y"], 0, [True]])
+def test_a_rule_of_levels_that_there_are_not_is_refused(tmp_path, levels):
+    _, data = branching(tmp_path)
+    data["evidence"]["features"][1]["asked"][0]["levels"] = levels
+    (tmp_path / "m.json").write_text(json.dumps(data))
+    with pytest.raises(ValueError, match="asked"):
+        weigh.load(tmp_path / "m.json")
 
 
 @pytest.mark.parametrize("classes", [["n", "y"], ["a", "b", "c"]])
@@ -696,6 +725,7 @@ def test_the_schema_is_one_and_describes_every_field():
             "whole",
             "ordered",
             "groups",
+            "asked",
             "provenance",
         }
         written = {*part["properties"]} - few_have

@@ -53,7 +53,8 @@ class AdjustedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior, crosses
+    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior,
+    crosses, ask_if
         As in `EvidenceNB`.
     norm : "cv", "paper", None or float, default="cv"
         m. "cv" is APMR: m is chosen on internal folds, whose tables are counted without the rows
@@ -124,6 +125,7 @@ class AdjustedNB(EvidenceClassifier):
         max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
+        ask_if: Any = None,
         norm: Any = "cv",
         multiclass: str = "softmax",
         aggregate: str = "mean",
@@ -139,6 +141,7 @@ class AdjustedNB(EvidenceClassifier):
         self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
+        self.ask_if = ask_if
         self.norm = norm
         self.multiclass = multiclass
         self.aggregate = aggregate

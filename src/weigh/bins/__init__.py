@@ -3,12 +3,14 @@
 kinds         what values are: text, numbers, booleans
 labels        how intervals are written; whole numbers where training had no others
 levels        a `Feature` says which levels there are and finds the level of any value
+asked         questions that are asked only where another has some level
 conditions    from a value to its level, as data that other languages render
 crosses       two features joined into one, whose levels are pairs
 cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
 discretizer   the cuts alone, as a scikit-learn transformer
 """
 
+from weigh.bins.asked import Ask, read_rules
 from weigh.bins.conditions import Condition, finder
 from weigh.bins.crosses import AND, Cross, coarsen, refine
 from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
@@ -34,6 +36,7 @@ __all__ = [
     "OTHER",
     "SINGLE",
     "WORDS",
+    "Ask",
     "Condition",
     "Cross",
     "Feature",
@@ -53,6 +56,7 @@ __all__ = [
     "midpoint",
     "printable",
     "quantile_cuts",
+    "read_rules",
     "refine",
     "sort_values",
     "spell_number",

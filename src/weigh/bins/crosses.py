@@ -39,6 +39,11 @@ class Cross:
         return AND.join(part.shown for part in self.parts)
 
     @property
+    def sources(self) -> tuple[Feature, ...]:
+        """The features that its level depends on."""
+        return tuple(source for part in self.parts for source in part.sources)
+
+    @property
     def skip_missing(self) -> bool:
         """Whether a row may be no evidence, because an answer lacks."""
         return any(part.skip_missing for part in self.parts)

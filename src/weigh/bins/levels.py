@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from weigh.bins.asked import Ask
 from weigh.bins.conditions import Condition, list_conditions
 from weigh.bins.kinds import Kind
 from weigh.bins.labels import (
@@ -82,6 +83,7 @@ class Feature:
     whole: bool = False
     ordered: bool = False  # categories in an order of their own, such as S, M, L
     groups: tuple[int, ...] = ()
+    asked: tuple[Ask, ...] = ()  # the question is asked only where all of these hold
     title: str = field(default="", compare=False)  # what people read in place of the name
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # and of some labels
 
@@ -96,6 +98,11 @@ class Feature:
     def parts(self) -> tuple[Feature, ...]:
         """The features of one column that it is made of: itself."""
         return (self,)
+
+    @property
+    def sources(self) -> tuple[Feature, ...]:
+        """The features that its level depends on: itself, and those by which it is asked."""
+        return (self, *(ask.feature for ask in self.asked))
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -241,8 +248,20 @@ class Feature:
         return places
 
     def read(self, table: Table) -> Placed:
-        """Find the level of every row of a table."""
-        return self.place(self._column(table))
+        """Find the level of every row of a table; of a question that is not asked, none."""
+        placed = self.place(self._column(table))
+        if not self.asked:
+            return placed
+        nothing = np.intp(len(placed.levels))
+        codes = np.where(self.is_asked(table), placed.codes, nothing)
+        return Placed(codes, np.append(placed.levels, self.no_level))
+
+    def is_asked(self, table: Table) -> Integers:
+        """In which rows of a table the question is asked."""
+        asked = np.ones(table.n_rows, dtype=np.bool_)
+        for ask in self.asked:
+            asked &= ask.holds(table)
+        return asked
 
     def _column(self, table: Table) -> Column:
         try:
@@ -252,6 +271,8 @@ class Feature:
 
     def value(self, table: Table) -> Value:
         """What a table's first row holds, before it becomes a level."""
+        if not self.is_asked(table)[0]:
+            return NOT_KNOWN
         column = self._column(table)
         if isinstance(column, Codes):
             return column.values[int(column.codes[0])]
@@ -262,7 +283,7 @@ class Feature:
 
     def spell(self, table: Table) -> str:
         """What a table's first row holds, as people read it."""
-        return label(self.value(table))
+        return label(self.value(table)) if self.is_asked(table)[0] else "not asked"
 
     def skips(self, table: Table) -> bool:
         """Whether a table's first row holds no answer, and that is no evidence."""
@@ -271,6 +292,10 @@ class Feature:
 
     def answers(self, table: Table) -> Integers:
         """Which rows hold an answer, or a missing value where that is a level."""
+        given = self._answers(table)
+        return given & self.is_asked(table) if self.asked else given
+
+    def _answers(self, table: Table) -> Integers:
         column = self._column(table)
         if isinstance(column, Codes):
             none = (None, NOT_KNOWN) if self.skip_missing else (NOT_KNOWN,)

@@ -36,7 +36,8 @@ class BoostedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior, crosses
+    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior,
+    crosses, ask_if
         As in `EvidenceNB`.
     n_rounds : int, default=10
         Rounds at the most. They end early where the error reaches one half, or nothing.
@@ -101,6 +102,7 @@ class BoostedNB(EvidenceClassifier):
         max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
+        ask_if: Any = None,
         n_rounds: int = 10,
         combine: str = "evidence",
         early_stopping: bool = True,
@@ -116,6 +118,7 @@ class BoostedNB(EvidenceClassifier):
         self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
+        self.ask_if = ask_if
         self.n_rounds = n_rounds
         self.combine = combine
         self.early_stopping = early_stopping

@@ -26,14 +26,6 @@ from weigh.cli.options import (
 @model_argument
 @click.option("-o", "--output", required=True, metavar="FILE", help="The HTML file to write.")
 @click.option(
-    "--ask-if",
-    "branches",
-    nargs=3,
-    multiple=True,
-    metavar="COL OTHER LEVEL",
-    help="Ask for COL only if OTHER has this level (repeatable).",
-)
-@click.option(
     "--question",
     "questions",
     nargs=2,
@@ -61,7 +53,6 @@ from weigh.cli.options import (
 def calculator(
     model: str,
     output: str,
-    branches: tuple[tuple[str, str, str], ...],
     questions: tuple[tuple[str, str], ...],
     pos_label: str | None,
     adverse: str | None,
@@ -81,13 +72,9 @@ def calculator(
 
     keep_apart(output, model)
     fitted = load_model(model)
-    levels: dict[str, tuple[str, list[str]]] = {}
-    for column, other, level in branches:
-        levels.setdefault(column, (other, []))[1].append(level)
     weigh.calculator(
         fitted,
         path=output,
-        ask_if=levels or None,
         questions=dict(questions),
         pos_label=find_class(fitted, pos_label),
         adverse=find_class(fitted, adverse),

@@ -47,7 +47,8 @@ class EducatedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, categorical_features, missing, special_values, max_levels, class_prior, crosses
+    smoothing, categorical_features, missing, special_values, max_levels, class_prior,
+    crosses, ask_if
         As in `EvidenceNB`. `smoothing` changes no weight, only the information value.
     bins : "fine", "mdl", int or dict, default="fine"
         How numbers become intervals. "fine" gives up to 128 levels, fewer where there are more
@@ -125,6 +126,7 @@ class EducatedNB(EvidenceClassifier):
         max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
+        ask_if: Any = None,
         pairs: Any = 0,
         unpaired: Any = None,
         monotonic_cst: Any = None,
@@ -140,6 +142,7 @@ class EducatedNB(EvidenceClassifier):
         self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
+        self.ask_if = ask_if
         self.pairs = pairs
         self.unpaired = unpaired
         self.monotonic_cst = monotonic_cst

@@ -8,12 +8,14 @@ estimate     counts to weights, with their uncertainty
 importance   how much a table matters
 model        what a fitted model can do, and where its table is
 provenance   where a model comes from
+branches     questions that are asked only where another has some level
 labels       names in the user's words
 flipped      two classes seen from the other side
 show         the table as text and dataframe
 view         the table, and a model's summary, in a notebook
 """
 
+from weigh.evidence.branches import ask_only
 from weigh.evidence.curve import (
     BOUND,
     Attenuation,
@@ -63,6 +65,7 @@ __all__ = [
     "Scorer",
     "Smoothing",
     "apply_exponent",
+    "ask_only",
     "attenuate",
     "contrast",
     "evidence_of",

@@ -244,7 +244,8 @@ class Evidence:
         """The columns of the tables that the evidence reads, in order."""
         if self.event_model == "counts":
             return tuple(map(str, self.tables[0].levels))
-        return self.columns or tuple(p.name for table in self for p in table.feature.parts)
+        own = (source.name for table in self for source in table.feature.sources)
+        return self.columns or tuple(dict.fromkeys(own))
 
     @property
     def prior_row(self) -> Floats:

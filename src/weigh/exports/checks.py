@@ -63,6 +63,8 @@ def wanted(model: Any, rows: list[dict[str, Value]]) -> Wanted:
 def visit(formula: Formula, step: float = 0.0, finite: bool = False) -> list[dict[str, Value]]:
     """Rows that visit every level, boundary, missing and unseen value, and pair of a cross.
 
+    Questions that are not always asked are visited where they are, and where they are not.
+
     Parameters
     ----------
     formula : Formula
@@ -76,7 +78,7 @@ def visit(formula: Formula, step: float = 0.0, finite: bool = False) -> list[dic
     n = max(map(len, cells.values()))
     rows = [_row(cells, i) for i in range(2 * n)]
     for term in formula.terms:
-        if len(term.columns) > 1:
+        if len(term.columns) > 1 or any(column.asked for column in term.columns):
             rows += _pairs(term.columns, term.places, cells)
     return rows
 
@@ -96,7 +98,9 @@ def _pairs(
     rows = []
     for i, place in enumerate(places):
         own = {c.name: _example(c, p) for c, p in zip(columns, place, strict=True)}
-        rows.append(_row(cells, i) | own)
+        asks = [ask for column in columns for ask in column.asked]
+        met = {ask.feature.name: _example(ask.feature, ask.places[0]) for ask in asks}
+        rows.append(_row(cells, i) | met | own)
     return rows
 
 

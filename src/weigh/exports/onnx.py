@@ -6,6 +6,7 @@ Doubles throughout, because single precision would move rows that stand on a cut
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ def write(formula: Formula) -> bytes:
     refuse_inexact(formula, "ONNX")
     refuse_text(formula, "ONNX", is_no_unicode)
     onnx, graph = import_onnx(), _Graph(missing_text(formula), input_names(formula))
+    graph.hide(formula.inputs)
     parts = [graph.weigh(term, len(formula.prior)) for term in formula.terms]
     graph.add("Concat", parts, "contributions", axis=1)  # [rows, terms, totals]
     totals = _totals(graph, formula)
@@ -118,7 +120,7 @@ class _Graph:
 
     def __init__(self, missing: str, names: dict[str, str]) -> None:
         self.onnx = import_onnx()
-        self.missing, self.names = missing, names
+        self.missing, self.names, self.read = missing, names, names
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
@@ -138,6 +140,20 @@ class _Graph:
         self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
+    def hide(self, inputs: Iterable[Input]) -> None:
+        """Read a column as missing where it is not asked for."""
+        hidden: dict[str, str] = {}
+        for column in inputs:
+            for ask in column.asked:
+                places = self.constant([[*ask.places]], np.int64)
+                found = self.count(self.add("Equal", [self.place(ask.feature), places]))
+                asked = self.add("Greater", [found, self.constant(0, np.int64)])
+                text = column.kind is Kind.TEXT
+                none = self.constant(self.missing, object) if text else self.constant(np.nan)
+                x = hidden.get(column.name, self.names[column.name])
+                hidden[column.name] = self.add("Where", [asked, x, none])
+        self.read = self.names | hidden
+
     def weigh(self, term: Term, n_totals: int) -> str:
         """The weights of a term, of shape [rows, 1, totals]."""
         places = [self.place(column) for column in term.columns]
@@ -151,7 +167,7 @@ class _Graph:
         """The place of every row's level, of shape [rows, 1]."""
         if column.kind is Kind.TEXT:
             return self._place_text(column)
-        x = self.names[column.name]
+        x = self.read[column.name]
         lacks = self.add("IsNaN", [x])
         place = self._pick_equal(column, x, self._count_cuts(column, x, lacks))
         return self.add("Where", [lacks, self.constant(column.missing_place, np.int64), place])
@@ -188,7 +204,7 @@ class _Graph:
         known[self.missing] = column.missing_place
         return self.add(
             "LabelEncoder",
-            [self.names[column.name]],
+            [self.read[column.name]],
             domain="ai.onnx.ml",
             keys_strings=[*known],
             values_int64s=[*known.values()],
@@ -200,14 +216,14 @@ class _Graph:
         if column.kind is Kind.TEXT:
             lacks = self.add(
                 "LabelEncoder",
-                [self.names[column.name]],
+                [self.read[column.name]],
                 domain="ai.onnx.ml",
                 keys_strings=[self.missing],
                 values_int64s=[0],
                 default_int64=1,
             )
             return self.add("Cast", [lacks], to=self.onnx.TensorProto.DOUBLE)
-        known = self.add("Not", [self.add("IsNaN", [self.names[column.name]])])
+        known = self.add("Not", [self.add("IsNaN", [self.read[column.name]])])
         return self.add("Cast", [known], to=self.onnx.TensorProto.DOUBLE)
 
 

@@ -12,9 +12,9 @@ HEAD = '''"""{name}, written down by weigh: score(row) says what a dict of answe
 
 An absent key is an answer that is not known, which weighs nothing. None, NaN and pandas' NA are
 missing: a level where training had missing values, and not known elsewhere. A value that training
-did not see is not known, or of the level `other` where a column has it. A key that is no column, or
-a value of another type than in training, is a ValueError. Needs Python 3.8 or newer and nothing
-else.
+did not see is not known, or of the level `other` where a column has it. A question that is not
+asked is not known, whatever the row says. A key that is no column, or a value of another type than
+in training, is a ValueError. Needs Python 3.8 or newer and nothing else.
 """
 
 import decimal
@@ -31,6 +31,7 @@ COLUMNS = {columns}  # and the types that each held in training: n(umbers), t(ex
 #   answers, whether they are no evidence, and the level of any other answer
 TERMS = [
 {terms}]
+ASKED = {asked}  # how the columns are read that a column is asked after, and the levels they need
 ATTENUATION = {attenuation}  # k, whether the prior is attenuated, what is added in the end
 CURVE = {curve}  # pieces (upper end, start, cubic), what is added, whether it gives probabilities
 LINK = {link}
@@ -70,7 +71,7 @@ def score(row):
         held = " and ".join(words[letter] for letter in held)
         raise ValueError("column %r held %s in training, not %r" % (name, held, value))
 
-    def place(column):
+    def place(column, row):
         name, cuts, levels, missing, skips, rest = column
         if name not in row:
             return None, False
@@ -96,10 +97,14 @@ def score(row):
 
     for name in row:
         check(name, row[name])
+    whole = row
+    for name in ASKED:
+        if not all(place(column, whole)[0] in levels for column, levels in ASKED[name]):
+            row = {key: row[key] for key in row if key != name}
     n, sums, contributions = 0, [0.0] * len(PRIOR), {}
     totals = list(PRIOR)
     for name, columns, weights in TERMS:
-        read = [place(column) for column in columns]
+        read = [place(column, row) for column in columns]
         n += all(answered for _, answered in read)
         found = weights.get(tuple(p for p, _ in read), [0.0] * len(PRIOR))
         contributions[name] = found[0] if len(found) == 1 else list(found)
@@ -140,6 +145,7 @@ def write(formula: Formula) -> str:
         prior=_literal(list(formula.prior)),
         columns=_literal({column.name: _letters(column) for column in formula.inputs}),
         terms="".join(f"    {_term(term)},\n" for term in formula.terms),
+        asked=_literal({column.name: _asks(column) for column in formula.inputs if column.asked}),
         attenuation=_literal(rule and (rule.k, rule.form == "root", rule.shift.tolist())),
         curve=_literal(
             curve
@@ -159,6 +165,10 @@ def _term(term: Term) -> str:
     columns = [_column(column) for column in term.columns]
     weights = dict(zip(term.places, map(list, term.weights), strict=True))
     return _literal((term.name, columns, weights))
+
+
+def _asks(column: Input) -> list[Any]:
+    return [(_column(ask.feature), [*ask.places]) for ask in column.asked]
 
 
 def _column(column: Feature) -> tuple[Any, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from weigh import engine, kernels
-from weigh.bins import AND, Cross, Feature, Kind, finder, label, printable
+from weigh.bins import AND, Ask, Cross, Feature, Kind, finder, label, printable
 from weigh.formula.formula import Formula, Input, Term
 from weigh.frames import NOT_KNOWN, Floats, key
 
@@ -30,7 +30,8 @@ def to_data(formula: Formula, labels: Labels = lambda feature: feature.labels) -
 
     `labels` names the levels of a feature as the page shows them.
     """
-    parts = [*dict.fromkeys(part for term in formula.terms for part in term.columns)]
+    sources = [source for term in formula.terms for source in term.feature.sources]
+    parts = [*dict.fromkeys(map(_always, sources))]
     pool, curve, rule = _pool(formula), formula.curve, formula.attenuation
     return {
         "classes": [*map(printable, formula.class_names)],
@@ -54,6 +55,11 @@ def to_data(formula: Formula, labels: Labels = lambda feature: feature.labels) -
     }
 
 
+def _always(part: Feature) -> Feature:
+    """A feature without the rule of when it is asked for, which is the column's."""
+    return replace(part, asked=())
+
+
 def _finite(number: float) -> float | None:
     return number if np.isfinite(number) else None
 
@@ -68,11 +74,13 @@ def _known(values: Sequence[float] | None) -> list[float | None] | None:
 def _columns(formula: Formula) -> list[dict[str, Any]]:
     if formula.tokens:
         return [{"name": printable(name), "kind": "count"} for name in formula.column_names]
-    return [_column(column) for column in formula.inputs]
+    return [_column(column, formula.inputs) for column in formula.inputs]
 
 
-def _column(column: Input) -> dict[str, Any]:
-    common = {"name": printable(column.name), "missing": column.has_missing}
+def _column(column: Input, inputs: Sequence[Input]) -> dict[str, Any]:
+    common: dict[str, Any] = {"name": printable(column.name), "missing": column.has_missing}
+    if column.asked:
+        common["ask"] = [_choices(ask, inputs) for ask in column.asked]
     if column.is_numeric:
         return common | {"kind": "number", "codes": [*column.values]}
     return common | {
@@ -80,6 +88,17 @@ def _column(column: Input) -> dict[str, Any]:
         "choices": [*map(printable, column.labels)],
         "closed": column.kinds == {Kind.BOOLEANS} and len(column.values) == 2,
     }
+
+
+def _choices(ask: Ask, inputs: Sequence[Input]) -> list[Any]:
+    """The column that a question depends on, and the choices, or intervals, that it must have."""
+    at = [column.name for column in inputs].index(ask.feature.name)
+    if ask.feature.is_numeric:
+        return [at, [*ask.places]]
+    choices = [*map(key, inputs[at].values)]
+    held = [test for test in ask.feature.conditions if test.place in ask.places]
+    found = [choices.index(key(test.value)) for test in held if test.holds == "equal"]
+    return [at, found + [len(choices) for test in held if test.holds == "any"]]  # `other` is last
 
 
 def _part(part: Feature, inputs: Sequence[Input], labels: Labels) -> dict[str, Any]:
@@ -107,7 +126,7 @@ def _table(
     found: dict[str, Any] = {
         "name": printable(term.name),
         "note": printable(term.note),
-        "parts": [] if tokens else [parts.index(part) for part in term.columns],
+        "parts": [] if tokens else [parts.index(_always(part)) for part in term.columns],
         "unseen": [*term.unseen],
         "weights": _write(term.weights, pool),
         "variances": None if term.variances is None else _write(term.variances, pool),
@@ -178,6 +197,11 @@ class Scorer:
         return tuple(_weight(term, len(self.formula.prior)) for term in self.formula.terms)
 
     @cached_property
+    def answers(self) -> tuple[tuple[Callable[[Row], bool], ...], ...]:
+        """From a row to whether it has an answer in each column of each term."""
+        return tuple(tuple(map(_answers, term.columns)) for term in self.formula.terms)
+
+    @cached_property
     def types(self) -> dict[str, frozenset[type]]:
         """The columns that rows may have, and the types of JSON that they take."""
         return {column.name: column.types for column in self.formula.inputs}
@@ -218,14 +242,35 @@ class Scorer:
 
     def _count(self, row: Row) -> int:
         """How many terms the row has an answer in, or null where that is a level."""
-        return sum(all(_answers(part, row) for part in t.columns) for t in self.formula.terms)
+        return sum(all(answers(row) for answers in term) for term in self.answers)
 
 
-def _answers(part: Feature, row: Row) -> bool:
-    return part.name in row and not (part.skip_missing and row[part.name] is None)
+def _answers(part: Feature) -> Callable[[Row], bool]:
+    """From a row to whether it has an answer, or null where that is a level."""
+    asked = _asked(part.asked)
+    return lambda row: (
+        part.name in row and not (part.skip_missing and row[part.name] is None) and asked(row)
+    )
+
+
+def _asked(asks: Sequence[Ask]) -> Callable[[Row], bool]:
+    """From a row to whether a question is asked."""
+    tests = [(ask.feature.name, finder(ask.feature), ask.places) for ask in asks]
+    return lambda row: all(
+        place(row.get(name, NOT_KNOWN)) in places for name, place, places in tests
+    )
 
 
 def _weight(term: Term, n_totals: int) -> Weight:
+    """From a row to the weight of its level, where its question is asked."""
+    weigh, asks = _weight_of_level(term, n_totals), [a for c in term.columns for a in c.asked]
+    if not asks:
+        return weigh
+    asked, nothing = _asked(asks), 0.0 if n_totals == 1 else (0.0,) * n_totals
+    return lambda row: weigh(row) if asked(row) else nothing
+
+
+def _weight_of_level(term: Term, n_totals: int) -> Weight:
     """From a row to the weight of its level; what is no level weighs nothing."""
     rows = [*term.weights, (0.0,) * n_totals]
     weights: list[Any] = [row[0] for row in rows] if n_totals == 1 else rows

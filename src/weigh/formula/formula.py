@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from scipy.special import polygamma
 
-from weigh.bins import SINGLE, Cross, Feature, Kind, label, sort_values
+from weigh.bins import SINGLE, Ask, Cross, Feature, Kind, label, sort_values
 from weigh.evidence import Attenuation, Curve, Evidence, FeatureTable, evidence_of
 from weigh.frames import Floats, Value, key
 
@@ -55,6 +55,11 @@ class Input:
         """The types of JSON that it takes."""
         return frozenset().union(*(kind.types for kind in self.accepted))
 
+    @property
+    def asked(self) -> tuple[Ask, ...]:
+        """What must hold for the column to be asked for; nothing where it always is."""
+        return next((feature.asked for feature in self.features if feature.asked), ())
+
     @cached_property
     def values(self) -> tuple[Value, ...]:
         """The categories or special codes that any feature knows, in order."""
@@ -94,9 +99,11 @@ def list_inputs(
     """The columns that features read, in the order of the table."""
     parts: dict[str, list[Feature]] = {}
     for feature in features:
-        for part in feature.parts:
+        for part in feature.sources:
             parts.setdefault(part.name, []).append(part)
-    return tuple(Input(name, tuple(parts[name])) for name in column_names if name in parts)
+    return tuple(
+        Input(name, tuple(dict.fromkeys(parts[name]))) for name in column_names if name in parts
+    )
 
 
 Rows: TypeAlias = tuple[tuple[float, ...], ...]

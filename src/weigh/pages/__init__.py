@@ -3,7 +3,6 @@
 subject     the model that a page is about
 document    the file: policy, style, script, data
 levels      intervals in words
-questions   what a calculator asks, and when
 calculator_page  `calculator`
 charts      reliability, ROC and lift as SVG
 steps       the weights of a number as steps over it

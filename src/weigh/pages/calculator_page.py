@@ -17,7 +17,6 @@ from weigh.layout import render
 from weigh.pages.document import asset, document, static_table
 from weigh.pages.document import formula as steps_by_hand
 from weigh.pages.levels import spell_levels
-from weigh.pages.questions import Branches, read_branches
 from weigh.pages.subject import Subject, read_subject
 from weigh.sheet import COVERAGE
 from weigh.sheet.explain import SCALES, SILENT
@@ -31,7 +30,6 @@ def calculator(
     model: Any,
     *,
     path: str | os.PathLike[str] | None = None,
-    ask_if: Mapping[str, tuple[str, Any]] | None = None,
     questions: Mapping[str, str] | None = None,
     pos_label: Any = None,
     adverse: Any = None,
@@ -51,10 +49,6 @@ def calculator(
         A fitted model that ends as a table of weights.
     path : path, optional
         The file to write; without it the page is returned as text.
-    ask_if : dict, optional
-        Questions that depend on another: `{"pain_site": ("pain", "yes")}` asks for the site where
-        pain is yes; a list in place of "yes" gives several levels. What is not asked weighs
-        nothing: fit such a feature with `missing={"pain_site": "skip"}`.
     questions : dict, optional
         What to ask in place of a column's name: `{"pain_site": "Where does it hurt?"}`.
     pos_label : label, optional
@@ -81,7 +75,7 @@ def calculator(
     subject = read_subject(model).labelled(labels).warning_of(adverse).naming(pos_label)
     decide = _read_decision(subject, cut_off, decisions)
     formula = Formula.of_evidence(subject.evidence)
-    branches = _ask(formula, ask_if)
+    _refuse_tokens(formula)
     texts = _read_texts(questions, formula)
     heading = title or _title(subject)
     page = document(
@@ -89,7 +83,7 @@ def calculator(
         _body(subject, heading),
         asset("page.css", "form.css"),
         asset("weigh.js", "sheet.js", "address.js", "form.js"),
-        _describe(subject, formula, branches, texts) | {"decide": decide},
+        _describe(subject, formula, texts) | {"decide": decide},
     )
     if path is None:
         return page
@@ -97,13 +91,12 @@ def calculator(
     return None
 
 
-def _ask(formula: Formula, ask_if: Any) -> Branches:
+def _refuse_tokens(formula: Formula) -> None:
     if len(formula.inputs) > MOST:
         raise ValueError(
             f"the model reads {len(formula.inputs):,} tokens, and a form of more than {MOST:,} "
             "questions helps nobody; fit with fewer, such as CountVectorizer(max_features=500)"
         )
-    return read_branches(ask_if, formula.inputs)
 
 
 def _read_texts(questions: Mapping[str, str] | None, formula: Formula) -> Mapping[str, str]:
@@ -114,16 +107,12 @@ def _read_texts(questions: Mapping[str, str] | None, formula: Formula) -> Mappin
     return questions or {}
 
 
-def _describe(
-    subject: Subject, formula: Formula, branches: Branches, texts: Mapping[str, str]
-) -> dict[str, Any]:
+def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> dict[str, Any]:
     """The formula, with what the form says and asks."""
     data, evidence = to_data(formula, spell_levels), subject.evidence
     unseen = _codes_without_rows(formula)
-    for j, (source, column) in enumerate(zip(formula.inputs, data["columns"], strict=True)):
+    for source, column in zip(formula.inputs, data["columns"], strict=True):
         column |= _name_column(source, texts.get(source.name, ""), unseen)
-        if j in branches:
-            column["ask"] = [branches[j][0], [*branches[j][1]]]
     return data | {
         "of": subject.of,
         "classTexts": [*map(printable, evidence.class_names)],

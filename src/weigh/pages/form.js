@@ -135,15 +135,15 @@
     };
   }
 
-  // A question is asked where the one it depends on is asked and has the level that it needs.
+  // A question is asked where all that it depends on have a level that it needs.
   function isAsked(j) {
-    const { ask } = columns[j];
-    if (!ask) return true;
-    const [parent, levels] = ask;
-    const given = state.answers[parent] ?? null;
-    if (given === null || !isAsked(parent)) return false;
-    const part = columns[parent].kind === "number" && model.parts.find((p) => p.column === parent);
-    return levels.includes(part ? weigh.place(part, given) : given);
+    return (columns[j].ask ?? []).every(([parent, levels]) => {
+      const given = state.answers[parent] ?? null;
+      if (given === null) return false;
+      const number = columns[parent].kind === "number";
+      const part = number && model.parts.find((p) => p.column === parent);
+      return levels.includes(part ? weigh.place(part, given) : given);
+    });
   }
 
   // ---------------------------------------------------------------- the case

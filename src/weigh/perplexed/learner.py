@@ -33,7 +33,8 @@ class PerplexedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior, crosses
+    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior,
+    crosses, ask_if
         As in `EvidenceNB`.
     attenuation : "likelihood", "calibrated", "flat" or float, default="likelihood"
         k, a number of at least 1, where n + 1 and more is naive Bayes; or how to choose it: by the
@@ -94,6 +95,7 @@ class PerplexedNB(EvidenceClassifier):
         max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
+        ask_if: Any = None,
         attenuation: Any = "likelihood",
         form: Any = "root",
         n_bins: int = 10,
@@ -109,6 +111,7 @@ class PerplexedNB(EvidenceClassifier):
         self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
+        self.ask_if = ask_if
         self.attenuation = attenuation
         self.form = form
         self.n_bins = n_bins

@@ -44,8 +44,14 @@ def find_places(frame: Any, features: Sequence[Feature | Cross], columns: dict[s
             at = columns[part.name]
             column = _Column(every[at], kinds[at], part)
             wide, place = column.find(wide, f"{j}_{i}")
-            singles.append(place.alias(f"q{j}_{i}"))
-            parts.append(column.answered)
+            asked = F.lit(True)
+            for k, ask in enumerate(part.asked):
+                at = columns[ask.feature.name]
+                other = _Column(every[at], kinds[at], ask.feature)
+                wide, found = other.find(wide, f"{j}_{i}_{k}")
+                asked = asked & found.isin(*ask.places)
+            singles.append(F.when(asked, place).otherwise(column.nothing).alias(f"q{j}_{i}"))
+            parts.append(column.answered & asked)
         answers.append(reduce(and_, parts).cast("int"))
     wide, joint = wide.select(*every, *singles), []
     for j, feature in enumerate(features):

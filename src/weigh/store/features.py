@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import SINGLE, Cross, Feature, Kind, check_cuts
+from weigh.bins import SINGLE, Ask, Cross, Feature, Kind, check_cuts
 from weigh.frames import canonical, key, sort_classes
 from weigh.store.values import check, numbers, plain, unplain
 
@@ -41,7 +41,7 @@ def read_columns(data: Mapping[str, Any], features: tuple[Feature | Cross, ...])
     """The columns that the features read, in the order of the table."""
     columns = tuple(data["columns"])
     check({*map(type, columns)} <= {str}, "columns must be names")
-    read = {part.name for feature in features for part in feature.parts}
+    read = {source.name for feature in features for source in feature.sources}
     sound = len({*columns}) == len(columns) and {*columns} == read
     check(sound, "columns must be those of the features")
     return columns
@@ -67,6 +67,11 @@ def _part_to_dict(feature: Feature) -> dict[str, Any]:
         own["ordered"] = True
     if feature.groups:
         own["groups"] = list(feature.groups)
+    if feature.asked:
+        own["asked"] = [
+            {"feature": _part_to_dict(ask.feature), "levels": [*ask.places]}
+            for ask in feature.asked
+        ]
     return own | {"whole": True} if feature.whole else own
 
 
@@ -110,6 +115,7 @@ def _part_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature:
         _flag(data, "whole", data["cuts"] is not None, "of a feature with cuts"),
         _flag(data, "ordered", data["cuts"] is None, "of a feature of categories"),
         groups=_groups(data),
+        asked=_asked(data),
     )
 
 
@@ -120,6 +126,22 @@ def _groups(data: Mapping[str, Any]) -> tuple[int, ...]:
     every = {*groups} == {*range(len({*groups}))} and len(groups) in (0, len(data["values"]))
     check(every and not (groups and data["cuts"]), "groups must number the levels of the values")
     return tuple(groups)
+
+
+def _asked(data: Mapping[str, Any]) -> tuple[Ask, ...]:
+    """What must hold for the question to be asked: another feature has one of some levels."""
+    listed = data.get("asked", [])
+    check(isinstance(listed, list), "asked must be a list")
+    check(not listed or data["skip_missing"], "a question that is not always asked skips missing")
+    return tuple(map(_ask, listed))
+
+
+def _ask(data: Mapping[str, Any]) -> Ask:
+    feature, places = _part_from_dict(data["feature"]), data["levels"]
+    sound = isinstance(places, list) and {*map(type, places)} == {int} and not feature.asked
+    inside = sound and all(0 <= place < feature.missing_place for place in places)
+    check(inside and len({*places}) == len(places), "levels of asked must be places of levels")
+    return Ask(feature, tuple(places))
 
 
 def _flag(data: Mapping[str, Any], name: str, fits: bool, where: str) -> bool:

@@ -45,7 +45,8 @@ class WeightedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior, crosses
+    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior,
+    crosses, ask_if
         As in `EvidenceNB`.
     method : str, default="hill_climbing_both_ways"
         "gain_ratio" sets weights by gain ratio (Eq. 3). "hill_climbing" starts from 1 and raises
@@ -113,6 +114,7 @@ class WeightedNB(EvidenceClassifier):
         max_levels: Any = None,
         class_prior: Any = None,
         crosses: Any = None,
+        ask_if: Any = None,
         method: str = "hill_climbing_both_ways",
         step: Any = "auto",
         tol: float = 1e-4,
@@ -128,6 +130,7 @@ class WeightedNB(EvidenceClassifier):
         self.max_levels = max_levels
         self.class_prior = class_prior
         self.crosses = crosses
+        self.ask_if = ask_if
         self.method = method
         self.step = step
         self.tol = tol

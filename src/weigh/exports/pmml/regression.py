@@ -47,12 +47,21 @@ def _derived(name: str, expression: Element, kind: str = "double") -> Element:
 
 
 def _levels(formula: Formula) -> list[Element]:
-    """The place of every column's level, by term."""
+    """The place of every column's level: where others ask after it, and by term."""
+    asks = [ask for column in formula.inputs for ask in column.asked]
+    parents = dict.fromkeys(ask.feature for ask in asks)
     return [
-        _derived(_level(formula, j, i), _place(column), "integer")
-        for j, term in enumerate(formula.terms)
-        for i, column in enumerate(term.columns)
+        *(_derived(_parent(formula, p), _place(p), "integer") for p in parents),
+        *(
+            _derived(_level(formula, j, i), _place_if_asked(formula, column), "integer")
+            for j, term in enumerate(formula.terms)
+            for i, column in enumerate(term.columns)
+        ),
     ]
+
+
+def _parent(formula: Formula, feature: Feature) -> str:
+    return _own(formula, f"level of {feature.name}")
 
 
 def _level(formula: Formula, j: int, i: int) -> str:
@@ -63,6 +72,17 @@ def _whole(place: int) -> Element:
     made = node("Constant", dataType="integer")
     made.text = str(place)
     return made
+
+
+def _place_if_asked(formula: Formula, column: Feature) -> Element:
+    """The place of a column's level; none where the question is not asked."""
+    tree = _place(column)
+    for ask in column.asked:
+        level = field(_parent(formula, ask.feature))
+        same = [apply("equal", level, _whole(place)) for place in ask.places]
+        asked = same[0] if len(same) == 1 else apply("or", *same)
+        tree = apply("if", asked, tree, _whole(column.no_level))
+    return tree
 
 
 def _place(column: Feature) -> Element:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isinf
 from xml.etree.ElementTree import Element
 
-from weigh.bins import Condition, Feature
+from weigh.bins import Ask, Condition, Feature
 from weigh.evidence import BOUND, Curve, Piece
 from weigh.exports.pmml.document import (
     apply,
@@ -57,11 +57,11 @@ def _attributes(term: Term, texts: tuple[str, ...]) -> list[Element]:
 
     A level that has a text of its own has it as its reason code.
     """
-    if len(term.columns) == 1:
-        (column,) = term.columns
+    column, *more = term.columns
+    if not (more or column.asked):
         pairs = [(_only(test.place), _test(column, test)) for test in column.conditions]
     else:
-        pairs = [(place, _both(term.columns, place)) for place in term.places]
+        pairs = [(place, _every(term.columns, place)) for place in term.places]
     found = []
     for place, predicate in pairs:
         level = term.lookup.get(place)
@@ -88,9 +88,21 @@ def _test(column: Feature, test: Condition) -> Element:
     return node("SimplePredicate", field=column.name, operator=operator, value=spell(test.value))
 
 
-def _both(columns: tuple[Feature, ...], places: tuple[int, ...]) -> Element:
+def _every(columns: tuple[Feature, ...], places: tuple[int, ...]) -> Element:
+    """What must hold for a term to be of a level, and for its questions to be asked."""
     parts = [part for c, place in zip(columns, places, strict=True) for part in _is_level(c, place)]
-    return parts[0] if len(parts) == 1 else node("CompoundPredicate", *parts, booleanOperator="and")
+    asks = [ask for column in columns for ask in column.asked]
+    return _join("and", parts + [_is_any(ask) for ask in asks])
+
+
+def _is_any(ask: Ask) -> Element:
+    return _join("or", [_join("and", _is_level(ask.feature, place)) for place in ask.places])
+
+
+def _join(operator: str, parts: list[Element]) -> Element:
+    return (
+        parts[0] if len(parts) == 1 else node("CompoundPredicate", *parts, booleanOperator=operator)
+    )
 
 
 def _is_level(column: Feature, place: int) -> list[Element]:

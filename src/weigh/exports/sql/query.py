@@ -173,6 +173,9 @@ class _Chain:
 def _add_steps(chain: _Chain, formula: Formula, reasons: int) -> None:
     say = chain.dialect
     chain.step("inputs", steps.read_inputs(formula, say))
+    hidden = steps.hide_inputs(formula, say)
+    if hidden:
+        chain.step("asked", hidden)
     words = why.say_levels(formula, say) if reasons else {}
     chain.step("weights", steps.weigh_terms(formula, say) | words, drop="x")
     chain.step("totals", steps.total_weights(formula, say), drop="n")

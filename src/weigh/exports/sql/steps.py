@@ -74,6 +74,20 @@ def read_inputs(formula: Formula, dialect: Dialect) -> Named:
     return {f"x{j}": dialect.read(column) for j, column in enumerate(formula.inputs)}
 
 
+def hide_inputs(formula: Formula, dialect: Dialect) -> Named:
+    """Columns that are asked for only where others have some level: null elsewhere."""
+    found, read, null = {}, inputs_by_name(formula), import_sqlglot().exp.null()
+    for j, column in enumerate(formula.inputs):
+        tree = name_column(f"x{j}")
+        for ask in column.asked:
+            places = range(ask.feature.no_level + 1)
+            results = {place: tree if place in ask.places else None for place in places}
+            tree = _case(ask.feature, read[ask.feature.name], dialect, results, null)
+        if column.asked:
+            found[f"x{j}"] = tree
+    return found
+
+
 def weigh_terms(formula: Formula, dialect: Dialect) -> Named:
     """Every term's weights, and how many answers a row has where that is asked."""
     found, read = {}, inputs_by_name(formula)

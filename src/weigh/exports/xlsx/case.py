@@ -38,11 +38,13 @@ class Case:
         self.lookup, self.blocks = lookup, blocks
         self.words = words_of(formula)
         self.answers = {c.name: address(FIRST + j, ANSWER) for j, c in enumerate(formula.inputs)}
+        self.read = dict(self.answers)  # but for questions that are not always asked
         self.row = FIRST + len(formula.inputs) + 1
 
     def fill(self) -> None:
         """Everything from the top down."""
         self._ask()
+        self._hide()
         self._weigh()
         totals = self._attenuate(self._add())
         if self.formula.curve is not None:
@@ -139,6 +141,21 @@ class Case:
         )
         made.font = import_openpyxl().styles.Font(color="B00020")
 
+    def _hide(self) -> None:
+        """A cell at the far right for an answer that is empty where its question is not asked."""
+        for j, column in enumerate(self.formula.inputs):
+            tests = []
+            for i, ask in enumerate(column.asked):
+                place = self.lookup.place(ask.feature, self.answers[ask.feature.name])
+                put_formula(self.sheet, FIRST + j, self._far + 1 + i, place)
+                at = address(FIRST + j, self._far + 1 + i)
+                tests.append("+".join(f"({at}={place + 1})" for place in ask.places))
+            if tests:
+                answer, asked = self.answers[column.name], "*".join(f"({test})" for test in tests)
+                formula = f'IF({asked}>0,IF({answer}="","",{answer}),"")'
+                put_formula(self.sheet, FIRST + j, self._far, formula)
+                self.read[column.name] = address(FIRST + j, self._far)
+
     def _weigh(self) -> None:
         for column, head in enumerate(("Feature", "Level", *self.words.heads(self.formula)), 1):
             put(self.sheet, self.row, column, head).font = self.bold
@@ -166,7 +183,7 @@ class Case:
         """A feature's level and its weights; the place of the level stands at the far right."""
         put(self.sheet, self.row, NAMES, term.name)
         far = self._far
-        places = [self.lookup.place(c, self.answers[c.name]) for c in term.columns]
+        places = [self.lookup.place(c, self.read[c.name]) for c in term.columns]
         for i, place in enumerate(places):
             put_formula(self.sheet, self.row, far + i, place)
         at = address(self.row, far)
@@ -220,7 +237,7 @@ class Case:
         """1 where a term has an answer."""
         if not term.skips:
             return "1"
-        asked = [f'({self.answers[c.name]}<>"")' for c in term.columns if c.skip_missing]
+        asked = [f'({self.read[c.name]}<>"")' for c in term.columns if c.skip_missing]
         return f"IF({'*'.join(asked)},1,0)"
 
     def _mean(self, curve: Curve, score: str) -> str:
