@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from weigh.bins.discretizer import MDLDiscretizer as MDLDiscretizer
     from weigh.boosted import BoostedNB as BoostedNB
     from weigh.boosted import BoostedNBRegressor as BoostedNBRegressor
+    from weigh.budget import simplify as simplify
     from weigh.c44 import C44Classifier as C44Classifier
     from weigh.calibrate import SplineCalibrator as SplineCalibrator
     from weigh.comparison import Comparison as Comparison
@@ -108,6 +109,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "save": "store",
     "scan": "frames",
     "score_table": "scoring",
+    "simplify": "budget",
     "split": "holdout",
 }
 

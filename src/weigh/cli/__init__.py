@@ -6,13 +6,14 @@ evaluating  evaluate, drift, compare, split
 pages      report, calculator, serve
 exporting  export, check
 scorecards  scorecard
+smaller    simplify
 options    what the options mean
 holdout    rows that a fit holds out
 data       tables on their way between files and models
 messages   what is said to people
 """
 
-from weigh.cli import evaluating, exporting, pages, scorecards, scoring
+from weigh.cli import evaluating, exporting, pages, scorecards, scoring, smaller
 from weigh.cli.commands import main
 
-__all__ = ["evaluating", "exporting", "main", "pages", "scorecards", "scoring"]
+__all__ = ["evaluating", "exporting", "main", "pages", "scorecards", "scoring", "smaller"]

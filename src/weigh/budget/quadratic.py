@@ -1,0 +1,154 @@
+"""The loss near a model, to second order in its weights: what each smaller model would cost.
+
+loss(w) ~ constant + 1/2 w' H w - r' w      with the intercept first, for each total
+
+The Hessian H and r are sums over rows, so a table can be removed and levels can be merged without
+another look at the rows. Classes fitted jointly are taken one by one: their Hessians across classes
+are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from weigh import engine
+from weigh.evidence import Evidence
+from weigh.frames import Floats, Integers, Sample
+from weigh.newton.regression import LOGISTIC, SOFTMAX
+
+RIDGE = 1.0
+"""Added to the Hessian's diagonal, the intercept left out: rows that pull each weight to zero. The
+levels of a table add up to the intercept, so that H alone has no inverse."""
+
+CHUNK = 1 << 16
+"""Rows whose levels are laid out together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """H and r by total, and where the weights of each table stand."""
+
+    hessian: Floats
+    right: Floats
+    spans: tuple[slice, ...]
+
+    @classmethod
+    def at(cls, evidence: Evidence, sample: Sample, taught: bool = False) -> Quadratic:
+        """The loss of a sample near a model of it; `taught` takes the model for the optimum.
+
+        Then the smaller models are those nearest to this one, whose weights a prior has smoothed.
+        """
+        columns = _columns(evidence, sample)
+        weights = np.vstack([evidence.prior_row, *(table.by_class for table in evidence)])
+        n_weights, n_totals = weights.shape
+        hessian = np.zeros((n_totals, n_weights, n_weights))
+        slopes = np.zeros((n_totals, n_weights))
+        for start in range(0, sample.table.n_rows, CHUNK):
+            own = slice(start, start + CHUNK)
+            design = _design([column[own] for column in columns], n_weights)
+            slope, curvature = _moments(evidence, design @ weights, sample, own)
+            for k in range(n_totals):
+                hessian[k] += (design.T @ (design * curvature[:, k, None])).toarray()
+                slopes[k] += design.T @ slope[:, k]
+        right = np.einsum("kij,jk->ki", hessian, weights) - (0.0 if taught else slopes)
+        ends = np.cumsum([1, *(len(table.levels) for table in evidence)]).tolist()
+        return cls(hessian, right, tuple(slice(a, b) for a, b in pairwise(ends)))
+
+    @property
+    def held(self) -> Floats:
+        """The Hessian with the ridge."""
+        ridge = np.full(self.hessian.shape[1], RIDGE)
+        ridge[0] = 0.0
+        return np.asarray(self.hessian + np.diag(ridge))
+
+    def solve(self) -> Floats:
+        """The weights of least loss, by total."""
+        return np.asarray(np.linalg.solve(self.held, self.right[..., None])[..., 0])
+
+    def least(self) -> float:
+        """The least loss, less the constant."""
+        return -0.5 * float((self.solve() * self.right).sum())
+
+    def merged(self, groups: Sequence[Integers]) -> Quadratic:
+        """The loss of models in which the levels of a group share a weight, by table."""
+        sizes = [int(group.max(initial=-1)) + 1 for group in groups]
+        starts = np.cumsum([1, *sizes]).tolist()
+        at = np.concatenate([[0], *(s + group for s, group in zip(starts, groups, strict=False))])
+        n = len(at)
+        ties = csr_array((np.ones(n), (np.arange(n), at.astype(np.intp))), (n, starts[-1]))
+        hessian = np.array([ties.T @ (ties.T @ own).T for own in self.hessian])
+        spans = tuple(slice(a, b) for a, b in pairwise(starts))
+        return Quadratic(hessian, np.asarray(self.right @ ties), spans)
+
+    def kept(self, tables: Sequence[int]) -> Quadratic:
+        """The loss of models with some of the tables."""
+        own = [np.arange(self.spans[j].start, self.spans[j].stop) for j in tables]
+        at = np.concatenate([[0], *own]).astype(np.intp)
+        ends = np.cumsum([1, *map(len, own)]).tolist()
+        spans = tuple(slice(a, b) for a, b in pairwise(ends))
+        return Quadratic(self.hessian[:, at[:, None], at], self.right[:, at], spans)
+
+    def eliminate(self) -> list[int]:
+        """The tables in the order in which they are removed, each time the cheapest.
+
+        Without table J the loss rises by 1/2 w_J' (inverse H)_JJ^-1 w_J, all other weights being
+        fitted again.
+        """
+        inverse: Floats = np.asarray(np.linalg.inv(self.held), dtype=np.float64)
+        weights, gone = self.solve(), []
+        left = [*range(len(self.spans))]
+        while left:
+            costs = [_cost(inverse, weights, self.spans[j]) for j in left]
+            gone.append(left.pop(int(np.argmin(costs))))
+            own = self.spans[gone[-1]]
+            across = inverse[:, :, own]
+            reach = np.linalg.solve(inverse[:, own, own], across.transpose(0, 2, 1))
+            weights = weights - np.einsum("kij,ki->kj", reach, weights[:, own])
+            inverse = inverse - across @ reach
+        return gone
+
+
+def _cost(inverse: Floats, weights: Floats, own: slice) -> float:
+    """What it costs to remove one table."""
+    mine = weights[:, own, None]
+    return 0.5 * float((mine * np.linalg.solve(inverse[:, own, own], mine)).sum())
+
+
+def _columns(evidence: Evidence, sample: Sample) -> list[Integers]:
+    """The place of each row's weight, by table; negative where it has none."""
+    found, start = [], 1
+    for placed, table in zip(engine.place(sample.table, evidence.features), evidence, strict=True):
+        levels, n = placed.levels[placed.codes].astype(np.int64), len(table.levels)
+        found.append(np.where(levels < n, start + levels, -1))
+        start += n
+    return found
+
+
+def _design(columns: Sequence[Integers], n_weights: int) -> csr_array:
+    """A line for each row: one at the intercept and at the level of each table."""
+    places = np.stack([np.zeros(len(columns[0]), np.int64), *columns], axis=1)
+    rows, columns_ = np.nonzero(places >= 0)
+    return csr_array((np.ones(len(rows)), (rows, places[rows, columns_])), (len(places), n_weights))
+
+
+def _moments(
+    evidence: Evidence, totals: Floats, sample: Sample, own: slice
+) -> tuple[Floats, Floats]:
+    """The slope and the curvature of each row at its totals."""
+    labels = sample.labels[own]
+    weight = np.ones(len(labels)) if sample.weight is None else sample.weight[own]
+    if evidence.link == "ovr":
+        parts = [
+            LOGISTIC.moments(totals[:, [k]], (labels == k).view(np.uint8), weight)
+            for k in range(totals.shape[1])
+        ]
+        slopes, curvatures = ([getattr(p, n) for p in parts] for n in ("slope", "curvature"))
+        return np.hstack(slopes), np.hstack(curvatures)
+    loss = LOGISTIC if totals.shape[1] == 1 else SOFTMAX
+    found = loss.moments(totals, labels, weight)
+    return found.slope, found.curvature

@@ -1,0 +1,81 @@
+"""Rows to fit smaller models to, with the parameters of the model that was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from weigh.base import EvidenceClassifier, read_sample
+from weigh.bins import Feature
+from weigh.educated import EducatedNB
+from weigh.frames import Sample
+from weigh.parameters import is_count
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A sample, and the parameters with which its columns are read."""
+
+    sample: Sample
+    given: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Rows:
+        """Rows with the columns that a fitted model reads."""
+        if not isinstance(model, EvidenceClassifier):
+            kind = type(model).__name__
+            raise TypeError(f"a fitted classifier of this package was expected, got {kind}")
+        names = model._column_names()
+        if model.event_model == "counts":
+            raise ValueError("a model of documents has one table; there is nothing to simplify")
+        sample = read_sample(EducatedNB(), X, y, sample_weight)
+        if not sample.table.named:
+            raise ValueError(
+                "X has no column names, and a smaller model reads some of its columns by name; "
+                "pass a dataframe, to fit and here"
+            )
+        table = model._match(sample.table)
+        return cls(replace(sample, table=table.select(names)), model.get_params(deep=False))
+
+    def take(self, rows: Any) -> Rows:
+        """Some of the rows."""
+        return replace(self, sample=self.sample.take(rows))
+
+    def fine(self, model: Any) -> EducatedNB:
+        """The model itself where it is an EducatedNB without pairs; or one fitted in its place."""
+        plain = isinstance(model, EducatedNB) and all(
+            isinstance(table.feature, Feature) for table in model.evidence_
+        )
+        return model if plain else self.fit(self.sample.table.names)
+
+    def fit(
+        self, names: Sequence[str], bins: Mapping[str, Any] | None = None, pairs: int = 0
+    ) -> EducatedNB:
+        """EducatedNB on some columns: finely cut, or on given levels."""
+        parameters = self._parameters(names, ("max_levels",) if bins is None else ())
+        levels = "fine" if bins is None else {name: bins[name] for name in names}
+        learner = EducatedNB(bins=levels, pairs=pairs, **parameters)
+        table = self.sample.table.select(tuple(names))
+        return learner._fit_sample(replace(self.sample, table=table))
+
+    def _parameters(self, names: Sequence[str], more: Iterable[str]) -> dict[str, Any]:
+        """The parameters that were given, of the columns that are left."""
+        every = ("categorical_features", "missing", "special_values", "monotonic_cst", *more)
+        known = {name: self.given[name] for name in every if self.given.get(name) is not None}
+        kept = {name: self._kept(value, names) for name, value in known.items()}
+        return kept | {"class_prior": self.given.get("class_prior")}
+
+    def _kept(self, value: Any, names: Sequence[str]) -> Any:
+        """A parameter by column, without those that are not left; or one for all columns."""
+        every = self.sample.table.names
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            return value
+        if isinstance(value, Mapping):
+            spelt = {every[k] if is_count(k) else k: v for k, v in value.items()}
+            return {name: spelt[name] for name in names if name in spelt}
+        listed = [*value]
+        if len(listed) == len(every) and not any(isinstance(item, str) for item in listed):
+            return [listed[every.index(name)] for name in names]  # a mask, or an entry for each
+        named = {every[item] if is_count(item) else item for item in listed}
+        return [name for name in names if name in named]

@@ -1,0 +1,138 @@
+"""A smaller model: its features, then its levels, then all weights fitted together again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.budget.features import Ranking, usable
+from weigh.budget.levels import Shape, choose_groups, list_all_bins
+from weigh.budget.quadratic import Quadratic
+from weigh.budget.rows import Rows
+from weigh.educated import EducatedNB
+from weigh.evidence import Evidence
+from weigh.evidence.provenance import record
+from weigh.parameters import is_count
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a model may have: features, levels in a table and in all tables, pairs."""
+
+    features: int = 8
+    levels: int = 6
+    total_levels: int | None = None
+    pairs: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("features", 1), ("levels", 2), ("total_levels", 2), ("pairs", 0)):
+            given = getattr(self, name)
+            if name == "total_levels" and given is None:
+                continue
+            if not (is_count(given) and given >= least):
+                raise ValueError(
+                    f"{name} must be a whole number of at least {least}, got {given!r}"
+                )
+
+
+def simplify(
+    model: Any,
+    X: Any,
+    y: Any,
+    features: int = 8,
+    levels: int = 6,
+    total_levels: int | None = None,
+    pairs: int = 0,
+    *,
+    sample_weight: Any = None,
+) -> EducatedNB:
+    """Fit the best model within a budget of features and levels.
+
+    Features are removed and levels are merged where that raises the loss least, to second order;
+    then all weights that are left are fitted together, as `EducatedNB` fits them.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted classifier of this package. In place of any but an `EducatedNB` without pairs, an
+        `EducatedNB` with the same columns and shared parameters is fitted first.
+    X, y : table, and array or str
+        Rows with column names, and their classes or the name of the column that holds them:
+        usually the training rows.
+    features : int, default=8
+        The largest number of features.
+    levels : int, default=6
+        The largest number of levels of a feature. Special codes and missing count, and stay as
+        they are.
+    total_levels : int, optional
+        The largest number of levels of all features together.
+    pairs : int, default=0
+        The largest number of pairs among the features that are kept. Their cells are not counted as
+        levels.
+    sample_weight : array or str, optional
+        Row weights, or the name of their column.
+
+    Returns
+    -------
+    EducatedNB
+        A fitted model of the columns that are kept. Its parameter `bins` holds the cut points, and
+        the categories that share a level.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> model = weigh.EducatedNB().fit(people, "Survived")
+    >>> small = weigh.simplify(model, people, "Survived", features=2, levels=3)
+    >>> {table.name: table.labels for table in small.evidence_}
+    {'Class': ('1st', '2nd or Crew', '3rd'), 'Sex': ('Female', 'Male')}
+    """
+    budget = Budget(features, levels, total_levels, pairs)
+    rows = Rows.read(model, X, y, sample_weight)
+    small = shrink(rows, rows.fine(model), budget)
+    small.provenance_ = record(rows.sample.table.n_rows, y)
+    return small
+
+
+def shrink(
+    rows: Rows, fine: EducatedNB, budget: Budget, ranking: Ranking | None = None
+) -> EducatedNB:
+    """The best model within a budget, from one that is finely cut."""
+    names = choose_features(rows, fine.evidence_, budget, ranking)
+    whole = {*names} == {*fine.evidence_.names}
+    bins = choose_bins(rows, (fine if whole else rows.fit(names)).evidence_, budget)
+    return rows.fit([*bins], bins, budget.pairs)
+
+
+def choose_features(
+    rows: Rows, evidence: Evidence, budget: Budget, ranking: Ranking | None
+) -> tuple[str, ...]:
+    """The features within a budget, each of which needs room for two levels at least."""
+    own = usable(evidence, budget.levels)
+    total = budget.total_levels
+    most = budget.features if total is None else min(budget.features, total // 2)
+    if len(own) <= most:
+        return own.names
+    return (ranking or Ranking.of(evidence, rows, budget.levels)).best(most)
+
+
+def choose_bins(rows: Rows, evidence: Evidence, budget: Budget) -> dict[str, Any]:
+    """The levels of each feature, as the parameter `bins`; features of one level are left out."""
+    evidence = usable(evidence, budget.levels)
+    quadratic = Quadratic.at(evidence, rows.sample, taught=True)
+    left = fit_into(quadratic, [Shape.of(feature) for feature in evidence.features], budget)
+    features = [evidence.features[j] for j in left]
+    shapes = [Shape.of(feature) for feature in features]
+    groups = choose_groups(quadratic.kept(left), shapes, budget.levels, budget.total_levels)
+    return list_all_bins(features, groups)
+
+
+def fit_into(quadratic: Quadratic, shapes: Sequence[Shape], budget: Budget) -> list[int]:
+    """The tables that are left where codes and missing alone take more levels than there are."""
+    left, order = [*range(len(shapes))], quadratic.eliminate()
+    while sum(shapes[j].fixed + 1 for j in left) > (budget.total_levels or np.inf):
+        left.remove(order.pop(0))
+    return left

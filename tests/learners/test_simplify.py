@@ -1,0 +1,256 @@
+"""The best model within a budget: `weigh.simplify`."""
+
+from itertools import combinations, pairwise, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import weigh
+from weigh.budget.features import Ranking
+from weigh.budget.levels import Shape, Ways, allot, choose_groups
+from weigh.budget.quadratic import Quadratic
+from weigh.budget.rows import Rows
+from weigh.cli import main
+
+
+def draw(n=500, seed=0, n_classes=2):
+    """Numbers with gaps and codes, categories, ordered categories, noise."""
+    rng = np.random.default_rng(seed)
+    town, size = rng.choice([*"abcdefgh"], n), rng.choice(["S", "M", "L", "XL"], n)
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(45, 12, n).round(),
+            "income": np.where(rng.random(n) < 0.2, -999.0, rng.normal(size=n)),
+            "town": town,
+            "size": pd.Categorical(size, ["S", "M", "L", "XL"], ordered=True),
+            "gap": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+            "noise": rng.normal(size=n),
+        }
+    )
+    odds = np.abs(X.age - 45) / 8 + 1.2 * np.isin(town, [*"ace"]) + X.gap.fillna(1) - 2
+    p = 1 / (1 + np.exp(-odds.to_numpy()))
+    y = (rng.random(n) < p).astype(int) + (n_classes - 2) * (rng.random(n) < 0.3)
+    X.loc[rng.random(n) < 0.05, "town"] = None
+    return X, y
+
+
+LEARNER = weigh.EducatedNB(pairs=0, special_values={"income": [-999]})
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = draw()
+    return LEARNER.fit(X, y), X, y
+
+
+def count_levels(model):
+    return [len(table.levels) for table in model.evidence_]
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(1, 7), st.integers(2, 6), st.none() | st.integers(2, 20), st.integers(2, 3))
+def test_the_budget_is_respected(features, levels, total, n_classes):
+    X, y = draw(150, n_classes=n_classes)
+    model = weigh.EducatedNB(pairs=0, special_values={"income": [-999]}).fit(X, y)
+    small = weigh.simplify(model, X, y, features, levels, total)
+    sizes = count_levels(small)
+    assert len(sizes) <= features
+    assert max(sizes) <= levels
+    assert sum(sizes) <= (total or np.inf)
+    assert small.predict_proba(X).shape == (len(X), n_classes)
+
+
+def test_the_small_model_is_the_joint_fit_of_its_own_parameters(fitted):
+    model, X, y = fitted
+    small = weigh.simplify(model, X, y, features=3, levels=4)
+    again = weigh.EducatedNB(**small.get_params()).fit(X[[*small.feature_names_in_]], y)
+    assert (again.predict_proba(X) == small.predict_proba(X)).all()
+    residual = y - small.predict_proba(X)[:, 1]
+    assert abs(residual.sum()) < 1e-6 * len(y)  # the gradient of the intercept, which has no prior
+
+
+def test_informative_features_are_kept(fitted):
+    model, X, y = fitted
+    small = weigh.simplify(model, X, y, features=3)
+    assert {*small.evidence_.names} == {"age", "town", "gap"}
+    assert {"a", "c", "e"} <= {*small.evidence_["town"].levels[0].values}
+
+
+def near(fitted, taught=True):
+    model, X, y = fitted
+    rows = Rows.read(model, X, y)
+    return Quadratic.at(model.evidence_, rows.sample, taught), rows
+
+
+def test_the_quadratic_has_the_gradient_and_the_curvature_of_the_loss(fitted):
+    model, X, y = fitted
+    quadratic, _ = near(fitted, taught=False)
+    evidence = model.evidence_
+    weights = np.concatenate([evidence.prior_row, *(t.by_class[:, 0] for t in evidence)])
+    codes = [p.levels[p.codes] for p in weigh.engine.place(evidence.read(X), evidence.features)]
+    design = np.hstack([np.ones((len(X), 1)), *map(_one_hot, codes, evidence)])
+
+    def loss(w):
+        totals = design @ w
+        return np.logaddexp(0, totals).sum() - totals @ y
+
+    step = 1e-3 * np.random.default_rng(0).normal(size=len(weights))
+    change = (loss(weights + step) - loss(weights - step)) / 2
+    bend = loss(weights + step) + loss(weights - step) - 2 * loss(weights)
+    slope = quadratic.hessian[0] @ weights - quadratic.right[0]
+    assert_allclose(slope @ step, change, rtol=1e-5)
+    assert_allclose(step @ quadratic.hessian[0] @ step, bend, rtol=1e-4)
+
+
+def _one_hot(codes, table):
+    return np.eye(len(table.levels) + 1)[codes][:, :-1]
+
+
+def test_the_first_table_removed_is_the_one_without_which_the_least_loss_rises_least(fitted):
+    quadratic, _ = near(fitted)
+    every, gone = [*range(len(quadratic.spans))], quadratic.eliminate()
+    for k in range(len(every) - 1):
+        left = [j for j in every if j not in gone[:k]]
+        costs = {j: quadratic.kept([i for i in left if i != j]).least() for j in left}
+        assert min(costs, key=costs.get) == gone[k]
+
+
+def partitions(items):
+    """Every way to put items into groups, as the number of each item's group."""
+    if not items:
+        return [[]]
+    return [[*p, k] for p in partitions(items[1:]) for k in range(max(p, default=-1) + 2)]
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("most", [2, 3, 4])
+def test_groups_of_one_table_are_the_best_of_all_partitions(ordered, most):
+    rng = np.random.default_rng(most)
+    weights, curvature = rng.normal(size=(7, 1)), rng.uniform(1, 20, 7)
+    found = Ways.find(Shape(7, 0, ordered), weights, curvature, most)
+
+    def error(groups):
+        groups = np.array(groups)
+        own = (weights[groups == g, 0] for g in set(groups))
+        rows = (curvature[groups == g] for g in set(groups))
+        return sum((r * (w - r @ w / r.sum()) ** 2).sum() for w, r in zip(own, rows, strict=True))
+
+    tried = [p for p in partitions([*range(7)]) if max(p) < most]
+    if ordered:
+        tried = [p for p in tried if sum(a != b for a, b in pairwise(p)) == max(p)]
+    assert_allclose(error(found.groups[-1]), min(map(error, tried)), rtol=1e-9)
+    assert_allclose(found.costs[-1], error(found.groups[-1]) / 2, rtol=1e-9)
+
+
+def test_levels_are_allotted_as_the_best_of_all_allotments():
+    rng = np.random.default_rng(0)
+    groups = tuple(np.arange(4).clip(max=k) for k in range(4))
+    ways = [Ways(np.sort(rng.exponential(size=4))[::-1], groups) for _ in range(4)]
+    for total in range(2, 17):
+        sizes = allot(ways, total)
+        every = [s for s in product(range(1, 5), repeat=4) if sum(k for k in s if k > 1) <= total]
+        costs = [sum(w.costs[k - 1] for w, k in zip(ways, s, strict=True)) for s in every]
+        assert sum(k for k in sizes if k > 1) <= total
+        own = sum(w.costs[k - 1] for w, k in zip(ways, sizes, strict=True))
+        assert_allclose(own, min(costs))
+
+
+def test_tables_that_take_turns_do_not_raise_the_loss_of_tables_by_themselves(fitted):
+    quadratic, _ = near(fitted)
+    shapes = [Shape.of(feature) for feature in fitted[0].evidence_.features]
+    together = choose_groups(quadratic, shapes, 3)
+    curvature = np.diagonal(quadratic.hessian[0])
+    alone = [
+        Ways.find(shape, table.by_class, curvature[span], 3).groups[-1]
+        for shape, table, span in zip(shapes, fitted[0].evidence_, quadratic.spans, strict=True)
+    ]
+    assert quadratic.merged(together).least() <= quadratic.merged(alone).least() + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_features_are_within_two_thousandths_of_a_bit_of_the_best_of_all_subsets(seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(800, 6))
+    Z[:, 3:] = Z[:, :3] + 0.7 * Z[:, 3:]  # each of three has a twin
+    X = pd.DataFrame(Z, columns=[*"abcdef"])
+    y = rng.random(800) < 1 / (1 + np.exp(-Z @ rng.normal(size=6)))
+    model = weigh.EducatedNB(pairs=0).fit(X, y)
+    rows = Rows.read(model, X, y)
+    ranking = Ranking.of(model.evidence_, rows, 4)
+
+    def loss(names):
+        return rows.fit(names, {name: ranking.bins[name] for name in names}).loo_loss_
+
+    best = min(loss(names) for names in combinations(X.columns, 3))
+    assert loss(ranking.best(3)) <= best + 0.002
+
+
+@pytest.mark.parametrize("learner", [weigh.EvidenceNB(), weigh.AdjustedNB(random_state=0)])
+def test_other_learners_give_their_columns_and_parameters_alone(fitted, learner):
+    model, X, y = fitted
+    given = learner.set_params(special_values={"income": [-999]}).fit(X, y)
+    small = weigh.simplify(given, X, y, features=3, levels=4)
+    same = weigh.simplify(model, X, y, features=3, levels=4)
+    assert (small.predict_proba(X) == same.predict_proba(X)).all()
+
+
+def test_pairs_are_looked_for_among_the_features_that_are_kept(fitted):
+    model, X, y = fitted
+    small = weigh.simplify(model, X, y, features=2, levels=3, pairs=1)
+    assert len(small.pairs_) <= 1
+    assert len(small.feature_names_in_) <= 2
+
+
+def test_parameters_by_column_follow_the_columns_that_are_kept():
+    X, y = draw()
+    monotone = {"gap": 1, "noise": 1}
+    model = weigh.EducatedNB(pairs=0, monotonic_cst=monotone, missing={"gap": "skip"}).fit(X, y)
+    small = weigh.simplify(model, X, y, features=3, levels=4)
+    assert small.monotonic_cst == {n: 1 for n in monotone if n in small.evidence_}
+    assert (np.diff(small.evidence_["gap"].weights) >= 0).all()
+
+
+def test_a_small_model_is_saved_and_read_again(fitted, tmp_path):
+    model, X, y = fitted
+    small = weigh.simplify(model, X, y, features=3, levels=3, sample_weight=np.ones(len(y)))
+    weigh.save(small, tmp_path / "small.json")
+    again = weigh.load(tmp_path / "small.json")
+    assert (again.predict_proba(X) == small.predict_proba(X)).all()
+    assert again.bins == small.bins
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("features", 0), ("levels", 1), ("total_levels", 1), ("pairs", -1)]
+)
+def test_an_impossible_budget_is_refused_by_name(fitted, name, value):
+    model, X, y = fitted
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        weigh.simplify(model, X, y, **{name: value})
+
+
+def test_what_has_no_names_or_no_tables_is_refused(fitted):
+    _, X, y = fitted
+    Z = X[["age", "noise"]].to_numpy()
+    with pytest.raises(ValueError, match="column names"):
+        weigh.simplify(weigh.EvidenceNB().fit(Z, y), Z, y)
+    with pytest.raises(TypeError, match="classifier"):
+        weigh.simplify(weigh.BoostedNBRegressor().fit(Z, X["gap"].fillna(0)), X, y)
+
+
+def test_the_command_line_gives_the_model_that_python_gives(tmp_path):
+    people = weigh.datasets.titanic()
+    weigh.save(weigh.EducatedNB(pairs=0).fit(people, "Survived"), tmp_path / "model.json")
+    pd.DataFrame(people.to_pandas()).to_csv(tmp_path / "people.csv", index=False)
+    files = [str(tmp_path / name) for name in ("model.json", "people.csv")]
+    words = ["simplify", *files, "--features", "2", "--total-levels", "5"]
+    told = CliRunner().invoke(main, [*words, "-o", str(tmp_path / "small.json")])
+    assert told.exit_code == 0, told.output
+    small = weigh.load(tmp_path / "small.json")
+    model = weigh.load(tmp_path / "model.json")
+    same = weigh.simplify(model, people, "Survived", features=2, total_levels=5)
+    assert (small.predict_proba(people) == same.predict_proba(people)).all()
