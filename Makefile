@@ -4,6 +4,7 @@
 # make test-oldest the tests with the oldest dependencies that are declared (TESTS=tests/engines/test_frames.py for some)
 # make test-kernels the numerical tests with each kernel of linear algebra that the processor can run
 # make docs      build the documentation site into build/docs (warnings are errors)
+# make wheel     build the wheel into dist, install it into an empty environment, and run it there
 # make bench     speed, memory, growth and accuracy beside rivals
 # make bench-rivals an environment for each rival (make bench says which are missing)
 # make bench-scale files larger than memory, beside DuckDB (50 million rows; ROWS=2e6 for a try)
@@ -21,7 +22,7 @@ NUMERICAL := tests/learners tests/theorems/test_metrics.py tests/theorems/test_n
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
-.PHONY: demo test test-fast test-oldest test-kernels lint docs bench bench-rivals bench-scale pictures quality clean
+.PHONY: demo test test-fast test-oldest test-kernels lint docs wheel bench bench-rivals bench-scale pictures quality clean
 
 ROWS ?= 5e7
 
@@ -54,6 +55,13 @@ docs: .venv/docs
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs
 	@! grep -rnoE --include='*.html' '<(script|link|img|iframe)[^>]*(src|href)="(https?:)?//[^"]*' build/docs
 	@echo "open build/docs/index.html"
+
+wheel:
+	rm -rf dist build/wheel
+	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet dist/*.whl
+	build/wheel/bin/weigh demo
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks.speed
