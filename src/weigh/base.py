@@ -7,6 +7,7 @@ as something else than a table builds on `TableEstimator`, which reads and nothi
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -60,6 +61,17 @@ class TableEstimator(BaseEstimator):
     _learnt: Any  # Evidence, a tree, a vote: it knows its columns
     _bodies: tuple[str, ...] = ("evidence",)  # what a file may hold it as
     provenance_: Provenance  # where the fit is known
+
+    _doc_link_module = "weigh"
+
+    @property
+    def _doc_link_template(self) -> str:
+        """The page that a notebook's box of the estimator links to; empty for no link.
+
+        `$WEIGH_DOCS` is the address of a built site: the project has published none.
+        """
+        site = os.environ.get("WEIGH_DOCS", "").rstrip("/")
+        return f"{site}/generated/weigh.{{estimator_name}}.html" if site else ""
 
     def _keep(self, learnt: Any) -> Self:
         self._learnt, self.classes_ = learnt, learnt.classes

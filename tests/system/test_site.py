@@ -66,3 +66,13 @@ def test_every_link_to_a_heading_leads_to_one(page):
         for target, anchor in links
         if anchor not in anchors(page.parent / target if target else page)
     ] == []
+
+
+def test_an_estimator_links_to_its_page_where_the_address_of_a_site_is_set(monkeypatch):
+    monkeypatch.setenv("WEIGH_DOCS", "https://docs.example/weigh/")
+    page = "https://docs.example/weigh/generated/weigh.EducatedNB.html"
+    assert f'href="{page}"' in weigh.EducatedNB()._repr_html_()
+    monkeypatch.delenv("WEIGH_DOCS")
+    html = weigh.EducatedNB()._repr_html_()
+    assert "EducatedNB" in html
+    assert 'rel="noreferrer"' not in html
