@@ -22,7 +22,7 @@ EXTRAS = {
     "sql": ["sqlglot"],
     "xlsx": ["openpyxl"],
     "onnx": ["onnx"],
-    "serve": ["fastapi", "uvicorn"],
+    "serve": ["fastapi", "uvicorn", "httptools"],
 }
 RUN = """
 import json, sys

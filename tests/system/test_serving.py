@@ -475,7 +475,7 @@ def test_a_look_that_fails_is_told_and_not_the_last(tmp_path, monkeypatch):
     stream = io.StringIO()
     shelf, looks = Shelf.open(tmp_path / "model.json", 10, Log(stream)), []
 
-    async def look():
+    def look():
         looks.append(1)
         raise RuntimeError("no thread")
 
@@ -580,7 +580,7 @@ def test_a_file_that_is_replaced_is_loaded_and_a_broken_one_refused(tmp_path):
     first = shelf.current
 
     def look():
-        asyncio.run(shelf.look())
+        shelf.look()
         lines = stream.getvalue().splitlines()
         return json.loads(lines[-1]) if lines else None
 

@@ -128,7 +128,7 @@ def test_a_head_that_does_not_arrive_is_not_waited_for(address, start):
 
 
 def test_a_body_that_does_not_arrive_is_a_408_and_the_end_of_the_connection(address):
-    head = b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{"
+    head = b"POST /score HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{"
     with join(address) as client:
         client.sendall(head)
         said = b""
@@ -157,7 +157,7 @@ def test_a_refusal_for_its_length_reaches_a_client_that_is_still_sending(address
         assert (answer.status, json.loads(answer.read())["field"]) == (413, None)
     client.close()
     with join(address) as slow:
-        slow.sendall(b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n")
+        slow.sendall(b"POST /score HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 9000000\r\n\r\n")
         assert is_closed(slow, 6.0)
 
 

@@ -77,7 +77,7 @@ def test_the_form_that_it_serves_shows_what_it_scores_and_asks_for_nothing_else(
 @pytest.mark.parametrize(
     "data",
     [
-        b"\r\n\r\n",
+        b"\r\n\r\nzz",  # empty lines before a request are allowed
         b"\x16\x03\x01\x02\x00\x01\x00",
         b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\n",
         b"POST /score HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",

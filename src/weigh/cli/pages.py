@@ -184,15 +184,31 @@ def report(
     show_default=True,
     help="Most bytes in a request.",
 )
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Host name that requests may be addressed to, beside localhost and addresses in numbers; "
+    "* allows every name. Repeat it for several names.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Number of processes that answer requests.",
+)
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
-def serve(model: str, host: str, port: int, most_rows: int, most_bytes: int, quiet: bool) -> None:
+def serve(model: str, **options: Any) -> None:
     """Serve a model: the calculator, and a JSON API (/score, /explain, /model, /healthz, /docs).
 
     Only this machine can reach it unless --host says otherwise. A model file that is replaced is
-    loaded while the old model serves. The log, one JSON object a line, goes to standard error.
+    loaded while the old model serves; SIGHUP loads it at once. The log, one JSON object a line,
+    goes to standard error.
 
     Example: weigh serve model.json --port 8000
     """
     from weigh.serving import serve
 
-    serve(model, host, port, most_rows=most_rows, most_bytes=most_bytes, quiet=quiet)
+    serve(model, **options)

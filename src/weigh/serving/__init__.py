@@ -6,9 +6,12 @@ served     a model with all that is answered from it
 log        one JSON line for each request
 app        `make_app`: routes and limits
 routes     what each address answers
-limits     who may stay connected
+hosts      host names that are answered for
+limits     who may stay connected, and how long a body may take
+connections  the HTTP of a connection, within bounds
 server     `serve`: a model file on a socket
-process    the process that serves, and its end
+process    the process that serves, its signals and its end
+workers    several such processes
 """
 
 from weigh.serving.app import make_app

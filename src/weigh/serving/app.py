@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterable
 from typing import Any
 
+from weigh.serving.hosts import EVERY_HOST, check_host, check_hosts
 from weigh.serving.log import Log
-from weigh.serving.served import EVERY, Shelf
+from weigh.serving.rows import RefusalError
+from weigh.serving.served import EVERY, Shelf, dump
 
 MOST_ROWS, MOST_BYTES = 1000, 1 << 20
 
 
-LACKS = "serving needs fastapi and uvicorn: pip install 'weigh[serve]'"
+LACKS = "serving needs fastapi, uvicorn and httptools: pip install 'weigh[serve]'"
 
 
 def make_app(
@@ -21,6 +24,7 @@ def make_app(
     *,
     most_rows: int = MOST_ROWS,
     most_bytes: int = MOST_BYTES,
+    allow_hosts: Iterable[str] = (EVERY_HOST,),
     log: Log | None = None,
     every: float = EVERY,
 ) -> Observed:
@@ -32,6 +36,9 @@ def make_app(
         The model file. When it is replaced, the new model is served from then on.
     most_rows, most_bytes : int
         The largest request that is answered.
+    allow_hosts : iterable of str, default=("*",)
+        Host names that requests may be addressed to, beside `localhost` and addresses in numbers;
+        `"*"` allows every name, for a server or a proxy that checks it.
     log : Log, optional
         Where to tell what happens; by default standard error, without requests.
     every : float, default=0.5
@@ -43,14 +50,15 @@ def make_app(
         raise ImportError(LACKS) from None
     log = log or Log(sys.stderr, quiet=True)
     shelf = Shelf.open(path, most_rows, log)
-    return Observed(make_routes(shelf, most_rows, most_bytes, every), log)
+    routes = make_routes(shelf, most_rows, most_bytes, every)
+    return Observed(routes, shelf, log, check_hosts(allow_hosts))
 
 
 class Observed:
     """The outermost layer: tells each request and what goes wrong, and says when to part."""
 
-    def __init__(self, app: Any, log: Log) -> None:
-        self.app, self.log, self.stopping = app, log, False
+    def __init__(self, app: Any, shelf: Shelf, log: Log, hosts: frozenset[str]) -> None:
+        self.app, self.shelf, self.log, self.hosts = app, shelf, log, hosts
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
@@ -63,16 +71,27 @@ class Observed:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if self.stopping:
+                if self.shelf.stopping:
                     message = {**message, "headers": [*message["headers"], PART]}
             await send(message)
 
         try:
+            check_host(scope["headers"], self.hosts)
             await self.app(scope, receive, pass_on)
+        except RefusalError as error:
+            await refuse(error, pass_on)
         except Exception as error:
             self.log.failure(error)
         finally:
             self.log.request(scope, status, time.perf_counter() - start)
+
+
+async def refuse(error: RefusalError, send: Any) -> None:
+    """Answer what comes before all routes."""
+    body = dump(error.to_dict())
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 PART = (b"connection", b"close")

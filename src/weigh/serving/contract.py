@@ -84,7 +84,8 @@ def _paths(formula: Formula) -> dict[str, Any]:
         "/score": {"post": _post("The class, log odds and probabilities", one_or_many, scores)},
         "/explain": {"post": explained | {"parameters": _parameters(formula)}},
         "/model": {"get": {"summary": "The model file", "responses": _answers(_json({}))}},
-        "/healthz": {"get": {"summary": "Whether it serves", "responses": _answers(_json({}))}},
+        "/healthz": {"get": {"summary": "Whether it lives", "responses": _answers(_json({}))}},
+        "/readyz": {"get": {"summary": "Whether it takes requests", "responses": _ready()}},
         "/": {"get": form | {"parameters": _parameters(formula)[:1]}},
     }
 
@@ -101,6 +102,11 @@ def _post(summary: str, body: dict[str, Any], answer: dict[str, Any]) -> dict[st
             "422": {"description": "The body cannot be read"} | refused,
         },
     }
+
+
+def _ready() -> dict[str, Any]:
+    stopping = {"description": "It is stopping", "content": _json(_ref("Refusal"))}
+    return _answers(_json({})) | {"503": stopping}
 
 
 def _answers(content: dict[str, Any]) -> dict[str, Any]:

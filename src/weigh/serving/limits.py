@@ -92,21 +92,6 @@ def count_places() -> int:
     return MOST if files == resource.RLIM_INFINITY else min(MOST, max(files - SPARE, files // 2))
 
 
-def guard(protocol: type[Any], gate: Gate) -> type[Any]:
-    """A protocol of uvicorn whose connections pass the gate."""
-
-    class Guarded(protocol):
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            gate.enter(self)
-
-        def connection_lost(self, error: Exception | None) -> None:
-            gate.leave(self)
-            super().connection_lost(error)
-
-    return Guarded
-
-
 BODY_SECONDS = 10.0
 """How long a body may take to arrive."""
 

@@ -1,16 +1,19 @@
-"""The only module that imports uvicorn: its server with a gate, and a stop that loses nothing."""
+"""The server of uvicorn with a gate, a signal to reload, and a stop that loses no request."""
 
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
+import threading
 import time
 from types import FrameType
 from typing import Any
 
 import uvicorn
 
-from weigh.serving.limits import Gate, guard
+from weigh.serving.connections import Connection
+from weigh.serving.limits import Gate
 from weigh.serving.log import Log
 
 GRACE = 1.0
@@ -29,16 +32,19 @@ class Server(uvicorn.Server):
     should_exit: bool
 
     def __init__(self, app: Any, log: Log) -> None:
-        super().__init__(_configure(app))
-        self.app, self.log, self.gate = app, log, Gate(log)
+        self.app, self.log, gate = app, log, Gate(log)
+        super().__init__(_configure(app, type("Gated", (Connection,), {"gate": gate})))
+        self.gate = gate
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and watch who comes."""
-        self.config.http_protocol_class = guard(self.config.http_protocol_class, self.gate)
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(QUEUE)  # uvicorn has made it as short as AT_ONCE
         self.watching = asyncio.create_task(self.gate.watch())
+        if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGHUP, self.app.shelf.wanted.set)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop; a second signal does not wait. The exit code stays 0."""
@@ -56,7 +62,7 @@ class Server(uvicorn.Server):
             await asyncio.sleep(0)  # connections that wait are accepted
         for server in self.servers:
             server.close()
-        self.app.stopping = True
+        self.app.shelf.stopping = True
         until = time.monotonic() + GRACE
         while self.server_state.connections and time.monotonic() < until:
             await asyncio.sleep(0.01)
@@ -64,9 +70,10 @@ class Server(uvicorn.Server):
         self.watching.cancel()
 
 
-def _configure(app: Any) -> uvicorn.Config:
+def _configure(app: Any, protocol: type[Connection]) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=protocol,
         log_config=None,
         log_level="warning",
         access_log=False,

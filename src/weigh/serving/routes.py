@@ -59,10 +59,16 @@ class Routes:
         return answer(self.shelf.current.file)
 
     async def healthz(self, request: Request) -> Response:
-        """Whether it serves, and how often the model was replaced."""
-        served = self.shelf.current
+        """Whether it lives, how often the model was replaced, and when a file was refused."""
+        served, refused = self.shelf.current, self.shelf.refused
         told = {"model": type(served.model).__name__, "generation": served.generation}
-        return answer(dump({"status": "ok", **told}))
+        return answer(dump({"status": "ok", **told, "refused": refused}))
+
+    async def readyz(self, request: Request) -> Response:
+        """Whether it takes requests: not any more once it was told to stop."""
+        if self.shelf.stopping:
+            raise RefusalError("the server is stopping", status=503)
+        return answer(dump({"status": "ready"}))
 
     async def form(self, request: Request) -> Response:
         """The calculator."""
@@ -103,7 +109,8 @@ def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> 
     routes = Routes(shelf, most_rows, most_bytes)
     posts = {"/score": routes.score, "/explain": routes.explain}
     gets = {"/": routes.form, "/docs": routes.docs}
-    gets |= {"/model": routes.model, "/healthz": routes.healthz, "/openapi.json": routes.contract}
+    gets |= {"/model": routes.model, "/openapi.json": routes.contract}
+    gets |= {"/healthz": routes.healthz, "/readyz": routes.readyz}
     for methods, functions in ((["POST"], posts), (["GET"], gets)):
         for path, function in functions.items():
             app.add_route(path, function, methods)  # requests are read by hand, within limits

@@ -6,7 +6,12 @@ import asyncio
 import json
 import math
 import os
-from dataclasses import dataclass, replace
+import stat
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -140,6 +145,7 @@ EVERY = 0.5
 """Seconds between two looks at the file."""
 
 Mark: TypeAlias = tuple[int, int, int] | None
+UNREAD = (-1, -1, -1)
 
 
 @dataclass
@@ -151,6 +157,9 @@ class Shelf:
     log: Log
     current: Served
     mark: Mark
+    refused: str | None = None
+    stopping: bool = False
+    wanted: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], most_rows: int, log: Log) -> Shelf:
@@ -162,25 +171,53 @@ class Shelf:
     async def watch(self, every: float = EVERY) -> None:
         """Look at the file again and again."""
         while True:
-            await asyncio.sleep(every)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.wanted.wait(), every)
+                self.wanted.clear()
+                self.mark = UNREAD  # a signal asks for the file, changed or not
             try:
-                await self.look()
+                await run_aside(self.look)
             except Exception as error:  # the next look may succeed
                 self.log.failure(error)
 
-    async def look(self) -> None:
-        """Load the file in a thread if it is another; what cannot be served is refused."""
+    def look(self) -> None:
+        """Load the file if it is another; what cannot be served is refused."""
         mark = read_mark(self.path)  # before reading: a change meanwhile is seen the next time
         if mark == self.mark:
             return
         self.mark = mark
         try:
-            loaded = await asyncio.to_thread(Served.load, self.path, self.most_rows)
+            if not stat.S_ISREG(os.stat(self.path).st_mode):
+                raise ValueError("it is no regular file, which alone can be loaded again")
+            loaded = Served.load(self.path, self.most_rows)
         except Exception as error:
+            self.refused = datetime.now(UTC).isoformat(timespec="seconds")
             self.log.tell("refused", model=self.path, error=str(error))
             return
-        self.current = loaded.after(self.current)
+        self.refused, self.current = None, loaded.after(self.current)
         self.log.tell("loaded", model=self.path, generation=self.current.generation)
+
+
+async def run_aside(function: Callable[[], None]) -> None:
+    """Run a function in a thread that may hang for ever: a stop does not wait for it."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def settle(error: Exception | None) -> None:
+        if not done.done():
+            done.set_exception(error) if error else done.set_result(None)
+
+    def run() -> None:
+        try:
+            function()
+            error = None
+        except Exception as raised:
+            error = raised
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(settle, error)
+
+    threading.Thread(target=run, daemon=True).start()
+    await done
 
 
 def read_mark(path: str) -> Mark:

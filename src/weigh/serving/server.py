@@ -1,14 +1,17 @@
-"""The server: a model file on a socket of ours, until a signal."""
+"""Serve a model file on a socket, in one process or several, until a signal."""
 
 from __future__ import annotations
 
 import os
 import socket
 import sys
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from weigh.serving.app import LACKS, MOST_BYTES, MOST_ROWS, make_app
 from weigh.serving.log import Log, relayed
+from weigh.serving.workers import run_workers
 
 
 def serve(
@@ -18,6 +21,8 @@ def serve(
     *,
     most_rows: int = MOST_ROWS,
     most_bytes: int = MOST_BYTES,
+    allow_hosts: Sequence[str] = (),
+    workers: int = 1,
     quiet: bool = False,
 ) -> None:
     """Serve a model file until SIGTERM or Ctrl-C: the form, and a JSON API.
@@ -30,16 +35,34 @@ def serve(
         Where to listen; by default only this machine can reach it. Port 0 is any that is free.
     most_rows, most_bytes : int
         The largest request that is answered.
+    allow_hosts : sequence of str, default=()
+        Host names that requests may be addressed to, beside `localhost` and addresses in numbers;
+        `"*"` allows every name.
+    workers : int, default=1
+        Processes that answer. Each loads the model.
     quiet : bool, default=False
         Leave requests out of the log on standard error.
     """
     server, log = _server(), Log(sys.stderr, quiet)
-    app = make_app(path, most_rows=most_rows, most_bytes=most_bytes, log=log)
+    make = partial(
+        make_app, path, most_rows=most_rows, most_bytes=most_bytes, allow_hosts=(host, *allow_hosts)
+    )
+    app = make(log=log)  # a file that cannot be served is refused before anything listens
     with bind(host, port) as listener:
         log.tell("listening", url=_url(listener), model=os.fspath(path))
-        with relayed(log):
-            server(app, log).run(sockets=[listener])
+        if workers > 1:
+            run_workers(workers, partial(work, make, listener, quiet), log)
+        else:
+            with relayed(log):
+                server(app, log).run(sockets=[listener])
     log.tell("stopped")
+
+
+def work(make: Any, listener: socket.socket, quiet: bool) -> None:
+    """Answer requests in a process of its own."""
+    log = Log(sys.stderr, quiet)
+    with relayed(log):
+        _server()(make(log=log), log).run(sockets=[listener])
 
 
 def bind(host: str, port: int) -> socket.socket:
