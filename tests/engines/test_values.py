@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from tests.model_files import read_model
 
 import weigh
 from weigh import EvidenceNB
@@ -171,7 +172,7 @@ def test_a_dictionary_that_holds_a_value_twice_holds_one_level():
 def test_a_file_that_names_a_class_twice_is_refused(tmp_path, classes):
     model = EvidenceNB().fit([["a"], ["b"]] * 9, [0, 1] * 9)
     weigh.save(model, tmp_path / "m.json")
-    data = json.loads((tmp_path / "m.json").read_text())
+    data = read_model(tmp_path / "m.json")
     data["evidence"]["classes"] = classes
     (tmp_path / "m.json").write_text(json.dumps(data))
     with pytest.raises(ValueError, match="classes"):

@@ -7,7 +7,6 @@ import math
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from scipy import sparse
+from tests.model_files import SCHEMA, read_model
 
 import weigh
 from weigh import EvidenceNB
 from weigh.datasets import titanic
 
-SCHEMA = json.loads(Path(__file__, "../../../docs/model.schema.json").resolve().read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 LIGHT = settings(max_examples=40, deadline=None, database=None)
 
@@ -419,7 +418,8 @@ def saved(tmp_path):
         {"n": None, "c": "a"},
     ]
     model = EvidenceNB(bins={"n": [2.0, 3.0]}, special_values={"n": [-9]}).fit(rows, [0, 1, 1, 0])
-    return tmp_path / "model.json", strict(save(model, tmp_path / "model.json"))
+    save(model, tmp_path / "model.json")
+    return tmp_path / "model.json", read_model(tmp_path / "model.json")
 
 
 def refuses(path):
@@ -727,6 +727,7 @@ def test_the_schema_is_one_and_describes_every_field():
             "groups",
             "asked",
             "provenance",
+            "checksum",
         }
         written = {*part["properties"]} - few_have
         assert {*part["required"], *one_of} == written
@@ -761,6 +762,7 @@ def test_a_file_from_before_whole_numbers_were_noted_keeps_its_labels(tmp_path):
     model = EvidenceNB(bins={"n": [1.5, 4.0]}).fit(rows, [0, 1] * 4)
     data = strict(save(model, tmp_path / "m.json"))
     assert data["evidence"]["features"][0].pop("whole") is True
+    del data["checksum"]
     (tmp_path / "old.json").write_text(json.dumps(data))
     new, old = (weigh.load(tmp_path / name) for name in ("m.json", "old.json"))
     assert new.evidence_["n"].labels == ("<= 1", "2 to 4", ">= 5")
@@ -768,3 +770,24 @@ def test_a_file_from_before_whole_numbers_were_noted_keeps_its_labels(tmp_path):
     np.testing.assert_array_equal(old.predict_proba(rows), new.predict_proba(rows))
     merged = new.merge(old)
     assert merged.evidence_["n"].labels == old.evidence_["n"].labels
+
+
+# ---------------------------------------------------------------- checksum
+
+
+def test_a_file_that_was_changed_is_refused_until_its_checksum_is_deleted(saved):
+    path, _ = saved
+    data = strict(path.read_text("utf-8"))
+    data["evidence"]["prior"][0] += 1.0  # every other check passes
+    path.write_text(json.dumps(data))
+    assert "checksum" in refuses(path)
+    del data["checksum"]
+    path.write_text(json.dumps(data))
+    assert weigh.load(path).evidence_.prior == data["evidence"]["prior"][0]
+
+
+def test_spaces_and_order_do_not_change_a_checksum(saved):
+    path, data = saved
+    whole = strict(path.read_text("utf-8"))
+    path.write_text(json.dumps(dict(reversed(whole.items())), indent=7))
+    assert weigh.load(path).n_features_in_ == len(data["evidence"]["columns"])

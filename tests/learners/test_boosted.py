@@ -4,7 +4,6 @@ import json
 import math
 import pickle
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from pyarrow import csv
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
+from tests.model_files import SCHEMA, read_model
 
 import weigh
 from weigh import BoostedNB, EvidenceNB, datasets, engine
@@ -27,7 +27,6 @@ from weigh.folds import deal
 LIGHT = settings(max_examples=25, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
 SMOOTHINGS = st.sampled_from([0, 1.0, 0.1, "1/n"])
-SCHEMA = json.loads(Path(__file__, "../../../docs/model.schema.json").resolve().read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 PlainNB = partial(BoostedNB, early_stopping=False, calibrate_scale=False)
 PAPERS = ["pima_diabetes", "credit_approval_crx", "heart_cleveland", "breast_cancer_wisconsin"]
@@ -592,7 +591,7 @@ def test_a_hundred_rounds_stay_finite():
 def save(model, path):
     """Save, and return the data, which the schema accepts."""
     weigh.save(model, path)
-    data = json.loads(path.read_text("utf-8"))
+    data = read_model(path)
     VALIDATOR.validate(data)
     return data
 

@@ -6,7 +6,6 @@ import math
 import pickle
 from collections import defaultdict
 from dataclasses import FrozenInstanceError, dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,6 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 from pyarrow import csv
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -23,6 +21,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
+from tests.model_files import read_model, validate
 
 import weigh
 from weigh import C44Classifier, datasets
@@ -31,7 +30,6 @@ from weigh.cli import main
 
 LIGHT = settings(max_examples=60, deadline=None)
 EQUAL = 1e-9
-SCHEMA = Path(__file__, "../../../docs/model.schema.json").resolve()
 
 
 # ---------------------------------------------------------------- C4.5 row by row
@@ -676,9 +674,7 @@ def test_a_saved_tree_gives_the_same_bits_and_fits_the_schema(tmp_path_factory, 
     model = case.fit(smoothing=smoothing)
     path = tmp_path_factory.mktemp("trees") / "model.json"
     weigh.save(model, path)
-    Draft202012Validator(json.loads(SCHEMA.read_text("utf-8"))).validate(
-        json.loads(path.read_text())
-    )
+    validate(path)
     again = weigh.load(path)
     assert again.get_params() == model.get_params()
     assert (again.n_leaves_, again.depth_) == (model.n_leaves_, model.depth_)
@@ -706,7 +702,7 @@ JUNK = [None, True, -1, 10**9, 0.5, "x", [], {}, [None], [[]], [[1.0, 2.0]], [-1
 def saved(people, tmp_path_factory):
     path = tmp_path_factory.mktemp("saved") / "model.json"
     weigh.save(people, path)
-    return json.loads(path.read_text())
+    return read_model(path)
 
 
 @pytest.mark.parametrize("name", ["parent", "level", "feature", "counts", "features", "classes"])

@@ -4,7 +4,6 @@ import copy
 import json
 import pickle
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -28,6 +27,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from tests.model_files import SCHEMA, read_model
 
 import weigh
 from weigh import (
@@ -52,7 +52,6 @@ from weigh.metrics import Scored, auc, calibration_line, loss_bits
 LIGHT = settings(max_examples=25, deadline=None)
 SMOOTH = ("spline", "sigmoid", "temperature")
 WOMAN = {"Class": "1st", "Sex": "Female", "Age": "Adult"}
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
 
 
 # ---------------------------------------------------------------- data
@@ -711,7 +710,7 @@ def test_a_loaded_model_predicts_the_same_bits_and_the_file_alone_is_enough(
     assert str(again.balance_sheet(WOMAN)) == str(model.balance_sheet(WOMAN))
     assert repr(again) == repr(model)
     assert again.evidence_.with_prior(np.array([0.5, 0.5])) is not None
-    data = json.loads((tmp_path / "model.json").read_text())
+    data = read_model(tmp_path / "model.json")
     Draft202012Validator(SCHEMA).validate(data)
     raw = model.evidence_.raw_total(model._read(people))[:, 0]
     found = [outside_log_odds(data["evidence"]["recalibration"], x) for x in raw]
@@ -747,7 +746,7 @@ WRONG = [
 def test_a_broken_curve_is_refused(people, field, value, tmp_path):
     model = RecalibratedClassifier(EvidenceNB(), random_state=0).fit(people, "Survived")
     weigh.save(model, tmp_path / "model.json")
-    data = json.loads((tmp_path / "model.json").read_text())
+    data = read_model(tmp_path / "model.json")
     curve = data["evidence"]["recalibration"]
     curve |= {"points": [0.0, 1.0], "levels": [0.0, 1.0], "slopes": [1.0, 1.0]}
     (tmp_path / "whole.json").write_text(json.dumps(data))
@@ -765,10 +764,10 @@ def test_a_broken_curve_is_refused(people, field, value, tmp_path):
 def test_a_curve_of_three_classes_and_a_learner_inside_that_is_none_are_refused(tmp_path, people):
     model = RecalibratedClassifier(EvidenceNB(), random_state=0).fit(people, "Survived")
     weigh.save(model, tmp_path / "model.json")
-    data = json.loads((tmp_path / "model.json").read_text())
+    data = read_model(tmp_path / "model.json")
     three = EvidenceNB().fit([["a"], ["b"], ["c"]], [0, 1, 2])
     weigh.save(three, tmp_path / "three.json")
-    many = json.loads((tmp_path / "three.json").read_text())
+    many = read_model(tmp_path / "three.json")
     many["evidence"]["recalibration"] = data["evidence"]["recalibration"]
     (tmp_path / "three.json").write_text(json.dumps(many))
     with pytest.raises(ValueError, match="two classes"):

@@ -1,8 +1,6 @@
 """EducatedNB as a learner: what all share, weights and order, hard data, files, the command."""
 
-import json
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from tests.model_files import validate
 
 import weigh
 from weigh import BalanceSheetDisplay, EducatedNB, EvidenceNB, datasets
@@ -24,7 +22,6 @@ from weigh.frames import read, read_csv
 
 LIGHT = settings(max_examples=10, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text("utf-8"))
 FORMS = [(2, "softmax"), (3, "softmax"), (3, "ovr")]
 
 
@@ -301,7 +298,7 @@ def test_a_saved_model_gives_the_same_bits_and_its_file_follows_the_schema(
     learner = EducatedNB(multiclass=multiclass, special_values={"x": [-999]}, random_state=0)
     model = learner.fit(X, y)
     weigh.save(model, tmp_path / "m.json")
-    Draft202012Validator(SCHEMA).validate(json.loads((tmp_path / "m.json").read_text()))
+    validate(tmp_path / "m.json")
     again = weigh.load(tmp_path / "m.json")
     assert (again.predict_proba(X) == model.predict_proba(X)).all()
     for name in ("scales_", "loo_loss_", "n_passes_"):

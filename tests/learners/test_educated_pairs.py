@@ -1,17 +1,15 @@
 """pairs: the ranking against a literal version, what is found and what is not, sheets, files."""
 
-import json
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 from scipy.special import expit
+from tests.model_files import validate
 
 import weigh
 from weigh import EducatedNB
@@ -34,7 +32,6 @@ from weigh.tally import count_pairs as count_table
 
 LIGHT = settings(max_examples=15, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text("utf-8"))
 
 
 def names_of(model):
@@ -354,7 +351,7 @@ def test_a_model_with_a_pair_is_saved_and_read_and_its_file_follows_the_schema(t
     model = EducatedNB(pairs=2, random_state=0).fit(X, y)
     assert "a & b" in names_of(model)
     weigh.save(model, tmp_path / "m.json")
-    Draft202012Validator(SCHEMA).validate(json.loads((tmp_path / "m.json").read_text()))
+    validate(tmp_path / "m.json")
     again = weigh.load(tmp_path / "m.json")
     assert (again.predict_proba(X) == model.predict_proba(X)).all()
     assert again.evidence_.column_names == model.evidence_.column_names == tuple(X.columns)

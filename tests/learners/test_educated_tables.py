@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, ndtri
+from tests.model_files import read_model
 
 import weigh
 from weigh import BoostedNB, EducatedNB, EvidenceNB, engine
@@ -324,7 +325,7 @@ def test_a_prior_that_is_given_makes_a_model_without_errors_no_surer(learner, ra
 def test_a_file_whose_errors_are_wrong_is_refused(tmp_path, spoil, message):
     model = EducatedNB().fit(pd.DataFrame({"a": [*"xyz"] * 20}), np.arange(60) % 2)
     weigh.save(model, tmp_path / "m.json")
-    data = json.loads((tmp_path / "m.json").read_text())
+    data = read_model(tmp_path / "m.json")
     spoil(data["evidence"])
     (tmp_path / "bad.json").write_text(json.dumps(data))
     with pytest.raises(ValueError, match=message):

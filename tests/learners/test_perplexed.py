@@ -4,7 +4,6 @@ import json
 import math
 import pickle
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.pipeline import make_pipeline
+from tests.model_files import SCHEMA, read_model
 
 import weigh
 from weigh import EvidenceNB, PerplexedNB, datasets
@@ -36,7 +36,6 @@ SEEDS = st.integers(0, 2**32 - 1)
 SMOOTHINGS = st.sampled_from([0, 1.0, 0.1, "1/n"])
 KS = st.one_of(st.floats(1, 12), st.sampled_from([1, 2, 1e6]))
 CLASSES = st.sampled_from([2, 3])
-SCHEMA = json.loads(Path(__file__, "../../../docs/model.schema.json").resolve().read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 
@@ -698,7 +697,7 @@ def test_an_arithmetic_mean_has_no_table_and_says_who_has():
 def save(model, path):
     """Save, and return the data, which the schema accepts."""
     weigh.save(model, path)
-    data = json.loads(path.read_text("utf-8"))
+    data = read_model(path)
     VALIDATOR.validate(data)
     return data
 

@@ -4,7 +4,6 @@ import json
 import math
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,16 +11,15 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from tests.model_files import read_model, validate
 
 import weigh
 from weigh import BoostedNBRegressor
 from weigh.cli import main
 
-SCHEMA = json.loads(Path(__file__, "../../../docs/model.schema.json").resolve().read_text("utf-8"))
 LIGHT = settings(max_examples=25, deadline=None)
 
 
@@ -228,7 +226,7 @@ def test_a_file_gives_the_same_bits(tmp_path_factory, sample, n_rounds):
     model._learnt = replace(model._learnt, scale=0.37)  # which quantiles must keep
     path = tmp_path_factory.mktemp("file") / "model.json"
     weigh.save(model, path)
-    Draft202012Validator(SCHEMA).validate(json.loads(path.read_text()))
+    validate(path)
     loaded = weigh.load(path)
     assert (loaded.predict(X) == model.predict(X)).all()
     assert (loaded.predict_quantile(X, 0.9) == model.predict_quantile(X, 0.9)).all()
@@ -250,7 +248,7 @@ def test_a_file_gives_the_same_bits(tmp_path_factory, sample, n_rounds):
 def test_a_broken_file_is_refused(tmp_path, spoil):
     path = tmp_path / "model.json"
     weigh.save(coded(n_rounds=2).fit([[0], [1], [1]], [1.0, 2.0, 4.0]), path)
-    data = json.loads(path.read_text())
+    data = read_model(path)
     data["estimate"].update(spoil)
     path.write_text(json.dumps(data))
     with pytest.raises(ValueError, match=path.name):

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from tests.model_files import read_model
 
 import weigh
 from weigh.cli import main
@@ -61,7 +62,7 @@ def test_rows_of_other_fits_are_not_claimed(people):
 def test_a_file_without_provenance_loads_and_one_that_is_wrong_is_refused(tmp_path, people):
     path = tmp_path / "model.json"
     weigh.save(weigh.EvidenceNB().fit(people, "Survived"), path)
-    data = json.loads(path.read_text("utf-8"))
+    data = read_model(path)
     later = data | {"provenance": data["provenance"] | {"of a later release": [1]}}
     path.write_text(json.dumps(later), "utf-8")
     assert weigh.load(path).provenance_.rows == 2201

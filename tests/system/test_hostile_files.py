@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.model_files import read_model
 
 import weigh
 from weigh.bins import Feature
@@ -18,7 +19,7 @@ MODEL = weigh.EvidenceNB().fit(titanic(), "Survived")
 def saved(tmp_path):
     path = tmp_path / "m.json"
     weigh.save(MODEL, path)
-    return path, json.loads(path.read_text("utf-8"))
+    return path, read_model(path)
 
 
 def rewritten(saved, text=None):

@@ -1,20 +1,18 @@
 """Crosses: two columns joined into one feature, in every learner, on the sheet and in files."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
+from tests.model_files import read_model, validate
 
 import weigh
 from weigh import AdjustedNB, EducatedNB, EvidenceNB
 from weigh.datasets import titanic
 
-SCHEMA = json.loads(Path(__file__, "../../../docs/model.schema.json").resolve().read_text("utf-8"))
 CELLS = st.sampled_from(["a", "b", "c & d", None])
 
 
@@ -73,7 +71,7 @@ def test_a_file_keeps_the_cross_and_its_bits(tmp_path_factory, sample):
     model = EvidenceNB(crosses=[("two", "one")]).fit(table, y, weight)
     path = tmp_path_factory.mktemp("cross") / "model.json"
     weigh.save(model, path)
-    Draft202012Validator(SCHEMA).validate(json.loads(path.read_text()))
+    validate(path)
     loaded = weigh.load(path)
     assert (loaded.predict_proba(table) == model.predict_proba(table)).all()
     assert loaded.feature_names_in_.tolist() == model.feature_names_in_.tolist()
@@ -209,7 +207,7 @@ def test_models_with_other_crosses_do_not_merge():
 def test_a_file_with_a_broken_cross_is_refused(tmp_path, spoil):
     path = tmp_path / "model.json"
     weigh.save(EvidenceNB(crosses=[("Class", "Sex")]).fit(titanic(), "Survived"), path)
-    data = json.loads(path.read_text())
+    data = read_model(path)
     spoil(data["evidence"]["features"][0])
     path.write_text(json.dumps(data))
     with pytest.raises(ValueError, match=path.name):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections import Counter
@@ -56,7 +57,24 @@ def to_json(model: TableEstimator) -> str:
     """The text of a model's file."""
     from weigh.store.model import to_dict
 
-    return _pretty(to_dict(model)) + "\n"
+    data = to_dict(model)
+    return _pretty(data | {"checksum": checksum(data)}) + "\n"
+
+
+def checksum(data: dict[str, Any]) -> str:
+    """The SHA-256 of what a file holds beside its checksum, whatever its spaces and order."""
+    kept = {name: value for name, value in data.items() if name != "checksum"}
+    text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def check_sum(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
+    """Refuse a file that was changed after it was written; one without a checksum passes."""
+    if "checksum" in data and data["checksum"] != checksum(data):
+        raise ValueError(
+            f"{path} was changed after it was written: its checksum does not match. Save the model "
+            'again, or delete the entry "checksum" to accept the change'
+        )
 
 
 def _pretty(value: Any, depth: int = 0) -> str:
@@ -142,6 +160,7 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
             f"{path} is a model of format version {data.get('version')!r}; this release reads "
             f"{VERSION}. Upgrade weigh, or save the model again with the release that reads it"
         )
+    check_sum(path, data)
     return data
 
 
