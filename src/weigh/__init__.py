@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from weigh.bins.discretizer import MDLDiscretizer as MDLDiscretizer
     from weigh.boosted import BoostedNB as BoostedNB
     from weigh.boosted import BoostedNBRegressor as BoostedNBRegressor
+    from weigh.budget import Prices as Prices
+    from weigh.budget import price as price
     from weigh.budget import simplify as simplify
     from weigh.c44 import C44Classifier as C44Classifier
     from weigh.calibrate import SplineCalibrator as SplineCalibrator
@@ -87,6 +89,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "NormPathDisplay": "plot",
     "PerplexedNB": "perplexed",
     "PrecisionRecallDisplay": "plot",
+    "Prices": "budget",
     "ROCDisplay": "plot",
     "RecalibratedClassifier": "recalibrated",
     "ReliabilityDisplay": "plot",
@@ -104,6 +107,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "evaluate": "evaluation",
     "export": "exports",
     "load": "store",
+    "price": "budget",
     "reasons": "sheet",
     "report": "pages",
     "save": "store",

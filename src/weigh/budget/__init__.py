@@ -5,8 +5,12 @@ levels      the levels of each table within a budget
 features    the tables within a budget
 rows        the rows, and the parameters of the model that was given
 small       `weigh.simplify`
+prices      `weigh.price`: hold-out loss of every budget
+curve       what it found, as text and as a figure
 """
 
+from weigh.budget.curve import Prices
+from weigh.budget.prices import price
 from weigh.budget.small import simplify
 
-__all__ = ["simplify"]
+__all__ = ["Prices", "price", "simplify"]

@@ -28,6 +28,7 @@ class Ranking:
     """All features on few levels each, and the order in which tables are removed."""
 
     rows: Rows
+    levels: int
     bins: dict[str, Any]
     evidence: Evidence
     order: tuple[str, ...]
@@ -37,7 +38,7 @@ class Ranking:
         """Fit all features that fit into so many levels, and remove one after the other."""
         bins = coarsen_tables(usable(evidence, levels), rows, levels)
         coarse = rows.fit([*bins], bins).evidence_
-        return cls(rows, bins, coarse, _remove(coarse, rows, taught=True))
+        return cls(rows, levels, bins, coarse, _remove(coarse, rows, taught=True))
 
     def best(self, most: int) -> tuple[str, ...]:
         """So many features, in the order of the table."""

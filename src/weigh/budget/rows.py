@@ -9,7 +9,7 @@ from typing import Any
 from weigh.base import EvidenceClassifier, read_sample
 from weigh.bins import Feature
 from weigh.educated import EducatedNB
-from weigh.frames import Sample
+from weigh.frames import Integers, Sample
 from weigh.parameters import is_count
 
 
@@ -41,6 +41,13 @@ class Rows:
     def take(self, rows: Any) -> Rows:
         """Some of the rows."""
         return replace(self, sample=self.sample.take(rows))
+
+    def take_places(self, places: Integers) -> Rows:
+        """Rows by number, some of them perhaps more than once."""
+        own = self.sample
+        weight = None if own.weight is None else own.weight[places]
+        taken = replace(own, table=own.table.rows(places), labels=own.labels[places], weight=weight)
+        return replace(self, sample=taken)
 
     def fine(self, model: Any) -> EducatedNB:
         """The model itself where it is an EducatedNB without pairs; or one fitted in its place."""

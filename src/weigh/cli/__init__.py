@@ -6,7 +6,7 @@ evaluating  evaluate, drift, compare, split
 pages      report, calculator, serve
 exporting  export, check
 scorecards  scorecard
-smaller    simplify
+smaller    simplify, price
 options    what the options mean
 holdout    rows that a fit holds out
 data       tables on their way between files and models

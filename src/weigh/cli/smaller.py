@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
 
 from weigh.cli.commands import main
 from weigh.cli.data import check_output, find_target, keep_apart, read_like
-from weigh.cli.messages import say
-from weigh.cli.options import data_argument, model_argument, target_option, weight_option
+from weigh.cli.messages import say, terminal_width
+from weigh.cli.options import (
+    data_argument,
+    json_option,
+    model_argument,
+    target_option,
+    weight_option,
+)
 from weigh.progress import show_progress
 
 
@@ -65,15 +72,10 @@ def simplify(
     Example: weigh simplify model.json people.csv --target Survived --features 2 -o small.json
     """
     import weigh
-    from weigh.store import load_model
 
     keep_apart(output, model, data)
     check_output(output)
-    fitted = load_model(model)
-    table = read_like(fitted, data, target)
-    if target is None:
-        target = find_target(fitted, table)
-        say(f"note: {target!r} is taken for the target; --target names another")
+    fitted, table, target = _open(model, data, target)
     with show_progress("simplify"):
         small = weigh.simplify(
             fitted, table, target, features, levels, total_levels, pairs, sample_weight=weight
@@ -81,6 +83,69 @@ def simplify(
     weigh.save(small, output)
     before, after = (_count(one.evidence_) for one in (fitted, small))
     say(f"{output}: {after}, of {before}")
+
+
+@main.command()
+@model_argument
+@data_argument
+@target_option
+@click.option(
+    "--features",
+    type=click.IntRange(1),
+    multiple=True,
+    metavar="N",
+    help="A number of features to try (repeatable; default: 1, 2, 3, 4, 6, 8 and so on).",
+)
+@click.option(
+    "--levels",
+    type=click.IntRange(2),
+    multiple=True,
+    metavar="N",
+    help="A number of levels of a feature to try (repeatable; default: 2, 3, 4 and 6).",
+)
+@click.option(
+    "--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds."
+)
+@weight_option
+@json_option
+def price(
+    model: str,
+    data: str,
+    target: str | None,
+    features: tuple[int, ...],
+    levels: tuple[int, ...],
+    folds: int,
+    weight: str | None,
+    as_json: bool,
+) -> None:
+    """Measure what each budget of features and levels costs on hold-out rows.
+
+    In each fold the model is fitted and simplified without the rows that are held out.
+
+    Example: weigh price model.json people.csv --target Survived --levels 2 --levels 4
+    """
+    import weigh
+
+    fitted, table, target = _open(model, data, target)
+    asked = {"levels": levels} if levels else {}
+    with show_progress("price"):
+        found = weigh.price(
+            fitted, table, target, features or None, cv=folds, sample_weight=weight, **asked
+        )
+    told = json.dumps(found.to_dict()) if as_json else found.to_text(terminal_width())
+    click.echo(told)
+
+
+def _open(model: str, data: str, target: str | None) -> tuple[Any, Any, str]:
+    """A model, its table and the target, which is found where it is not named."""
+    from weigh.store import load_model
+
+    fitted = load_model(model)
+    table = read_like(fitted, data, target)
+    if target is None:
+        target = find_target(fitted, table)
+        say(f"note: {target!r} is taken for the target; --target names another")
+    return fitted, table, target
 
 
 def _count(evidence: Any) -> str:

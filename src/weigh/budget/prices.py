@@ -1,0 +1,195 @@
+"""What simplicity costs: the hold-out loss of every budget, by cross-validation.
+
+In each fold, features and levels are chosen without the rows that are held out, so that a budget is
+not judged on rows that chose what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from weigh import engine
+from weigh.budget.curve import Estimate, Price, Prices
+from weigh.budget.features import Ranking
+from weigh.budget.rows import Rows
+from weigh.budget.small import Budget, shrink
+from weigh.evidence import BOUND
+from weigh.folds import Mask, check_folds, read_splits
+from weigh.frames import Floats, Table
+from weigh.metrics import auc
+
+LEVELS = (2, 3, 4, 6)
+FEATURES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""The budgets that are tried where none are given; more features than there are count as all."""
+
+
+def price(
+    model: Any,
+    X: Any,
+    y: Any,
+    features: Iterable[int] | None = None,
+    levels: Iterable[int] = LEVELS,
+    *,
+    cv: Any = 5,
+    sample_weight: Any = None,
+    random_state: Any = 0,
+) -> Prices:
+    """Measure what each budget of features and levels costs on hold-out rows.
+
+    In each fold the model is fitted, and simplified to each budget, without the rows that are held
+    out.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted classifier of this package, as in `simplify`.
+    X, y : table, and array or str
+        Rows with column names, and their classes or the name of the column that holds them.
+    features : list of int, optional
+        Numbers of features to try; by default 1, 2, 3, 4, 6, 8, 12 and so on, up to all.
+    levels : list of int, default=(2, 3, 4, 6)
+        Numbers of levels of a feature to try.
+    cv : int, splitter or iterable, default=5
+        Folds.
+    sample_weight : array or str, optional
+        Row weights, or the name of their column.
+    random_state : int, RandomState or None, default=0
+        How rows are dealt to folds.
+
+    Returns
+    -------
+    Prices
+        Loss and AUC of every budget, with standard errors, and the `knee`: the budget of fewest
+        levels whose loss is within one standard error of the least.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> model = weigh.EducatedNB(pairs=0).fit(people, "Survived")
+    >>> prices = weigh.price(model, people, "Survived", features=[1, 2, 3], levels=[2, 4])
+    >>> prices.knee.features, prices.knee.levels
+    (3, 4)
+    """
+    check_folds(cv, named=False)
+    rows = Rows.read(model, X, y, sample_weight)
+    sample = rows.sample
+    splits = read_splits(cv, sample.labels, sample.kept, random_state)
+    budgets = list_budgets(features, levels, len(sample.table.names))
+    folds: list[list[Tried]] = []
+    for k, split in enumerate(splits):
+        with engine.watch(lambda done, of: None):  # a fit's own report is no part of this one
+            folds.append(try_fold(model, rows, split, budgets))
+        engine.report(k + 1, len(splits))
+    held_out = np.concatenate([np.flatnonzero(split[1]) for split in splits])
+    whole, *small = [_join(tried) for tried in zip(*folds, strict=True)]
+    judge = Judge(rows.take_places(held_out), whole)
+    prices = tuple(judge.price(*both) for both in zip(budgets, small, strict=True))
+    knee = judge.find_knee(prices, small)
+    return Prices(judge.full, prices, knee, len(held_out), len(splits))
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """Probabilities of hold-out rows, and the features and levels of the model that gave them."""
+
+    p: Floats
+    features: float
+    levels: float
+
+    @classmethod
+    def of(cls, model: Any, table: Table) -> Tried:
+        """What a model says of a table."""
+        columns = {part.name for feature in model._learnt.features for part in feature.parts}
+        levels = sum(len(feature.levels) for feature in model._learnt.features)
+        return cls(model.predict_proba(table), len(columns), levels)
+
+
+def _join(tried: Sequence[Tried]) -> Tried:
+    """The folds as one: the numbers of features and levels are means."""
+    means = [float(np.mean([getattr(t, name) for t in tried])) for name in ("features", "levels")]
+    return Tried(np.concatenate([t.p for t in tried]), *means)
+
+
+def list_budgets(features: Any, levels: Iterable[int], n: int) -> list[Budget]:
+    """Every number of levels with every number of features; more features than `n` count as n."""
+    asked = (*FEATURES, n) if features is None else [*features]
+    every = [Budget(k, most) for most in sorted({*levels}) for k in sorted({*asked})]
+    return [*dict.fromkeys(Budget(min(b.features, n), b.levels) for b in every)]
+
+
+def try_fold(
+    model: Any, rows: Rows, split: tuple[Mask, Mask], budgets: Sequence[Budget]
+) -> list[Tried]:
+    """The model and every budget, fitted to some rows and asked about others."""
+    own, rest = rows.take(split[0]), rows.sample.table.rows(np.flatnonzero(split[1]))
+    whole = clone(model)._fit_sample(own.sample)
+    fine, ranking, found = own.fine(whole), None, [Tried.of(whole, rest)]
+    for budget in budgets:
+        if ranking is None or ranking.levels != budget.levels:
+            ranking = Ranking.of(fine.evidence_, own, budget.levels)
+        found.append(Tried.of(shrink(own, fine, budget, ranking), rest))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Hold-out rows, and what the whole model says of them."""
+
+    rows: Rows
+    whole: Tried
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The share of each row."""
+        given = self.rows.sample.weight
+        weight = np.ones(len(self.whole.p)) if given is None else given
+        return np.asarray(weight / weight.sum())
+
+    def losses(self, tried: Tried) -> Floats:
+        """Bits by row."""
+        labels = self.rows.sample.labels
+        p = tried.p[np.arange(len(labels)), labels]
+        return np.asarray(-np.log2(np.clip(p, BOUND, 1.0)))
+
+    def mean(self, values: Floats) -> Estimate:
+        """The mean over rows, and its standard error."""
+        mean = float(self.weight @ values)
+        error = float(np.sqrt(self.weight**2 @ (values - mean) ** 2))
+        return Estimate(mean, error)
+
+    @cached_property
+    def full(self) -> Price:
+        """The model that was given."""
+        return self.price(None, self.whole)
+
+    def price(self, budget: Budget | None, tried: Tried) -> Price:
+        """What a budget costs."""
+        losses = self.losses(tried)
+        two, sample = tried.p.shape[1] == 2, self.rows.sample
+        area = auc(sample.labels, tried.p[:, 1], sample_weight=sample.weight) if two else None
+        return Price(
+            None if budget is None else budget.features,
+            None if budget is None else budget.levels,
+            tried.features,
+            tried.levels,
+            self.mean(losses),
+            self.mean(losses - self.losses(self.whole)),
+            None if area is None else Estimate(area.value, area.error),
+        )
+
+    def find_knee(self, prices: Sequence[Price], small: Sequence[Tried]) -> Price:
+        """Of the budgets within one standard error of the least loss, that of fewest levels.
+
+        The standard error is that of the difference, row by row, from the budget of least loss.
+        """
+        best = self.losses(small[int(np.argmin([p.loss.value for p in prices]))])
+        apart = [self.mean(self.losses(tried) - best) for tried in small]
+        near = [p for p, far in zip(prices, apart, strict=True) if far.value <= far.error]
+        return min(near, key=lambda p: (p.total_levels, p.loss.value))
