@@ -206,12 +206,6 @@ def test_a_card_is_evaluated_like_a_model(card):
     assert {*card.predict(LOANS)} == {"good", "bad"}
 
 
-@pytest.mark.parametrize("page", [weigh.calculator, lambda c: weigh.report(c, LOANS, "status")])
-def test_pages_name_what_they_want_in_place_of_a_card(card, page):
-    with pytest.raises(ValueError, match="Scorecard"):
-        page(card)
-
-
 @pytest.mark.parametrize("levels", [2, 2.5, "6", True])
 def test_odd_numbers_of_levels_are_refused(levels):
     with pytest.raises(ValueError, match="levels"):

@@ -138,9 +138,8 @@ def drift(
     Example: weigh drift model.json new.csv --fail-on warning
     """
     import weigh
-    from weigh.store import load_model
 
-    fitted = load_model(model)
+    fitted = read_any(model)
     found = weigh.drift(fitted, read_like(fitted, data, target), target, alpha=alpha)
     _print(found, as_json)
     if fail_on is not None and found.reaches(fail_on):

@@ -7,7 +7,15 @@ from typing import Any
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import find_class, find_target, keep_apart, read_labels, read_like, tell_class
+from weigh.cli.data import (
+    find_class,
+    find_target,
+    keep_apart,
+    read_any,
+    read_labels,
+    read_like,
+    tell_class,
+)
 from weigh.cli.messages import say
 from weigh.cli.options import (
     adverse_option,
@@ -68,10 +76,9 @@ def calculator(
     Example: weigh calculator model.json -o calculator.html
     """
     import weigh
-    from weigh.store import load_model
 
     keep_apart(output, model)
-    fitted = load_model(model)
+    fitted = read_any(model)
     weigh.calculator(
         fitted,
         path=output,
@@ -128,10 +135,9 @@ def report(
     """
     import weigh
     from weigh.pages.subject import read_subject
-    from weigh.store import load_model
 
     keep_apart(output, model, data)
-    fitted = load_model(model)
+    fitted = read_any(model)
     read_subject(fitted)
     table = read_like(fitted, data, target)
     if target is None:

@@ -7,7 +7,16 @@ from typing import Any
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import find_class, is_card, keep_apart, label_text, read_any, read_table
+from weigh.cli.data import (
+    count_rows,
+    find_class,
+    is_card,
+    keep_apart,
+    label_text,
+    read_any,
+    read_table,
+    trace,
+)
 from weigh.cli.messages import hint, say
 from weigh.cli.options import categorical_option, drop_option, weight_option
 from weigh.progress import show_progress
@@ -48,6 +57,37 @@ from weigh.progress import show_progress
     show_default=True,
     help="Bins or categories of a feature at most (with DATA).",
 )
+@click.option(
+    "--bins",
+    "cuts",
+    nargs=2,
+    multiple=True,
+    metavar="COL CUTS",
+    help="Cut points of a column, such as: --bins age 30,50 (repeatable; with DATA).",
+)
+@click.option(
+    "--monotone",
+    "trends",
+    nargs=2,
+    multiple=True,
+    metavar="COL up|down|free",
+    help="Whether points rise or fall with a column (default: as the data say; with DATA).",
+)
+@click.option(
+    "--base",
+    type=click.Choice(["separate", "spread", "lowest"]),
+    default="separate",
+    show_default=True,
+    help="Print base points separately, spread over the features, or so that the lowest level of "
+    "each feature has 0 points.",
+)
+@click.option(
+    "--woe",
+    type=click.Choice(["good", "bad"]),
+    default="good",
+    show_default=True,
+    help="The class for which the printed WoE is positive.",
+)
 @weight_option
 @drop_option
 @categorical_option
@@ -57,6 +97,8 @@ def scorecard(
     target: str | None,
     adverse: str,
     levels: int,
+    cuts: tuple[tuple[str, str], ...],
+    trends: tuple[tuple[str, str], ...],
     weight: str | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
@@ -82,6 +124,8 @@ def scorecard(
                 ("--weight", weight),
                 ("--drop", drop),
                 ("--categorical", categorical),
+                ("--bins", cuts),
+                ("--monotone", trends),
             )
             if value
         ]
@@ -95,15 +139,22 @@ def scorecard(
         if target is None:
             raise click.UsageError("with a table, --target names the column to predict")
         table = read_table(source, categorical, drop)
+        classes = _classes(table, target)
+        if adverse not in classes:
+            known = ", ".join([*classes][:12])
+            raise click.UsageError(f"--adverse {adverse!r} is not a class of {target!r}: {known}")
         with show_progress("fitting"):
             card = weigh.Scorecard.from_table(
                 table,
                 target,
-                adverse=_class(table, target, adverse),
+                adverse=classes[adverse],
                 levels=levels,
                 sample_weight=weight,
+                bins=dict(map(_read_cuts, cuts)),
+                monotonic_cst=_read_trends(trends, rises=adverse == next(iter(classes))),
                 **settings,
             )
+        card.provenance_ = trace(source, count_rows(table), target)
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
     say(f"Scorecard of {len(card.points)} features and {n_levels} levels: {output}")
@@ -113,7 +164,7 @@ def scorecard(
 
 def _from_model(path: str, adverse: str, settings: dict[str, Any]) -> Any:
     import weigh
-    from weigh.scorecard.card import other_class
+    from weigh.scorecard.learn import other_class
 
     model = read_any(path)
     if is_card(model):
@@ -124,14 +175,33 @@ def _from_model(path: str, adverse: str, settings: dict[str, Any]) -> Any:
     return weigh.Scorecard(model, pos_label=good, **settings)
 
 
-def _class(table: Any, target: str, text: str) -> Any:
-    """The adverse class as the table has it: the label that is shown by this text."""
-    from weigh.frames import check_name, read
+def _classes(table: Any, target: str) -> dict[str, Any]:
+    """The classes in order, by the text that each is shown by."""
+    from weigh.frames import check_name, read, sort_classes
 
     found = read(table)
     column: Any = found.column(check_name(found, target, "target"), True)
-    labels = {label_text(value): value for value in column.values if value is not None}
-    if text not in labels:
-        known = ", ".join(sorted(labels)[:12])
-        raise click.UsageError(f"--adverse {text!r} is not a class of {target!r}: {known}")
-    return labels[text]
+    values = [value for value in column.values if value is not None]
+    return {label_text(value): value for value in sort_classes(values, "target").tolist()}
+
+
+def _read_cuts(pair: tuple[str, str]) -> tuple[str, list[float]]:
+    """A column and its cut points."""
+    name, text = pair
+    try:
+        return name, [float(part) for part in text.split(",")]
+    except ValueError:
+        raise click.UsageError(
+            f"--bins {name} {text}: cut points are numbers with commas between them, such as 30,50"
+        ) from None
+
+
+TRENDS = {"up": 1, "down": -1, "free": 0}
+
+
+def _read_trends(pairs: tuple[tuple[str, str], ...], rises: bool) -> dict[str, int]:
+    """Trends of points by column; `rises` says that points favour the second class."""
+    for name, trend in pairs:
+        if trend not in TRENDS:
+            raise click.UsageError(f"--monotone {name} {trend}: give up, down or free")
+    return {name: TRENDS[trend] if rises else -TRENDS[trend] for name, trend in pairs}

@@ -13,7 +13,6 @@ from weigh.cli.data import (
     check_column,
     count_rows,
     explain_row,
-    is_card,
     keep_apart,
     read_any,
     read_labels,
@@ -120,8 +119,6 @@ def explain(
         return
     if keep or only or output != "-":
         raise click.UsageError("--only, --keep and -o go with --reasons N")
-    if is_card(fitted):
-        raise ValueError(f"{model} is a scorecard: --reasons N says what cost rows most points")
     last = count_rows(table) - 1
     if not 0 <= row <= last:
         raise click.BadParameter(f"{row} is not in 0 to {last}", param_hint="--row")

@@ -7,6 +7,7 @@ curve        the same in pieces of cubics, which every target computes
 estimate     counts to weights, with their uncertainty
 importance   how much a table matters
 model        what a fitted model can do, and where its table is
+units        how people read weights: times 100, or as points
 provenance   where a model comes from
 branches     questions that are asked only where another has some level
 labels       names in the user's words
@@ -38,9 +39,9 @@ from weigh.evidence.estimate import (
 from weigh.evidence.flipped import flip
 from weigh.evidence.importance import share_importance
 from weigh.evidence.labels import with_labels
-from weigh.evidence.model import Model, evidence_of
+from weigh.evidence.model import Model, evidence_of, model_of
 from weigh.evidence.provenance import Provenance, hash_files, record
-from weigh.evidence.show import hundredths, rule
+from weigh.evidence.show import join_intervals, rule
 from weigh.evidence.tables import (
     Evidence,
     FeatureTable,
@@ -49,9 +50,11 @@ from weigh.evidence.tables import (
     scale_variances,
     squeeze,
 )
+from weigh.evidence.units import HUNDREDTHS, Units, hundredths, signed
 
 __all__ = [
     "BOUND",
+    "HUNDREDTHS",
     "Attenuation",
     "Curve",
     "Evidence",
@@ -64,6 +67,7 @@ __all__ = [
     "Recalibration",
     "Scorer",
     "Smoothing",
+    "Units",
     "apply_exponent",
     "ask_only",
     "attenuate",
@@ -72,6 +76,8 @@ __all__ = [
     "flip",
     "hash_files",
     "hundredths",
+    "join_intervals",
+    "model_of",
     "record",
     "rows_added",
     "rule",
@@ -79,6 +85,7 @@ __all__ = [
     "scale_variances",
     "share_counts",
     "share_importance",
+    "signed",
     "squeeze",
     "weigh_counts",
     "weigh_tally",

@@ -35,6 +35,7 @@ def flip(evidence: Evidence) -> Evidence:
         recalibration=worth and _turn_curve(worth),
         class_texts=evidence.class_texts[::-1],
         outcomes=evidence.outcomes[::-1],
+        units=evidence.units.turned,
     )
 
 

@@ -28,6 +28,12 @@ class Model(Protocol):
         """One case: a balance sheet, or its path down a tree."""
 
 
+def model_of(model: Any) -> Any:
+    """The model itself, or the one that weighs what a scorecard's points mean."""
+    own = getattr(model, "as_model", None)
+    return model if own is None else own()
+
+
 def evidence_of(model: Any, numbers: bool = False) -> Evidence:
     """The table of weights of a fitted model or a scorecard; what has none says why.
 

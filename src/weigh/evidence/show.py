@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weigh.bins import Cross, label, printable
+from weigh.evidence.units import hundredths
 from weigh.frames import Floats, build
 from weigh.shapes import outline
 from weigh.text import lay_out, natural_width, to_plain
@@ -22,24 +23,32 @@ ROWS = 8
 
 
 def summarise(table: FeatureTable, most: int | None = ROWS) -> FeatureTable:
-    """The table with at most so many intervals; codes, missing and categories stay.
-
-    A joined interval has the mean weight of its rows. Its variance is the mean of theirs: it stands
-    for levels that the model tells apart.
-    """
+    """The table with at most so many intervals; codes, missing and categories stay."""
     feature = table.feature
     if most is None or isinstance(feature, Cross) or len(feature.cuts or ()) < most:
         return table
     assert feature.cuts is not None
     n, rows = len(feature.cuts) + 1, table.counts.sum(axis=1)
-    groups = outline(table.by_class[:n], rows[:n], most)
-    starts = np.array([*(group.start for group in groups), *range(n, len(rows))])
+    return join_intervals(table, [g.start for g in outline(table.by_class[:n], rows[:n], most)])
+
+
+def join_intervals(table: FeatureTable, starts: Sequence[int]) -> FeatureTable:
+    """The table of a number whose intervals are joined; each group is given by its first.
+
+    A joined interval has the mean weight of its rows. Its variance is the mean of theirs: it stands
+    for levels that the model tells apart.
+    """
+    feature = table.feature
+    assert not isinstance(feature, Cross)
+    assert feature.cuts is not None
+    rows = table.counts.sum(axis=1)
+    firsts = np.array([*starts, *range(len(feature.cuts) + 1, len(rows))])
     heavy = np.maximum(rows, 1e-9)[:, None]
 
     def mean(values: Floats | None) -> Floats | None:
         if values is None:
             return None
-        return np.asarray(np.add.reduceat(values * heavy, starts) / np.add.reduceat(heavy, starts))
+        return np.asarray(np.add.reduceat(values * heavy, firsts) / np.add.reduceat(heavy, firsts))
 
     errors = table.known_errors
     squares = mean(None if errors is None else errors**2)
@@ -47,8 +56,8 @@ def summarise(table: FeatureTable, most: int | None = ROWS) -> FeatureTable:
     assert weights is not None
     return replace(
         table,
-        feature=replace(feature, cuts=tuple(feature.cuts[g.start - 1] for g in groups[1:])),
-        counts=np.add.reduceat(table.counts, starts),
+        feature=replace(feature, cuts=tuple(feature.cuts[start - 1] for start in starts[1:])),
+        counts=np.add.reduceat(table.counts, firsts),
         by_class=weights,
         variances=mean(table.variances),
         known_errors=None if squares is None else np.sqrt(squares),
@@ -68,12 +77,6 @@ WHOLE: dict[str, Callable[[FeatureTable], float | None]] = {
     "information value": lambda table: table.information_value,
 }
 """What is said of a whole table, by the column of a frame."""
-
-
-def hundredths(weight: float) -> str:
-    """A weight as people read it: times 100, rounded, with its sign."""
-    whole = round(100 * weight)
-    return f"{whole:+d}" if whole else "0"
 
 
 def to_frame(evidence: Evidence) -> Any:

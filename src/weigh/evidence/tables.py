@@ -21,6 +21,7 @@ from weigh.evidence.importance import (
     share_rows,
 )
 from weigh.evidence.show import ROWS
+from weigh.evidence.units import HUNDREDTHS, Units
 from weigh.frames import Floats, Table, did_you_mean, match, read
 from weigh.tally import Counts, Tally, smoothed_levels
 
@@ -174,6 +175,7 @@ class Evidence:
     covariance: Floats | None = None  # of prior and weights, where they were fitted together
     class_texts: tuple[str, ...] = ()  # what people read in place of the labels; empty: those
     outcomes: tuple[str, ...] = ()  # by class, what completes "Probability that"
+    units: Units = HUNDREDTHS  # how people read the weights
 
     def __getitem__(self, name: str | int) -> FeatureTable:
         try:

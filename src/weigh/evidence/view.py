@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.evidence.show import MOST_CLASSES, hundredths, rule, title, worth
+from weigh.evidence.show import MOST_CLASSES, rule, title, worth
+from weigh.evidence.units import hundredths
 from weigh.views import Bar, Grid, View
 
 if TYPE_CHECKING:

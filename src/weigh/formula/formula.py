@@ -187,6 +187,8 @@ class Costs:
     baselines: tuple[float, ...]
     texts: tuple[tuple[str, ...], ...]
     about: str = ""  # what the score means, in a sentence
+    counts: tuple[tuple[tuple[float, float], ...], ...] = ()  # by level: rows, and bads of them
+    favours_bad: bool = False  # whether WoE is printed positive for bads
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.evidence import Evidence, FeatureTable, evidence_of
+from weigh.evidence import Evidence, FeatureTable, evidence_of, model_of
 from weigh.frames import FarTable, Floats, Sample, Table, label_sample, match, read, warn_caller
 from weigh.metrics.numbers import read_number
 from weigh.metrics.stability import compare_counts
@@ -43,7 +43,7 @@ def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
 
     Parameters
     ----------
-    model : classifier
+    model : classifier or Scorecard
         Fitted, with tables of weights (`evidence_`).
     X : table
         New rows; any dataframe, array, list of dicts or scan.
@@ -70,6 +70,7 @@ def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
     >>> found.level, found.features[0].name, found.action
     ('alarm', 'Sex', 'get labels')
     """
+    name, model = type(model).__name__, model_of(model)
     evidence = _read_model(model)
     wanted = "between 0 and 1, such as 0.01"
     if not 0 < read_number(alpha, "alpha", wanted) < 1:
@@ -87,7 +88,7 @@ def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
     checks = judge(checks, alpha)
     features = [replace(f, check=check) for f, check in zip(features, checks, strict=False)]
     return Drift(
-        model=type(model).__name__,
+        model=name,
         classes=tuple(evidence.classes.tolist()),
         n_training=float(evidence.class_counts.sum()),
         n_rows=table.n_rows,
@@ -101,11 +102,6 @@ def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
 
 def _read_model(model: Any) -> Evidence:
     evidence = evidence_of(model)
-    if not hasattr(model, "with_prior"):
-        raise ValueError(
-            f"drift compares the weights of a model, and this is a {type(model).__name__}; give "
-            "the model that it was made from"
-        )
     rows = getattr(getattr(model, "provenance_", None), "rows", None)
     total = float(evidence.class_counts.sum())
     if rows is not None and total < rows / 2:

@@ -126,7 +126,14 @@ def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> d
         "silent": SILENT,
         "caveat": evidence.caveat,
         "method": evidence.recalibration and evidence.recalibration.method,
+        "units": _units(subject),
     }
+
+
+def _units(subject: Subject) -> dict[str, Any]:
+    """How the weights of the sheet read, which is about the first class of two if `of` is 0."""
+    units = subject.evidence.units.turned if subject.of == 0 else subject.evidence.units
+    return {**vars(units), "points": units.are_points}
 
 
 def _codes_without_rows(formula: Formula) -> set[tuple[str, float]]:

@@ -7,7 +7,7 @@ import hashlib
 from importlib.resources import files
 from typing import Any
 
-from weigh.evidence import Evidence, FeatureTable, hundredths, rule
+from weigh.evidence import Evidence, FeatureTable, Units, rule, signed
 from weigh.layout import embed, render
 from weigh.pages.levels import spell_levels
 
@@ -44,16 +44,23 @@ MOST = 30
 def static_table(evidence: Evidence) -> Any:
     """Prior and weights, level by level; many levels share a row, or would be most of the file."""
     two = evidence.link == "logistic"
-    names = ["Weight"] if two else [*evidence.class_names]
-    prior = [*map(hundredths, evidence.prior_row.tolist())]
-    tables = [{"name": table.shown, "rows": _rows(table)} for table in evidence.tables]
-    heads = ["Feature", "Level", *names]
-    return render("static.html", heads=heads, prior=prior, tables=tables, most=MOST)
+    units = evidence.units
+    one = "Points" if units.are_points else "Weight"
+    prior = [signed(units.total(p)) for p in evidence.prior_row.tolist()]
+    tables = [{"name": table.shown, "rows": _rows(table, units)} for table in evidence.tables]
+    return render(
+        "static.html",
+        heads=["Feature", "Level", *([one] if two else evidence.class_names)],
+        first="Base points" if units.are_points else "Prior",
+        prior=prior,
+        tables=tables,
+        most=MOST,
+    )
 
 
-def _rows(table: FeatureTable) -> list[list[str]]:
+def _rows(table: FeatureTable, units: Units) -> list[list[str]]:
     levels = zip(spell_levels(table.feature), table.by_class.tolist(), strict=True)
-    return [[text, *map(hundredths, weights)] for text, weights in levels]
+    return [[text, *map(units.text, weights)] for text, weights in levels]
 
 
 def formula(evidence: Evidence) -> list[str]:
@@ -64,6 +71,13 @@ def formula(evidence: Evidence) -> list[str]:
         "Add up the prior and the weight of the level that the case has in each feature; "
         f"{first}a level that is not in the table weighs nothing. Divide by 100: that is the total."
     ]
+    units = evidence.units
+    if units.are_points:
+        told = [
+            "Add up the base points and the points of the level that the case has in each feature; "
+            f"{first}a level that is not in the table has no points. That is the score.",
+            f"The total is (score - {units.start:.6g})/{units.scale:.6g}.",
+        ]
     if evidence.event_model == "counts":
         told = ["Add up the prior and the weight of every token of the document. Divide by 100."]
     told += filter(None, [rule(evidence)])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from weigh.evaluation import Evaluation, evaluate
+from weigh.evaluation.page import Section
 from weigh.evaluation.show import page as evaluation_page
 from weigh.frames import canonical
 from weigh.layout import render
@@ -86,6 +87,8 @@ def report(
     ('<!doctype html>', True)
     """
     subject = read_subject(model).labelled(labels).warning_of(adverse)
+    if pos_label is None and evaluation is None and subject.card is not None:
+        pos_label = subject.card.pos_label
     asked = {"sample_weight": sample_weight, "by": by, "pos_label": pos_label}
     if evaluation is None:
         judged = _judge(subject, X, y, {"train": train, "costs": costs, **asked}, examples)
@@ -107,6 +110,7 @@ class _Judged:
     found: Evaluation
     predicted: Predicted | None = None
     examples: tuple[Example, ...] = ()
+    bands: Any = None  # of a scorecard
 
 
 def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: int) -> _Judged:
@@ -119,10 +123,12 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
     found = evaluate(scorer, X, y, **asked)
     own = {name: asked[name] for name in ("sample_weight", "pos_label")}
     predicted = predict_rows(scorer, X, y, beside=asked["by"], **own)
-    if examples <= 0:
-        return _Judged(found, predicted)
-    chosen = choose_examples(scorer, subject.evidence, X, predicted, found.pos_label, examples)
-    return _Judged(found, predicted, tuple(chosen))
+    card, weight = subject.card, asked["sample_weight"]
+    bands = None if card is None else card.bands(X, y, sample_weight=weight)
+    chosen = []
+    if examples > 0:
+        chosen = choose_examples(scorer, subject.evidence, X, predicted, found.pos_label, examples)
+    return _Judged(found, predicted, tuple(chosen), bands)
 
 
 def _check(found: Evaluation, subject: Subject, given: dict[str, Any]) -> Evaluation:
@@ -153,7 +159,8 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
         ranked=rank_tables(subject),
         caveats=caveats(subject),
         means=_means(subject),
-        cards=weight_cards(subject),
+        cards=weight_cards(subject) if subject.card is None else "",
+        printed=_printed(subject.card, judged.bands),
         quality=quality(found, judged.predicted),
         thresholds=thresholds(found),
         groups=groups(found),
@@ -169,7 +176,16 @@ def _title(subject: Subject, found: Evaluation) -> str:
     if subject.of is not None and any(subject.evidence.outcomes):
         return subject.evidence.probability_of(subject.of)
     told = evaluation_page(found).title
-    return told if subject.model is not None else told.replace(found.model, subject.name, 1)
+    return told.replace(found.model, subject.name, 1)
+
+
+def _printed(card: Any, bands: Any) -> list[Section]:
+    """The tables of a scorecard: its levels with their points, and the cut-off table."""
+    found = []
+    for view in (part.view() for part in (card, bands) if part is not None):
+        head, rows = view.grids[0].without_bars()
+        found.append(Section(view.title, head, tuple(rows), view.notes))
+    return found
 
 
 MEAN = ", less the mean of all classes"
@@ -197,7 +213,7 @@ def _provenance(subject: Subject) -> list[tuple[str, str]]:
         return []
     known = getattr(subject.model, "provenance_", None)
     lines = [] if known is None else known.lines()
-    return [("Model", subject.name), *lines, *tell_parameters(subject.model)]
+    return [("Model", subject.name), *lines, *tell_parameters(subject.card or subject.model)]
 
 
 def _case(subject: Subject, example: Example) -> dict[str, Any]:

@@ -10,14 +10,13 @@ const words = (() => {
     return element;
   }
 
-  function rounded(weight) {
-    const x = 100 * weight;
+  // To the nearest whole number, halves to the even one.
+  function whole(x) {
     const near = Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x);
     return near + 0;
   }
 
   const signed = (whole) => (whole > 0 ? `+${whole}` : whole < 0 ? `−${-whole}` : "0");
-  const hundredths = (weight) => signed(rounded(weight));
 
   function chance(p) {
     if (p >= 0.005 && p <= 0.995) return p.toFixed(2);
@@ -40,15 +39,19 @@ const words = (() => {
     return Number.isFinite(value) ? value : NaN;
   }
 
-  return { byId, make, rounded, signed, hundredths, chance, percent, readNumber };
+  return { byId, make, whole, signed, chance, percent, readNumber };
 })();
 
 // What shows the sheets of a model.
 function sheetView(model) {
-  const { byId, make, rounded, signed, hundredths, chance, percent } = words;
+  const { byId, make, whole, signed, chance, percent } = words;
   const classes = model.classTexts;
   const two = classes.length === 2;
-  const SMALL = 0.005; // items of less weight read 0: several of them share a line
+  // How people read weights: times 100, or as the points of a scorecard, which has a start.
+  const { scale, start, points } = model.units;
+  const rounded = (weight) => whole(scale * weight);
+  const readTotal = (total) => whole(start + scale * total);
+  const hundredths = (weight) => signed(rounded(weight));
   const LISTED = 12; // questions without an answer that a note names
 
   function questionOf(sheet) {
@@ -67,7 +70,8 @@ function sheetView(model) {
     reach.setAttribute("x", 100 * low);
     reach.setAttribute("width", 100 * (high - low));
     const told = `${percent(model.coverage)} interval ${chance(low)} to ${chance(high)}`;
-    byId("interval").textContent = sheet.interval ? told : "";
+    const score = points ? `Score ${readTotal(sheet.total)}` : "";
+    byId("interval").textContent = sheet.interval ? told : score;
     byId("bar-name").textContent = `${chance(sheet.probability)} out of 1`;
     if (!two) showClasses(sheet);
   }
@@ -101,7 +105,7 @@ function sheetView(model) {
 
   // A line for each item, and one for those that would all read 0.
   function folded(items) {
-    const small = items.filter((item) => Math.abs(item.weight) < SMALL);
+    const small = items.filter((item) => Math.abs(scale * item.weight) < 0.5);
     const line = (item) => ({ text: phrase(item), weight: item.weight });
     if (small.length < 2) return items.map(line);
     const weight = small.reduce((all, item) => all + item.weight, 0);
@@ -114,39 +118,42 @@ function sheetView(model) {
     const [positive, negative] = [1, -1].map((sign) =>
       folded(heavy.filter((item) => sign * item.weight > 0)),
     );
-    const lines = [{ text: "Prior", weight: sheet.prior }, ...positive, ...negative];
+    const first = { text: points ? "Base points" : "Prior", whole: readTotal(sheet.prior) };
+    const line = ({ text, weight }) => ({ text, weight, whole: rounded(weight) });
+    if (!points) first.weight = sheet.prior;
+    const lines = [...positive, ...negative].map(line);
     const red = model.adverse === null ? "" : model.adverse === sheet.of ? "for" : "against";
     byId("sides").className = red && `adverse-${red}`;
-    const most = Math.max(...lines.map((l) => Math.abs(l.weight)), 0.05);
+    const most = Math.max(...[first, ...lines].map((l) => Math.abs(l.weight ?? 0)), 0.05);
     const name = classes[sheet.of];
     side(
       "for",
       `Evidence for ${name}`,
       "positive",
-      lines.filter((l, i) => l.weight > 0 || (!i && l.weight === 0)),
+      [...(first.whole >= 0 ? [first] : []), ...lines.filter((l) => l.weight > 0)],
       most,
     );
     side(
       "against",
       `Evidence against ${name}`,
       "negative",
-      lines.filter((l) => l.weight < 0),
+      [...(first.whole < 0 ? [first] : []), ...lines.filter((l) => l.weight < 0)],
       most,
     );
   }
 
   function side(id, caption, sign, lines, most) {
-    const rows = lines.map(({ text, weight }) => {
+    const rows = lines.map(({ text, weight, whole }) => {
       const bar = make("span", { className: "bar", ariaHidden: "true" });
-      bar.style.inlineSize = `${(100 * Math.abs(weight)) / most}%`;
+      bar.style.inlineSize = `${(100 * Math.abs(weight ?? 0)) / most}%`;
       return make(
         "tr",
         {},
         make("th", { scope: "row" }, make("span", { textContent: text }), bar),
-        make("td", { className: "number", textContent: hundredths(weight) }),
+        make("td", { className: "number", textContent: signed(whole) }),
       );
     });
-    const total = lines.reduce((all, l) => all + rounded(l.weight), 0);
+    const total = lines.reduce((all, l) => all + l.whole, 0);
     byId(id).replaceChildren(
       make("caption", { textContent: caption }),
       make("tbody", {}, ...rows),
@@ -156,7 +163,7 @@ function sheetView(model) {
         make(
           "tr",
           {},
-          make("th", { scope: "row", textContent: `Total ${sign} weight` }),
+          make("th", { scope: "row", textContent: `Total ${sign} ${points ? "points" : "weight"}` }),
           make("td", { className: "number", textContent: signed(total) }),
         ),
       ),
@@ -167,7 +174,9 @@ function sheetView(model) {
     const rows = [
       ...attenuated(sheet),
       ...recalibrated(sheet),
-      ["Total weight of evidence", hundredths(sheet.total)],
+      points
+        ? ["Score", String(readTotal(sheet.total))]
+        : ["Total weight of evidence", hundredths(sheet.total)],
     ];
     if (!two && sheet.against < 0) {
       classes.forEach(
@@ -217,13 +226,15 @@ function sheetView(model) {
     const rest = silent.filter((item) => !item.unknown);
     const others = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
     const list = unknown.slice(0, LISTED).join(", ") + others;
-    if (unknown.length) told.push(`Not known, and so without weight: ${list}.`);
-    if (rest.length) told.push(`No weight: ${rest.map(phrase).join("; ")}.`);
-    told.push("Weights are times 100; positive ones favour the class, negative ones oppose it.");
+    const what = points ? "points" : "weight";
+    if (unknown.length) told.push(`Not known, and so without ${what}: ${list}.`);
+    if (rest.length) told.push(`No ${what}: ${rest.map(phrase).join("; ")}.`);
+    if (!points)
+      told.push("Weights are times 100; positive ones favour the class, negative ones oppose it.");
     const lines = [1, -1].flatMap((sign) => folded(sheet.items.filter((i) => sign * i.weight > 0)));
     const shown =
-      rounded(sheet.prior) + lines.reduce((all, line) => all + rounded(line.weight), 0);
-    if (shown !== rounded(sheet.before)) {
+      readTotal(sheet.prior) + lines.reduce((all, line) => all + rounded(line.weight), 0);
+    if (shown !== readTotal(sheet.before)) {
       told.push(`Rounded, they add up to ${signed(shown)}; the total is of the exact ones.`);
     }
     if (sheet.attenuation) {

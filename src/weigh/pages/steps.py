@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.evidence import hundredths
+from weigh.evidence import HUNDREDTHS, Units
 from weigh.frames import Floats
 from weigh.layout import render
 from weigh.shapes import NumberAxis
@@ -37,6 +37,7 @@ class Steps:
     labels: Sequence[str]
     share: Floats  # of the rows, by interval
     least: float  # the smallest weight that the height must hold
+    units: Units = HUNDREDTHS
 
     @cached_property
     def axis(self) -> NumberAxis:
@@ -65,7 +66,7 @@ class Steps:
             line=_corners(x, y(self.weights)),
             zero=float(y(np.zeros(1))[0]),
             across=self._across(),
-            upwards=_upwards(top, bottom),
+            upwards=self._upwards(top, bottom),
         )
 
     def _limits(self) -> tuple[float, float]:
@@ -76,12 +77,12 @@ class Steps:
 
     def told(self) -> str:
         """The ends, the greatest and the least, in a sentence."""
-        w, names = self.weights, self.labels
+        w, names, text = self.weights, self.labels, self.units.text
         wide = SCALES[self.axis.scale]
         return (
-            f"{len(w)} intervals: {hundredths(w[0])} {names[0]}, {hundredths(w[-1])} {names[-1]}; "
-            f"the greatest {hundredths(w.max())} ({names[int(w.argmax())]}), "
-            f"the least {hundredths(w.min())} ({names[int(w.argmin())]}).{wide}"
+            f"{len(w)} intervals: {text(w[0])} {names[0]}, {text(w[-1])} {names[-1]}; "
+            f"the greatest {text(w.max())} ({names[int(w.argmax())]}), "
+            f"the least {text(w.min())} ({names[int(w.argmin())]}).{wide}"
         )
 
     def _rows(self, x: Floats) -> list[tuple[float, float]]:
@@ -98,11 +99,11 @@ class Steps:
             shown.append((min(max(at, LEFT + 12), WIDTH - EDGE - 12), text))
         return shown
 
-
-def _upwards(top: float, bottom: float) -> list[tuple[float, str]]:
-    span = HEIGHT - BOTTOM - EDGE - ROWS
-    places = {top: EDGE + 4.0, 0.0: EDGE + 4 + span * top / (top - bottom), bottom: EDGE + span}
-    return [(y, hundredths(value)) for value, y in places.items()]
+    def _upwards(self, top: float, bottom: float) -> list[tuple[float, str]]:
+        span = HEIGHT - BOTTOM - EDGE - ROWS
+        zero = EDGE + 4 + span * top / (top - bottom)
+        places = {top: EDGE + 4.0, 0.0: zero, bottom: EDGE + span}
+        return [(y, self.units.text(value)) for value, y in places.items()]
 
 
 def _corners(ends: Floats, heights: Floats) -> list[tuple[float, float]]:

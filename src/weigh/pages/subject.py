@@ -7,7 +7,7 @@ from typing import Any
 
 from weigh.base import EvidenceClassifier
 from weigh.bins import Cross, Feature
-from weigh.evidence import Evidence, evidence_of, flip, with_labels
+from weigh.evidence import Evidence, evidence_of, flip, model_of, with_labels
 from weigh.frames import read
 from weigh.pages.levels import spell_levels
 from weigh.sheet import find_class
@@ -25,6 +25,7 @@ class Subject:
     name: str
     of: int | None = None
     adverse: int | None = None  # the place of the class that is shown in red
+    card: Any = None  # the scorecard that the model was made of
 
     @property
     def classes(self) -> list[str]:
@@ -49,14 +50,21 @@ class Subject:
         return replace(self, evidence=with_labels(self.evidence, labels))
 
     def naming(self, of: Any) -> Subject:
-        """The same of a class; None is the second of two, or every one of more."""
+        """The same of a class; None is the second of two, or every one of more.
+
+        Of a scorecard it is the class that high scores favour.
+        """
         classes = self.evidence.classes.tolist()
+        if self.card is not None and of is None:
+            of = self.card.pos_label
         default = 1 if len(classes) == 2 else None
         return replace(self, of=default if of is None else find_class(classes, of))
 
     def warning_of(self, adverse: Any) -> Subject:
-        """Mark a class as adverse, so that it is shown in red; None marks no class."""
+        """Mark a class as adverse, so that it is shown in red; None marks that of a scorecard."""
         classes = self.evidence.classes.tolist()
+        if self.card is not None and adverse is None:
+            adverse = self.card.adverse
         place = None if adverse is None else find_class(classes, adverse, role="adverse")
         return replace(self, adverse=place)
 
@@ -89,10 +97,6 @@ def read_subject(model: Any) -> Subject:
     """The table of a model; what has none is refused, naming what has one."""
     if isinstance(model, Evidence):
         return Subject(model, None, "Weights of evidence")
-    found = evidence_of(model)
-    if not hasattr(model, "with_prior"):  # a scorecard
-        raise ValueError(
-            f"pages show the weights of a model, and this is a {type(model).__name__}: give the "
-            "model that it was made from"
-        )
-    return Subject(found, model, type(model).__name__)
+    own = model_of(model)
+    card = None if own is model else model
+    return Subject(evidence_of(own), own, type(model).__name__, card=card)

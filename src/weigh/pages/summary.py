@@ -10,7 +10,7 @@ from weigh.bins import Cross
 from weigh.evaluation import Evaluation, Measures
 from weigh.evaluation.show import bounded, number
 from weigh.evaluation.values import Bounded
-from weigh.evidence import FeatureTable, hundredths, weigh_counts
+from weigh.evidence import FeatureTable, weigh_counts
 from weigh.pages.subject import Subject
 from weigh.tally import Counts
 
@@ -42,10 +42,11 @@ def _predicts(subject: Subject) -> str:
             "positive weight favours the class whose column it is in."
         )
     of = subject.classes[subject.of]
-    what = subject.evidence.probability_of(subject.of)
+    what, points = subject.evidence.probability_of(subject.of), subject.evidence.units.are_points
+    favour = "positive points favour" if points else "a positive weight favours"
     return (
-        f"This model predicts the {what[0].lower()}{what[1:]}. On this page a positive weight "
-        f"favours {of}, and a row that is flagged is taken for {of}."
+        f"This model predicts the {what[0].lower()}{what[1:]}. On this page {favour} {of}, and a "
+        f"row that is flagged is taken for {of}."
     )
 
 
@@ -91,6 +92,7 @@ def rank_tables(subject: Subject) -> dict[str, Any]:
         "rest": f"{len(rest):,} more tables have {share:.0%} of the importance." if rest else "",
         "fitted": any(table.added_loss is not None for table in tables),
         "one": subject.of is not None,
+        "what": "points" if subject.evidence.units.are_points else "weight",
     }
 
 
@@ -98,7 +100,7 @@ def _rank(subject: Subject, table: FeatureTable, most: float) -> dict[str, Any]:
     lost = table.added_loss
     return {
         "name": table.shown,
-        "importance": f"{100 * table.importance:.0f}",
+        "importance": f"{abs(subject.evidence.units.scale) * table.importance:.0f}",
         "share": round(100 * table.importance / most, 1),
         "lost": "" if lost is None else f"{lost:.4f}",
         "ends": _ends(subject, table),
@@ -113,7 +115,8 @@ def _ends(subject: Subject, table: FeatureTable) -> list[str]:
     column = subject.of if table.by_class.shape[1] > 1 else 0
     weights, texts = table.by_class[:, column], subject.levels(table.feature)
     order = places[np.argsort(weights[places], kind="stable")]
-    return [f"{hundredths(weights[i])} {_cut(texts[i])}" for i in (int(order[0]), int(order[-1]))]
+    read = subject.evidence.units.text
+    return [f"{read(weights[i])} {_cut(texts[i])}" for i in (int(order[0]), int(order[-1]))]
 
 
 def _cut(text: str) -> str:

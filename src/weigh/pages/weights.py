@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from weigh.bins import Feature
-from weigh.evidence import FeatureTable, hundredths
+from weigh.evidence import FeatureTable, Units, hundredths, signed
 from weigh.frames import Floats
 from weigh.layout import render
 from weigh.pages.levels import spell_levels
@@ -44,21 +44,24 @@ class Layout:
     classes: list[str]
     of: int | None
     scale: float
+    units: Units
 
     @classmethod
     def read(cls, subject: Subject) -> Layout:
         """Bars are drawn against the heaviest weight."""
         evidence = subject.evidence
         known = [float(np.abs(table.by_class).max(initial=0.0)) for table in evidence]
-        scale = max(*known, float(np.abs(evidence.prior_row).max()), SMALLEST)
-        return cls(subject.classes, subject.of, scale)
+        start = 0.0 if evidence.units.are_points else float(np.abs(evidence.prior_row).max())
+        scale = max(*known, start, SMALLEST)
+        return cls(subject.classes, subject.of, scale, evidence.units)
 
     @property
     def heads(self) -> list[str]:
         """What the columns are."""
         if self.of is None:
             return ["Level", "Rows", *self.classes]
-        return ["Level", "Rows", "Weight", f"{COVERAGE:.0%} interval", "Against | for"]
+        weight = "Points" if self.units.are_points else "Weight"
+        return ["Level", "Rows", weight, f"{COVERAGE:.0%} interval", "Against | for"]
 
     def column(self, by_class: Floats) -> int:
         """Where the weights of the class in question stand."""
@@ -93,10 +96,18 @@ def weight_cards(subject: Subject) -> Any:
         heads=layout.heads,
         one=layout.of is not None,
         size={"width": WIDTH, "half": HALF},
-        prior=_line(layout, "", "", prior, np.nan),
+        name="Base points" if layout.units.are_points else "Prior",
+        prior=[signed(layout.units.total(float(p))) for p in _own(layout, prior)],
         printed=PRINTED,
         cards=[_card(layout, table, f"s{k}") for k, table in enumerate(tables)],
     )
+
+
+def _own(layout: Layout, by_class: Floats) -> list[float]:
+    """The weights that the columns show: of the class in question, or of every class."""
+    if layout.of is None:
+        return by_class.tolist()  # type: ignore[no-any-return]
+    return [float(by_class[layout.column(by_class)])]
 
 
 def _card(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
@@ -153,11 +164,12 @@ def _line(layout: Layout, text: str, rows: str, by_class: Floats, error: float) 
     """The cells beside a level."""
     if layout.of is None:
         return Line(text, [rows, *map(hundredths, by_class.tolist())])
-    weight, reach = float(by_class[layout.column(by_class)]), float(_reach(error))
+    (weight,), reach = _own(layout, by_class), float(_reach(error))
     told = ""
     if np.isfinite(reach):
-        told = f"{hundredths(weight - reach)} to {hundredths(weight + reach)}"
-    return Line(text, [rows, hundredths(weight), told], _bar(weight, reach, layout.scale))
+        told = f"{layout.units.text(weight - reach)} to {layout.units.text(weight + reach)}"
+    shown = layout.units.text(weight)
+    return Line(text, [rows, shown, told], _bar(weight, reach, layout.scale))
 
 
 def _charts(layout: Layout, table: FeatureTable, name: str, n: int) -> list[Any]:
@@ -173,7 +185,8 @@ def _steps(layout: Layout, table: FeatureTable, name: str, n: int, column: int) 
     reach, least = _reach(_errors(layout, table)[:n]), layout.scale / FLAT
     labels = spell_levels(table.feature)[:n]
     share = table.share[:n]
-    steps = Steps(table.feature.cuts or (), weights, reach, labels, share, least)
+    cuts = table.feature.cuts or ()
+    steps = Steps(cuts, weights, reach, labels, share, least, layout.units)
     if layout.of is not None:
         return steps.draw(name, table.shown)
     of = layout.classes[column]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weigh.bins import label
-from weigh.frames import Floats, Value, build
+from weigh.frames import Floats, Sample, Value, build
+from weigh.parameters import is_count
 from weigh.views import Grid, View
+
+if TYPE_CHECKING:
+    from weigh.scorecard.card import Scorecard
 
 Scores = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -75,15 +79,16 @@ class Bands:
 
     def to_text(self, width: int = 100) -> str:
         """The table as plain text."""
-        return self._view().to_text(width)
+        return self.view().to_text(width)
 
     def __repr__(self) -> str:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        return self._view().to_html()
+        return self.view().to_html()
 
-    def _view(self) -> View:
+    def view(self) -> View:
+        """The table as data for text and pages."""
         head = ("Score", "Rows", "Bads", "Bad rate", "Odds", "Approved", "Bad rate above", "KS")
         found = self.to_dict()
         rows = tuple(
@@ -108,6 +113,18 @@ class Bands:
 
 def _odds(odds: float) -> str:
     return "no bads" if odds == np.inf else f"{odds:.1f}"
+
+
+def band_rows(card: Scorecard, sample: Sample, n_bands: int) -> Bands:
+    """The bands of labelled rows, scored by a card."""
+    if not (is_count(n_bands) and n_bands >= 1):
+        raise ValueError(f"n_bands must be a whole number of at least 1, got {n_bands!r}")
+    if sample.class_counts.min() <= 0:
+        raise ValueError(f"y must hold both classes, {card.classes_.tolist()}")
+    bad = (sample.labels == card._of(card.adverse)).astype(np.float64)
+    weight = np.ones(len(bad)) if sample.weight is None else np.asarray(sample.weight)
+    scores = card._add(card._match(sample.table))
+    return count_bands(scores, bad, weight, n_bands, card.adverse, card._source.backend)
 
 
 def count_bands(

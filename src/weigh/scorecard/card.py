@@ -5,57 +5,35 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit
 
 from weigh.bins import Level, label
-from weigh.evidence import Evidence, FeatureTable, Recalibration
+from weigh.evidence import Evidence, FeatureTable, Provenance, Recalibration, Units
 from weigh.formula import Costs, Formula
 from weigh.frames import Floats, Table, build, label_sample, match, read
-from weigh.parameters import is_count, is_number
+from weigh.parameters import is_count
 from weigh.scorecard import file, reasons, show
-from weigh.scorecard.bands import Bands, count_bands
-from weigh.scorecard.learn import Given, learn_model
+from weigh.scorecard.bands import Bands, Scores, band_rows
+from weigh.scorecard.edits import Edit
+from weigh.scorecard.learn import fit_card
 from weigh.scorecard.reasons import find_level, read_level_texts, read_texts, texts_of
-from weigh.scorecard.rounding import (
-    Rounding,
-    measure,
-    read_model,
-    round_nearest,
-    round_tables,
-    round_together,
-)
-from weigh.sheet import find_class
-
-
-@dataclass(frozen=True)
-class Edit:
-    """Points that somebody changed by hand."""
-
-    feature: str
-    level: str
-    before: int
-    after: int
-    why: str = ""
-
-
-def other_class(model: Any, adverse: Any) -> Any:
-    """The class of two that is not the adverse one."""
-    classes = model.classes_.tolist()
-    return classes[1 - find_class(classes, adverse, 0, "adverse")] if len(classes) == 2 else None
+from weigh.scorecard.rounding import Rounding, measure_rows, read_model, round_model
+from weigh.scorecard.scale import Scale
+from weigh.sheet import BalanceSheet, find_class
+from weigh.views import View
 
 
 class Scorecard:
-    """Whole points for every level; a higher score speaks for the class in question.
+    """Whole points for every level; a higher score favours one class.
 
     score = base points + points of the levels,   log odds = ln base_odds + (score - base_score)/f
 
-    where f = points_to_double/ln 2: so many points more double the odds. Points are f times the
-    weights, rounded so that what rounding adds varies least over the training rows; with rows to
-    measure, the better of this and of rounding each to the nearest is taken.
+    where f = points_to_double/ln 2. Points are f times the weights, rounded so that what rounding
+    adds varies least over the training rows. With rows to measure, the better of this and of
+    rounding each to the nearest is taken.
 
     Parameters
     ----------
@@ -66,9 +44,9 @@ class Scorecard:
     base_score : float, default=600
         The score at which the odds are `base_odds`.
     base_odds : float, default=50
-        The odds of the class in question at `base_score`.
+        The odds of the class that high scores favour at `base_score`.
     pos_label : label, optional
-        The class in question, that high scores speak for: by default `classes_[1]`.
+        The class that high scores favour: by default `classes_[1]`.
     texts : dict, optional
         What reason codes say, by feature; by default its name.
     level_texts : dict, optional
@@ -76,6 +54,13 @@ class Scorecard:
         `{"age": {"missing": "age not given"}}`.
     X, y : table and labels, optional
         Rows on which `rounding` is measured; without y no AUC.
+    base : "separate", "spread" or "lowest", default="separate"
+        How the card is printed: base points on a line of their own, spread over the features, or
+        with points shifted so that the lowest level of each feature has 0. An answer that is not
+        known then has points too. Scores are the same.
+    woe : "good" or "bad", default="good"
+        The class for which the printed WoE is positive: ln(share of goods/share of bads), or its
+        negative.
 
     Attributes
     ----------
@@ -113,117 +98,35 @@ class Scorecard:
         level_texts: Mapping[str, Mapping[Any, str]] | None = None,
         X: Any = None,
         y: Any = None,
+        base: str = "separate",
+        woe: str = "good",
     ) -> None:
-        for name, value in (("points_to_double", points_to_double), ("base_odds", base_odds)):
-            if not (is_number(value) and 0 < value < np.inf):
-                raise ValueError(f"{name} must be a positive number, got {value!r}")
-        if not (is_number(base_score) and np.isfinite(base_score)):
-            raise ValueError(f"base_score must be a number, got {base_score!r}")
+        self.scale = Scale(points_to_double, base_score, base_odds)
         self._source = read_model(model)
         self.points_to_double, self.base_score = float(points_to_double), float(base_score)
         self.base_odds = float(base_odds)
         self.pos_label = self._source.classes.tolist()[self._of(pos_label)]
         self.texts = read_texts(texts, self._source)
         self.level_texts = read_level_texts(level_texts, self._source)
+        self.base, self.woe = show.read_choices(base, woe)
+        self.provenance_: Provenance | None = getattr(model, "provenance_", None)
         self.edits: tuple[Edit, ...] = ()
         self.rounding: Rounding | None = None
-        self._round(X, y)
+        self._points: dict[str, Floats] = {}
+        self.base_points = 0
+        round_model(self, X, y)
         self._rounded = dict(self._points)  # before any edit
 
-    @classmethod
-    def from_table(
-        cls,
-        X: Any,
-        y: Any,
-        *,
-        adverse: Any = None,
-        levels: int = 6,
-        sample_weight: Any = None,
-        categorical_features: Any = "from_dtype",
-        special_values: Any = None,
-        bins: Mapping[str, Any] | None = None,
-        monotonic_cst: Mapping[str, int] | None = None,
-        **settings: Any,
-    ) -> Scorecard:
-        """Fit a readable card to a table: few levels, monotone where the data allow it.
-
-        Parameters
-        ----------
-        X : table
-            Rows, with or without the target.
-        y : array or str
-            Class labels, or the name of the column of X that holds them.
-        adverse : label, optional
-            The class that low scores stand for, such as "bad"; by default `classes_[0]`.
-        levels : int, default=6
-            Bins or categories of a feature at most, the rare ones joined; missing and special
-            codes come on top. Ordered categories stay as they are.
-        sample_weight : array or str, optional
-            Row weights, or the name of their column.
-        categorical_features, special_values
-            As in `EducatedNB`, which fits the weights.
-        bins : dict, optional
-            Cut points by column, such as {"age": [30, 50]}, in place of those that are found.
-        monotonic_cst : dict, optional
-            Trends by column in place of those that are found: 1 or -1 makes the log odds of
-            `classes_[1]` rise or fall, 0 leaves them free.
-        **settings
-            `points_to_double`, `base_score`, `base_odds`, `texts` and `level_texts`.
-
-        Examples
-        --------
-        >>> import weigh
-        >>> people = weigh.datasets.titanic()
-        >>> card = weigh.Scorecard.from_table(people, "Survived", adverse="No")
-        >>> card.pos_label, len(card.points["Class"])
-        ('Yes', 4)
-        """
-        if not (is_count(levels) and levels >= 3):
-            raise ValueError(f"levels must be a whole number of at least 3, got {levels!r}")
-        model = learn_model(
-            X,
-            y,
-            levels,
-            sample_weight,
-            given=Given(bins or {}, monotonic_cst or {}),
-            categorical_features=categorical_features,
-            special_values=special_values,
-        )
-        good = other_class(model, adverse)
-        if sample_weight is not None:  # rounding is measured on rows, not on weights
-            return cls(model, pos_label=good, **settings)
-        return cls(model, pos_label=good, X=X, y=y, **settings)
+    from_table = classmethod(fit_card)
 
     def _of(self, pos_label: Any) -> int:
         return find_class(self._source.classes.tolist(), pos_label, 1)
-
-    # ------------------------------------------------------------ rounding
-
-    def _round(self, X: Any, y: Any) -> None:
-        given = (self._source, self._scale, self._offset)
-        together = round_tables(*given, round_together)
-        if X is None:
-            if y is not None:
-                raise ValueError("y is given without X; give the rows too")
-            self._points, self.base_points = together
-            return
-        tried = []
-        for points, base in (together, round_tables(*given, round_nearest)):
-            self._points, self.base_points = points, base
-            tried.append((self.measure(X, y), points, base))
-        best = max(tried, key=lambda one: np.nan_to_num(one[0].kendall))
-        self.rounding, self._points, self.base_points = best
 
     @property
     def _scale(self) -> float:
         """Points for one nat of the model's total; of the first class they turn round."""
         sign = 1.0 if self.pos_label == self._source.classes.tolist()[1] else -1.0
-        return sign * self.points_to_double / float(np.log(2))
-
-    @property
-    def _offset(self) -> float:
-        """The score at even odds."""
-        return self.base_score - abs(self._scale) * float(np.log(self.base_odds))
+        return sign * self.scale.per_nat
 
     # ------------------------------------------------------------ scoring
 
@@ -237,7 +140,7 @@ class Scorecard:
         """The card as evidence: its weights are points, and a line says what their sum is worth."""
         tables = tuple(self._table(table) for table in self._source)
         line = Recalibration(
-            "sigmoid", np.array([self._offset]), np.zeros(1), np.array([1 / self._scale])
+            "sigmoid", np.array([self.scale.even]), np.zeros(1), np.array([1 / self._scale])
         )
         return replace(
             self._source,
@@ -247,6 +150,44 @@ class Scorecard:
             prior_variances=None,
             covariance=None,
         )
+
+    def as_model(self) -> Any:
+        """A model whose weights are the points in nats, for whatever takes a model.
+
+        It gives the card's probabilities; its sheets and pages show points and the score.
+        """
+        from weigh.base import EvidenceClassifier
+
+        evidence = self.evidence
+        tables = tuple(replace(t, by_class=t.by_class / self._scale) for t in evidence)
+        weights = replace(
+            evidence,
+            prior=(self.base_points - self.scale.even) / self._scale,
+            tables=tables,
+            recalibration=None,
+            units=Units(self._scale, self.scale.even),
+        )
+        model = EvidenceClassifier()
+        model._name(self._source.column_names, True)
+        if self.provenance_ is not None:
+            model.provenance_ = self.provenance_
+        return model._keep(weights)
+
+    def balance_sheet(
+        self, row: Any, pos_label: Any = None, against: Any = None, *, labels: Any = None
+    ) -> BalanceSheet:
+        """The points of one case, those for and those against `pos_label`, and its score.
+
+        Parameters
+        ----------
+        row, pos_label, against, labels
+            As in a model's `balance_sheet`; `pos_label` is by default the class that high scores
+            favour.
+        """
+        if pos_label is None and against is None:
+            pos_label = self.pos_label
+        sheet: BalanceSheet = self.as_model().balance_sheet(row, pos_label, against, labels=labels)
+        return replace(sheet, no_interval="points have no standard errors")
 
     @property
     def classes_(self) -> np.ndarray[Any, Any]:
@@ -280,17 +221,22 @@ class Scorecard:
         """The score, log odds of the second class and probabilities of every row, as columns."""
         evidence, rows = self.evidence, self._match(table)
         totals = evidence.total(rows)
-        scores = np.rint(evidence.raw_total(rows)[:, 0]).astype(np.int64)
-        found = {"score": scores, "log_odds": totals[:, 0]}
+        found = {"score": self._add(rows), "log_odds": totals[:, 0]}
         names = [f"probability_{label(value)}" for value in evidence.classes.tolist()]
         return found | dict(zip(names, evidence.probabilities(totals).T, strict=True))
 
-    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> Any:
-        raise ValueError("a scorecard has no balance sheet: reasons(X) says what cost rows points")
+    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
+        return self.balance_sheet(row, pos_label, against)
 
     def formula(self) -> Formula:
         """The card as data that exports render: its score, and what costs points."""
-        told = Costs(self.baselines("best"), self._level_texts(), show.title(self))
+        told = Costs(
+            self.baselines("best"),
+            self._level_texts(),
+            show.title(self),
+            show.count_levels(self),
+            self.woe == "bad",
+        )
         return Formula.of_evidence(self.evidence, "Scorecard", score_name="score", costs=told)
 
     def _table(self, table: FeatureTable) -> FeatureTable:
@@ -308,9 +254,12 @@ class Scorecard:
         """What it was made of, under the name that models have."""
         return self._source
 
-    def score(self, X: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def score(self, X: Any) -> Scores:
         """The score of every row, a whole number."""
-        return np.rint(self.evidence.raw_total(self._read(X))[:, 0]).astype(np.int64)
+        return self._add(self._read(X))
+
+    def _add(self, rows: Table) -> Scores:
+        return np.rint(self.evidence.raw_total(rows)[:, 0]).astype(np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
         """What scores mean: the probability of each class, in the model's order."""
@@ -335,20 +284,11 @@ class Scorecard:
         sample_weight : array or str, optional
             Row weights, or the name of their column.
         """
-        if not (is_count(n_bands) and n_bands >= 1):
-            raise ValueError(f"n_bands must be a whole number of at least 1, got {n_bands!r}")
-        sample = label_sample(read(X), y, sample_weight, self._source.classes)
-        scores = np.rint(self.evidence.raw_total(self._match(sample.table))[:, 0]).astype(np.int64)
-        bad = (sample.labels == self._of(self.adverse)).astype(np.float64)
-        weight = np.ones(len(bad)) if sample.weight is None else np.asarray(sample.weight)
-        if sample.class_counts.min() <= 0:
-            raise ValueError(f"y must hold both classes, {self.classes_.tolist()}")
-        return count_bands(scores, bad, weight, n_bands, self.adverse, self._source.backend)
+        return band_rows(self, label_sample(read(X), y, sample_weight, self.classes_), n_bands)
 
     def probability(self, score: Any) -> Floats:
-        """What a score means: the probability of the class in question."""
-        odds = (np.asarray(score, dtype=np.float64) - self._offset) / abs(self._scale)
-        return np.asarray(expit(odds))
+        """What a score means: the probability of the class that high scores favour."""
+        return self.scale.probability(score)
 
     def measure(self, X: Any, y: Any = None) -> Rounding:
         """What rounding (and editing) does to rows: AUC before and after, and probabilities.
@@ -356,16 +296,7 @@ class Scorecard:
         The largest change of a probability is that of these rows, or of a case of which nothing is
         known, whose points are the base.
         """
-        table, positive = read(X), None
-        if y is not None:
-            sample = label_sample(table, y, None, self._source.classes)
-            table, positive = sample.table, sample.labels == self._of(self.pos_label)
-        rows = self._match(table)
-        sign = float(np.sign(self._scale))
-        totals, scores = sign * self._source.total(rows)[:, 0], self.evidence.raw_total(rows)[:, 0]
-        p = expit(np.append(totals, sign * self._source.prior_row[0]))
-        q = self.probability(np.append(scores, self.base_points))
-        return measure(totals, scores, p, q, positive)
+        return measure_rows(self, X, y)
 
     def reasons(self, X: Any, n: int = 4, against: str = "best") -> Any:
         """The n features that cost every row most points.
@@ -433,6 +364,10 @@ class Scorecard:
         """One row per level: feature, level, points, and the rows that had it."""
         return show.to_frame(self)
 
+    def view(self) -> View:
+        """The card as data for text and pages."""
+        return show.view(self)
+
     def to_text(self, width: int = 100) -> str:
         """The card as plain text."""
         return show.to_text(self, width)
@@ -442,6 +377,11 @@ class Scorecard:
 
     def _repr_html_(self) -> str:
         return show.to_html(self)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters that the card was made with, as its file holds them."""
+        return {name: getattr(self, name) for name in file.SETTINGS + file.OPTIONAL}
 
     def to_json(self) -> str:
         """The text of its file."""

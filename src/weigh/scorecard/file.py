@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weigh.evidence import Provenance
 from weigh.frames import Floats
+from weigh.scorecard.edits import Edit, check_edits
+from weigh.scorecard.rounding import Rounding
 from weigh.store import INCOMPLETE, SCORECARD, read_json
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
 from weigh.store.values import check, numbers
 
 if TYPE_CHECKING:
-    from weigh.scorecard.card import Edit, Scorecard
+    from weigh.scorecard.card import Scorecard
 
 FORMAT, VERSION = SCORECARD, 1
 SETTINGS = ("points_to_double", "base_score", "base_odds", "pos_label", "texts")
-OPTIONAL = ("level_texts",)  # which files did not have from the first
+OPTIONAL = ("level_texts", "base", "woe")  # which files did not have from the first
 
 
 def to_json(card: Scorecard) -> str:
@@ -27,7 +30,7 @@ def to_json(card: Scorecard) -> str:
     data = {
         "format": FORMAT,
         "version": VERSION,
-        **{name: getattr(card, name) for name in SETTINGS + OPTIONAL},
+        **card.settings,
         "base_points": card.base_points,
         "points": {name: [*points] for name, points in card.points.items()},
         "rounded": {
@@ -36,6 +39,7 @@ def to_json(card: Scorecard) -> str:
         },
         "edits": [vars(edit) for edit in card.edits],
         "rounding": card.rounding and {n: _known(v) for n, v in vars(card.rounding).items()},
+        **({"provenance": card.provenance_.to_dict()} if card.provenance_ else {}),
         "evidence": evidence_to_dict(card._source),
     }
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
@@ -57,8 +61,7 @@ def load(path: str | os.PathLike[str]) -> Scorecard:
 
 def from_dict(data: Mapping[str, Any]) -> Scorecard:
     """The card that `to_json` described."""
-    from weigh.scorecard.card import Edit, Scorecard
-    from weigh.scorecard.rounding import Rounding
+    from weigh.scorecard.card import Scorecard
 
     settings = {name: data[name] for name in SETTINGS}
     settings |= {name: data[name] for name in OPTIONAL if name in data}
@@ -67,7 +70,9 @@ def from_dict(data: Mapping[str, Any]) -> Scorecard:
     card._points = _points(data["points"], card)
     card._rounded = _points(data["rounded"]["points"], card)
     card.edits = tuple(Edit(**edit) for edit in data["edits"])
-    _check_edits(card)
+    check_edits(card)
+    if "provenance" in data:
+        card.provenance_ = Provenance.from_dict(data["provenance"])
     card.rounding = None if data["rounding"] is None else Rounding(**_measures(data["rounding"]))
     return card
 
@@ -93,33 +98,6 @@ def _points(listed: Mapping[str, Any], card: Scorecard) -> dict[str, Floats]:
     whole = all((points == np.rint(points)).all() for points in found.values())
     check(whole, "points must be whole numbers")
     return found
-
-
-def _check_edits(card: Scorecard) -> None:
-    """The points are those that were rounded, changed by one edit after the other."""
-    replayed = {name: points.copy() for name, points in card._rounded.items()}
-    for edit in card.edits:
-        _replay(edit, replayed, card)
-    for table in card._source:
-        listed = (card._points, card._rounded, replayed)
-        columns = (points[table.name] for points in listed)
-        for name, p, rounded, last in zip(table.labels, *columns, strict=True):
-            what = f"{table.name} = {name} has {p:g} points, rounded {rounded:g}"
-            told = "no edit says so" if last == rounded else f"by its last edit {last:g}"
-            check(p == last, f"{what}, and {told}; change points with edit, which records it")
-
-
-def _replay(edit: Edit, points: Mapping[str, Floats], card: Scorecard) -> None:
-    """Change the points that an edit says it changed."""
-    texts, whole = (edit.feature, edit.level, edit.why), (edit.before, edit.after)
-    sound = all(type(t) is str for t in texts) and all(type(p) is int for p in whole)
-    check(sound, f"edits must hold text and whole numbers, got {edit}")
-    labels = card._source[edit.feature].labels
-    check(edit.level in labels, f"an edit of no level: {edit}")
-    own, place = points[edit.feature], labels.index(edit.level)
-    had = f"{edit}, but the level had {own[place]:g} points by then"
-    check(edit.before == own[place], f"{had}; keep edits in order")
-    own[place] = edit.after
 
 
 def _measures(data: Mapping[str, Any]) -> dict[str, Any]:

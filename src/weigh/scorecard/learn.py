@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weigh.bins import Feature
-from weigh.evidence import FeatureTable
+from weigh.evidence import Evidence, FeatureTable, join_intervals
 from weigh.frames import Floats
+from weigh.parameters import is_count
 from weigh.shapes import segment
+from weigh.sheet import find_class
+
+if TYPE_CHECKING:
+    from weigh.scorecard.card import Scorecard
 
 LEAST = 0.05
 """The share of rows that a bin holds at least."""
@@ -25,15 +30,103 @@ NOISE = 2.0
 
 @dataclass(frozen=True)
 class Given:
-    """Cut points and trends by column that are given, and not found."""
+    """Cut points and trends by column that are given, and not found; options of the learner."""
 
     bins: Mapping[str, Any]
     trends: Mapping[str, int]
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def learn_model(
-    X: Any, y: Any, levels: int, sample_weight: Any, given: Given, **options: Any
-) -> Any:
+def other_class(model: Any, adverse: Any) -> Any:
+    """The class of two that is not the adverse one."""
+    classes = model.classes_.tolist()
+    return classes[1 - find_class(classes, adverse, 0, "adverse")] if len(classes) == 2 else None
+
+
+def fit_card(
+    cls: type[Scorecard],
+    /,
+    X: Any,
+    y: Any,
+    *,
+    adverse: Any = None,
+    levels: int = 6,
+    sample_weight: Any = None,
+    categorical_features: Any = "from_dtype",
+    special_values: Any = None,
+    bins: Mapping[str, Any] | None = None,
+    monotonic_cst: Mapping[str, int] | None = None,
+    **settings: Any,
+) -> Scorecard:
+    """Fit a readable card to a table: few levels, monotone where the data allow it.
+
+    Neighbouring intervals whose points are equal are joined.
+
+    Parameters
+    ----------
+    X : table
+        Rows, with or without the target.
+    y : array or str
+        Class labels, or the name of the column of X that holds them.
+    adverse : label, optional
+        The class that low scores stand for, such as "bad"; by default `classes_[0]`.
+    levels : int, default=6
+        Bins or categories of a feature at most, the rare ones joined; missing and special
+        codes come on top. Ordered categories stay as they are.
+    sample_weight : array or str, optional
+        Row weights, or the name of their column.
+    categorical_features, special_values
+        As in `EducatedNB`, which fits the weights.
+    bins : dict, optional
+        Cut points by column, such as {"age": [30, 50]}, in place of those that are found.
+    monotonic_cst : dict, optional
+        Trends by column in place of those that are found: 1 or -1 makes the log odds of
+        `classes_[1]` rise or fall, 0 leaves them free.
+    **settings
+        Of the card, as in `Scorecard`: `points_to_double`, `base_score`, `texts` and so on.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> card = weigh.Scorecard.from_table(people, "Survived", adverse="No")
+    >>> card.pos_label, len(card.points["Class"])
+    ('Yes', 4)
+    """
+    if not (is_count(levels) and levels >= 3):
+        raise ValueError(f"levels must be a whole number of at least 3, got {levels!r}")
+    options = {"categorical_features": categorical_features, "special_values": special_values}
+    given = Given(bins or {}, monotonic_cst or {}, options)
+    model = learn_model(X, y, levels, sample_weight, given)
+    rows = {} if sample_weight is not None else {"X": X, "y": y}  # rows are measured, not weights
+    own = {"pos_label": other_class(model, adverse), **rows, **settings}
+    card = cls(model, **own)
+    while (joined := _join_equal(card, given.bins)) is not card._source:
+        card = cls(joined, **own)  # whose points may be rounded otherwise
+    card.provenance_ = model.provenance_
+    return card
+
+
+def _join_equal(card: Scorecard, kept: Mapping[str, Any]) -> Evidence:
+    """The evidence of a card without cut points between equal points, but those that are given."""
+    tables = tuple(
+        table if table.name in kept else _join(table, card._points[table.name])
+        for table in card._source
+    )
+    same = all(a is b for a, b in zip(tables, card._source, strict=True))
+    return card._source if same else replace(card._source, tables=tables, covariance=None)
+
+
+def _join(table: FeatureTable, points: Floats) -> FeatureTable:
+    feature = table.feature
+    if not isinstance(feature, Feature) or feature.cuts is None:
+        return table
+    n = len(feature.cuts) + 1
+    starts = np.flatnonzero(np.diff(points[:n], prepend=np.nan)).tolist()
+    return table if len(starts) == n else join_intervals(table, starts)
+
+
+def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: Given) -> Any:
     """Fit every column finely, cut it where its weights change most, and fit what is left again.
 
     A column has at most `levels` bins, of at least 5% of the rows each, that keep the shape of
@@ -44,7 +137,7 @@ def learn_model(
     from weigh.educated import EducatedNB  # a card that is only shown needs no learner
 
     def fit(**chosen: Any) -> Any:
-        model = EducatedNB(pairs=0, **options, **chosen)
+        model = EducatedNB(pairs=0, **given.options, **chosen)
         return model.fit(X, y, sample_weight=sample_weight)
 
     cuts: dict[str, list[float]] = {}

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import kendalltau
 
 from weigh.evidence import Evidence, evidence_of
-from weigh.frames import Floats, Table
+from weigh.frames import Floats, Table, label_sample, read
 from weigh.metrics import auc
 
 if TYPE_CHECKING:
@@ -78,6 +79,19 @@ def measure(totals: Floats, scores: Floats, p: Floats, q: Floats, y: Any) -> Rou
     return Rounding(change, tau, before, after)
 
 
+def measure_rows(card: Scorecard, X: Any, y: Any) -> Rounding:
+    """What the points of a card do to rows, and to a case of which nothing is known."""
+    table, positive = read(X), None
+    if y is not None:
+        sample = label_sample(table, y, None, card.classes_)
+        table, positive = sample.table, sample.labels == card._of(card.pos_label)
+    rows, sign = card._match(table), float(np.sign(card._scale))
+    totals, scores = sign * card._source.total(rows)[:, 0], card.evidence.raw_total(rows)[:, 0]
+    p = expit(np.append(totals, sign * card._source.prior_row[0]))
+    q = card.probability(np.append(scores, card.base_points))
+    return measure(totals, scores, p, q, positive)
+
+
 def _ranks(totals: Floats) -> Floats:
     """Ranks as shares of 1: all that an AUC asks for, and ties stay ties."""
     found, places = np.unique(totals, return_inverse=True)
@@ -140,3 +154,20 @@ def round_tables(
         added += mean_added(found, weights, rows)
     start = offset + scale * evidence.prior_row[0]
     return points, int(np.floor(start - np.clip(added, -0.5, 0.5) + 0.5))
+
+
+def round_model(card: Scorecard, X: Any, y: Any) -> None:
+    """Round together; where rows are given, the better of this and of rounding to the nearest."""
+    given = (card._source, card._scale, card.scale.even)
+    together = round_tables(*given, round_together)
+    if X is None:
+        if y is not None:
+            raise ValueError("y is given without X; give the rows too")
+        card._points, card.base_points = together
+        return
+    tried = []
+    for points, base in (together, round_tables(*given, round_nearest)):
+        card._points, card.base_points = points, base
+        tried.append((card.measure(X, y), points, base))
+    best = max(tried, key=lambda one: np.nan_to_num(one[0].kendall))
+    card.rounding, card._points, card.base_points = best

@@ -14,6 +14,26 @@ if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
 
 
+BASES, SIGNS = ("separate", "spread", "lowest"), ("good", "bad")
+
+
+def read_choices(base: str, woe: str) -> tuple[str, str]:
+    """Where base points are printed, and for which class WoE is positive."""
+    for name, value, known in (("base", base, BASES), ("woe", woe, SIGNS)):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    return base, woe
+
+
+def shifts(card: Scorecard) -> list[int]:
+    """What is printed on top of each feature's points, and taken from the base points."""
+    points = [*card.points.values()]
+    if card.base == "lowest":
+        return [-min(own, default=0) for own in points]
+    share, more = divmod(card.base_points, max(len(points), 1)) if card.base == "spread" else (0, 0)
+    return [share + (j < more) for j in range(len(points))]
+
+
 HALF = 0.5
 """Rows added to both counts of a level that has no goods or no bads."""
 
@@ -22,13 +42,15 @@ def level_columns(card: Scorecard) -> dict[str, list[Any]]:
     """One entry per level: what credit scoring prints of it.
 
     WoE = ln((goods of the level/all goods)/(bads of the level/all bads)), positive where the risk
-    is lower; IV = (share of goods - share of bads) times WoE. Both describe the counts of one
-    feature alone. A level without goods or without bads has half a row added to both.
+    is lower (`card.woe` turns it round); IV = (share of goods - share of bads) times WoE. Both
+    describe the counts of one feature alone. A level without goods or without bads has half a row
+    added to both. Where features share the base points, so does an answer that is not known.
     """
     bad = card.classes_.tolist().index(card.adverse)
+    sign = 1.0 if card.woe == "good" else -1.0
     found: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    for table in card.evidence:
-        counts = table.counts
+    for table, shift in zip(card.evidence, shifts(card), strict=True):
+        counts = np.vstack([table.counts, np.zeros((int(shift != 0), 2))])
         rows, bads = counts.sum(axis=1), counts[:, bad]
         shares, woe = _shares(counts), _woe(counts, bad)
         columns = {
@@ -36,15 +58,22 @@ def level_columns(card: Scorecard) -> dict[str, list[Any]]:
             "share": rows / max(rows.sum(), HALF),
             "bads": bads,
             "bad_rate": np.divide(bads, rows, out=np.full(len(rows), np.nan), where=rows > 0),
-            "woe": woe,
+            "woe": sign * woe + 0.0,
             "iv": (shares[:, 1 - bad] - shares[:, bad]) * woe,
         }
         found["feature"] += [table.name] * len(rows)
-        found["level"] += table.labels
+        found["level"] += [*table.labels, "not known"][: len(rows)]
         for name, column in columns.items():
             found[name] += column.tolist()
-        found["points"] += card.points[table.name]
+        found["points"] += [p + shift for p in (*card.points[table.name], 0)][: len(rows)]
     return found
+
+
+def count_levels(card: Scorecard) -> tuple[tuple[tuple[float, float], ...], ...]:
+    """By feature and level: rows, and bads of them."""
+    bad = card.classes_.tolist().index(card.adverse)
+    columns = [(t.counts.sum(axis=1).tolist(), t.counts[:, bad].tolist()) for t in card.evidence]
+    return tuple(tuple(zip(*pair, strict=True)) for pair in columns)
 
 
 COLUMNS = ("feature", "level", "rows", "share", "bads", "bad_rate", "woe", "iv", "points")
@@ -117,23 +146,24 @@ def _shares(counts: Floats) -> Floats:
 
 def to_text(card: Scorecard, width: int = 100) -> str:
     """The card as plain text."""
-    return _view(card).to_text(width)
+    return view(card).to_text(width)
 
 
 def to_html(card: Scorecard) -> str:
     """The card for a notebook."""
-    return _view(card).to_html()
+    return view(card).to_html()
 
 
 HEAD = ("Feature", "Level", "Rows", "Share", "Bads", "Bad rate", "WoE", "IV", "Points", "")
 
 
-def _view(card: Scorecard) -> View:
+def view(card: Scorecard) -> View:
     """Every level with its counts and points, and a bar for the points."""
     found = level_columns(card)
     most = max(map(abs, found["points"]), default=1) or 1
     blank = ("",) * 6
-    rows: list[tuple[str | Bar, ...]] = [("Base", "", *blank, str(card.base_points), "")]
+    base = card.base_points - sum(shifts(card))
+    rows: list[tuple[str | Bar, ...]] = [("Base", "", *blank, str(base), "")] if base else []
     for i, feature in enumerate(found["feature"]):
         first = i == 0 or feature != found["feature"][i - 1]
         own = {name: column[i] for name, column in found.items()}
@@ -153,8 +183,10 @@ def _view(card: Scorecard) -> View:
             )
         )
     grid = Grid(HEAD, tuple(rows), n_names=2)
+    share = ("share of goods", "share of bads")
+    ratio = "/".join(share if card.woe == "good" else share[::-1])
     explained = (
-        f"Bads are cases of {label(card.adverse)}. WoE is ln(share of goods/share of bads) of one "
-        "feature alone; points come from all features together."
+        f"Bads are cases of {label(card.adverse)}. WoE is ln({ratio}) of one feature alone; points "
+        "come from all features together."
     )
     return View(title(card), (grid,), notes=(explained, *notes(card)))

@@ -158,7 +158,8 @@ def _score(formula: Formula) -> dict[str, Any]:
     classes, number = [*formula.classes], {"type": "number"}
     each = _object(dict.fromkeys(formula.class_names, number))
     total = {"log_odds": number} if len(classes) == 2 else {"totals": each}
-    return _object({"class": {"enum": classes}, **total, "probabilities": each})
+    score = {"score": {"type": "integer"}} if formula.score_name else {}
+    return _object({"class": {"enum": classes}, **score, **total, "probabilities": each})
 
 
 def _refusal() -> dict[str, Any]:

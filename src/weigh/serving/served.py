@@ -15,20 +15,22 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from weigh.evidence import Units, evidence_of, model_of
 from weigh.formula import Formula, Row, Scorer
 from weigh.pages import calculator
 from weigh.serving import contract
 from weigh.serving.contract import example_row
 from weigh.serving.log import Log
 from weigh.serving.rows import Asked, RefusalError, check_row, fill_row, find_class
-from weigh.store import load_model, to_json
+from weigh.store import load, to_json
 
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """A fitted model, ready for requests."""
+    """A fitted model or a scorecard, ready for requests."""
 
     model: Any
+    units: Units
     scorer: Scorer
     page: bytes
     file: bytes
@@ -39,8 +41,11 @@ class Served:
     @classmethod
     def load(cls, path: str | os.PathLike[str], most_rows: int) -> Served:
         """Read a model file; one that has no table of weights is refused by name."""
-        model = load_model(path)
-        formula = Formula.of(model)
+        model = load(path)
+        evidence = evidence_of(model_of(model))
+        units = evidence.units
+        score = "score" if units.are_points else ""
+        formula = Formula.of_evidence(evidence, type(model).__name__, score_name=score)
         if formula.tokens:
             raise ValueError(
                 f"{path} is a model of documents (event_model='counts'), whose rows are tokens and "
@@ -49,9 +54,10 @@ class Served:
         described = contract.describe(formula, most_rows)
         served = cls(
             model,
+            units,
             Scorer(formula),
             _encode(calculator(model) or ""),
-            _encode(to_json(model)),
+            _encode(model.to_json() if units.are_points else to_json(model)),
             b"",
             b"",
         )
@@ -105,7 +111,8 @@ class Served:
         shares = dict(zip(names, probabilities, strict=True))
         if len(totals) == 1:
             found = classes[totals[0] > 0]
-            return {"class": found, "log_odds": totals[0], "probabilities": shares}
+            score = {"score": self.units.total(totals[0])} if self.units.are_points else {}
+            return {"class": found, **score, "log_odds": totals[0], "probabilities": shares}
         by_class = dict(zip(names, totals, strict=True))
         found = classes[totals.index(max(totals))]
         return {"class": found, "totals": by_class, "probabilities": shares}

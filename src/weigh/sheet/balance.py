@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import label
+from weigh.evidence import HUNDREDTHS, Units
 from weigh.frames import build
 from weigh.sheet import show
 from weigh.sheet.attenuated import Attenuated, Recalibrated
@@ -73,6 +74,7 @@ class BalanceSheet:
     backend: str | None = field(default=None, compare=False, repr=False)
     names: Mapping[Any, str] = field(default_factory=dict, compare=False)  # of classes, by label
     outcome: str = field(default="", compare=False)  # completes "Probability that"
+    units: Units = HUNDREDTHS  # how people read the weights
 
     def name_of(self, class_label: Any) -> str:
         """A class as people read it."""
@@ -134,7 +136,16 @@ class BalanceSheet:
             "totals": self.totals and {label(c): t for c, t in self.totals.items()},
             "attenuation": self.attenuation and {**vars(self.attenuation)},
             "recalibration": self.recalibration and {**vars(self.recalibration)},
-        }
+        } | self._points()
+
+    def _points(self) -> dict[str, Any]:
+        """Of a scorecard: the base points, those of each item, and the score."""
+        units = self.units
+        if not units.are_points:
+            return {}
+        points = [units.whole(item.weight) for item in self.items]
+        base, score = units.total(self.prior), units.total(self.total)
+        return {"base_points": base, "points": points, "score": score}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per item, the prior first: feature, level, weight and note.

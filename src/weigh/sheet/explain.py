@@ -90,6 +90,7 @@ def explain(evidence: Evidence, table: Table, pos_label: Any, against: Any) -> B
         backend=evidence.backend,
         names=dict(zip(classes, evidence.class_names, strict=True)) if evidence.class_texts else {},
         outcome=evidence.outcomes[a] if evidence.outcomes else "",
+        units=evidence.units if a else evidence.units.turned,
     )
 
 

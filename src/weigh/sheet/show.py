@@ -7,7 +7,7 @@ from math import floor, log10
 from typing import TYPE_CHECKING
 
 from weigh.bins import label, printable
-from weigh.evidence import hundredths
+from weigh.evidence import Units, hundredths, signed
 from weigh.frames import NOT_KNOWN
 from weigh.text import percent, to_plain
 from weigh.views import Bar, Grid, View
@@ -32,47 +32,42 @@ class Side:
 
 def sides_of(sheet: BalanceSheet) -> tuple[Side, Side]:
     """What speaks for and what speaks against."""
-    of = sheet.name_of(sheet.pos_label)
-    prior_for = sheet.prior >= 0
+    of, units = sheet.name_of(sheet.pos_label), sheet.units
+    prior = units.total(sheet.prior)
+    first = [("Base points" if units.are_points else "Prior", prior)]
+    positive, negative = sheet.speaks_for, sheet.speaks_against
     return (
-        _side(
-            f"Evidence for {of}", "positive", sheet.speaks_for, sheet.prior if prior_for else None
-        ),
-        _side(
-            f"Evidence against {of}",
-            "negative",
-            sheet.speaks_against,
-            None if prior_for else sheet.prior,
-        ),
+        _side(f"Evidence for {of}", "positive", first * (prior >= 0), positive, units),
+        _side(f"Evidence against {of}", "negative", first * (prior < 0), negative, units),
     )
 
 
-def _side(title: str, sign: str, items: tuple[Item, ...], prior: float | None) -> Side:
+def _side(
+    title: str, sign: str, first: list[tuple[str, int]], items: tuple[Item, ...], units: Units
+) -> Side:
     """The sum is that of the rounded weights, as in the papers: readers add what they see."""
-    lines = [] if prior is None else [("Prior", prior)]
-    lines += _fold(items)
-    total = sum(round(100 * weight) for _, weight in lines) / 100
-    shown = [(text, hundredths(weight)) for text, weight in lines]
-    return Side(title, shown, (f"Total {sign} weight", hundredths(total)))
+    lines = first + [(text, units.whole(weight)) for text, weight in _fold(items, units)]
+    shown = [(text, signed(whole)) for text, whole in lines]
+    what = "points" if units.are_points else "weight"
+    return Side(title, shown, (f"Total {sign} {what}", signed(sum(whole for _, whole in lines))))
 
 
-SMALL = 0.005
-"""Items of less weight read 0: several of them share a line."""
-
-
-def _fold(items: tuple[Item, ...]) -> list[tuple[str, float]]:
+def _fold(items: tuple[Item, ...], units: Units) -> list[tuple[str, float]]:
     """A line for each item, and one for those that would all read 0."""
-    small = [item for item in items if abs(item.weight) < SMALL]
+    small = [item for item in items if abs(units.scale * item.weight) < 0.5]
     if len(small) < 2:
         return [(str(item), item.weight) for item in items]
-    own = [(str(item), item.weight) for item in items if abs(item.weight) >= SMALL]
+    own = [(str(item), item.weight) for item in items if item not in small]
     return [*own, (f"{len(small)} more items, together", sum(item.weight for item in small))]
 
 
 def foot_of(sheet: BalanceSheet) -> list[tuple[str, str]]:
     """From what the weights add up to, to the probability: names and numbers."""
     rows = [*_attenuation(sheet), *_recalibration(sheet)]
-    rows.append(("Total weight of evidence", hundredths(sheet.total)))
+    if sheet.units.are_points:
+        rows.append(("Score", str(sheet.units.total(sheet.total))))
+    else:
+        rows.append(("Total weight of evidence", hundredths(sheet.total)))
     for other, total in (sheet.totals or {}).items():
         if other != sheet.pos_label:
             rows.append((f"Total of {sheet.name_of(other)}", hundredths(total)))
@@ -130,19 +125,20 @@ def probability(p: float) -> str:
 
 def notes_of(sheet: BalanceSheet) -> list[str]:
     """What a reader should know, sentence by sentence."""
-    notes = []
+    notes, what = [], "points" if sheet.units.are_points else "weight"
     blank = [item.shown for item in sheet.weightless if item.level == BLANK]
     if blank:
         others = f" and {len(blank) - LISTED} more" if len(blank) > LISTED else ""
-        notes.append(f"Not known, and so without weight: {', '.join(blank[:LISTED])}{others}.")
+        notes.append(f"Not known, and so without {what}: {', '.join(blank[:LISTED])}{others}.")
     rest = [str(item) for item in sheet.weightless if item.level != BLANK]
     if rest:
-        notes.append(f"No weight: {'; '.join(rest)}.")
-    notes.append("Weights are times 100.")
+        notes.append(f"No {what}: {'; '.join(rest)}.")
+    if not sheet.units.are_points:
+        notes.append("Weights are times 100.")
     shown = sum(int(side.total[1]) for side in sides_of(sheet))
     stated = sheet.attenuation or sheet.recalibration
     exact = sheet.total if stated is None else stated.before
-    if shown != round(100 * exact):
+    if shown != sheet.units.total(exact):
         notes.append(f"Rounded, they add up to {shown:+d}; the total is of the exact ones.")
     if sheet.attenuation is not None:
         root = sheet.attenuation.form == "root"
@@ -196,11 +192,15 @@ def _paired(sides: tuple[Side, Side]) -> list[tuple[tuple[str, str], tuple[str, 
 
 def to_html(sheet: BalanceSheet) -> str:
     """The sheet for a notebook: prior and items with bars, the total, and what it means."""
-    lines = [*_fold(sheet.speaks_for), *_fold(sheet.speaks_against)]
-    scale = max(abs(w) for w in (sheet.prior, 0.01, *(weight for _, weight in lines)))
+    units, points = sheet.units, sheet.units.are_points
+    lines = _fold(sheet.speaks_for, units) + _fold(sheet.speaks_against, units)
+    own = 0.0 if points else sheet.prior  # base points would dwarf the bars of all others
+    scale = max(abs(w) for w in (own, 0.01, *(weight for _, weight in lines)))
+    first = "Base points" if points else "Prior"
     rows: list[tuple[str | Bar, ...]] = [
-        (name, hundredths(weight), Bar(weight / scale))
-        for name, weight in (("Prior", sheet.prior), *lines)
+        (first, signed(units.total(sheet.prior)), Bar(own / scale)),
+        *((name, units.text(weight), Bar(weight / scale)) for name, weight in lines),
     ]
-    grid = Grid(("Evidence", "Weight", "against | for"), tuple(rows), foot=tuple(foot_of(sheet)))
+    weight = "Points" if points else "Weight"
+    grid = Grid(("Evidence", weight, "against | for"), tuple(rows), foot=tuple(foot_of(sheet)))
     return View(f"Evidence for {sheet.question}", (grid,), notes=tuple(notes_of(sheet))).to_html()

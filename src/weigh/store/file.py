@@ -122,7 +122,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 def describe(path: str | os.PathLike[str]) -> dict[str, str]:
     """The learner of a file, what is known of its fit, and its parameters, for people."""
-    model = load_model(path)
+    model = load(path)
     known = getattr(model, "provenance_", None)
     lines = [("Model", type(model).__name__), *([] if known is None else known.lines())]
     return dict([*lines, *tell_parameters(model)])
@@ -130,7 +130,8 @@ def describe(path: str | os.PathLike[str]) -> dict[str, str]:
 
 def tell_parameters(model: Any) -> list[tuple[str, str]]:
     """The constructor parameters by name, those of a learner inside another too."""
-    return [(name, _tell(value)) for name, value in sorted(model.get_params().items())]
+    own = model.get_params() if hasattr(model, "get_params") else model.settings
+    return [(name, _tell(value)) for name, value in sorted(own.items())]
 
 
 def _tell(value: Any) -> str:
@@ -150,8 +151,7 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
     data = read_json(path, "a model")
     if isinstance(data, dict) and data.get("format") == SCORECARD:
         raise ValueError(
-            f"{path} is a scorecard, not a model; weigh show, score, evaluate, explain --reasons, "
-            "export and check take it"
+            f"{path} is a scorecard, not a model; give the model that it was made from"
         )
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f'{path} is not a model: it lacks "format": "{FORMAT}"')

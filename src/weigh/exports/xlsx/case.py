@@ -162,8 +162,9 @@ class Case:
         self.row += 1
         self.first = self.row
         put(self.sheet, self.row, NAMES, self.words.prior)
-        for k, prior in enumerate(self.formula.prior):
-            self.sheet.cell(self.row, WEIGHTS + k, prior).number_format = self.words.look
+        for k in range(len(self.formula.prior)):
+            start = f"{self.words.table}!{address(2, WEIGHTS + k)}"
+            put_formula(self.sheet, self.row, WEIGHTS + k, start, self.words.look)
         self._sides()
         self.row += 1
         for term, block in zip(self.formula.terms, self.blocks, strict=True):

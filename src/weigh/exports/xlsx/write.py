@@ -7,6 +7,7 @@ from typing import Any
 
 from weigh.bins import AND
 from weigh.exports.targets import refuse_inexact, refuse_mixed, refuse_text
+from weigh.exports.xlsx.card import write_counts
 from weigh.exports.xlsx.case import SHEET as CASE
 from weigh.exports.xlsx.case import Case
 from weigh.exports.xlsx.cells import SHEET as LOOKUP
@@ -38,6 +39,8 @@ def write(formula: Formula) -> bytes:
     for sheet in (book[CASE], evidence):
         for letter, width in (("A", 34), ("B", 34), ("C", 14), ("D", 16), ("E", 18)):
             sheet.column_dimensions[letter].width = width
+    if formula.costs is not None:
+        write_counts(evidence, blocks, formula.costs)
     evidence.freeze_panes = "A2"
     book[CASE].freeze_panes = "A5"
     stream = io.BytesIO()

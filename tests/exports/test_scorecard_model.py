@@ -1,0 +1,226 @@
+"""A card goes wherever a model goes: sheets, pages, drift and the service show its points."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from tests.serving import ask
+
+import weigh
+from weigh import Scorecard
+from weigh.cli import main
+from weigh.serving import make_app
+
+PEOPLE = weigh.datasets.titanic()
+MODEL = weigh.EvidenceNB().fit(PEOPLE, "Survived")
+ROWS = [
+    {"Class": a, "Sex": b, "Age": c}
+    for a in ("1st", "2nd", "3rd", "Crew", None, "none such")
+    for b in ("Female", "Male", None)
+    for c in ("Child", "Adult")
+]
+
+
+@pytest.fixture(scope="module", params=["Yes", "No"])
+def card(request):
+    return Scorecard(MODEL, pos_label=request.param, base_score=500, base_odds=2)
+
+
+def test_the_model_of_a_card_gives_its_probabilities_and_its_scores(card):
+    model = card.as_model()
+    assert model.predict_proba(ROWS) == pytest.approx(card.predict_proba(ROWS), abs=1e-12)
+    units = model.evidence_.units
+    assert [units.total(t) for t in model.decision_function(ROWS)] == card.score(ROWS).tolist()
+
+
+@pytest.mark.parametrize("of", [None, "Yes", "No"])
+def test_the_points_of_a_sheet_add_up_to_the_score(card, of):
+    for row, score in zip(ROWS, card.score(ROWS), strict=True):
+        sheet = card.balance_sheet(row, of)
+        told = sheet.to_dict()
+        assert told["base_points"] + sum(told["points"]) == told["score"] == score
+        of_class = card.classes_.tolist().index(of or card.pos_label)
+        assert sheet.probability == pytest.approx(card.predict_proba([row])[0, of_class], abs=1e-12)
+        assert str(score) in sheet.to_text()
+        assert str(score) in sheet._repr_html_()
+
+
+def print_score(card, row):
+    """Add up what a card prints, by hand."""
+    frame = pd.DataFrame(card.to_frame().to_pydict())
+    printed, shift = 0, 0
+    for name, own in frame.groupby("feature"):
+        points = dict(zip(own["level"], own["points"], strict=True))
+        shift += points.get("not known", 0)
+        printed += points.get(str(row[name]), points.get("not known", 0))
+    return card.base_points - shift + printed
+
+
+@pytest.mark.parametrize("base", ["separate", "spread", "lowest"])
+def test_printed_points_give_the_same_score_wherever_the_base_points_stand(card, base):
+    own = Scorecard(MODEL, pos_label=card.pos_label, base_score=500, base_odds=2, base=base)
+    scores = [print_score(own, row) for row in ROWS]
+    assert scores == own.score(ROWS).tolist() == card.score(ROWS).tolist()
+    if base == "lowest":
+        assert min(own.to_frame()["points"].to_pylist()) == 0
+
+
+def test_base_points_that_are_spread_leave_no_line_of_their_own(card):
+    own = Scorecard(MODEL, pos_label=card.pos_label, base="spread")
+    assert "Base" in card.to_text()
+    assert "Base" not in own.to_text()
+
+
+def test_woe_is_turned_round_and_iv_is_not(card):
+    turned = Scorecard(MODEL, pos_label=card.pos_label, woe="bad").to_frame()
+    kept = card.to_frame()
+    assert turned["woe"].to_pylist() == pytest.approx([-w for w in kept["woe"].to_pylist()])
+    assert turned["iv"].to_pylist() == pytest.approx(kept["iv"].to_pylist())
+
+
+@pytest.mark.parametrize("choice", [{"base": "apart"}, {"woe": "neither"}])
+def test_choices_that_there_are_not_are_refused(choice):
+    with pytest.raises(ValueError, match=next(iter(choice))):
+        Scorecard(MODEL, **choice)
+
+
+# ---------------------------------------------------------------- pages, drift, service
+
+
+def test_the_calculator_of_a_card_reads_points(card):
+    page = weigh.calculator(card)
+    data = json.loads(re.search(r'<script type="?application/json"?[^>]*>(.*?)</script>', page)[1])
+    assert data["units"]["points"]
+    assert data["classTexts"][data["of"]] == card.pos_label
+    start, scale = data["units"]["start"], data["units"]["scale"]
+    sign = 1 if data["of"] else -1
+    assert round(start + scale * sign * data["prior"][0]) == card.base_points
+    assert "times 100" not in re.search(r"<noscript>(.*)</noscript>", page, re.S)[1]
+
+
+def test_the_report_of_a_card_prints_its_levels_and_its_cut_offs(card):
+    page = weigh.report(card, PEOPLE, "Survived")
+    for title in ("Scorecard: 500 points", "Cut-off table by score band"):
+        assert title in page
+    assert "Score<td>" in page
+    assert "Total weight of evidence" not in page
+    assert "EvidenceClassifier" not in page
+
+
+def test_drift_of_a_card_is_that_of_its_model(card):
+    men = [{"Class": "3rd", "Sex": "Male", "Age": "Adult"}] * 300
+    found, known = weigh.drift(card, men), weigh.drift(MODEL, men)
+    assert found.model == "Scorecard"
+    indexes = [{f.name: f.stability.value for f in drift.features} for drift in (found, known)]
+    assert indexes[0] == pytest.approx(indexes[1])
+
+
+def test_the_service_answers_with_scores(card, tmp_path):
+    path = tmp_path / "card.json"
+    weigh.save(card, path)
+    app = make_app(path)
+    row = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
+    answer = ask(app, "POST", "/score", row).json
+    assert answer["score"] == card.score([row])[0]
+    assert ask(app, "POST", "/explain", row).json["score"] == answer["score"]
+    assert ask(app, "GET", "/model").json["format"] == "weigh-scorecard"
+
+
+# ---------------------------------------------------------------- files and commands
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("cards")
+    pd.DataFrame(PEOPLE.to_pydict()).to_csv(place / "people.csv", index=False)
+    done = run("scorecard", place / "people.csv", "--target", "Survived", "--adverse", "No",
+               "--base", "lowest", "--woe", "bad", "-o", place / "card.json")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    return place
+
+
+def run(*words):
+    return CliRunner().invoke(main, [*map(str, words)], env={"COLUMNS": "100"})
+
+
+def test_the_file_of_a_card_says_where_it_comes_from_and_how_it_is_printed(folder):
+    card = weigh.load(folder / "card.json")
+    assert (card.base, card.woe) == ("lowest", "bad")
+    assert (card.provenance_.source, card.provenance_.target) == ("people.csv", "Survived")
+    about = run("show", folder / "card.json", "--about")
+    assert "people.csv" in about.output
+    assert "lowest" in about.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("explain", "card.json", "people.csv", "--row", "3"),
+        ("explain", "card.json", "people.csv", "--row", "3", "--json"),
+        ("score", "card.json", "people.csv"),
+        ("drift", "card.json", "people.csv", "--target", "Survived"),
+        ("calculator", "card.json", "-o", "calculator.html"),
+        ("report", "card.json", "people.csv", "--target", "Survived", "-o", "report.html"),
+        ("export", "card.json", "--to", "xlsx", "-o", "card.xlsx"),
+    ],
+)
+def test_commands_take_a_card_in_place_of_a_model(folder, words):
+    files = [folder / word if "." in word else word for word in words]
+    done = run(*files)
+    assert done.exit_code == 0, done.output
+
+
+def test_cut_points_and_trends_of_points_are_options_of_the_command(folder):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 10, 600)
+    status = np.where(rng.random(600) < x / 10, "bad", "good")
+    pd.DataFrame({"x": x, "z": rng.normal(size=600), "status": status}).to_csv(
+        folder / "loans.csv", index=False
+    )
+    done = run("scorecard", folder / "loans.csv", "--target", "status", "--adverse", "bad",
+               "--bins", "x", "2,5", "--monotone", "z", "up", "-o", folder / "z.json")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    card = weigh.load(folder / "z.json")
+    assert card.evidence["x"].feature.cuts == (2.0, 5.0)
+    assert (np.diff(card.points["z"]) >= 0).all()
+
+
+@pytest.mark.parametrize("odd", [("--bins", "x", "two"), ("--monotone", "x", "sideways")])
+def test_odd_cut_points_and_trends_are_refused(folder, odd):
+    done = run("scorecard", folder / "people.csv", "--target", "Survived", "--adverse", "No",
+               *odd, "-o", folder / "none.json")  # fmt: skip
+    assert done.exit_code == 2
+    assert "x" in done.output
+    assert not (folder / "none.json").exists()
+
+
+def test_neighbouring_intervals_of_a_fitted_card_have_different_points():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"x": rng.normal(size=500), "z": rng.normal(size=500)})
+    y = rng.random(500) < 1 / (1 + np.exp(-table["x"]))
+    card = Scorecard.from_table(table, y, points_to_double=3)
+    for name, points in card.points.items():
+        assert np.diff(points[: len(card.evidence[name].feature.cuts) + 1]).all()
+        assert card.evidence[name].counts.sum() == 500
+
+
+def test_the_workbook_of_a_card_has_counts_and_formulas_beside_its_points(card):
+    import io
+
+    import openpyxl
+
+    book = openpyxl.load_workbook(io.BytesIO(weigh.export(card, "xlsx")))
+    sheet = book["Points"]
+    heads = [cell.value for cell in sheet[1]]
+    assert heads == [
+        "Feature", "Level", "Points", "Rows", "Share", "Bads", "Bad rate", "WoE", "IV"
+    ]  # fmt: skip
+    frame = card.to_frame().to_pydict()
+    rows = [row for row in sheet.iter_rows(min_row=3, values_only=True) if row[3] is not None]
+    assert [row[2] for row in rows] == frame["points"]
+    assert [row[3] for row in rows] == frame["rows"]
+    assert [row[5] for row in rows] == frame["bads"]
+    assert all(str(row[7]).startswith("=") for row in rows)
