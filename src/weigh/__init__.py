@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from weigh import datasets as datasets
     from weigh import metrics as metrics
     from weigh.adjusted import AdjustedNB as AdjustedNB
+    from weigh.bins import Binning as Binning
     from weigh.bins.discretizer import MDLDiscretizer as MDLDiscretizer
     from weigh.boosted import BoostedNB as BoostedNB
     from weigh.boosted import BoostedNBRegressor as BoostedNBRegressor
@@ -70,6 +71,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "AttenuationPathDisplay": "plot",
     "BalanceSheet": "sheet",
     "BalanceSheetDisplay": "plot",
+    "Binning": "bins",
     "BoostedNB": "boosted",
     "BoostedNBRegressor": "boosted",
     "C44Classifier": "c44",

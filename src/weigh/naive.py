@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.base import EvidenceClassifier, branch, read_sample, remember
+from weigh.bins import Binning
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import read_caps, read_settings
@@ -165,7 +166,7 @@ class EvidenceNB(EvidenceClassifier):
             rules = read_settings(self, sample.table)
             parts = [part for table in tally.tables for part in table.feature.parts]
             cut = [part.name for part in parts if part.is_numeric]
-            found = [name for name in cut if isinstance(rules[name].bins, str | int)]
+            found = [name for name in cut if isinstance(rules[name].bins, str | int | Binning)]
         if found:
             warn_caller(
                 f"partial_fit found the cut points of {len(found)} numeric columns in the first "

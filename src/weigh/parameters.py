@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import AND, read_rules
+from weigh.bins import AND, Binning, read_rules
 from weigh.engine import Setting
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import Declared, Floats, Table, Value, canonical, key, list_names
@@ -32,11 +32,12 @@ def check_parameters(learner: Any) -> None:
     for rule in bins.values() if by_column else [bins]:
         cuts = by_column and isinstance(rule, Iterable) and not isinstance(rule, str)
         count = is_count(rule) and rule >= 2
-        if not (cuts or count or (isinstance(rule, str) and rule in ("mdl", "fine"))):
+        known = isinstance(rule, Binning) or (isinstance(rule, str) and rule in ("mdl", "fine"))
+        if not (cuts or count or known):
             raise ValueError(
-                "bins must be 'mdl', 'fine', a number of quantile bins of at least 2, or a dict "
-                "from column to one of these, to cut points, or to lists of the categories that "
-                f"share a level, got {rule!r}"
+                "bins must be 'mdl', 'fine', a number of quantile bins of at least 2, a Binning, "
+                "or a dict from column to one of these, to cut points, or to lists of the "
+                f"categories that share a level, got {rule!r}"
             )
     if not (learner.special_values is None or isinstance(learner.special_values, Mapping)):
         raise ValueError(
@@ -93,7 +94,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
         joined = _read_joined(rule, name)
         if joined:
             category, rule = True, learner._default_bins
-        if category is None and not isinstance(rule, str | int):
+        if category is None and not isinstance(rule, str | int | Binning):
             category = False  # cut points say that the column is numeric, even where it is empty
         codes = _read_special(special[name], name)
         skips = missing[name] == "skip" or name in asked
@@ -104,7 +105,9 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
 
 def _read_joined(rule: Any, name: str) -> tuple[tuple[Value, ...], ...]:
     """The categories of each level, where `bins` lists lists; empty where it holds cut points."""
-    if isinstance(rule, str | int) or not any(isinstance(item, list | tuple) for item in rule):
+    if isinstance(rule, str | int | Binning):
+        return ()
+    if not any(isinstance(item, list | tuple) for item in rule):
         return ()
     if not all(isinstance(item, list | tuple) and len(item) for item in rule):
         raise ValueError(

@@ -7,10 +7,12 @@ asked         questions that are asked only where another has some level
 conditions    from a value to its level, as data that other languages render
 crosses       two features joined into one, whose levels are pairs
 cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
+binning       limits of a binning, and the best cut points within them
 discretizer   the cuts alone, as a scikit-learn transformer
 """
 
 from weigh.bins.asked import Ask, read_rules
+from weigh.bins.binning import Binning
 from weigh.bins.conditions import Condition, finder
 from weigh.bins.crosses import AND, Cross, coarsen, refine
 from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
@@ -37,6 +39,7 @@ __all__ = [
     "SINGLE",
     "WORDS",
     "Ask",
+    "Binning",
     "Condition",
     "Cross",
     "Feature",

@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weigh.bins import Cross, Feature, are_whole, check_cuts, fine_cuts, mdl_cuts, quantile_cuts
+from weigh.bins import (
+    Binning,
+    Cross,
+    Feature,
+    are_whole,
+    check_cuts,
+    fine_cuts,
+    mdl_cuts,
+    quantile_cuts,
+)
 from weigh.engine.checkpoints import recall_counts
 from weigh.engine.surveys import Setting, batches, rows_of, survey
 from weigh.engine.threads import Item, spread
@@ -186,7 +195,7 @@ def count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Cou
             return join_listed(counts, setting.joined, short.rare)
         return join_rare(counts, setting.max_levels, short.rare)
     cuts = _find_cuts(column.values, name, setting, rows)
-    if isinstance(setting.bins, str | int):
+    if isinstance(setting.bins, str | int | Binning):
         cuts = short.settle(cuts)
     feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
     feature = replace(feature, whole=short.is_whole(setting.special))
@@ -198,11 +207,13 @@ def _with_missing(feature: Feature) -> Feature:
 
 
 def _find_cuts(values: Floats, name: str, setting: Setting, rows: Rows) -> tuple[float, ...]:
-    if not isinstance(setting.bins, str | int):
+    if not isinstance(setting.bins, str | int | Binning):
         return check_cuts(setting.bins, name)
     if setting.special:
         special = np.isin(values, np.array(setting.special, dtype=np.float64))
         values = np.where(special, np.nan, values)
+    if isinstance(setting.bins, Binning):
+        return setting.bins.cut(values, rows.labels, rows.weight, rows.n_classes)
     if setting.bins == "fine":
         return fine_cuts(values, rows.weight, setting.most_levels)
     if isinstance(setting.bins, str):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weigh.bins import Feature
+from weigh.bins import Binning, Feature
 from weigh.evidence import Evidence, FeatureTable, join_intervals
 from weigh.frames import Floats
 from weigh.parameters import is_count
@@ -30,11 +30,23 @@ NOISE = 2.0
 
 @dataclass(frozen=True)
 class Given:
-    """Cut points and trends by column that are given, and not found; options of the learner."""
+    """Cut points or a binning, and trends by column; options of the learner."""
 
-    bins: Mapping[str, Any]
+    bins: Mapping[str, Any] | Binning
     trends: Mapping[str, int]
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def bins_of(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """The bins of numeric columns: those that are given in place of those that were found."""
+        if isinstance(self.bins, Binning):
+            return dict.fromkeys(found, self.bins)
+        return {**found, **self.bins}
+
+    @property
+    def cut_by_hand(self) -> set[str]:
+        """Columns whose cut points are given."""
+        by_name = {} if isinstance(self.bins, Binning) else self.bins
+        return {name for name, rule in by_name.items() if not isinstance(rule, str | int | Binning)}
 
 
 def other_class(model: Any, adverse: Any) -> Any:
@@ -54,7 +66,7 @@ def fit_card(
     sample_weight: Any = None,
     categorical_features: Any = "from_dtype",
     special_values: Any = None,
-    bins: Mapping[str, Any] | None = None,
+    bins: Mapping[str, Any] | Binning | None = None,
     monotonic_cst: Mapping[str, int] | None = None,
     **settings: Any,
 ) -> Scorecard:
@@ -71,14 +83,16 @@ def fit_card(
     adverse : label, optional
         The class that low scores stand for, such as "bad"; by default `classes_[0]`.
     levels : int, default=6
-        Bins or categories of a feature at most, the rare ones joined; missing and special
-        codes come on top. Ordered categories stay as they are.
+        Bins or categories of a feature at most; categories of less than 5% of the rows are joined
+        where there are two or more of them. Missing and special codes come on top. Ordered
+        categories stay as they are.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     categorical_features, special_values
         As in `EducatedNB`, which fits the weights.
-    bins : dict, optional
-        Cut points by column, such as {"age": [30, 50]}, in place of those that are found.
+    bins : dict or Binning, optional
+        Cut points by column, such as {"age": [30, 50]}, in place of those that are found. A
+        `Binning`, by column or for all numeric columns, cuts for the largest information value.
     monotonic_cst : dict, optional
         Trends by column in place of those that are found: 1 or -1 makes the log odds of
         `classes_[1]` rise or fall, 0 leaves them free.
@@ -96,18 +110,18 @@ def fit_card(
     if not (is_count(levels) and levels >= 3):
         raise ValueError(f"levels must be a whole number of at least 3, got {levels!r}")
     options = {"categorical_features": categorical_features, "special_values": special_values}
-    given = Given(bins or {}, monotonic_cst or {}, options)
+    given = Given({} if bins is None else bins, monotonic_cst or {}, options)
     model = learn_model(X, y, levels, sample_weight, given)
     rows = {} if sample_weight is not None else {"X": X, "y": y}  # rows are measured, not weights
     own = {"pos_label": other_class(model, adverse), **rows, **settings}
     card = cls(model, **own)
-    while (joined := _join_equal(card, given.bins)) is not card._source:
+    while (joined := _join_equal(card, given.cut_by_hand)) is not card._source:
         card = cls(joined, **own)  # whose points may be rounded otherwise
     card.provenance_ = model.provenance_
     return card
 
 
-def _join_equal(card: Scorecard, kept: Mapping[str, Any]) -> Evidence:
+def _join_equal(card: Scorecard, kept: set[str]) -> Evidence:
     """The evidence of a card without cut points between equal points, but those that are given."""
     tables = tuple(
         table if table.name in kept else _join(table, card._points[table.name])
@@ -130,7 +144,8 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: Given) -
     """Fit every column finely, cut it where its weights change most, and fit what is left again.
 
     A column has at most `levels` bins, of at least 5% of the rows each, that keep the shape of
-    the fine table with the least squared error; or as many categories, the rare ones joined.
+    the fine table with the least squared error; or as many categories, those of less than 5% of
+    the rows joined.
     Ordered categories, missing and special codes stay. Bins that are monotone but for noise in the
     second fit are held monotone in a third.
     """
@@ -146,13 +161,23 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: Given) -
         feature = table.feature
         if isinstance(feature, Feature) and feature.cuts is not None:
             cuts[table.name] = _coarsen(table, feature.cuts, levels)
-        elif isinstance(feature, Feature) and not feature.ordered and len(feature.values) > levels:
-            few[table.name] = levels - 1
-    chosen = {"bins": {**cuts, **given.bins} or "fine", "max_levels": few or None}
+        elif isinstance(feature, Feature) and not feature.ordered:
+            kept = _count_frequent(table, feature, levels)
+            few |= {table.name: kept} if kept else {}
+    chosen = {"bins": given.bins_of(cuts) or "fine", "max_levels": few or None}
     coarse = fit(**chosen)
     trends = {table.name: _trend(table) for table in coarse.evidence_}
     found = {name: trend for name, trend in (trends | dict(given.trends)).items() if trend}
     return fit(**chosen, monotonic_cst=found) if found else coarse
+
+
+def _count_frequent(table: FeatureTable, feature: Feature, most: int) -> int:
+    """How many categories keep levels of their own; 0 where no two others are to be joined."""
+    rows = table.counts[: len(feature.values)].sum(axis=1)
+    n, frequent = len(rows), int((rows >= LEAST * rows.sum()).sum())
+    if n <= most and n - frequent < 2:
+        return 0
+    return max(min(frequent, most - 1), 1)
 
 
 def _coarsen(table: FeatureTable, cuts: tuple[float, ...], most: int) -> list[float]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from weigh.bins import Binning
 from weigh.frames import Floats, Integers
 
 FORMAT, VERSION = "weigh", 1
@@ -77,6 +78,8 @@ def parameter(name: str, value: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """A parameter as JSON: dicts as pairs, because their keys may be numbers; infinities named."""
+    if isinstance(value, Binning):
+        return {"binning": plain(vars(value))}
     if isinstance(value, Mapping):
         return {"pairs": [[plain(k), plain(v)] for k, v in value.items()]}
     if isinstance(value, np.ndarray | np.generic):
@@ -104,6 +107,8 @@ def unplain(value: Any, depth: int = 0) -> Any:
         return float(value["number"])
     if isinstance(value, dict) and "set" in value:
         return {unplain(item, depth + 1) for item in value["set"]}
+    if isinstance(value, dict) and "binning" in value:
+        return Binning(**unplain(value["binning"], depth + 1))
     if isinstance(value, dict):
         return {unplain(k, depth + 1): unplain(v, depth + 1) for k, v in value["pairs"]}
     return [unplain(item, depth + 1) for item in value] if isinstance(value, list) else value
