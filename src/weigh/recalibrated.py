@@ -1,10 +1,10 @@
-"""RecalibratedClassifier: a learner's table, and what its totals turned out to be worth."""
+"""RecalibratedClassifier: a learner's totals, and what they turned out to be worth."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from weigh.base import EvidenceClassifier, read_sample, warn_ids
-from weigh.calibrate import FITS, recalibrate
-from weigh.evidence import Evidence, Recalibration, evidence_of, record
+from weigh.calibrate import FITS, SCALINGS, Held, RestCurves, recalibrate
+from weigh.evidence import Evidence, evidence_of, record
 from weigh.folds import Split, check_folds, read_splits
 from weigh.frames import Floats, Sample, label_sample, read, set_names, warn_caller
 from weigh.parameters import read_rate
@@ -22,13 +22,17 @@ PREFIT = "prefit"
 
 
 class RecalibratedClassifier(EvidenceClassifier):
-    """A learner of two classes whose totals are recalibrated on rows held out.
+    """A learner whose totals are recalibrated on rows held out.
 
     log odds = f(prior + w_1(x_1) + ... + w_d(x_d))
 
     f is fitted to totals that the learner gives to rows held out, fold by fold, and rises, so that
     it changes no ranking. The table is the learner's own, from all rows; `evidence_` holds it with
     f, and a balance sheet states f as a line of its own.
+
+    More than two classes have a total t_k each. "temperature" multiplies all of them by one number,
+    and "sigmoid" makes them a_k t_k + b_k (vector scaling): `evidence_` is then the scaled table.
+    "spline" and "isotonic" fit f_k of each class against the rest, and have no table.
 
     Parameters
     ----------
@@ -50,6 +54,8 @@ class RecalibratedClassifier(EvidenceClassifier):
         The prior and the tables, and f in `evidence_.recalibration`.
     estimator_ : learner
         The learner fitted on all rows, before f. A saved model has none.
+    scaling_ : array of shape (2, n_classes) or None
+        a_k and b_k of a model of more than two classes whose totals are scaled.
 
     Examples
     --------
@@ -62,6 +68,11 @@ class RecalibratedClassifier(EvidenceClassifier):
     """
 
     estimator_: Any = None  # not saved
+    scaling_: Floats | None = None
+
+    _extras = ("scaling_",)
+    _later_extras = ("scaling_",)
+    _bodies = ("evidence", "rest")
 
     def __init__(
         self, estimator: Any, *, method: str = "spline", cv: Any = 5, random_state: Any = None
@@ -89,13 +100,12 @@ class RecalibratedClassifier(EvidenceClassifier):
         learner, given = clone(self.estimator), self.estimator.class_prior
         learner.class_prior = None  # a shift of totals, which f would undo: it comes after f
         sample = read_sample(learner, X, y, sample_weight, cv=self.cv)
-        _refuse_many(sample.classes)
         evidence = evidence_of(learner._fit_sample(sample))
-        worth = self._worth(_hold_out(learner, sample, self._splits(sample)))
+        rows = _hold_out(learner, sample, self._splits(sample))
         self.estimator_ = learner
         warn_ids(evidence.features, sample.table.n_rows, evidence.tables)
         set_names(self, sample.table.names, sample.table.named)
-        known = _join(evidence, worth, evidence.assumed_rate)
+        known = self._join(evidence, rows, evidence.assumed_rate)
         if given is not None:
             known = known.with_prior(read_rate(given, sample.classes, "class_prior"))
         self._keep(known).provenance_ = record(sample.table.n_rows, y)
@@ -104,19 +114,18 @@ class RecalibratedClassifier(EvidenceClassifier):
     def _fit_prefit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         check_is_fitted(self.estimator, "classes_")
         evidence = evidence_of(self.estimator)
-        _refuse_many(evidence.classes)
         table = read(X, allow_sparse=evidence.event_model == "counts")
         sample = label_sample(table, y, sample_weight, evidence.classes)
-        rows = _Rows.of(evidence, replace(sample, table=self.estimator._match(sample.table)))
-        if not rows.both:
+        rows = _score(evidence, replace(sample, table=self.estimator._match(sample.table)))
+        if not _has_two(rows):
             raise ValueError(
-                f"{sample.target} holds one class only; a recalibration needs rows of both"
+                f"{sample.target} holds one class only; a recalibration needs rows of two or more"
             )
         self.estimator_ = self.estimator
         named = hasattr(self.estimator, "feature_names_in_")
         set_names(self, evidence.column_names, named)
         rate = sample.class_counts / sample.class_counts.sum()
-        return self._keep(_join(evidence, self._worth(rows), rate))
+        return self._keep(self._join(evidence, rows, rate))
 
     def _check(self) -> None:
         if not isinstance(self.estimator, EvidenceClassifier):
@@ -140,45 +149,44 @@ class RecalibratedClassifier(EvidenceClassifier):
         rows = sample.labels, sample.kept
         return read_splits(self.cv, *rows, self.random_state, sample.groups)
 
-    def _worth(self, rows: _Rows) -> Recalibration | None:
-        if not rows.both:
+    def _join(self, evidence: Evidence, rows: Held, rate: Floats) -> Evidence | RestCurves:
+        """The evidence with what its totals are worth, on rows of these class frequencies."""
+        self.scaling_ = None
+        if not _has_two(rows):
             warn_caller(_NOTHING_HELD_OUT, UserWarning)
-            return None
+            return evidence
+        known = replace(evidence, assumed_rate=rate, caveat=_caveat(evidence.caveat))
         method: Any = self.method
-        return recalibrate(rows.totals, rows.positive, rows.weight, method)
+        if len(evidence.classes) == 2:
+            totals, positive = rows.totals[:, 0], rows.labels == 1
+            return replace(known, recalibration=recalibrate(totals, positive, rows.weight, method))
+        if method in SCALINGS:
+            scaling = SCALINGS[method](rows)
+            self.scaling_ = np.array([scaling.slopes, scaling.levels])
+            return scaling.fold(known)
+        return RestCurves.fit(known, rows, method)
 
     @property
     def event_model(self) -> str:  # type: ignore[override]
         """Whether the learner's rows are levels or counts."""
         return getattr(self.estimator, "event_model", "levels")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+
+def _score(evidence: Evidence, sample: Sample) -> Held:
+    """The totals of rows that the evidence has not seen."""
+    weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
+    return Held(evidence.total(sample.table), sample.labels, weight, evidence.link)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Totals of rows held out, whether each is of the second class, and weights."""
-
-    totals: Floats
-    positive: np.ndarray[Any, np.dtype[np.bool_]]
-    weight: Floats
-
-    @classmethod
-    def of(cls, evidence: Evidence, sample: Sample) -> _Rows:
-        weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
-        return cls(evidence.total(sample.table)[:, 0], sample.labels == 1, weight)
-
-    @property
-    def both(self) -> bool:
-        return bool(self.positive.any() and not self.positive.all())
+def _has_two(rows: Held) -> bool:
+    """Whether rows of two classes or more are held out."""
+    return len(np.unique(rows.labels)) > 1
 
 
-def _hold_out(learner: Any, sample: Sample, splits: Iterable[Split]) -> _Rows:
+def _hold_out(learner: Any, sample: Sample, splits: Iterable[Split]) -> Held:
     """Every row held out, scored by a model of the others; folds that lack a class are left out."""
-    parts = [_Rows(np.zeros(0), np.zeros(0, dtype=np.bool_), np.zeros(0))]
+    n = len(sample.classes)
+    parts = [Held(np.zeros((0, n if n > 2 else 1)), np.zeros(0, np.intp), np.zeros(0), "softmax")]
     for train, held_out in splits:
         rest = sample.take(train)
         if not rest.class_counts.all():
@@ -186,32 +194,22 @@ def _hold_out(learner: Any, sample: Sample, splits: Iterable[Split]) -> _Rows:
         with warnings.catch_warnings():  # the fit of all rows has said it already
             warnings.simplefilter("ignore")
             fold = clone(learner)._fit_sample(rest)
-        parts.append(_Rows.of(fold.evidence_, sample.take(held_out)))
-    names = ("totals", "positive", "weight")
-    return _Rows(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def _join(evidence: Evidence, worth: Recalibration | None, rate: Floats) -> Evidence:
-    """The evidence with what its totals are worth, on rows of these class frequencies."""
-    if worth is None:
-        return evidence
-    more = ", and of the recalibration"
-    caveat = (
-        f"{evidence.caveat}{more}" if evidence.caveat else " and leaves out the error" + more[5:]
+        parts.append(_score(fold.evidence_, sample.take(held_out)))
+    return Held(
+        np.concatenate([part.totals for part in parts]),
+        np.concatenate([part.labels for part in parts]),
+        np.concatenate([part.weight for part in parts]),
+        parts[-1].link,
     )
-    return replace(evidence, recalibration=worth, assumed_rate=rate, caveat=caveat)
 
 
-def _refuse_many(classes: np.ndarray[Any, Any]) -> None:
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. y holds {len(classes)} classes "
-            f"({classes.tolist()[:6]}); PerplexedNB calms many, and "
-            "sklearn.calibration.CalibratedClassifierCV recalibrates them without a sheet"
-        )
+def _caveat(caveat: str) -> str:
+    """What an interval leaves out: the error of the recalibration too."""
+    more = ", and of the recalibration"
+    return f"{caveat}{more}" if caveat else " and leaves out the error" + more[5:]
 
 
 _NOTHING_HELD_OUT = (
-    "no fold holds out rows of both classes and leaves both to learn from, so totals stay as they "
+    "no fold holds out rows of two classes and leaves all to learn from, so totals stay as they "
     "are; give more rows, or fewer folds"
 )

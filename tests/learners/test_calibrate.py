@@ -641,14 +641,6 @@ def test_what_cannot_be_recalibrated_is_refused_by_name(people, model, message):
         model.fit(people, "Survived")
 
 
-def test_more_than_two_classes_are_refused_with_what_to_use():
-    with pytest.raises(ValueError, match="PerplexedNB"):
-        RecalibratedClassifier(EvidenceNB()).fit([["a"], ["b"], ["c"]] * 5, [0, 1, 2] * 5)
-    three = EvidenceNB().fit([["a"], ["b"], ["c"]] * 5, [0, 1, 2] * 5)
-    with pytest.raises(ValueError, match="Only binary"):
-        RecalibratedClassifier(three, cv="prefit").fit([["a"], ["b"]], [0, 1])
-
-
 def test_prefit_needs_a_fitted_model_and_rows_of_both_of_its_classes():
     with pytest.raises(NotFittedError):
         RecalibratedClassifier(EvidenceNB(), cv="prefit").fit([["a"], ["b"]], [0, 1])

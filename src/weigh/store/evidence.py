@@ -15,22 +15,16 @@ from weigh.store.features import feature_to_dict, read_classes, read_columns, re
 from weigh.store.values import check, numbers, rows, variances
 
 
-def recalibration_to_dict(curve: Recalibration | None) -> dict[str, Any]:
-    """The curve, where there is one."""
-    if curve is None:
-        return {}
+def curve_to_dict(curve: Recalibration) -> dict[str, Any]:
+    """A curve as plain data."""
     arrays = {name: getattr(curve, name).tolist() for name in ("points", "levels", "slopes")}
-    return {"recalibration": {"method": curve.method, **arrays, "shift": curve.shift}}
+    return {"method": curve.method, **arrays, "shift": curve.shift}
 
 
-def recalibration_from_dict(evidence: Mapping[str, Any]) -> Recalibration | None:
-    """The curve that `recalibration_to_dict` described, if an evidence has one."""
-    if "recalibration" not in evidence:
-        return None
+def curve_from_dict(data: Mapping[str, Any]) -> Recalibration:
+    """The curve that `curve_to_dict` described."""
     from weigh.calibrate import FITS  # which brings scikit-learn
 
-    check(len(evidence["classes"]) == 2, "a recalibration is of two classes")
-    data = evidence["recalibration"]
     check(data["method"] in FITS, f"method must be one of {[*FITS]}")
     steps = data["method"] == "isotonic"
     n = len(data["points"])
@@ -42,6 +36,14 @@ def recalibration_from_dict(evidence: Mapping[str, Any]) -> Recalibration | None
     return Recalibration(data["method"], points, levels, slopes, shift)
 
 
+def _recalibration(evidence: Mapping[str, Any]) -> Recalibration | None:
+    """The curve of an evidence, if it has one."""
+    if "recalibration" not in evidence:
+        return None
+    check(len(evidence["classes"]) == 2, "a recalibration is of two classes")
+    return curve_from_dict(evidence["recalibration"])
+
+
 def _rises(points: Floats, levels: Floats, steps: bool) -> bool:
     up = np.diff(levels)
     inside = not steps or bool(levels[0] >= 0 and levels[-1] <= 1)
@@ -50,6 +52,7 @@ def _rises(points: Floats, levels: Floats, steps: bool) -> bool:
 
 def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
     """The prior and the tables."""
+    curve = evidence.recalibration
     return {
         "classes": evidence.classes.tolist(),
         "class_counts": evidence.class_counts.tolist(),
@@ -62,7 +65,7 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         "columns": list(evidence.columns),
         "features": [_table_to_dict(table) for table in evidence],
         **_rule_to_dict(evidence.attenuation),
-        **recalibration_to_dict(evidence.recalibration),
+        **({} if curve is None else {"recalibration": curve_to_dict(curve)}),
         **_covariance_to_dict(evidence.covariance),
     }
 
@@ -97,7 +100,7 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         caveat=data["caveat"],
         columns=columns,
         attenuation=_rule_from_dict(data["attenuation"], data) if "attenuation" in data else None,
-        recalibration=recalibration_from_dict(data),
+        recalibration=_recalibration(data),
         covariance=_covariance_from_dict(data, features) if "covariance" in data else None,
     )
 

@@ -11,6 +11,7 @@ import weigh
 from weigh.base import TableEstimator
 from weigh.boosted import Estimate, Vote
 from weigh.c44 import Tree
+from weigh.calibrate import RestCurves
 from weigh.evidence import Evidence, Provenance
 from weigh.perplexed import Mean
 from weigh.store.evidence import evidence_from_dict, evidence_to_dict
@@ -19,6 +20,8 @@ from weigh.store.totals import (
     estimate_to_dict,
     mean_from_dict,
     mean_to_dict,
+    rest_from_dict,
+    rest_to_dict,
     vote_from_dict,
     vote_to_dict,
 )
@@ -33,6 +36,7 @@ BODIES: tuple[tuple[str, type, Any, Any], ...] = (
     ("estimate", Estimate, estimate_to_dict, estimate_from_dict),
     ("vote", Vote, vote_to_dict, vote_from_dict),
     ("mean", Mean, mean_to_dict, mean_from_dict),
+    ("rest", RestCurves, rest_to_dict, rest_from_dict),
 )
 
 

@@ -1,4 +1,4 @@
-"""What learners make of totals, as plain data and back: means, estimates and votes.
+"""What learners make of totals, as plain data and back: means, curves, estimates and votes.
 
 Apart from `evidence`, because these bring learners and with them scikit-learn.
 """
@@ -11,8 +11,14 @@ from typing import Any
 import numpy as np
 
 from weigh.boosted import Estimate, Vote
+from weigh.calibrate import RestCurves
 from weigh.perplexed import Mean
-from weigh.store.evidence import evidence_from_dict, evidence_to_dict
+from weigh.store.evidence import (
+    curve_from_dict,
+    curve_to_dict,
+    evidence_from_dict,
+    evidence_to_dict,
+)
 from weigh.store.values import check, numbers, plain, unplain
 
 
@@ -28,6 +34,21 @@ def mean_from_dict(data: Mapping[str, Any]) -> Mean:
     check(naive.recalibration is None, "a mean is not recalibrated")
     check(naive.link != "ovr", "a mean is of joint totals: its link is not ovr")
     return Mean(naive, columns=naive.columns)
+
+
+def rest_to_dict(rest: RestCurves) -> dict[str, Any]:
+    """The weights, and the curve of each class against the rest."""
+    curves = [curve_to_dict(curve) for curve in rest.curves]
+    return {"evidence": evidence_to_dict(rest.evidence), "curves": curves}
+
+
+def rest_from_dict(data: Mapping[str, Any]) -> RestCurves:
+    """The curves that `rest_to_dict` described."""
+    evidence, curves = evidence_from_dict(data["evidence"]), data["curves"]
+    n = len(evidence.classes)
+    check(n > 2, "curves of each class against the rest are of more than two classes")
+    check(isinstance(curves, list) and len(curves) == n, f"curves must be {n}, one for each class")
+    return RestCurves(evidence, tuple(map(curve_from_dict, curves)), columns=evidence.columns)
 
 
 def estimate_to_dict(estimate: Estimate) -> dict[str, Any]:

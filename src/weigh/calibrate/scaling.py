@@ -1,0 +1,154 @@
+"""More than two classes: totals scaled so that weights stay a table (temperature, vector scaling).
+
+Each class's total t_k becomes a_k t_k + b_k. Both are linear, so that a table of weights takes them
+in: the weights of class k times a_k, the prior too, plus b_k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import log_softmax
+
+from weigh import engine
+from weigh.calibrate.calibrator import LOG_SLOPES, recalibrate
+from weigh.evidence import BOUND, Evidence, FeatureTable, Method, Recalibration, squeeze
+from weigh.frames import Floats, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Totals of rows that the model has not seen, one column each class; classes and weights."""
+
+    totals: Floats
+    labels: Integers
+    weight: Floats
+    link: str
+
+    @property
+    def log_odds(self) -> Floats:
+        """Of each class against the rest."""
+        return rest_log_odds(self.totals, self.link)
+
+
+def rest_log_odds(totals: Floats, link: str) -> Floats:
+    """The log odds of each class against the rest, exact far into the tails."""
+    if link == "ovr":
+        return totals
+    every = range(totals.shape[1])
+    rest = [np.logaddexp.reduce(np.delete(totals, k, axis=1), axis=1) for k in every]
+    odds: Floats = totals - np.column_stack(rest)
+    return odds
+
+
+def rest_curves(totals: Floats, held: Held, method: Method) -> tuple[Recalibration, ...]:
+    """A curve of each class against the rest; of a class that is never held out, none."""
+    curves = []
+    for k, t in enumerate(totals.T):
+        own = held.labels == k
+        line = Recalibration("sigmoid", np.zeros(1), np.zeros(1), np.ones(1))
+        curves.append(recalibrate(t, own, held.weight, method) if own.any() else line)
+    return tuple(curves)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """a_k and b_k of each class."""
+
+    slopes: Floats
+    levels: Floats
+
+    def fold(self, evidence: Evidence) -> Evidence:
+        """Evidence whose weights and prior hold the scaling."""
+        centred = evidence.link != "ovr"
+        rule, prior = evidence.attenuation, self.slopes * evidence.prior_row
+        if rule is None:
+            prior = prior + self.levels
+        else:
+            shift = self._centre(self.slopes * rule.shift + self.levels, centred)
+            rule = replace(rule, shift=shift)
+        return replace(
+            evidence,
+            prior=squeeze(self._centre(prior, centred)),
+            tables=tuple(self._scale(table, centred) for table in evidence),
+            prior_variances=_times(evidence.prior_variances, self.slopes),
+            attenuation=rule,
+        )
+
+    def _scale(self, table: FeatureTable, centred: bool) -> FeatureTable:
+        return replace(
+            table,
+            by_class=self._centre(table.by_class * self.slopes, centred),
+            variances=_times(table.variances, self.slopes),
+            known_errors=None if table.known_errors is None else table.known_errors * self.slopes,
+        )
+
+    def _centre(self, weights: Floats, centred: bool) -> Floats:
+        """What all classes have in common says nothing, and is taken away."""
+        return weights - weights.mean(axis=-1, keepdims=True) if centred else weights
+
+
+def _times(variances: Floats | None, slopes: Floats) -> Floats | None:
+    return None if variances is None else variances * slopes**2
+
+
+def fit_temperature(held: Held) -> Scaling:
+    """One slope for all classes, which leaves every decision as it is."""
+    rows = np.arange(len(held.labels))
+
+    def loss(log_slope: float) -> float:
+        p = engine.link(np.exp(log_slope) * held.totals, held.link)[rows, held.labels]
+        return -float(held.weight @ np.log(np.maximum(p, BOUND**2)))
+
+    found = minimize_scalar(loss, bounds=LOG_SLOPES, options={"xatol": 1e-12})
+    n = held.totals.shape[1]
+    return Scaling(np.full(n, np.exp(found.x)), np.zeros(n))
+
+
+def fit_vector(held: Held) -> Scaling:
+    """A slope and a level for each class: vector scaling (Guo et al. 2017), or Platt's lines.
+
+    Totals of one class against the rest have a line each. Joint totals are fitted by the log loss,
+    whose targets are softened as Platt's are: (N_k + 1)/(N_k + K) of the class that a row has, and
+    1/(N_k + K) of each other, so that rows which part without a fault make no certainty.
+    """
+    n = held.totals.shape[1]
+    if held.link == "ovr":
+        lines = rest_curves(held.totals, held, "sigmoid")
+        slopes = np.array([line.slopes[0] for line in lines])
+        levels = [
+            line.levels[0] - s * line.points[0] for line, s in zip(lines, slopes, strict=True)
+        ]
+        return Scaling(slopes, np.array(levels))
+    targets = _soften(held, n)
+    spread = held.totals.std() or 1.0
+    t = held.totals / spread
+
+    def loss(point: Floats) -> tuple[float, Floats]:
+        logs = log_softmax(point[:n] * t + point[n:], axis=1)
+        gap = held.weight[:, None] * (np.exp(logs) - targets)
+        size = held.weight.sum()
+        gradient = np.concatenate([(gap * t).sum(axis=0), gap.sum(axis=0)])
+        return -float((held.weight[:, None] * targets * logs).sum()) / size, gradient / size
+
+    low, high = np.exp(LOG_SLOPES) * spread
+    bounds = [(low, high)] * n + [(None, None)] * n
+    start = np.concatenate([fit_temperature(held).slopes * spread, np.zeros(n)])
+    options = {"maxiter": 10_000, "ftol": 1e-15, "gtol": 1e-10}
+    solve: Any = minimize
+    found = solve(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    return Scaling(found[:n] / spread, found[n:] - found[n:].mean())
+
+
+def _soften(held: Held, n: int) -> Floats:
+    counts = np.bincount(held.labels, held.weight, n)[held.labels]
+    targets = np.repeat(1 / (counts + n)[:, None], n, axis=1)
+    targets[np.arange(len(counts)), held.labels] = (counts + 1) / (counts + n)
+    return targets
+
+
+SCALINGS = {"temperature": fit_temperature, "sigmoid": fit_vector}
+"""The methods that scale totals, and so keep the table."""
