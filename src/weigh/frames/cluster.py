@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, Self, TypeVar
@@ -26,44 +27,44 @@ class SampleStep(Protocol[State]):
 
 
 @dataclass(frozen=True)
-class FarTable(Table):
+class FarTable(Table, ABC):
     """A table whose rows stay where they are; statistics of them come back."""
 
     @classmethod
+    @abstractmethod
     def opens(cls, X: Any) -> bool:
         """Whether an object of the library is a table."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def open(cls, X: Any) -> Self:
         """A native table; its rows are counted."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def score(cls, model: Any, X: Any, keep: Sequence[str] | None, reasons: int) -> Any:
         """A native table with the predictions of a model; its rows need not be counted."""
-        raise NotImplementedError
 
     @staticmethod
+    @abstractmethod
     def refuse(why: str) -> NoReturn:
         """Say that rows stay where they are, and what to do."""
-        raise NotImplementedError
 
+    @abstractmethod
     def label(self, y: Any, sample_weight: Any, classes: Any, folds: str | None) -> Any:
         """A `Sample`: the table with its labels, weights and folds, which are columns of it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sum_samples(self, names: tuple[str, ...], step: SampleStep[State]) -> State:
         """One pass over some columns with their labels and weights."""
-        raise NotImplementedError
 
+    @abstractmethod
     def deal(self, sample: Any, cv: Any, random_state: Any) -> Any:
         """The sample with a group for each row: a fold, which is held out in one split."""
-        raise NotImplementedError
 
+    @abstractmethod
     def code(self, features: Any) -> Any:
         """The rows as levels of some features, which stay where they are (`engine.Coded`)."""
-        raise NotImplementedError
 
     def column(self, name: str, categorical: bool | None = None) -> Column:
         """Refused: no column comes here as a whole."""

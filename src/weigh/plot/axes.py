@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ OKABE_ITO = (  # told apart by colour-blind eyes
 FOR, AGAINST, TOTAL, FAINT = *OKABE_ITO[:2], "#4D4D4D", "#E6E6E6"
 
 
-class Display:
+class Display(ABC):
     """What displays share: they hold data, `plot` finds the axes, and `_draw` draws on them."""
 
     ax_: Any
@@ -40,8 +41,9 @@ class Display:
         """The width and height of a new figure, in inches."""
         return 8.0, 4.4
 
+    @abstractmethod
     def _draw(self, ax: Any) -> None:
-        raise NotImplementedError("a display draws what it holds")
+        """Draw what it holds."""
 
 
 @dataclass(frozen=True)
