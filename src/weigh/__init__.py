@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from weigh.comparison import Comparison as Comparison
     from weigh.comparison import compare as compare
     from weigh.educated import EducatedNB as EducatedNB
+    from weigh.educated import EducatedRegressor as EducatedRegressor
     from weigh.evaluation import Evaluation as Evaluation
     from weigh.evaluation import evaluate as evaluate
     from weigh.evidence import Evidence as Evidence
@@ -79,6 +80,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "ContributionsDisplay": "plot",
     "Drift": "monitoring",
     "EducatedNB": "educated",
+    "EducatedRegressor": "educated",
     "Evaluation": "evaluation",
     "Evidence": "evidence",
     "EvidenceDisplay": "plot",

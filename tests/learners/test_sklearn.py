@@ -14,6 +14,7 @@ from weigh import (
     BoostedNBRegressor,
     C44Classifier,
     EducatedNB,
+    EducatedRegressor,
     EvidenceNB,
     MDLDiscretizer,
     PerplexedNB,
@@ -27,6 +28,7 @@ WHOLE = [
     BoostedNBRegressor(),
     C44Classifier(),
     EducatedNB(),
+    EducatedRegressor(),
     EvidenceNB(),
     EvidenceNB(event_model="counts"),  # which takes no negative numbers, and says so in its tags
     MDLDiscretizer(),
@@ -45,6 +47,7 @@ SETTINGS = [
     C44Classifier(categorical_features="all", min_rows=1),
     EducatedNB(bins=5, pairs=1, random_state=0),
     EducatedNB(bins=5, multiclass="ovr"),
+    EducatedRegressor(family="poisson", bins=5, pairs=0),
     EvidenceNB(smoothing=0, bins=5, missing="skip"),
     EvidenceNB(categorical_features="all"),
     PerplexedNB(attenuation=2, missing="skip"),

@@ -14,7 +14,7 @@ regressor  boosted naive Bayes for numbers
 from weigh.boosted.history import Rounds
 from weigh.boosted.learner import BoostedNB
 from weigh.boosted.regressor import BoostedNBRegressor
-from weigh.boosted.sheet import Estimate, EstimateSheet
+from weigh.boosted.sheet import Estimate
 from weigh.boosted.vote import Vote
 
-__all__ = ["BoostedNB", "BoostedNBRegressor", "Estimate", "EstimateSheet", "Rounds", "Vote"]
+__all__ = ["BoostedNB", "BoostedNBRegressor", "Estimate", "Rounds", "Vote"]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logit
 
 from weigh.bins import Cross, Feature
-from weigh.evidence import Evidence, hundredths
+from weigh.evidence import Evidence
 from weigh.frames import Floats, Table
-from weigh.sheet import COVERAGE, items_of
-from weigh.text import lay_out, percent, to_plain
-from weigh.views import Bar, Grid, View
+from weigh.sheet import COVERAGE, EstimateSheet, Push, items_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,72 +92,6 @@ def below_all(points: Floats, weight: Floats) -> tuple[Floats, Floats]:
     share[-1] = 1.0
     with np.errstate(divide="ignore"):
         return distinct, np.log(share) - np.log1p(-share)
-
-
-@dataclass(frozen=True)
-class Push:
-    """What one feature does: its weight of evidence, and by how much it moves the estimate."""
-
-    text: str
-    weight: float
-    change: float
-
-
-@dataclass(frozen=True)
-class EstimateSheet:
-    """One estimate explained, in the unit of the target.
-
-    `start` is the estimate where nothing is known. The way from there to `estimate` is shared out
-    by weight, so that start and changes add up; pushes stand in order, the heaviest first.
-    """
-
-    start: float
-    pushes: tuple[Push, ...]
-    estimate: float
-    interval: tuple[float, float]
-    coverage: float = COVERAGE
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        return asdict(self) | {"interval": list(self.interval)}
-
-    def to_text(self, width: int = 100) -> str:
-        """The sheet as plain text, at most `width` characters wide."""
-        grid = lay_out(("", "Change", "Weight"), self._rows())
-        return to_plain(grid, width=width).strip("\n") + f"\n\n{NOTE}"
-
-    def _rows(self) -> list[tuple[str, str, str]]:
-        low, high = map(self._number, self.interval)
-        rows = [("Start: nothing known", self._number(self.start), "")]
-        for push in self.pushes:
-            change = self._number(push.change, "+")
-            rows.append((push.text, change, hundredths(push.weight)))
-        rows.append(("Estimate", self._number(self.estimate), ""))
-        rows.append((f"{percent(self.coverage)} interval", f"{low} to {high}", ""))
-        return rows
-
-    def _number(self, value: float, sign: str = "") -> str:
-        digits = self._digits
-        return f"{value:{sign}.{digits}f}" if digits <= 6 else f"{value:{sign}.3g}"
-
-    @property
-    def _digits(self) -> int:
-        """Three figures of the interval's width."""
-        width = self.interval[1] - self.interval[0]
-        return max(2 - int(np.floor(np.log10(width))), 0) if width > 0 else 2
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        most = max((abs(push.change) for push in self.pushes), default=0.0) or 1.0
-        bars: list[str | Bar] = ["", *(Bar(push.change / most) for push in self.pushes), "", ""]
-        rows = [(*row, bar) for row, bar in zip(self._rows(), bars, strict=True)]
-        grid = Grid(("", "Change", "Weight", "down | up"), tuple(rows))
-        return View("How the estimate came about", (grid,), notes=(NOTE,)).to_html()
-
-
-NOTE = "Weights are times 100, and share the way from start to estimate."
 
 
 def explain_estimate(estimate: Estimate, table: Table) -> EstimateSheet:

@@ -1,4 +1,4 @@
-"""EducatedNB: all weights of all tables refitted together, how large they are told by the data.
+"""EducatedNB and EducatedRegressor: all weights of all tables fitted together.
 
 design     the places of a row's weights, and the derivatives of its loss
 passes     the sums that one pass over the rows gives, wherever they lie
@@ -12,8 +12,12 @@ pairs      two features that say more together
 monotone   tables that only rise, or only fall
 fit        these steps, one after the other
 tables     a fit as evidence
+numbers    a numeric target, in place of classes
+intervals  of new rows, from rows left out
+regressor  the learner for numbers
 """
 
 from weigh.educated.learner import EducatedNB
+from weigh.educated.regressor import EducatedRegressor
 
-__all__ = ["EducatedNB"]
+__all__ = ["EducatedNB", "EducatedRegressor"]

@@ -29,6 +29,7 @@ from scipy.special import logit
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Source, Target, by_fields, weigh_rows
 from weigh.educated.marks import mark_rows, salt
+from weigh.educated.numbers import Numbers
 from weigh.educated.prior import is_told
 from weigh.educated.segments import coarse_levels
 from weigh.engine import Block, Coded, Sums
@@ -106,7 +107,7 @@ class Blanked:
     """The statistic at some u: loss, the size of slopes, gradient and Hessian."""
 
     design: Design
-    target: Target
+    target: Target | Numbers
     masks: Masks
     uses: tuple[tuple[int, ...], ...]  # the columns of each table
     weights: Floats  # the prior's first
@@ -161,19 +162,27 @@ class Blanked:
 
 
 def settle(
-    evidence: Evidence, rows: Coded, coded: Sequence[Feature | Cross]
+    evidence: Evidence,
+    rows: Coded,
+    coded: Sequence[Feature | Cross],
+    numbers: Numbers | None = None,
 ) -> tuple[Evidence, list[int]]:
     """The same evidence in the gauge in which not known weighs zero, and the passes of each search.
 
-    `rows` are those it was learnt from, coded in the levels of `coded`.
+    `rows` are those it was learnt from, coded in the levels of `coded`; `numbers` is their target
+    where it has no classes.
     """
     weights = np.vstack([evidence.prior_row, *(table.by_class for table in evidence)])
     design = Design(tuple(_source(table.feature, coded) for table in evidence))
     names = [*dict.fromkeys(part.name for table in evidence for part in table.feature.parts)]
     uses = tuple(tuple(names.index(p.name) for p in t.feature.parts) for t in evidence)
     masks = Masks.of(coded, names, float(evidence.class_counts.sum()))
-    goal = base_totals(evidence) - evidence.prior_row
-    if evidence.link == "ovr":
+    base = base_totals(evidence) if numbers is None else numbers.prior()
+    goal = base - evidence.prior_row
+    targets: list[Target | Numbers]
+    if numbers is not None:
+        targets = [numbers]
+    elif evidence.link == "ovr":
         targets = [_one_class(evidence, c) for c in range(len(evidence.classes))]
     else:
         targets = [Target(evidence.class_counts)]

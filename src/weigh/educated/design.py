@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import logsumexp
 
 from weigh.bins import Cross
 from weigh.engine import Block
@@ -42,6 +43,11 @@ class Target:
         """One total for two classes, else one per class."""
         return 1 if self.n_classes == 2 else self.n_classes
 
+    @property
+    def n_free(self) -> int:
+        """The weights of a level that are free: those of all classes sum to zero."""
+        return self.n_classes - 1
+
     def prior(self) -> Floats:
         """The totals of a model without features."""
         counts = self.class_counts
@@ -55,6 +61,10 @@ class Target:
             return block.labels
         return np.asarray((block.labels == self.of).view(np.uint8))
 
+    def classes(self, block: Block) -> Integers:
+        """The class of each row among all, by which cells are counted."""
+        return block.labels
+
     @property
     def loss(self) -> Loss:
         """The loss of a row as a function of its totals."""
@@ -63,6 +73,20 @@ class Target:
     def moments(self, totals: Floats, labels: Integers, weight: Floats) -> Moments:
         """Loss, slope and curvature of each row at its totals."""
         return self.loss.moments(totals, labels, weight)
+
+    def losses(self, totals: Floats, labels: Integers) -> Floats:
+        """The log loss of each row, in nats."""
+        if self.n_totals == 1:
+            return np.logaddexp(0.0, np.where(labels == 1, -totals[:, 0], totals[:, 0]))
+        chosen = totals[np.arange(len(labels)), labels]
+        return np.asarray(logsumexp(totals, axis=1) - chosen)
+
+    quadratic: ClassVar[bool] = False
+    noisy: ClassVar[bool] = False
+
+    def dispersed(self, noise: float) -> Target:
+        """Classes have no dispersion: the loss is in nats."""
+        return self
 
 
 def weigh_rows(block: Block) -> Floats:

@@ -33,6 +33,7 @@ class Fit:
     held_out: HeldOut
     search: Search
     gradient: float  # relative: what is left of it
+    state: State  # that the weights come from
     n_passes: int = 0
     gains: tuple[float, ...] = ()  # of the pairs, the last features, in bits a row
 
@@ -69,7 +70,7 @@ def fit_task(task: Task) -> Fit:
     search = find_scales(problem_of(task))
     state, held_out = loosen(search.state)
     gains: tuple[float, ...] = ()
-    found = None if task.wish == NO_PAIRS else select_pairs(task, state)
+    found = None if task.wish == NO_PAIRS else select_pairs(task, state, search.noise)
     if found is not None:
         task, search, state = found.task, found.search, found.state
         held_out, gains = found.held_out, found.gains
@@ -87,11 +88,11 @@ def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
             held_out = leave_one_out(state)
     covariance = None
     if state.problem.exact and state.problem.n_weights <= FULL:
-        inverse = state.factor.by_class[0][0].inverse  # type: ignore[union-attr]
+        inverse = search.noise * state.factor.by_class[0][0].inverse  # type: ignore[union-attr]
         covariance = inverse if ties is None else inverse[np.ix_(ties, ties)]
     scales = _by_feature(task, search.state.problem.prior, state.scales)
     left = state.relative_gradient
-    return Fit(task.counts, weights, covariance, scales, held_out, search, left)
+    return Fit(task.counts, weights, covariance, scales, held_out, search, left, state)
 
 
 def _orders(task: Task, design: Design) -> list[Order]:

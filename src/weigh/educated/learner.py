@@ -171,34 +171,15 @@ class EducatedNB(EvidenceClassifier):
     @property
     def pairs_(self) -> list[Pair]:
         """The pairs that have a table of their own, that of the largest gain first."""
-        tables = {table.name for table in self.evidence_}
-        crosses = [table.feature for table in self.evidence_ if isinstance(table.feature, Cross)]
-        own = [c for c in crosses if all(part.name in tables for part in c.parts)]
-        known = np.full(len(own), np.nan) if self.pair_gains_ is None else self.pair_gains_
-        found = [
-            Pair((cross.parts[0].name, cross.parts[1].name), float(gain))
-            for cross, gain in zip(own, np.atleast_1d(known), strict=True)
-        ]
-        return sorted(found, key=lambda pair: -pair.gain)
+        return found_pairs(self.evidence_, self.pair_gains_)
 
     def _wish(self, sample: Sample) -> Wish:
-        unpaired = frozenset(read_columns(self.unpaired, sample.table, "unpaired"))
-        if isinstance(self.pairs, str):
-            each = len(sample.classes) > 2 and self.multiclass == "ovr"
-            return NO_PAIRS if each else Wish(None, unpaired=unpaired)
-        if is_count(self.pairs):
-            return Wish(int(self.pairs), unpaired=unpaired) if self.pairs else NO_PAIRS
-        named = read_pairs(self.pairs, sample.table)
-        return Wish(len(named), named, unpaired) if named else NO_PAIRS
+        each = len(sample.classes) > 2 and self.multiclass == "ovr"
+        wish = wish_for(self.pairs, self.unpaired, sample.table)
+        return NO_PAIRS if each and isinstance(self.pairs, str) else wish
 
     def _check(self, n_classes: int) -> None:
-        count = is_count(self.pairs) and self.pairs >= 0
-        listed = isinstance(self.pairs, Iterable) and not isinstance(self.pairs, str | Mapping)
-        if not (count or listed or (isinstance(self.pairs, str) and self.pairs == "auto")):
-            raise ValueError(
-                "pairs must be 'auto', a whole number of 0 or more, or a list of pairs of columns, "
-                f"got {self.pairs!r}"
-            )
+        check_pairs(self.pairs)
         if self.multiclass not in ("softmax", "ovr"):
             raise ValueError(f"multiclass must be 'softmax' or 'ovr', got {self.multiclass!r}")
         check_folds(self.cv)
@@ -221,6 +202,7 @@ class EducatedNB(EvidenceClassifier):
         return fit
 
     def _fit_each(self, task: Task) -> list[Fit]:
+        assert isinstance(task.target, Target)
         fits, whole = [], task.target.class_counts
         for c, weight in enumerate(whole):
             own = tuple(counts.against_rest(c) for counts in task.counts)
@@ -236,6 +218,41 @@ class EducatedNB(EvidenceClassifier):
         """The columns that were cut finely, and not as the user laid them out."""
         settings = read_settings(self, table)
         return {name for name, setting in settings.items() if setting.bins == "fine"}
+
+
+def found_pairs(evidence: Evidence, gains: Any) -> list[Pair]:
+    """The pairs of a fitted model, that of the largest gain first; gains are in their order."""
+    tables = {table.name for table in evidence}
+    crosses = [table.feature for table in evidence if isinstance(table.feature, Cross)]
+    own = [c for c in crosses if all(part.name in tables for part in c.parts)]
+    known = np.full(len(own), np.nan) if gains is None else gains
+    found = [
+        Pair((cross.parts[0].name, cross.parts[1].name), float(gain))
+        for cross, gain in zip(own, np.atleast_1d(known), strict=True)
+    ]
+    return sorted(found, key=lambda pair: -pair.gain)
+
+
+def wish_for(pairs: Any, unpaired: Any, table: Table) -> Wish:
+    """What the parameters `pairs` and `unpaired` ask of a table."""
+    free = frozenset(read_columns(unpaired, table, "unpaired"))
+    if isinstance(pairs, str):
+        return Wish(None, unpaired=free)
+    if is_count(pairs):
+        return Wish(int(pairs), unpaired=free) if pairs else NO_PAIRS
+    named = read_pairs(pairs, table)
+    return Wish(len(named), named, free) if named else NO_PAIRS
+
+
+def check_pairs(pairs: Any) -> None:
+    """Refuse what `pairs` may not be."""
+    count = is_count(pairs) and pairs >= 0
+    listed = isinstance(pairs, Iterable) and not isinstance(pairs, str | Mapping)
+    if not (count or listed or (isinstance(pairs, str) and pairs == "auto")):
+        raise ValueError(
+            "pairs must be 'auto', a whole number of 0 or more, or a list of pairs of columns, "
+            f"got {pairs!r}"
+        )
 
 
 def _fit_and_warn(task: Task) -> Fit:

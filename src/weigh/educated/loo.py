@@ -9,7 +9,6 @@ curvature and V the inverse of the penalised Hessian.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -52,6 +51,14 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
+class Told:
+    """The totals of rows had each not been there, and their variances for a dispersion of one."""
+
+    totals: Floats
+    variances: Floats
+
+
+@dataclass(frozen=True)
 class Judge:
     """What it takes to tell each row's loss had it not been there.
 
@@ -91,6 +98,11 @@ class Judge:
 
     def losses(self, block: Block, numbers: slice = slice(None)) -> Floats:
         """Of each row, in nats; `numbers` are those of the rows."""
+        target = self.view.target
+        return target.losses(self.told(block, numbers).totals, target.labels(block))
+
+    def told(self, block: Block, numbers: slice = slice(None)) -> Told:
+        """What all other rows say of each row."""
         view, weight = self.view, weigh_rows(block)
         places, labels = view.design.place(block), view.target.labels(block)
         totals = view.design.totals(places, view.weights)
@@ -98,7 +110,8 @@ class Judge:
         moments = view.target.moments(totals, labels, once)
         reach = self._variances(places) if self.known is None else self.known[numbers]
         alone = np.minimum(reach * moments.curvature, NEARLY_ONE)
-        return _losses(totals + reach / (1 - alone) * moments.slope, labels)
+        far = reach / (1 - alone)
+        return Told(totals + far * moments.slope, far)
 
     def _variances(self, places: Integers) -> Floats:
         """The variance of each row's totals."""
@@ -106,15 +119,6 @@ class Judge:
         if not self.own.any():
             return np.column_stack(joint)
         return np.column_stack(joint) + self.view.design.totals(places, self.own)
-
-
-def _losses(totals: Floats, labels: Any) -> Floats:
-    if totals.shape[1] == 1:
-        return np.logaddexp(0.0, np.where(labels == 1, -totals[:, 0], totals[:, 0]))
-    top = totals.max(axis=1)
-    norm = np.log(np.exp(totals - top[:, None]).sum(axis=1)) + top
-    losses: Floats = norm - totals[np.arange(len(labels)), labels]
-    return losses
 
 
 @dataclass(frozen=True)
@@ -187,7 +191,7 @@ def loosen(state: State) -> tuple[State, HeldOut]:
     Laplace's approximation takes weights for smaller than they are where the classes are nearly
     separable; the rows themselves say so.
     """
-    while state.scales.min(initial=1.0) > LEAST_SCALE:
+    while state.scales.min(initial=1.0) > LEAST_SCALE and not state.problem.target.noisy:
         other = find_weights(state.rescale(state.scales / 4), PRECISE, ROUGHLY)
         told = compare(state, other)
         if told.before.total <= ENOUGH or not told.better:

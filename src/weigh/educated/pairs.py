@@ -20,8 +20,9 @@ import numpy as np
 
 from weigh import engine
 from weigh.bins import Cross, Feature
-from weigh.educated.design import Design, Source, by_fields, weigh_rows
+from weigh.educated.design import Design, Source, Target, by_fields, weigh_rows
 from weigh.educated.marks import halve
+from weigh.educated.numbers import Numbers
 from weigh.educated.passes import Tables, View
 from weigh.educated.segments import coarse_levels
 from weigh.engine import Block, Coded, Sums
@@ -162,30 +163,30 @@ class PairCounts:
     """The statistic of some pairs: the weight of each class in each cell of their grids."""
 
     sources: tuple[tuple[Source, Source], ...]
-    n_classes: int
+    target: Target | Numbers
 
     def __call__(self, block: Block) -> Sums:
         """Count a block."""
         from weigh import kernels
 
-        counts, weight = [], weigh_rows(block)
+        counts, weight, classes = [], weigh_rows(block), self.target.classes(block)
         for pair in self.sources:
             left, right = (source.levels[block.codes[source.features[0]]] for source in pair)
-            out = np.zeros(((pair[0].size + 1) * (pair[1].size + 1), self.n_classes))
-            kernels.count_weighted(left * (pair[1].size + 1) + right, block.labels, weight, out)
+            out = np.zeros(((pair[0].size + 1) * (pair[1].size + 1), self.target.n_classes))
+            kernels.count_weighted(left * (pair[1].size + 1) + right, classes, weight, out)
             counts.append(out)
         return Sums(tuple(counts))
 
 
 def count_pairs(
-    pairs: Sequence[tuple[Part, Part]], rows: Coded, n_classes: int
+    pairs: Sequence[tuple[Part, Part]], rows: Coded, target: Target | Numbers
 ) -> list[tuple[Counts, Source]]:
     """The pairs as features, whose levels are the cells that have weight: one pass."""
     if not pairs:
         return []
     sources = tuple((left.source, right.source) for left, right in pairs)
     found = []
-    grids = rows.sum(PairCounts(sources, n_classes)).arrays
+    grids = rows.sum(PairCounts(sources, target)).arrays
     for (left, right), own, grid in zip(pairs, sources, grids, strict=True):
         cross, cells = Cross((left.feature, right.feature)), np.arange(len(grid))
         used = cells[grid.any(axis=1) & cross.is_pair(cells)]

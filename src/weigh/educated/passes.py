@@ -11,6 +11,7 @@ import numpy as np
 
 from weigh import engine
 from weigh.educated.design import Design, Target, add_totals, by_fields, weigh_rows
+from weigh.educated.numbers import Numbers
 from weigh.engine import Block, Sums
 from weigh.frames import Floats, Integers
 from weigh.newton.regression import Moments
@@ -84,7 +85,7 @@ class View:
     """Rows looked at with some weights."""
 
     design: Design
-    target: Target
+    target: Target | Numbers
     weights: Floats
 
     __reduce__ = by_fields

@@ -16,7 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weigh.educated.design import weigh_rows
+from weigh.educated.numbers import Numbers
+from weigh.educated.passes import View
 from weigh.educated.solve import PRECISE, Problem, State, find_weights, state_at
+from weigh.engine import Block, Sums
 from weigh.frames import Floats
 
 HYPER = 1.0
@@ -25,6 +29,9 @@ HYPER = 1.0
 FIRST, LEAST_SCALE, MOST_SCALE = 10.0, 1e-6, 1e6
 GAIN = 0.05
 """Updates end where they add less to the log marginal likelihood, in nats."""
+
+STEADY = 0.01
+"""And where the dispersion changes by a smaller share."""
 
 UPDATES = 30
 """No more updates are made; ten are enough for most tables."""
@@ -43,17 +50,23 @@ class Search:
     state: State
     marginal: tuple[float, ...]
     ended: bool = True  # whether further updates would add little
+    noise: float = 1.0  # the dispersion of a numeric target
 
 
-def log_marginal(state: State) -> float:
-    """Laplace's approximation of the log marginal likelihood, and the prior of the scales."""
-    blocks, n_free = state.problem.prior.blocks, state.problem.target.n_classes - 1
+def log_marginal(state: State, noise: float = 1.0) -> float:
+    """Laplace's approximation of the log marginal likelihood, and the prior of the scales.
+
+    It can be compared between states of one dispersion (`noise`), which the loss is divided by;
+    scales are those of a loss that is not.
+    """
+    blocks, n_free = state.problem.prior.blocks, state.problem.target.n_free
     ranks = np.array([block.rank for block in blocks])
-    logs, h = np.log(state.scales), HYPER
+    logs, h = np.log(state.scales / noise), HYPER
     own = 0.5 * n_free * (ranks * logs).sum()
-    hyper = (h * logs - h * np.array([block.variance for block in blocks]) * state.scales).sum()
+    variances = np.array([block.variance for block in blocks])
+    hyper = (h * logs - h * variances * state.scales / noise).sum()
     free = n_free / state.problem.target.n_totals  # of the classes' weights, which sum to zero
-    return float(own + hyper - state.loss - 0.5 * free * state.factor.log_det)
+    return float(own + hyper - state.loss / noise - 0.5 * free * state.factor.log_det)
 
 
 @dataclass(frozen=True)
@@ -68,18 +81,18 @@ class Update:
     slope: Floats
 
     @classmethod
-    def at(cls, state: State) -> Update:
-        """The update of a state's scales."""
+    def at(cls, state: State, noise: float = 1.0) -> Update:
+        """The update of a state's scales, at some dispersion."""
         target, blocks = state.problem.target, state.problem.prior.blocks
-        share = (target.n_classes - 1) / target.n_totals  # of the classes' weights that are free
+        share = target.n_free / target.n_totals  # of the classes' weights that are free
         above, below = np.empty((2, len(blocks)))
         for b, block in enumerate(blocks):
             tied = state.scales[b] * state.factor.spread(block)
             free = share * (block.rank * target.n_totals - tied)
             above[b] = max(free, 0.0) + 2 * HYPER
             below[b] = block.norm(state.weights) + 2 * HYPER * block.variance
-        slope = 0.5 * (above - state.scales * below)
-        return cls(np.log(state.scales), np.log(above / below), slope)
+        slope = 0.5 * (above - state.scales / noise * below)
+        return cls(np.log(state.scales), np.log(noise * above / below), slope)
 
     @property
     def step(self) -> Floats:
@@ -104,18 +117,60 @@ class Update:
 def find_scales(problem: Problem, start: State | None = None) -> Search:
     """Newton steps and updates of the scales in turn, then the weights to full precision."""
     state = find_weights(start or _begin(problem), PRECISE, ROUGHLY)
-    path, last, ended = [log_marginal(state)], None, False
+    noise = estimate_noise(state)
+    path, last, ended = [log_marginal(state, noise)], None, False
     while not ended and len(path) <= UPDATES:
-        update = Update.at(state)
+        update, before = Update.at(state, noise), log_marginal(state, noise)
         step = update.reach(last)
         after = None
         if update.promise(step) >= GAIN:
-            after = _move(state, step, path[-1], 1) or _move(state, update.step, path[-1])
+            after = _move(state, step, before, noise, 1)
+            after = after or _move(state, update.step, before, noise)
         ended = after is None
         if after is not None:
             state, last = after, update
-            path.append(log_marginal(state))
-    return Search(find_weights(state, PRECISE), tuple(path), ended)
+            path.append(log_marginal(state, noise))
+        former, noise = noise, estimate_noise(state)
+        ended = ended and abs(np.log(noise / former)) < STEADY
+    return Search(find_weights(state, PRECISE), tuple(path), ended, noise)
+
+
+def estimate_noise(state: State) -> float:
+    """The dispersion of a numeric target: Pearson's statistic over the rows that weights leave."""
+    target = state.problem.target
+    if not isinstance(target, Numbers):
+        return 1.0
+    if target.quadratic:
+        statistic = 2 * state.found.loss
+    else:
+        view = state.problem.view(state.weights)
+        statistic = float(state.problem.rows.sum(Pearson(view)).arrays[0])
+    return target.noise(statistic, degrees_of_freedom(state))
+
+
+@dataclass(frozen=True)
+class Pearson:
+    """Pearson's statistic of some rows."""
+
+    view: View
+
+    def __call__(self, block: Block) -> Sums:
+        """The statistic of a block."""
+        view, target = self.view, self.view.target
+        assert isinstance(target, Numbers)
+        totals = view.design.totals(view.design.place(block), view.weights)
+        return Sums((np.array(target.pearson(totals, block.labels, weigh_rows(block))),))
+
+
+def degrees_of_freedom(state: State) -> float:
+    """How many rows the weights are worth: their number, less what the penalties hold of them."""
+    prior, factor = state.problem.prior, state.factor
+    held = [s * factor.spread(b) for b, s in zip(prior.blocks, state.scales, strict=True)]
+    for centre in prior.centres:
+        shares = np.zeros_like(state.weights)
+        shares[centre.places, 0] = centre.shares
+        held.append(centre.strength * float((shares * factor.solve(shares)).sum()))
+    return float(state.problem.n_weights - sum(held))
 
 
 def _begin(problem: Problem) -> State:
@@ -124,12 +179,12 @@ def _begin(problem: Problem) -> State:
     return state_at(problem, weights, np.full(len(problem.prior.blocks), FIRST))
 
 
-def _move(state: State, step: Floats, before: float, tries: int = 6) -> State | None:
+def _move(state: State, step: Floats, before: float, noise: float, tries: int = 6) -> State | None:
     """The next state that has more marginal likelihood; None where there is none."""
     for halving in range(tries):
         logs = np.log(state.scales) + step / 2**halving
         scales = np.clip(np.exp(logs), LEAST_SCALE, MOST_SCALE)
         after = find_weights(state.rescale(scales), PRECISE, ROUGHLY)
-        if log_marginal(after) > before:
+        if log_marginal(after, noise) > before:
             return after
     return None

@@ -57,14 +57,16 @@ class Selected:
     gains: tuple[float, ...] = ()  # bits a row, by pair
 
 
-def select_pairs(task: Task, state: State) -> Selected | None:
-    """Add pairs to a fit without any; None where none earns its place."""
+def select_pairs(task: Task, state: State, noise: float = 1.0) -> Selected | None:
+    """Add pairs to a fit without any, of such dispersion; None where none earns its place."""
     ways = _ways(task, state)
     _check_named(task, {part.feature.name for part in ways[0]})
     if len(ways[0]) < 2 or not _may_pay(task):
         return None
     salts = tuple(salt(counts.feature.name) for counts in task.counts)
-    *halves, ranked = rank_pairs(ways, task.rows, state.problem.view(state.weights), salts)
+    view = state.problem.view(state.weights)
+    in_nats = replace(view, target=view.target.dispersed(noise))
+    *halves, ranked = rank_pairs(ways, task.rows, in_nats, salts)
     if task.wish.named:
         found = _fit(task, _named(task, ranked), state)
         return found and _with_gains(found)
@@ -175,7 +177,7 @@ def _count(
     taken = {counts.feature.name for counts in task.counts}
     some = sorted(islice(ranked, most), key=lambda pair: [p.source.features for p in pair])
     order = {_names(pair): i for i, pair in enumerate(ranked)}
-    counted = [*zip(some, count_pairs(some, task.rows, task.target.n_classes), strict=True)]
+    counted = [*zip(some, count_pairs(some, task.rows, task.target), strict=True)]
     kept = set()
     for pair, (counts, _) in sorted(counted, key=lambda own: order[_names(own[0])]):
         room -= len(counts.counts)

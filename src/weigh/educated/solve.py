@@ -16,6 +16,7 @@ import numpy as np
 from weigh.educated.design import Design, Target
 from weigh.educated.dual import Dual, Kernel
 from weigh.educated.factor import Curvature, Dense, Diagonal, Factor, make_dense, make_diagonal
+from weigh.educated.numbers import Numbers
 from weigh.educated.passes import Bend, Look, View
 from weigh.educated.prior import Prior
 from weigh.engine import Block, Coded, CodedRows
@@ -44,7 +45,7 @@ class Problem:
 
     rows: Coded
     design: Design
-    target: Target
+    target: Target | Numbers
     prior: Prior
     ties: Integers | None = None
 
@@ -124,6 +125,11 @@ class Problem:
         k = self.target.n_totals
         return not self.dual and not self.apart and k * (k + 1) // 2 * self.n_weights**2 <= ACROSS
 
+    @property
+    def quadratic(self) -> bool:
+        """Whether the loss at any weights follows from one look, without a pass."""
+        return self.target.quadratic and self.whole and self.ties is None
+
     @cached_property
     def carrying(self) -> Coded:
         """The rows for products with a Hessian that is not had whole."""
@@ -143,6 +149,12 @@ class Found:
     size: float  # the sum of the slopes, all taken as positive
     slopes: Floats  # of all weights, tied or not
     curvature: Curvature
+
+    def after(self, step: Floats) -> Found:
+        """What rows give a step away, where the loss is quadratic."""
+        bent = self.curvature.bend(step)
+        loss = self.loss + float((step * (0.5 * bent - self.slopes)).sum())
+        return replace(self, loss=max(loss, 0.0), slopes=self.slopes - bent)
 
 
 @dataclass(frozen=True)
@@ -234,8 +246,11 @@ class State:
 
     def moved(self, step: Floats) -> State:
         """Other weights under the same scales."""
-        after = state_at(self.problem, self.weights - step, self.scales)
-        return replace(after, near=self._nearest)
+        weights = self.weights - step
+        if self.problem.quadratic:
+            found = self.found.after(step)
+            return State(self.problem, weights, self.scales, found, self._nearest)
+        return replace(state_at(self.problem, weights, self.scales), near=self._nearest)
 
     @property
     def _nearest(self) -> Factor | None:

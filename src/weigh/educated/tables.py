@@ -22,9 +22,13 @@ TRIES = 12
 
 
 def group_tables(
-    counts: Sequence[Counts], columns: Sequence[Floats], fine: Collection[str]
+    counts: Sequence[Counts],
+    columns: Sequence[Floats],
+    fine: Collection[str],
+    most: float | None = None,
 ) -> list[Integers]:
     """The groups of each table's levels; tables that are not among the fine ones stay."""
+    apart = APART if most is None else most
     may = [
         c.feature.name in fine and not c.feature.parts[0].ordered and count_intervals(c.feature) > 1
         for c in counts
@@ -32,10 +36,10 @@ def group_tables(
     groups: list[Integers] = []
     for share in np.geomspace(1, 1 / max(sum(may), 1), TRIES):
         groups = [
-            group_levels(c.feature, column, share * APART) if some else np.arange(len(column))
+            group_levels(c.feature, column, share * apart) if some else np.arange(len(column))
             for c, column, some in zip(counts, columns, may, strict=True)
         ]
-        if sum(map(_move, counts, columns, groups)) <= APART:
+        if sum(map(_move, counts, columns, groups)) <= apart:
             break
     return groups
 
@@ -144,18 +148,23 @@ DIGITS = 6
 
 
 def evidence_of(
-    naive: Evidence, counts: Sequence[Counts], fits: Sequence[Fit], fine: Collection[str]
+    naive: Evidence,
+    counts: Sequence[Counts],
+    fits: Sequence[Fit],
+    fine: Collection[str],
+    apart: float | None = None,
 ) -> Evidence:
     """The tables of a fit in place of naive Bayes's, or of one fit per class.
 
-    `fine` are the columns that were cut finely: their intervals may be merged.
+    `fine` are the columns that were cut finely: their intervals may be merged, which moves no total
+    by more than `apart` (default: `APART`).
     """
     whole = float(naive.class_counts.sum())
     weights = np.hstack([centre(counts, fit.weights, whole) for fit in fits])
     if weights.shape[1] > len(fits):
         weights = contrast(weights)  # of classes fitted jointly
     columns = _split(weights[1:], [len(c.counts) for c in counts])
-    groups = group_tables(counts, columns, fine)
+    groups = group_tables(counts, columns, fine, apart)
     merged = _split(_merge(weights, counts, groups)[1:], [*map(count_groups, groups)])
     covariances = [_merge_both(fit.covariance, counts, groups, whole) for fit in fits]
     tables = [
@@ -163,7 +172,7 @@ def evidence_of(
             feature=merge_feature(c.feature, group),
             counts=add_up(group, c.counts),
             by_class=table,
-            smoothing=naive.tables[0].smoothing,
+            smoothing=naive.tables[0].smoothing if naive.tables else 0.0,
             known_errors=error,
         )
         for c, group, table, error in zip(
@@ -175,7 +184,7 @@ def evidence_of(
         tables=tuple(tables),
         prior=squeeze(weights[0]),
         prior_variances=None,
-        form="softmax" if len(fits) == 1 else "ovr",
+        form=naive.form if len(fits) == 1 else "ovr",
         covariance=_kept(covariances),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weigh.educated.design import Design, Source, Target
+from weigh.educated.numbers import Numbers
 from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
 from weigh.educated.scales import FIRST
 from weigh.educated.solve import Problem, State, state_at
@@ -33,7 +34,7 @@ class Task:
 
     rows: Coded
     counts: tuple[Counts, ...]
-    target: Target
+    target: Target | Numbers
     orders: tuple[int, ...] = ()  # by feature: 1 rises, -1 falls, 0 is free
     wish: Wish = NO_PAIRS
     pairs: tuple[Source, ...] = ()  # of the last features, which rows are not coded for

@@ -12,6 +12,7 @@ provenance   where a model comes from
 branches     questions that are asked only where another has some level
 labels       names in the user's words
 flipped      two classes seen from the other side
+amounts      numbers in the target's unit, and factors
 show         the table as text and dataframe
 view         the table, and a model's summary, in a notebook
 """

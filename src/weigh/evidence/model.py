@@ -39,9 +39,11 @@ def evidence_of(model: Any, numbers: bool = False) -> Evidence:
 
     The table of a model that estimates numbers is refused, unless `numbers` allows it.
     """
-    if isinstance(model, Evidence):
-        return model
     name = type(model).__name__
+    if isinstance(model, Evidence):
+        if model.estimates and not numbers:
+            raise ValueError(f"{name} estimates the number {model.classes[0]}, not classes")
+        return model
     if not numbers and hasattr(model, "no_classes"):
         raise ValueError(f"{name} {model.no_classes}")
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import Cross, label, printable
+from weigh.evidence.amounts import Amounts, Words, digits_of, words_of
 from weigh.evidence.units import hundredths
 from weigh.frames import Floats, build
 from weigh.shapes import outline
@@ -65,12 +66,8 @@ def join_intervals(table: FeatureTable, starts: Sequence[int]) -> FeatureTable:
 
 
 MOST_LEVELS, MOST_FEATURES, MOST_CLASSES = 20, 60, 6
-BAR, BARS = 6, "against | for"
+BAR = 6
 SHOWN = (-2.0, -1.0, 0.0, 1.0, 2.0)
-SMALLEST_BAR = 0.05
-"""Weights are drawn against at least this one, so that noise looks like noise."""
-
-
 WHOLE: dict[str, Callable[[FeatureTable], float | None]] = {
     "importance": lambda table: table.importance,
     "added loss": lambda table: table.added_loss,
@@ -83,7 +80,7 @@ def to_frame(evidence: Evidence) -> Any:
     """One row per level, with weights, errors, counts and what is said of the whole table."""
     columns: dict[str, list[Any]] = {"feature": [], "level": []}
     columns |= {name: [] for name in (*weight_names(evidence), *count_names(evidence))}
-    known = [name for name in WHOLE if any(WHOLE[name](t) is not None for t in evidence)]
+    known = [name for name in WHOLE if any(_is_known(WHOLE[name](t)) for t in evidence)]
     columns |= {
         name: [WHOLE[name](table) for table in evidence for _ in table.levels] for name in known
     }
@@ -99,9 +96,13 @@ def to_frame(evidence: Evidence) -> Any:
     return build(columns, evidence.backend)
 
 
+def _is_known(value: float | None) -> bool:
+    return value is not None and not np.isnan(value)
+
+
 def weight_names(evidence: Evidence) -> list[str]:
     """The columns of weights and of errors."""
-    if len(evidence.classes) == 2:
+    if len(evidence.classes) == 2 or evidence.estimates:
         return ["weight", "error"]
     names = [label(c) for c in evidence.classes.tolist()]
     return [f"weight {name}" for name in names] + [f"error {name}" for name in names]
@@ -109,6 +110,8 @@ def weight_names(evidence: Evidence) -> list[str]:
 
 def count_names(evidence: Evidence) -> list[str]:
     """The columns of counts."""
+    if evidence.estimates:
+        return ["rows"]
     return [f"count {label(c)}" for c in evidence.classes.tolist()]
 
 
@@ -121,6 +124,10 @@ def title(evidence: Evidence) -> str:
     """What the weights speak for."""
     names = [label(c) for c in evidence.classes.tolist()]
     rows = f"{_weight(evidence.class_counts.sum())} rows"
+    if evidence.link == "identity":
+        return f"Weights in the unit of {names[0]}, added to the prior ({rows})"
+    if evidence.link == "log":
+        return f"Factors of {names[0]}, by which the prior is multiplied ({rows})"
     if len(names) == 2:
         return f"Weights of evidence for {names[1]} against {names[0]}, times 100 ({rows})"
     more = f"; {len(names) - MOST_CLASSES} more classes" if len(names) > MOST_CLASSES else ""
@@ -157,7 +164,8 @@ def worth(evidence: Evidence) -> str:
 
 def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -> str:
     """The table of weights as plain text; where it is too wide, bars and errors go first."""
-    for left_out in ((), (BARS,), (BARS, LOSS), (BARS, LOSS, "Error", "IV", "Importance")):
+    bars = words_of(evidence).bars
+    for left_out in ((), (bars,), (bars, LOSS), (bars, LOSS, "Error", "IV", "Importance")):
         grid = _grid(evidence, left_out, max_rows)
         if natural_width(grid) <= width:
             break
@@ -173,35 +181,37 @@ JOINED = (
 
 
 def _grid(evidence: Evidence, left_out: tuple[str, ...], max_rows: int | None) -> Any:
-    names = ["Feature", "Level", *_headings(evidence)]
-    if evidence.link == "logistic":
-        names.append(BARS)
+    bars, names = words_of(evidence).bars, ["Feature", "Level", *_headings(evidence)]
+    if len(evidence.prior_row) == 1:
+        names.append(bars)
     lines = _lines(evidence, max_rows)
     told = [any(len(row) > j and row[j] for row in lines) for j in range(len(names))]
     shown = [j for j, name in enumerate(names) if name not in left_out and told[j]]
-    left = [place for place, j in enumerate(shown) if j < 2 or names[j] == BARS]
+    left = [place for place, j in enumerate(shown) if j < 2 or names[j] == bars]
     rows = [[row[j] for j in shown if j < len(row)] for row in lines]
     return lay_out([names[j] for j in shown], rows, left)
 
 
 def _headings(evidence: Evidence) -> list[str]:
     whole = ["Rows", "Importance", LOSS, "IV"]
-    if evidence.link == "logistic":
-        return ["Weight", "Error", *whole]
+    if len(evidence.prior_row) == 1:
+        return [words_of(evidence).heading, "Error", *whole]
     return [label(c) for c in evidence.classes.tolist()[:MOST_CLASSES]] + whole
 
 
 def _lines(evidence: Evidence, max_rows: int | None) -> list[tuple[str, ...]]:
     prior = evidence.prior_row[:MOST_CLASSES]
     strongest = max((float(np.abs(t.by_class).max(initial=0)) for t in evidence), default=1.0)
-    scale = max(strongest, float(np.abs(prior).max()), SMALLEST_BAR)
-    two = evidence.link == "logistic"
-    empty = ("",) * (5 if two else 4)
-    bar = (_bar(prior[0], scale),) if two else ()
-    lines = [("Prior", "", *map(hundredths, prior), *empty, *bar)]
+    words, numbers = words_of(evidence), evidence.estimates
+    start = 0.0 if numbers else float(np.abs(prior).max())
+    scale = max(strongest, start, words.smallest) or 1.0
+    one = len(prior) == 1
+    empty = ("",) * (5 if one else 4)
+    bar = (_bar(0.0 if numbers else prior[0], scale),) if one else ()
+    lines = [("Prior", "", *map(words.prior, prior), *empty, *bar)]
     shown = _most_important(evidence, None if max_rows is None else MOST_FEATURES)
     for table in shown:
-        lines += _feature_lines(table, scale, max_rows)
+        lines += _feature_lines(table, scale, max_rows, words)
     if len(evidence) > len(shown):
         lines.append((f"... and {len(evidence) - len(shown)} more tables, of less importance",))
     return lines
@@ -214,28 +224,28 @@ def _most_important(evidence: Evidence, most: int | None) -> list[FeatureTable]:
 
 
 def _feature_lines(
-    table: FeatureTable, scale: float, max_rows: int | None
+    table: FeatureTable, scale: float, max_rows: int | None, words: Words
 ) -> list[tuple[str, ...]]:
     two, short = table.by_class.shape[1] == 1, summarise(table, max_rows)
     lines: list[tuple[str, ...]] = []
     for i in _most_rows(short, max_rows):
-        weights = tuple(map(hundredths, short.by_class[i, :MOST_CLASSES]))
-        error = (_error(_errors(short)[i, 0]),) if two else ()
+        weights = tuple(map(words.weight, short.by_class[i, :MOST_CLASSES]))
+        error = (_error(_errors(short)[i, 0], words),) if two else ()
         bar = (_bar(short.by_class[i, 0], scale),) if two else ()
         rows = _weight(short.counts[i].sum())
         first = f"{table.name} ({table.note})" if table.note else table.name
-        whole = _whole(table) if not lines else ("", "", "")
+        whole = _whole(table, words) if not lines else ("", "", "")
         lines.append(
             (first if not lines else "", short.labels[i], *weights, *error, rows, *whole, *bar)
         )
     return [*lines, *(("", text) for text in _left_out(short, max_rows))]
 
 
-def _whole(table: FeatureTable) -> tuple[str, str, str]:
-    """Importance times 100, the added loss in nats, and the information value."""
-    lost = table.added_loss
+def _whole(table: FeatureTable, words: Words) -> tuple[str, str, str]:
+    """The importance; the added loss in nats and the information value, where there are classes."""
+    lost, value = table.added_loss, table.information_value
     added = "" if lost is None else f"{lost:.4f}"
-    return f"{100 * table.importance:.0f}", added, f"{table.information_value:.2f}"
+    return words.error(table.importance), added, "" if np.isnan(value) else f"{value:.2f}"
 
 
 def _most_rows(table: FeatureTable, max_rows: int | None) -> list[int]:
@@ -257,18 +267,25 @@ def _weight(total: float) -> str:
 def feature_text(table: FeatureTable) -> str:
     """One feature on its own, level by level, with bins joined where there are many."""
     note, short = f" ({table.note})" if table.note else "", summarise(table)
-    importance, lost, value = _whole(table)
+    words = Words() if table.counts.shape[1] > 1 else _amounts(table)
+    importance, lost, value = _whole(table, words)
     added = f", added loss {lost}" if lost else ""
-    lines = [f"{table.name}{note}: importance {importance}{added}, information value {value}"]
+    told = f", information value {value}" if value else ""
+    lines = [f"{table.name}{note}: importance {importance}{added}{told}"]
     for i in _most_rows(short, ROWS):
-        weights = " ".join(map(hundredths, short.by_class[i, :MOST_CLASSES]))
+        weights = " ".join(map(words.weight, short.by_class[i, :MOST_CLASSES]))
         lines.append(f"  {short.labels[i]}  {weights}  ({_weight(short.counts[i].sum())} rows)")
     lines += [f"  {text}" for text in _left_out(short, ROWS)]
     return "\n".join(map(printable, lines))
 
 
-def _error(error: float) -> str:
-    return "" if np.isnan(error) else f"{100 * error:.0f}"
+def _amounts(table: FeatureTable) -> Amounts:
+    """A table of a numeric target on its own, whose weights are amounts or logarithms."""
+    return Amounts(digits=digits_of(float(np.abs(table.by_class).max(initial=0.0))))
+
+
+def _error(error: float, words: Words) -> str:
+    return "" if np.isnan(error) else words.error(error)
 
 
 def _bar(weight: float, scale: float) -> str:

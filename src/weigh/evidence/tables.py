@@ -116,7 +116,7 @@ class FeatureTable:
         An approximation from the table's own counts (`importance.loss_without`). It needs weights
         that were fitted together: counted ones repeat each other, and may lose nothing.
         """
-        if self.known_errors is None:
+        if self.known_errors is None or self.counts.shape[1] == 1:
             return None
         return loss_without(self.by_class, self.counts)
 
@@ -125,8 +125,10 @@ class FeatureTable:
         """Expected weight of evidence of the counts; the mean over pairs of classes.
 
         sum_v (P(v|1) - P(v|0)) ln P(v|1)/P(v|0), whatever a learner made of the weights. Levels
-        that were declared and have no rows are left out of the sum.
+        that were declared and have no rows are left out of the sum. NaN for a numeric target.
         """
+        if self.counts.shape[1] == 1:
+            return float("nan")
         own = self.counts[smoothed_levels(self)]
         counts = own + self.smoothing
         if len(counts) < 2 or not counts.sum(axis=0).all():
@@ -166,7 +168,7 @@ class Evidence:
     assumed_rate: Floats
     prior_variances: Floats | None = None
     event_model: Literal["levels", "counts"] = "levels"
-    form: Literal["softmax", "ovr"] = "softmax"
+    form: Literal["softmax", "ovr", "identity", "log"] = "softmax"
     caveat: str = ""
     backend: str | None = None
     columns: tuple[str, ...] = ()
@@ -204,9 +206,22 @@ class Evidence:
         return {table.name: table for table in self.tables}
 
     @property
-    def link(self) -> Literal["logistic", "softmax", "ovr"]:
-        """What turns totals into probabilities; `ovr` is one class against the rest, normalised."""
+    def link(self) -> Literal["logistic", "softmax", "ovr", "identity", "log"]:
+        """What turns totals into probabilities; `ovr` is one class against the rest, normalised.
+
+        A model of numbers has no classes but the name of its target: `identity` means that the
+        total is the estimate, `log` that it is the estimate's logarithm.
+        """
         return "logistic" if len(self.classes) == 2 else self.form
+
+    @property
+    def estimates(self) -> bool:
+        """Whether totals mean numbers, not probabilities of classes."""
+        return self.link in ("identity", "log")
+
+    def means(self, totals: Floats) -> Floats:
+        """What the totals of a model of numbers mean, in the target's unit."""
+        return np.exp(totals) if self.link == "log" else totals
 
     @property
     def class_names(self) -> tuple[str, ...]:

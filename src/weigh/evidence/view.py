@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
+from weigh.evidence.amounts import Words, words_of
 from weigh.evidence.show import MOST_CLASSES, rule, title, worth
-from weigh.evidence.units import hundredths
 from weigh.views import Bar, Grid, View
 
 if TYPE_CHECKING:
@@ -21,16 +21,16 @@ SHORT, LEVELS, TABLES = 24, 40, 60
 FIRST = 6
 """The most important tables, which a model's summary shows."""
 
-SMALLEST = 0.05
-"""Bars are drawn against at least this weight, so that noise looks like noise."""
-
 
 def to_view(evidence: Evidence) -> View:
     """Every table with its levels; the most important first, and folded where there are many."""
     ranked = rank_tables(evidence)
     folded = sum(len(table.levels) for table in ranked) > SHORT
-    scale = _scale(evidence)
-    prior = Grid(("", *_heads(evidence)[1:]), (("Prior", *_weights(evidence.prior_row, scale)),))
+    scale, words = _scale(evidence), words_of(evidence)
+    told: list[str | Bar] = [*map(words.prior, evidence.prior_row[:MOST_CLASSES])]
+    if len(told) == 1:
+        told.append(Bar(0.0 if evidence.estimates else float(evidence.prior_row[0]) / scale))
+    prior = Grid(("", *_heads(evidence)[1:]), (("Prior", *told),))
     grids = [_table(evidence, table, scale, folded) for table in ranked[:TABLES]]
     left = len(ranked) - len(grids)
     notes = [rule(evidence), worth(evidence)]
@@ -46,7 +46,7 @@ def summarise_model(name: str, evidence: Evidence, facts: Sequence[tuple[str, st
     rows = [
         (
             table.name,
-            f"{100 * table.importance:.0f}",
+            words_of(evidence).error(table.importance),
             Bar(table.importance / scale, from_left=True),
             _count(table),
         )
@@ -56,7 +56,7 @@ def summarise_model(name: str, evidence: Evidence, facts: Sequence[tuple[str, st
     lead = tuple(f"{what}: {value}" for what, value in (*_facts(evidence), *facts))
     left = len(ranked) - len(rows)
     notes = [f"... and {left} more tables, of less importance." if left > 0 else ""]
-    notes.append("Importance is the mean absolute contribution to the log odds, times 100.")
+    notes.append(f"Importance is {words_of(evidence).importance_is}.")
     return View(name, (Grid(head, tuple(rows)),), lead, tuple(filter(None, notes)))
 
 
@@ -81,32 +81,35 @@ def _facts(evidence: Evidence) -> list[tuple[str, str]]:
 
 
 def _scale(evidence: Evidence) -> float:
-    parts = [evidence.prior_row, *(table.by_class for table in evidence)]
-    return max(SMALLEST, *(float(np.abs(part).max(initial=0)) for part in parts))
+    parts = [table.by_class for table in evidence]
+    parts += [] if evidence.estimates else [evidence.prior_row]
+    largest = max((float(np.abs(part).max(initial=0)) for part in parts), default=0.0)
+    return max(words_of(evidence).smallest, largest) or 1.0
 
 
 def _heads(evidence: Evidence) -> tuple[str, ...]:
-    if evidence.link == "logistic":
-        return ("Level", "Weight", "")
+    if len(evidence.prior_row) == 1:
+        return ("Level", words_of(evidence).heading, "")
     return ("Level", *(label(c) for c in evidence.classes.tolist()[:MOST_CLASSES]))
 
 
-def _weights(row: Any, scale: float) -> tuple[str | Bar, ...]:
+def _weights(row: Any, scale: float, words: Words) -> tuple[str | Bar, ...]:
     """Weights of a level by class, with a bar where there is one."""
-    shown = tuple(hundredths(w) for w in row[:MOST_CLASSES])
+    shown = tuple(map(words.weight, row[:MOST_CLASSES]))
     return (*shown, Bar(float(row[0]) / scale)) if len(row) == 1 else shown
 
 
 def _table(evidence: Evidence, table: FeatureTable, scale: float, folded: bool) -> Grid:
     rows: list[tuple[str | Bar, ...]] = []
+    words = words_of(evidence)
     heaviest = np.argsort(-table.counts.sum(axis=1), kind="stable")[:LEVELS]
     for i in sorted(heaviest.tolist()):
         count = f"{table.counts[i].sum():,.0f}"
-        rows.append((table.labels[i], *_weights(table.by_class[i], scale), count))
+        rows.append((table.labels[i], *_weights(table.by_class[i], scale, words), count))
     if len(table.levels) > LEVELS:
         rows.append((f"... and {len(table.levels) - LEVELS:,} more levels, of fewer rows",))
     note = f" ({table.note})" if table.note else ""
-    text = f"{table.name}{note}: {_count(table)} levels, importance {100 * table.importance:.0f}"
+    text = f"{table.name}{note}: {_count(table)} levels, importance {words.error(table.importance)}"
     return Grid((*_heads(evidence), "Rows"), tuple(rows), text, folded=folded)
 
 

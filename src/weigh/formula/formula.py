@@ -207,7 +207,7 @@ class Formula:
     classes: tuple[Any, ...]
     prior: tuple[float, ...]
     terms: tuple[Term, ...]
-    link: Literal["logistic", "softmax", "ovr"]
+    link: Literal["logistic", "softmax", "ovr", "identity", "log"]
     column_names: tuple[str, ...]
     rates: tuple[float, ...]
     attenuation: Attenuation | None = None

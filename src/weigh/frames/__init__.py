@@ -61,6 +61,7 @@ from weigh.frames.targets import (
     place_folds,
     place_labels,
     read_classes,
+    read_numbers,
     sort_classes,
     sort_folds,
 )
@@ -122,6 +123,7 @@ __all__ = [
     "read_classes",
     "read_csv",
     "read_file",
+    "read_numbers",
     "reads_as_number",
     "refuse_empty",
     "register",

@@ -145,7 +145,26 @@ def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Samp
         table = table.without({y})
         refuse_empty(table)
     sample = label_sample(table, rows, sample_weight)
+    sample = replace(sample, target=y if isinstance(y, str) else "y")
     return sample, column.values[sample.kept]
+
+
+def read_numbers(table: Table, given: Any, role: str) -> Floats:
+    """A number for each row, given as an array or as the name of a column."""
+    column = _find(table, _flat(given), role, categorical=False)
+    assert isinstance(column, Numbers)
+    named = f" {given!r}" if isinstance(given, str) else ""
+    if len(column.values) != table.n_rows:
+        raise ParameterError(
+            "X and ",
+            Parameter(role),
+            f" must be of equal length: {table.n_rows} rows against {len(column.values)}",
+        )
+    if not np.isfinite(column.values).all():
+        raise ParameterError(
+            Parameter(role), f"{named} contains NaN or infinity; give each row a finite number"
+        )
+    return column.values
 
 
 def read_classes(classes: Any) -> np.ndarray[Any, Any]:

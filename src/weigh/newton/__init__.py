@@ -6,4 +6,5 @@ gets its Hessian, as a matrix, in pieces or by products, is its own affair.
     descent      damped steps; conjugate gradients, where the Hessian is known by its products
     ball         a limit on the norm of the unknowns: an exact trust region
     regression   few unknowns: a design, a loss, and the coefficients
+    families     the losses of numeric targets: gaussian, Poisson, gamma, Tweedie
 """

@@ -7,12 +7,14 @@ Ridgeway (2025): two columns, weights times 100, the totals, and what they mean 
     attenuated   what an exponent did to the sum
     recalibrated what a recalibration did to the total
     explain      from evidence and a row to a sheet
+    estimate     an `EstimateSheet`: a number in place of a probability
     rows         what weighs most in each of many rows
     show         the sheet as text and HTML
 """
 
 from weigh.sheet.attenuated import Attenuated, Recalibrated
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
+from weigh.sheet.estimate import EstimateSheet, Push, explain_number, total_variances
 from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of
 from weigh.sheet.rows import Reasons, contribute, find_reasons, reasons
 from weigh.sheet.show import foot_of, notes_of, probability, sides_of
@@ -22,13 +24,16 @@ __all__ = [
     "UNSEEN",
     "Attenuated",
     "BalanceSheet",
+    "EstimateSheet",
     "Item",
+    "Push",
     "Reasons",
     "Recalibrated",
     "contribute",
     "conversion_table",
     "difference",
     "explain",
+    "explain_number",
     "find_class",
     "find_reasons",
     "foot_of",
@@ -37,4 +42,5 @@ __all__ = [
     "probability",
     "reasons",
     "sides_of",
+    "total_variances",
 ]

@@ -96,6 +96,8 @@ def _of_class(evidence: Evidence, table: Table, pos_label: Any) -> Floats:
     """By row and feature, for the class in question."""
     weights = evidence.contributions(table)
     classes = evidence.classes.tolist()
+    if evidence.estimates:
+        return weights[:, :, 0]
     if len(classes) == 2:
         return weights[:, :, 0] if find_class(classes, pos_label, 1) == 1 else -weights[:, :, 0]
     if pos_label is not None:
@@ -140,6 +142,8 @@ def contribute(evidence: Evidence, table: Table, pos_label: Any = None) -> dict[
 def _sign(evidence: Evidence, pos_label: Any) -> Floats:
     """What to multiply the totals of a row with to get that of the class."""
     classes = evidence.classes.tolist()
+    if evidence.estimates:
+        return np.ones(1)
     if len(classes) > 2 and pos_label is None:
         raise ValueError(
             f"the model has {len(classes)} classes, each with its own contributions; name one with "

@@ -11,8 +11,17 @@ from weigh.bins import Cross, Feature
 from weigh.engine import TOKEN
 from weigh.evidence import Attenuation, Evidence, FeatureTable, Recalibration, squeeze
 from weigh.frames import Floats
-from weigh.store.features import feature_to_dict, read_classes, read_columns, read_features
+from weigh.store.features import (
+    feature_to_dict,
+    read_classes,
+    read_columns,
+    read_features,
+    read_target,
+)
 from weigh.store.values import check, numbers, rows, variances
+
+NUMBERS = ("identity", "log")
+"""The links of models that estimate numbers."""
 
 
 def curve_to_dict(curve: Recalibration) -> dict[str, Any]:
@@ -72,10 +81,10 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
 
 def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
     """The evidence that `evidence_to_dict` described."""
-    classes = read_classes(data)
+    classes = read_target(data) if data["link"] in NUMBERS else read_classes(data)
     n = len(classes)
     check(data["event_model"] in ("levels", "counts"), "event_model must be levels or counts")
-    links = ("logistic",) if n == 2 else ("softmax", "ovr")
+    links = {1: NUMBERS, 2: ("logistic",)}.get(n, ("softmax", "ovr"))
     check(data["link"] in links, "link does not fit the classes")
     check(isinstance(data["caveat"], str), "caveat must be text")
     tokens = data["event_model"] == "counts"
@@ -96,7 +105,7 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         assumed_rate=rate,
         prior_variances=variances(data, "prior_variances", (n,)),
         event_model=data["event_model"],
-        form="ovr" if data["link"] == "ovr" else "softmax",
+        form="softmax" if data["link"] == "logistic" else data["link"],
         caveat=data["caveat"],
         columns=columns,
         attenuation=_rule_from_dict(data["attenuation"], data) if "attenuation" in data else None,
@@ -128,7 +137,8 @@ def _covariance_to_dict(covariance: Floats | None) -> dict[str, Any]:
 
 
 def _covariance_from_dict(data: Mapping[str, Any], features: Sequence[Feature | Cross]) -> Floats:
-    check(data["link"] == "logistic", "a covariance is that of one total")
+    single = data["link"] in ("logistic", *NUMBERS)
+    check(single, "a covariance is that of one total")
     lines, n = data["covariance"], 1 + sum(len(feature.levels) for feature in features)
     sound = isinstance(lines, list) and len(lines) == n
     check(sound, f"covariance must have {n} rows: the prior and every level")

@@ -22,6 +22,14 @@ def read_classes(data: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     return classes
 
 
+def read_target(data: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+    """The name of a numeric target, which stands in place of classes."""
+    listed = data["classes"]
+    sound = isinstance(listed, list) and len(listed) == 1 and isinstance(listed[0], str)
+    check(sound, "classes must hold the name of the target")
+    return np.array(listed, dtype=object)
+
+
 def read_features(data: Mapping[str, Any], in_order: bool = False) -> tuple[Feature | Cross, ...]:
     """The features of a list of what `feature_to_dict` wrote, whose names must differ."""
     listed = data["features"]

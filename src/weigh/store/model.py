@@ -29,7 +29,7 @@ from weigh.store.tree import tree_from_dict, tree_to_dict
 from weigh.store.values import DEEPEST, FORMAT, VERSION, check, is_object, parameter, plain, unplain
 
 WRAPPERS = ("RecalibratedClassifier",)  # learners of a learner
-ENDINGS = {"NB": "", "NBRegressor": "-regressor", "Classifier": ""}
+ENDINGS = {"NBRegressor": "-regressor", "Regressor": "-regressor", "NB": "", "Classifier": ""}
 BODIES: tuple[tuple[str, type, Any, Any], ...] = (
     ("evidence", Evidence, evidence_to_dict, evidence_from_dict),
     ("tree", Tree, tree_to_dict, tree_from_dict),
@@ -42,12 +42,12 @@ BODIES: tuple[tuple[str, type, Any, Any], ...] = (
 
 def learners() -> dict[str, str]:
     """The learners by their short names: `evidence` is EvidenceNB, `c44` C44Classifier."""
-    return {
-        name.removesuffix(ending).lower() + kind: name
-        for name in dir(weigh)
-        for ending, kind in ENDINGS.items()
-        if name.endswith(ending) and name not in WRAPPERS
-    }
+    found = {}
+    for name in dir(weigh):
+        ending = next((end for end in ENDINGS if name.endswith(end)), None)
+        if ending is not None and name not in WRAPPERS:
+            found[name.removesuffix(ending).lower() + ENDINGS[ending]] = name
+    return found
 
 
 def to_dict(model: Any) -> dict[str, Any]:

@@ -1,0 +1,453 @@
+"""EducatedRegressor: the tables of EducatedNB for amounts, counts and rates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from weigh import engine
+from weigh.base import TableEstimator, warn_ids
+from weigh.educated.blanks import settle
+from weigh.educated.fit import Fit, fit_task
+from weigh.educated.intervals import count_interval, error_interval, error_quantiles
+from weigh.educated.learner import Pair, check_pairs, found_pairs, wish_for
+from weigh.educated.numbers import Numbers
+from weigh.educated.tables import evidence_of
+from weigh.educated.task import Task
+from weigh.engine import Block
+from weigh.errors import Parameter, ParameterError
+from weigh.evidence import Evidence, record
+from weigh.frames import (
+    Floats,
+    Sample,
+    Table,
+    build_beside,
+    number_sample,
+    read,
+    read_numbers,
+    warn_caller,
+)
+from weigh.newton.families import GAMMA, GAUSSIAN, POISSON, Family, Power
+from weigh.parameters import check_parameters, is_number, read_orders, read_settings
+from weigh.sheet import COVERAGE, EstimateSheet, contribute, explain_number, total_variances
+
+FAMILIES: dict[str, Family | None] = {
+    "gaussian": GAUSSIAN,
+    "poisson": POISSON,
+    "gamma": GAMMA,
+    "tweedie": None,
+}
+APART = 0.05
+"""Merging intervals moves no total by more than this, relative to the noise of a row."""
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """The unit in which a fit sees numbers: y = shift + scale z."""
+
+    shift: float = 0.0
+    scale: float = 1.0
+
+
+class EducatedRegressor(RegressorMixin, TableEstimator):
+    """A prior and one table per feature for a numeric target, all weights fitted together.
+
+    estimate = w_0 + w_1(x_1) + ... + w_d(x_d)            family="gaussian"
+    estimate = exp(w_0 + w_1(x_1) + ... + w_d(x_d))       "poisson", "gamma", "tweedie"
+
+    with the weights of least penalised loss, as in `EducatedNB`: levels of categories are shrunk to
+    zero, neighbouring intervals to each other, and the data decide how strongly (the scales and the
+    noise have the largest marginal likelihood), so there is nothing to tune. The prior is the mean
+    of the training rows. Weights of the gaussian family are in the target's unit; with a log link,
+    exp(weight) is a factor.
+
+    Parameters
+    ----------
+    bins : "fine", int or dict, default="fine"
+        How numbers become intervals, as in `EducatedNB`.
+    categorical_features, missing, special_values, max_levels, crosses
+        As in `EvidenceNB`.
+    family : "gaussian", "poisson", "gamma" or "tweedie", default="gaussian"
+        What the target is: any amount (mean = total), a count of 0 or more, a positive amount, or
+        an amount of 0 or more (mean = exp(total)).
+    power : float, default=1.5
+        The exponent of family="tweedie", between 1 and 2: variance = dispersion mean^power.
+    pairs : "auto", int or list of pairs of columns, default="auto"
+        Pairs of features that get a table of their own, as in `EducatedNB`.
+    unpaired : list of columns, optional
+        Columns that are in no pair that is found.
+    monotonic_cst : dict or array, optional
+        Numeric columns whose weights may only rise (1) or only fall (-1), such as {"age": 1}.
+
+    Attributes
+    ----------
+    evidence_ : Evidence
+        The prior and the tables, in the target's unit or its logarithm.
+    dispersion_ : float
+        The variance of the noise (gaussian), or what the family's variance is multiplied by. Counts
+        have 1 at the least.
+    loo_deviance_ : float
+        The mean deviance of training rows, each predicted from all others; for the gaussian family
+        it is the mean squared error.
+    scales_ : ndarray
+        One over the variance of the weights of each table.
+    error_quantiles_ : ndarray
+        Quantiles of the errors of training rows, each predicted from all others: the intervals.
+    pairs_ : list of Pair
+        The pairs that were found: their `columns`, and the `gain`: the share by which
+        `loo_deviance_` would rise without the pair.
+    n_passes_ : int
+        How often the rows were passed over after they were counted.
+
+    Notes
+    -----
+    With an exposure e, a row's mean is e times exp(total). Sample weights count rows: a weight of
+    two is the row twice. Intervals take the scales as known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weigh import EducatedRegressor
+    >>> X = np.arange(300.0).reshape(-1, 1) % 30
+    >>> model = EducatedRegressor().fit(X, X[:, 0] ** 2)
+    >>> model.predict([[10.0]]).round()
+    array([100.])
+    """
+
+    _default_bins = "fine"
+    _extras = (
+        "scales_",
+        "dispersion_",
+        "loo_deviance_",
+        "error_quantiles_",
+        "pair_gains_",
+        "n_passes_",
+    )
+    smoothing: ClassVar[float] = 0.0
+    no_classes: ClassVar[str] = "estimates numbers, not classes; EducatedNB takes classes"
+
+    def __init__(
+        self,
+        *,
+        bins: Any = "fine",
+        categorical_features: Any = "from_dtype",
+        missing: Any = "level",
+        special_values: Any = None,
+        max_levels: Any = None,
+        crosses: Any = None,
+        family: str = "gaussian",
+        power: float = 1.5,
+        pairs: Any = "auto",
+        unpaired: Any = None,
+        monotonic_cst: Any = None,
+    ) -> None:
+        self.bins = bins
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.special_values = special_values
+        self.max_levels = max_levels
+        self.crosses = crosses
+        self.family = family
+        self.power = power
+        self.pairs = pairs
+        self.unpaired = unpaired
+        self.monotonic_cst = monotonic_cst
+
+    @property
+    def evidence_(self) -> Evidence:
+        """The prior and the tables of weights."""
+        if "_learnt" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
+        return self._learnt  # type: ignore[no-any-return]
+
+    @property
+    def pairs_(self) -> list[Pair]:
+        """The pairs that have a table of their own, that of the largest gain first."""
+        return found_pairs(self.evidence_, self.pair_gains_)
+
+    # ------------------------------------------------------------ learning
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
+    ) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : table
+            Any dataframe, array or list of dicts.
+        y : array or str
+            Numbers, or the name of the column of X that holds them.
+        sample_weight, exposure, offset : array or str, optional
+            Row weights; what a row's mean is multiplied by (log link), such as years at risk; and
+            what is added to a row's total. Each may be the name of a column of X, which is then no
+            feature.
+        """
+        family = self._check()
+        table = read(X).to_learn_from()
+        apart = self._read_apart(table, exposure, offset)
+        sample, numbers = number_sample(table, y, sample_weight)
+        named = {name for name in (exposure, offset) if isinstance(name, str)}
+        if named & {*sample.table.names}:
+            sample = replace(sample, table=sample.table.without(named & {*sample.table.names}))
+        _check_target(family, numbers, y if isinstance(y, str) else "y", self.family)
+        self._learn(sample, family, numbers, apart[sample.kept])
+        warn_ids(self.evidence_.features, sample.table.n_rows, self.evidence_.tables)
+        self.provenance_ = record(sample.table.n_rows, y)
+        return self
+
+    def _learn(self, sample: Sample, family: Family, numbers: Floats, apart: Floats) -> None:
+        weight = np.ones(len(numbers)) if sample.weight is None else sample.weight
+        labels, unit = _labels(family, numbers, weight, apart)
+        mean = float(labels[:, 0] @ (weight * labels[:, 1]) / (weight @ labels[:, 1]))
+        if family.link == "log" and mean <= 0:
+            raise ValueError(
+                f"y is zero in every row; family={self.family!r} needs a positive mean"
+            )
+        target = Numbers(family, mean, float(weight.sum()))
+        tally = self._tally(sample)
+        rows = engine.code_rows(sample, [counts.feature for counts in tally.tables])
+        assert isinstance(rows, engine.CodedRows)
+        plain = labels[:, 0].copy() if (labels[:, 1] == 1).all() else labels
+        rows = replace(rows, labels=plain)
+        orders = read_orders(self.monotonic_cst, tally, sample.table)
+        wish = wish_for(self.pairs, self.unpaired, sample.table)
+        with engine.one_blas_thread():  # whose sums would depend on how many there are
+            fit = _fit_and_warn(Task(rows, tally.tables, target, orders, wish))
+            noise = fit.search.noise
+            bare = Evidence(
+                classes=np.array([sample.target], dtype=object),
+                class_counts=np.array([weight.sum()]),
+                prior=0.0,
+                tables=(),
+                assumed_rate=np.ones(1),
+                form=family.link,
+            )
+            fine = {n for n, s in read_settings(self, sample.table).items() if s.bins == "fine"}
+            evidence = evidence_of(bare, fit.counts, [fit], fine, _apart(family, noise, mean))
+            known = evidence.covariance is not None
+            self.error_quantiles_ = error_quantiles(
+                fit, Block(rows.codes, rows.labels, rows.weight), known
+            )
+            evidence, passes = settle(evidence, rows, [c.feature for c in tally.tables], target)
+        self.dispersion_ = noise * unit.scale**2
+        self.loo_deviance_ = 2 * fit.held_out.mean * unit.scale**2
+        self.scales_ = fit.scales / noise / unit.scale**2
+        self.pair_gains_ = np.array(fit.gains) * np.log(2) / max(fit.held_out.mean, 1e-300)
+        self.n_passes_ = fit.n_passes + passes[0]
+        self._name(sample.table.names, sample.table.named)
+        evidence = _in_unit(evidence, unit)
+        self._keep(replace(evidence, backend=sample.table.backend, columns=sample.table.names))
+
+    def _keep(self, learnt: Evidence) -> Self:
+        self._learnt = learnt
+        self.__dict__.pop("provenance_", None)
+        return self
+
+    def _check(self) -> Family:
+        check_parameters(self)
+        rules = self.bins.values() if isinstance(self.bins, dict) else [self.bins]
+        if any(isinstance(rule, str) and rule == "mdl" for rule in rules):
+            raise ValueError("bins='mdl' needs classes; give 'fine', a number of bins, or cuts")
+        check_pairs(self.pairs)
+        if self.family not in FAMILIES:
+            raise ValueError(f"family must be one of {[*FAMILIES]}, got {self.family!r}")
+        if not (is_number(self.power) and 1 < self.power < 2):
+            raise ValueError(f"power must be a number between 1 and 2, got {self.power!r}")
+        return self._family
+
+    @property
+    def _family(self) -> Family:
+        return FAMILIES[self.family] or Power(float(self.power))
+
+    def _read_apart(self, table: Table, exposure: Any, offset: Any) -> Floats:
+        """What is added to the total of each row beside its weights."""
+        found = np.zeros(table.n_rows)
+        if offset is not None:
+            found = found + read_numbers(table, offset, "offset")
+        if exposure is None:
+            return found
+        if self._family.link != "log":
+            raise ParameterError(
+                Parameter("exposure"),
+                f" multiplies the mean, which family={self.family!r} does not do; give ",
+                Parameter("offset"),
+                ", or a family with a log link ('poisson', 'gamma', 'tweedie')",
+            )
+        own = read_numbers(table, exposure, "exposure")
+        if not (own > 0).all():
+            named = f" {exposure!r}" if isinstance(exposure, str) else ""
+            raise ParameterError(
+                Parameter("exposure"),
+                f"{named} must be positive, but holds {own.min():g}; drop such rows",
+            )
+        return found + np.log(own)
+
+    # ------------------------------------------------------------ predicting
+
+    def predict(self, X: Any, *, exposure: Any = None, offset: Any = None) -> Floats:
+        """The estimated mean of each row.
+
+        Parameters
+        ----------
+        X : table
+            Rows.
+        exposure, offset : array or str, optional
+            As in `fit`; 1 and 0 where they are not given.
+        """
+        table = self._read(X)
+        return self._predict(table, self._apart(X, exposure, offset))
+
+    def _predict(self, table: Table, apart: Floats | float = 0.0) -> Floats:
+        return self._learnt.means(self._learnt.total(table)[:, 0] + apart)  # type: ignore[no-any-return]
+
+    def _apart(self, X: Any, exposure: Any, offset: Any) -> Floats | float:
+        """The columns are looked for in the whole of X."""
+        if exposure is None and offset is None:
+            return 0.0
+        return self._read_apart(read(X), exposure, offset)
+
+    def predict_interval(
+        self, X: Any, coverage: float = 0.9, *, exposure: Any = None, offset: Any = None
+    ) -> Floats:
+        """The interval in which the target of a new row lies with probability `coverage`.
+
+        Two columns, the lower and the upper limit. Their distance from the estimate comes from the
+        errors of training rows that were predicted from all others. What a feature varies by is
+        added to the variance of rows in which it is not known.
+        """
+        table = self._read(X)
+        _check_coverage(coverage)
+        apart = self._apart(X, exposure, offset)
+        return np.column_stack(self._interval(table, coverage, apart))
+
+    def _interval(
+        self, table: Table, coverage: float, apart: Floats | float = 0.0
+    ) -> tuple[Floats, Floats]:
+        mean = self._predict(table, apart)
+        if self._family.power == 1:
+            return count_interval(mean, self.dispersion_, coverage)
+        low, high = error_interval(self.error_quantiles_, coverage, self._family.least)
+        if self._family.power:
+            return mean * low, mean * high
+        spread = np.sqrt(self.dispersion_ + total_variances(self._learnt, table, blanks=True))
+        return mean + low * spread, mean + high * spread
+
+    def predict_error(self, X: Any) -> Floats:
+        """The standard error of each row's estimate, that of the mean; NaN where it is not known.
+
+        With a log link it is the error of the logarithm: an error of 0.05 is about 5 percent.
+        """
+        table = self._read(X)
+        if self._learnt.covariance is None:
+            return np.full(table.n_rows, np.nan)
+        return np.sqrt(total_variances(self._learnt, table))
+
+    def _score_columns(self, table: Table) -> dict[str, Any]:
+        """The estimate of every row and an interval of 90% around it, as columns."""
+        rows = self._read(table)
+        low, high = self._interval(rows, 0.9)
+        return {"estimate": self._predict(rows), "low": low, "high": high}
+
+    # ------------------------------------------------------------ explaining
+
+    def contributions(self, X: Any) -> Any:
+        """What the prior and each table add to the total of every row, as columns.
+
+        The columns add up to `predict`, or to its logarithm where the family has a log link. They
+        come in the library that X came from (an Arrow table for arrays and lists).
+        """
+        table = self._read(X)
+        return build_beside(X, contribute(self.evidence_, table), table.backend)
+
+    def balance_sheet(self, row: Any) -> EstimateSheet:
+        """What raises and lowers the estimate for one case, in the unit of y.
+
+        Parameters
+        ----------
+        row : mapping, sequence or table of one row
+            The case. A mapping may leave out answers that are not known.
+        """
+        table = self._read_one(row, "a balance sheet")
+        low, high = (float(end[0]) for end in self._interval(table, COVERAGE))
+        return explain_number(self._learnt, table, (low, high))
+
+    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> EstimateSheet:
+        if pos_label is not None or against is not None:
+            both = Parameter("pos_label"), " and ", Parameter("against")
+            raise ParameterError("an estimate has no classes: leave ", *both, " out")
+        return self.balance_sheet(row)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.family in ("poisson", "gamma", "tweedie")
+        return tags
+
+
+def _fit_and_warn(task: Task) -> Fit:
+    fit = fit_task(task)
+    if fit.complaint():
+        warn_caller(f"EducatedRegressor has not converged: {fit.complaint()}", ConvergenceWarning)
+    return fit
+
+
+def _labels(family: Family, numbers: Floats, weight: Floats, apart: Floats) -> tuple[Floats, _Unit]:
+    """Numbers as the fit sees them, and what each counts for.
+
+    Amounts are centred and divided by their standard deviation. With a log link, a number is
+    divided by its exposure e = exp(apart), and counts for e^(2 - power): the loss of y at the mean
+    e m is that of y/e at m, times so much.
+    """
+    if family.link == "log":
+        own = np.exp(apart * (2 - family.power))
+        return np.column_stack([numbers * np.exp(-apart), own]), _Unit()
+    net = numbers - apart
+    shift = float(net @ weight / weight.sum())
+    spread = float(np.sqrt((net - shift) ** 2 @ weight / weight.sum()))
+    unit = _Unit(shift, spread if spread > 1e-13 * np.abs(net).max(initial=0.0) else 1.0)
+    return np.column_stack([(net - unit.shift) / unit.scale, np.ones(len(net))]), unit
+
+
+def _apart(family: Family, noise: float, mean: float) -> float:
+    """How far merging intervals may move a total; with a log link no factor by more than 5%."""
+    if family.link == "identity":
+        return APART * float(np.sqrt(noise))
+    return APART * min(float(np.sqrt(noise * mean ** (family.power - 2))), 1.0)
+
+
+def _in_unit(evidence: Evidence, unit: _Unit) -> Evidence:
+    """Tables and prior in the target's unit."""
+    k = unit.scale
+    tables = tuple(
+        replace(
+            table,
+            by_class=table.by_class * k,
+            known_errors=None if table.known_errors is None else table.known_errors * k,
+        )
+        for table in evidence
+    )
+    prior = unit.shift + k * float(evidence.prior_row[0])
+    covariance = None if evidence.covariance is None else evidence.covariance * k**2
+    return replace(evidence, tables=tables, prior=prior, covariance=covariance)
+
+
+def _check_target(family: Family, numbers: Floats, name: str, told: str) -> None:
+    """Refuse numbers that the family does not have."""
+    if family.least is None:
+        return
+    low = float(numbers.min())
+    if low < family.least or (family.open and low == family.least):
+        wanted = "positive numbers" if family.open else "numbers of 0 or more"
+        raise ValueError(
+            f"{name} holds {low:g}, but family={told!r} takes {wanted}; drop such rows or choose "
+            "another family, such as family='gaussian'"
+        )
+
+
+def _check_coverage(coverage: Any) -> None:
+    if not (is_number(coverage) and 0 < coverage < 1):
+        raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}")

@@ -1,0 +1,146 @@
+"""One estimate of a number explained: what raises and what lowers it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from weigh import engine
+from weigh.evidence import Evidence, hundredths
+from weigh.evidence.amounts import digits_of, factor, spell
+from weigh.frames import Floats, Table
+from weigh.sheet.balance import COVERAGE
+from weigh.sheet.explain import items_of
+from weigh.text import lay_out, percent, to_plain
+from weigh.views import Bar, Grid, View
+
+
+@dataclass(frozen=True)
+class Push:
+    """What one feature does: its weight of evidence, and by how much it moves the estimate."""
+
+    text: str
+    weight: float
+    change: float
+
+
+@dataclass(frozen=True)
+class EstimateSheet:
+    """One estimate explained, in the unit of the target.
+
+    `start` is the estimate where nothing is known. With `link` "identity" start and changes add up
+    to the estimate, and a change is the weight itself. With "log" they multiply: a change is the
+    factor exp(weight). With "curve" the way from start to estimate is shared out by weight. Pushes
+    stand in order, the heaviest first. The interval is that of a new row.
+    """
+
+    start: float
+    pushes: tuple[Push, ...]
+    estimate: float
+    interval: tuple[float, float]
+    coverage: float = COVERAGE
+    link: Literal["identity", "log", "curve"] = "curve"
+    target: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return asdict(self) | {"interval": list(self.interval)}
+
+    def to_text(self, width: int = 100) -> str:
+        """The sheet as plain text, at most `width` characters wide."""
+        grid = lay_out(self._head, self._rows())
+        text = to_plain(grid, width=width).strip("\n")
+        return f"{text}\n\n{NOTES[self.link]}"
+
+    @property
+    def _head(self) -> tuple[str, ...]:
+        change = "Factor" if self.link == "log" else "Change"
+        return ("", change, "Weight") if self.link == "curve" else ("", change)
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        low, high = map(self._number, self.interval)
+        rows: list[tuple[str, ...]] = [("Start: nothing known", self._number(self.start))]
+        for push in self.pushes:
+            moved = factor(push.change) if self.link == "log" else self._number(push.change, "+")
+            own = (hundredths(push.weight),) if self.link == "curve" else ()
+            rows.append((push.text, moved, *own))
+        rows.append((self._said, self._number(self.estimate)))
+        rows.append((f"{percent(self.coverage)} interval", f"{low} to {high}"))
+        return [(*row, *[""] * (len(self._head) - len(row))) for row in rows]
+
+    @property
+    def _said(self) -> str:
+        return f"Estimate of {self.target}" if self.target not in ("", "y") else "Estimate"
+
+    def _number(self, value: float, sign: str = "") -> str:
+        return spell(value, digits_of(self.interval[1] - self.interval[0]), sign)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        weights = [push.change if self.link == "curve" else push.weight for push in self.pushes]
+        most = max(map(abs, weights), default=0.0) or 1.0
+        bars: list[str | Bar] = ["", *(Bar(weight / most) for weight in weights), "", ""]
+        rows = [(*row, bar) for row, bar in zip(self._rows(), bars, strict=True)]
+        grid = Grid((*self._head, "down | up"), tuple(rows))
+        return View("How the estimate came about", (grid,), notes=(NOTES[self.link],)).to_html()
+
+
+NOTES = {
+    "curve": "Weights are times 100, and share the way from start to estimate.",
+    "identity": "Start and changes add up to the estimate. The interval is that of a new row.",
+    "log": "Start times all factors is the estimate. The interval is that of a new row.",
+}
+
+
+def explain_number(
+    evidence: Evidence, table: Table, interval: tuple[float, float]
+) -> EstimateSheet:
+    """The sheet of a table's only row, from tables whose sum is the estimate or its logarithm."""
+    items = sorted(items_of(evidence, table), key=lambda item: -abs(item.weight))
+    start, end = evidence.means(np.array([evidence.prior_row[0], evidence.total(table)[0, 0]]))
+    changes = evidence.means(np.array([item.weight for item in items]))
+    return EstimateSheet(
+        start=float(start),
+        pushes=tuple(
+            Push(str(item), item.weight, float(change))
+            for item, change in zip(items, changes, strict=True)
+        ),
+        estimate=float(end),
+        interval=interval,
+        link="log" if evidence.link == "log" else "identity",
+        target=str(evidence.classes[0]),
+    )
+
+
+def total_variances(evidence: Evidence, table: Table, blanks: bool = False) -> Floats:
+    """The variance of each row's total, from the covariance of prior and weights.
+
+    With `blanks`, a table in which a row has no level adds what its weights vary by over training
+    rows. Nothing else is known of a model whose covariance was not kept.
+    """
+    found, at, start = np.zeros(table.n_rows), [], 1
+    for part, placed in zip(evidence, engine.place(table, evidence.features), strict=True):
+        levels = placed.levels[placed.codes]
+        known = levels < len(part.levels)
+        at.append(np.where(known, start + levels, -1))
+        start += len(part.levels)
+        if blanks:
+            found += ~known * float(part.share @ part.centred[:, 0] ** 2)
+    if evidence.covariance is not None:
+        found += _sum_squares(evidence.covariance, np.array(at).reshape(-1, table.n_rows))
+    return np.maximum(found, 0.0)
+
+
+def _sum_squares(covariance: Floats, at: Any) -> Floats:
+    """Each row's x' C x, where x is one for the prior and at the row's places."""
+    padded = np.pad(covariance, ((0, 1), (0, 1)))  # -1, no level, is the last
+    out = np.full(at.shape[1], padded[0, 0])
+    for j, own in enumerate(at):
+        out += padded[own, own] + 2 * padded[own, 0]
+        for other in at[:j]:
+            out += 2 * padded[own, other]
+    return out

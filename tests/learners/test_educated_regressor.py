@@ -1,0 +1,361 @@
+"""EducatedRegressor: closed forms, limits, sheets that add up, intervals that cover."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
+
+import weigh
+from weigh import EducatedRegressor, engine
+from weigh.educated.numbers import Numbers
+from weigh.educated.prior import walk
+from weigh.educated.solve import find_weights, state_at
+from weigh.educated.task import Task, problem_of
+from weigh.frames import number_sample, read
+from weigh.newton.families import GAMMA, POISSON, Power
+
+CUTS = [-1.0, -0.4, 0.2, 0.9]
+
+
+def draw(n=120, seed=0):
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": random.normal(size=n), "kind": random.choice([*"abcd"], n)})
+    y = 50 + 8 * np.sin(X["x"]) + 3 * (X["kind"] == "b") + random.normal(0, 2, n)
+    return X, y.to_numpy().copy()
+
+
+def one_hot(X):
+    """The intercept, the intervals of x and the kinds, as columns."""
+    places = np.searchsorted(CUTS, X["x"])
+    kinds = np.searchsorted([*"abcd"], X["kind"])
+    return np.column_stack([np.ones(len(X)), np.eye(5)[places], np.eye(4)[kinds]])
+
+
+def penalty(model):
+    """The precision of all weights, that of the intercept being zero; in the target's unit."""
+    S = np.zeros((10, 10))
+    S[1:6, 1:6] = model.scales_[0] * walk(5)
+    S[6:, 6:] = model.scales_[1] * np.eye(4)
+    return S
+
+
+def fitted(X, y, **parameters):
+    return EducatedRegressor(bins={"x": CUTS}, pairs=0, **parameters).fit(X, y)
+
+
+def test_a_gaussian_fit_is_the_dense_closed_form():
+    X, y = draw()
+    model, D = fitted(X, y), one_hot(X)
+    H = D.T @ D / model.dispersion_ + penalty(model)
+    literal = D @ np.linalg.lstsq(H, D.T @ y / model.dispersion_, rcond=None)[0]
+    np.testing.assert_allclose(model.predict(X), literal, rtol=1e-9)
+
+
+def test_the_noise_is_what_is_left_over_the_rows_that_weights_leave():
+    X, y = draw()
+    model, D = fitted(X, y), one_hot(X)
+    V = np.linalg.pinv(D.T @ D / model.dispersion_ + penalty(model))
+    used = np.trace(V @ D.T @ D) / model.dispersion_
+    left = ((y - model.predict(X)) ** 2).sum() / (len(y) - used)
+    assert model.dispersion_ == pytest.approx(left, rel=0.01)
+
+
+def test_leave_one_out_is_what_leaving_out_each_row_gives():
+    X, y = draw(60)
+    model, D = fitted(X, y), one_hot(X)
+    errors = []
+    for i in range(len(y)):
+        rest, told = np.delete(D, i, 0), np.delete(y, i)
+        H = rest.T @ rest / model.dispersion_ + penalty(model)
+        weights = np.linalg.lstsq(H, rest.T @ told / model.dispersion_, rcond=None)[0]
+        errors.append(y[i] - D[i] @ weights)
+    assert model.loo_deviance_ == pytest.approx(np.mean(np.square(errors)), rel=1e-8)
+
+
+def test_the_error_of_the_mean_is_that_of_the_closed_form():
+    X, y = draw()
+    model, D = fitted(X, y), one_hot(X)
+    V = np.linalg.pinv(D.T @ D / model.dispersion_ + penalty(model))
+    # the mean of the walk is held, which changes no estimate but its covariance is of all weights
+    literal = np.sqrt(np.einsum("ij,jk,ik->i", D, V, D))
+    np.testing.assert_allclose(model.predict_error(X), literal, rtol=1e-3)
+
+
+def test_an_affine_change_of_the_target_changes_estimates_alike():
+    X, y = draw()
+    once, other = fitted(X, y), fitted(X, 1e6 - 300 * y)
+    np.testing.assert_allclose(other.predict(X), 1e6 - 300 * once.predict(X), rtol=1e-9)
+    ends = 1e6 - 300 * once.predict_interval(X)[:, ::-1]
+    np.testing.assert_allclose(other.predict_interval(X), ends, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("family", "rival"),
+    [
+        (POISSON, PoissonRegressor(alpha=0, tol=1e-12, max_iter=5000)),
+        (GAMMA, GammaRegressor(alpha=0, tol=1e-12, max_iter=5000)),
+        (Power(1.4), TweedieRegressor(power=1.4, alpha=0, link="log", tol=1e-12, max_iter=5000)),
+    ],
+)
+def test_without_a_penalty_a_fit_is_the_generalised_linear_model(family, rival):
+    random = np.random.default_rng(1)
+    X = pd.DataFrame({"a": random.choice([*"uvw"], 400), "b": random.choice([*"pq"], 400)})
+    mean = np.exp(0.4 + 0.5 * (X["a"] == "v") - 0.3 * (X["b"] == "q"))
+    y = random.poisson(mean) + (0.5 if family.power > 1 else 0.0)
+    sample, numbers = number_sample(read(X), y)
+    tally = EducatedRegressor()._tally(sample)
+    rows = engine.CodedRows.of(
+        engine.place(sample.table, [counts.feature for counts in tally.tables]), numbers
+    )
+    problem = problem_of(Task(rows, tally.tables, Numbers(family, y.mean(), len(y))))
+    start = np.zeros((problem.n_weights, 1))
+    start[0] = np.log(y.mean())
+    state = find_weights(state_at(problem, start, np.full(2, 1e-9)), 1e-13)
+    view = problem.view(state.weights)
+    totals = view.design.totals(view.design.place(problem.block), state.weights)[:, 0]
+    hot = pd.get_dummies(X).astype(float).drop(columns=["a_u", "b_p"])
+    np.testing.assert_allclose(np.exp(totals), rival.fit(hot, y).predict(hot), rtol=1e-6)
+
+
+def policies(n=600, seed=2):
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame({"age": random.integers(18, 70, n), "area": random.choice([*"abc"], n)})
+    years = random.uniform(0.2, 3.0, n)
+    return X, years, random.poisson(years * np.exp(0.02 * X["age"] - 0.5)).astype(float)
+
+
+def test_expected_counts_add_up_to_the_observed_ones():
+    X, years, y = policies()
+    model = EducatedRegressor(family="poisson", bins={"age": [30, 40, 50]}, pairs=0)
+    model.fit(X, y, exposure=years)
+    assert model.predict(X, exposure=years).sum() == pytest.approx(y.sum(), rel=1e-8)
+
+
+def test_exposure_is_an_offset_of_its_logarithm_and_may_be_a_column():
+    X, years, y = policies()
+    named = X.assign(years=years, logs=np.log(years), claims=y)
+    model = EducatedRegressor(family="poisson", bins=8).fit(X, y, exposure=years)
+    by_name = EducatedRegressor(family="poisson", bins=8)
+    by_name.fit(named.drop(columns="logs"), "claims", exposure="years")
+    shifted = EducatedRegressor(family="poisson", bins=8)
+    shifted.fit(named.drop(columns="years"), "claims", offset="logs")
+    expected = model.predict(X, exposure=years)
+    np.testing.assert_allclose(by_name.predict(named, exposure="years"), expected, rtol=1e-10)
+    np.testing.assert_allclose(shifted.predict(named, offset="logs"), expected, rtol=1e-10)
+    assert [*by_name.feature_names_in_] == ["age", "area"]
+    np.testing.assert_allclose(model.predict(X), expected / years, rtol=1e-10)
+
+
+def test_a_year_at_risk_in_two_halves_is_the_same_year():
+    X, years, y = policies()
+    halves = pd.concat([X, X], ignore_index=True)
+    counts = np.concatenate([y, np.zeros(len(y))])
+    problem = EducatedRegressor(family="poisson", bins=8, pairs=0)
+    whole = problem.fit(X, y, exposure=years).predict(X)
+    parted = EducatedRegressor(family="poisson", bins=8, pairs=0)
+    parted.fit(halves, counts, exposure=np.tile(years / 2, 2))
+    np.testing.assert_allclose(parted.predict(X), whole, rtol=0.05)  # the dispersion differs
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson", "gamma", "tweedie"])
+def test_a_weight_of_two_is_the_row_twice(family):
+    X, y = draw(150)
+    twice = np.arange(len(y)) % 3 == 0
+    model = EducatedRegressor(family=family, bins=6).fit(X, y, np.where(twice, 2.0, 1.0))
+    more = pd.concat([X, X[twice]], ignore_index=True)
+    longer = EducatedRegressor(family=family, bins=6).fit(more, np.append(y, y[twice]))
+    np.testing.assert_allclose(model.predict(X), longer.predict(X), rtol=1e-9)
+    np.testing.assert_allclose(model.predict_interval(X), longer.predict_interval(X), rtol=1e-6)
+    assert model.loo_deviance_ == pytest.approx(longer.loo_deviance_, rel=1e-8)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma"])
+def test_sheets_and_contributions_lead_to_the_estimate(family):
+    X, y = draw()
+    model = EducatedRegressor(family=family).fit(X.assign(y=y), "y")
+    row = X.iloc[7].to_dict()
+    sheet, parts = model.balance_sheet(row), model.contributions(X)
+    estimate = model.predict(X.iloc[[7]])[0]
+    assert sheet.estimate == pytest.approx(estimate)
+    changes = np.array([push.change for push in sheet.pushes])
+    told = sheet.start + changes.sum() if family == "gaussian" else sheet.start * changes.prod()
+    assert told == pytest.approx(estimate, rel=1e-12)
+    assert sheet.interval[0] < sheet.estimate < sheet.interval[1]
+    totals = parts.to_numpy().sum(axis=1)
+    np.testing.assert_allclose(totals if family == "gaussian" else np.exp(totals), model.predict(X))
+    assert "kind" in sheet.to_text(60)
+    assert "kind" in sheet._repr_html_()
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_nothing_known_gives_the_mean_and_a_wider_interval(family):
+    X, y = draw(300)
+    model = EducatedRegressor(family=family).fit(X, y.round())
+    empty = model.balance_sheet({})
+    assert empty.estimate == pytest.approx(y.round().mean(), rel=1e-9)
+    full = model.balance_sheet(X.iloc[0].to_dict())
+    if family == "gaussian":
+        assert np.diff(empty.interval) > np.diff(full.interval)
+
+
+@pytest.mark.parametrize("noise", ["normal", "heavy", "skewed"])
+def test_intervals_cover_new_rows_as_often_as_they_state(noise):
+    random, n = np.random.default_rng(3), 3000
+    X = random.uniform(-2, 2, (n, 3))
+    drawn = {
+        "normal": random.normal(size=n),
+        "heavy": random.standard_t(2.5, n),
+        "skewed": random.exponential(size=n) ** 1.5,
+    }[noise]
+    y = 4 * np.sin(X[:, 0]) + X[:, 1] + drawn
+    model = EducatedRegressor(pairs=0).fit(X[:1000], y[:1000])
+    for coverage in (0.5, 0.9):
+        low, high = model.predict_interval(X[1000:], coverage).T
+        inside = ((low <= y[1000:]) & (y[1000:] <= high)).mean()
+        assert abs(inside - coverage) < 0.04
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma", "tweedie"])
+def test_intervals_of_log_links_cover_new_rows(family):
+    random, n = np.random.default_rng(4), 4000
+    x = random.uniform(0, 2, n)
+    mean = np.exp(1 + x)
+    y = random.poisson(random.gamma(2, mean / 2)) if family == "poisson" else random.gamma(2, mean)
+    if family == "tweedie":
+        y = y * (random.uniform(size=n) < 0.9)
+    model = EducatedRegressor(family=family).fit(x[:1500, None], y[:1500].astype(float))
+    low, high = model.predict_interval(x[1500:, None]).T
+    assert 0.87 < ((low <= y[1500:]) & (y[1500:] <= high)).mean() < 0.94
+
+
+def test_a_constrained_table_only_rises():
+    X, y = draw()
+    model = EducatedRegressor(monotonic_cst={"x": 1}, pairs=0).fit(X, y)
+    assert (np.diff(model.evidence_["x"].weights) >= -1e-9).all()
+    free = EducatedRegressor(pairs=0).fit(X, y)
+    assert (np.diff(free.evidence_["x"].weights) < 0).any()
+
+
+def test_a_pair_that_matters_is_found_and_a_pair_that_does_not_is_not():
+    random, n = np.random.default_rng(5), 800
+    X = pd.DataFrame({name: random.choice([*"ab"], n) for name in "pqr"})
+    y = 2.0 * (X["p"] == X["q"]) + random.normal(0, 0.7, n)
+    model = EducatedRegressor().fit(X, y)
+    assert [set(pair.columns) for pair in model.pairs_] == [{"p", "q"}]
+    assert model.pairs_[0].gain > 0.3
+    alone = EducatedRegressor().fit(X, random.normal(size=n))
+    assert alone.pairs_ == []
+    named = EducatedRegressor(pairs=[("p", "r")]).fit(X, y)
+    assert [set(pair.columns) for pair in named.pairs_] == [{"p", "r"}]
+
+
+def test_missing_values_special_codes_and_unseen_values_have_their_place():
+    X, y = draw(400)
+    X.loc[:99, "x"] = np.nan
+    X.loc[100:149, "x"] = -999.0
+    y[:100] += 20
+    model = EducatedRegressor(special_values={"x": [-999]}).fit(X, y)
+    table = model.evidence_["x"]
+    assert table.weights[table.labels.index("missing")] > 10
+    assert "-999" in table.labels
+    unseen = model.predict(pd.DataFrame({"x": [0.0], "kind": ["new"]}))
+    assert unseen == pytest.approx(model.balance_sheet({"x": 0.0}).estimate)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_a_saved_model_estimates_the_same(family, tmp_path):
+    X, y = draw()
+    model = EducatedRegressor(family=family).fit(X, y.round())
+    weigh.save(model, tmp_path / "model.json")
+    loaded = weigh.load(tmp_path / "model.json")
+    assert isinstance(loaded, EducatedRegressor)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_allclose(loaded.predict_interval(X), model.predict_interval(X), rtol=1e-4)
+    assert loaded.evidence_.to_text() == model.evidence_.to_text()
+
+
+def test_tables_are_shown_in_the_unit_and_as_factors():
+    X, y = draw()
+    frame = X.assign(price=y)
+    amounts = EducatedRegressor().fit(frame, "price").evidence_
+    assert "price" in amounts.to_text(200)
+    factors = EducatedRegressor(family="gamma").fit(frame, "price").evidence_
+    assert "× 1." in factors.to_text(200)
+    for evidence in (amounts, factors):
+        assert "kind" in evidence._repr_html_()
+        assert {"weight", "error", "rows"} < {*evidence.to_frame().columns}
+
+
+def test_a_constant_target_is_estimated_as_such():
+    X, _ = draw(40)
+    model = EducatedRegressor().fit(X, np.full(40, 7.5))
+    np.testing.assert_allclose(model.predict(X), 7.5)
+    assert np.isfinite(model.predict_interval(X)).all()
+    assert model.balance_sheet(X.iloc[0].to_dict()).estimate == pytest.approx(7.5)
+
+
+def test_importances_are_in_the_unit_of_the_target():
+    X, y = draw()
+    model, tenfold = (EducatedRegressor(pairs=0).fit(X, k * y) for k in (1, 10))
+    np.testing.assert_allclose(tenfold.feature_importances_, 10 * model.feature_importances_)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"family": "binomial"}, "family"),
+        ({"power": 2.5}, "power"),
+        ({"bins": "mdl"}, "bins"),
+        ({"pairs": -1}, "pairs"),
+    ],
+)
+def test_a_wrong_parameter_is_named(parameters, named):
+    X, y = draw(30)
+    with pytest.raises(ValueError, match=named):
+        EducatedRegressor(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("family", "y", "named"),
+    [
+        ("poisson", [1.0, -2.0, 3.0], "-2"),
+        ("gamma", [1.0, 0.0, 3.0], "gamma"),
+        ("tweedie", [1.0, -1.0, 3.0], "-1"),
+        ("poisson", [0.0, 0.0, 0.0], "zero"),
+        ("gaussian", [1.0, np.nan, 3.0], "NaN"),
+        ("gaussian", ["a", "b", "c"], "numbers"),
+    ],
+)
+def test_targets_that_a_family_does_not_have_are_refused(family, y, named):
+    with pytest.raises(ValueError, match=named):
+        EducatedRegressor(family=family).fit([[1.0], [2.0], [3.0]], y)
+
+
+@pytest.mark.parametrize(
+    ("family", "given", "named"),
+    [
+        ("poisson", {"exposure": [1.0, 0.0, 1.0]}, "exposure"),
+        ("poisson", {"exposure": [1.0, np.nan, 1.0]}, "exposure"),
+        ("poisson", {"offset": [1.0, 2.0]}, "offset"),
+        ("gaussian", {"exposure": [1.0, 1.0, 1.0]}, "exposure"),
+    ],
+)
+def test_a_wrong_exposure_or_offset_is_named(family, given, named):
+    with pytest.raises(ValueError, match=named):
+        EducatedRegressor(family=family).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0], **given)
+
+
+@pytest.mark.parametrize("coverage", [0, 1, 90, "0.9"])
+def test_a_wrong_coverage_is_named(coverage):
+    X, y = draw(30)
+    with pytest.raises(ValueError, match="coverage"):
+        fitted(X, y).predict_interval(X, coverage)
+
+
+def test_what_needs_classes_refuses_by_name():
+    X, y = draw(60)
+    model = fitted(X, y)
+    with pytest.raises(ValueError, match="EducatedRegressor"):
+        weigh.calculator(model)
+    with pytest.raises(ValueError, match="pos_label"):
+        model._explain_case(X.iloc[0].to_dict(), "a", None)
