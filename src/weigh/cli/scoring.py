@@ -30,14 +30,23 @@ from weigh.cli.options import (
 )
 from weigh.progress import show_progress
 
+spreadsheet_option = click.option(
+    "--spreadsheet",
+    is_flag=True,
+    help="Put an apostrophe before text that a spreadsheet would run as a formula.",
+)
+
 
 @main.command()
 @model_argument
 @data_argument
 @click.option("-o", "--output", default="-", metavar="FILE", help="CSV, TSV or Parquet to write.")
 @click.option("--keep", multiple=True, metavar="COL", help="A column to copy (repeatable).")
+@spreadsheet_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
-def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bool) -> None:
+def score(
+    model: str, data: str, output: str, keep: tuple[str, ...], spreadsheet: bool, as_json: bool
+) -> None:
     """Predict every row: class, total weight of evidence and probabilities.
 
     A file larger than 256 MiB, a folder or a glob is read and written batch by batch. An output
@@ -53,9 +62,9 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
     fitted = read_any(model)
     table = read_like(fitted, data)
     kept = tuple(check_column(table, name) for name in keep)
-    write = write_lines if as_json else write_scores
+    parts = score_parts(fitted, table, kept)
     with show_progress("scoring"):
-        n_rows = write(score_parts(fitted, table, kept), output)
+        n_rows = write_lines(parts, output) if as_json else write_scores(parts, output, spreadsheet)
     if output != "-":
         say(f"{n_rows:,} rows: {output}")
 
@@ -85,6 +94,7 @@ def score(model: str, data: str, output: str, keep: tuple[str, ...], as_json: bo
 @click.option(
     "-o", "--output", default="-", metavar="FILE", help="With --reasons: the file to write."
 )
+@spreadsheet_option
 @labels_option
 @json_option
 def explain(
@@ -97,6 +107,7 @@ def explain(
     only: str | None,
     keep: tuple[str, ...],
     output: str,
+    spreadsheet: bool,
     labels: str | None,
     as_json: bool,
 ) -> None:
@@ -115,10 +126,11 @@ def explain(
         source = click.get_current_context().get_parameter_source("row")
         if source is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError("--reasons is of every row, --row of one: give one of them")
-        write_reasons(fitted, table, reason_columns(fitted, reasons, pos_label, only), keep, output)
+        columns = reason_columns(fitted, reasons, pos_label, only)
+        write_reasons(fitted, table, columns, keep, output, spreadsheet)
         return
-    if keep or only or output != "-":
-        raise click.UsageError("--only, --keep and -o go with --reasons N")
+    if keep or only or spreadsheet or output != "-":
+        raise click.UsageError("--only, --keep, --spreadsheet and -o go with --reasons N")
     last = count_rows(table) - 1
     if not 0 <= row <= last:
         raise click.BadParameter(f"{row} is not in 0 to {last}", param_hint="--row")
@@ -130,13 +142,18 @@ def explain(
 
 
 def write_reasons(
-    model: Any, table: Any, columns: Columns, keep: tuple[str, ...], output: str
+    model: Any,
+    table: Any,
+    columns: Columns,
+    keep: tuple[str, ...],
+    output: str,
+    spreadsheet: bool,
 ) -> None:
     """The heaviest features of every row, as a table in a file."""
     from weigh.scoring import score_parts, write_scores
 
     kept = tuple(check_column(table, name) for name in keep)
     with show_progress("explaining"):
-        n_rows = write_scores(score_parts(model, table, kept, columns), output)
+        n_rows = write_scores(score_parts(model, table, kept, columns), output, spreadsheet)
     if output != "-":
         say(f"{n_rows:,} rows: {output}")

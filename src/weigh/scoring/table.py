@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from pyarrow import csv, parquet
+from pyarrow import compute, csv, parquet
 
 from weigh.engine import report
 from weigh.evidence import Model
@@ -33,12 +33,19 @@ PART = 1 << 22
 """Rows of one file of a folder."""
 
 
-def write_scores(tables: Iterable[Any], path: str) -> int:
+FORMULA = r"^[=+\-@\t\r]"
+"""How text begins that a spreadsheet runs as a formula."""
+
+
+def write_scores(tables: Iterable[Any], path: str, spreadsheet: bool = False) -> int:
     """Write tables one after the other; return how many rows there were.
 
     A path that ends in .parquet, .csv or .tsv (or .csv.gz) is a file, `-` standard output, anything
-    else a folder of Parquet files.
+    else a folder of Parquet files. `spreadsheet` puts an apostrophe before text that a spreadsheet
+    would run as a formula.
     """
+    if spreadsheet:
+        tables = map(escape_formulas, tables)
     if path == "-":
         return _write(tables, pa.PythonFile(sys.stdout.buffer, mode="w"), "csv")
     kind = _kind(path)
@@ -47,6 +54,23 @@ def write_scores(tables: Iterable[Any], path: str) -> int:
             return _write_parts(tables, folder)
     with open_whole(path) as file, pa.output_stream(file, compression=_compression(path)) as sink:
         return _write(tables, sink, kind)
+
+
+def escape_formulas(table: Any) -> Any:
+    """The same table with an apostrophe before names and text that begin as formulas do."""
+
+    def escape(values: Any) -> Any:
+        if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+            return values
+        quoted = compute.binary_join_element_wise(pa.scalar("'", values.type), values, "")
+        return compute.if_else(compute.match_substring_regex(values, FORMULA), quoted, values)
+
+    names = escape(pa.array(table.column_names, pa.string())).to_pylist()
+    columns = [
+        column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+        for column in table.columns
+    ]
+    return pa.table([*map(escape, columns)], names=names)
 
 
 def write_lines(tables: Iterable[Any], path: str) -> int:
@@ -142,6 +166,7 @@ def score_table(
     *,
     keep: Sequence[str] | None = None,
     reasons: int = 0,
+    spreadsheet: bool = False,
 ) -> Any:
     """Predict every row: class, total weight of evidence, probabilities.
 
@@ -159,6 +184,9 @@ def score_table(
     reasons : int, default=0
         How many of the heaviest features of each row to name, with their weights: at most one for
         each feature.
+    spreadsheet : bool, default=False
+        In a file, put an apostrophe before text that a spreadsheet would run as a formula: text
+        that begins with `=`, `+`, `-`, `@`, a tab or a carriage return.
 
     Returns
     -------
@@ -191,7 +219,8 @@ def score_table(
     kept = _check(table, keep or ())
     if isinstance(table, Scan):
         refuse_inputs(path, table.files)
-    return write_scores(score_parts(model, table, kept, _with_reasons(reasons)), str(path))
+    parts = score_parts(model, table, kept, _with_reasons(reasons))
+    return write_scores(parts, str(path), spreadsheet)
 
 
 def score_columns(model: Model, table: Table) -> dict[str, Any]:
