@@ -57,7 +57,7 @@ LEARNERS = {
     "perplexed": weigh.PerplexedNB(random_state=0, attenuation=2.5),
     "root": weigh.PerplexedNB(attenuation=2, missing="skip"),
     "geometric": weigh.PerplexedNB(attenuation=2, missing="skip", form="geometric"),
-    "educated": weigh.EducatedNB(random_state=0, special_values=CODES),
+    "educated": weigh.EducatedNB(pairs=0, random_state=0, special_values=CODES),
     "pairs": weigh.EducatedNB(pairs=[("colour", "age"), ("age", "income")], missing="skip"),
     "spline": weigh.RecalibratedClassifier(weigh.EvidenceNB(), random_state=0),
     "sigmoid": weigh.RecalibratedClassifier(weigh.EvidenceNB(), method="sigmoid", random_state=0),
@@ -71,7 +71,7 @@ MANY = {
     "perplexed of 3": weigh.PerplexedNB(attenuation=2, missing="skip", form="geometric"),
     "adjusted of 3": weigh.AdjustedNB(multiclass="ovr", random_state=0),
     "joint of 3": weigh.AdjustedNB(multiclass="softmax", random_state=0),
-    "educated of 3": weigh.EducatedNB(multiclass="ovr", random_state=0),
+    "educated of 3": weigh.EducatedNB(pairs=0, multiclass="ovr", random_state=0),
 }
 
 

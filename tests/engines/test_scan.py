@@ -45,7 +45,7 @@ LEARNERS = {
     "weighted": weigh.WeightedNB(random_state=0),
     "boosted": weigh.BoostedNB(n_rounds=5, random_state=0),
     "perplexed": weigh.PerplexedNB(random_state=0),
-    "educated": weigh.EducatedNB(random_state=0),
+    "educated": weigh.EducatedNB(pairs=0, random_state=0),
     "pairs": weigh.EducatedNB(bins=8, pairs=2, missing="skip", random_state=0),
     "tree": weigh.C44Classifier(),
 }

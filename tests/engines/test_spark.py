@@ -236,9 +236,12 @@ def draw_together(n_rows=3000):
 
 
 EDUCATED = {
-    "weights": ({"bins": 12, "missing": "skip", "crosses": [("text", "flag")]}, make(n_many=60)),
-    "three classes": ({}, make(n_classes=3, n_many=60).drop(columns="w")),
-    "a pair": ({"pairs": 1, "random_state": 0}, draw_together()),
+    "weights": (
+        {"pairs": 0, "bins": 12, "missing": "skip", "crosses": [("text", "flag")]},
+        make(n_many=60),
+    ),
+    "three classes": ({"pairs": 0}, make(n_classes=3, n_many=60).drop(columns="w")),
+    "a pair": ({}, draw_together()),
 }
 
 
@@ -262,7 +265,7 @@ def test_weights_fitted_together_on_a_cluster_are_those_in_memory(spark, case):
 
 def test_a_wide_table_on_a_cluster_takes_a_pass_for_each_product(spark, monkeypatch):
     monkeypatch.setattr("weigh.educated.solve.FULL", 60)
-    table, model = make(1000).drop(columns=["w", "many"]), weigh.EducatedNB(bins=20)
+    table, model = make(1000).drop(columns=["w", "many"]), weigh.EducatedNB(pairs=0, bins=20)
     here, there = (clone(model).fit(X, "y") for X in (table, send(spark, table)))
     assert there.n_passes_ == here.n_passes_
     assert there.predict_proba(table) == pytest.approx(here.predict_proba(table), abs=1e-8)

@@ -468,7 +468,7 @@ LEARNERS = [
     PerplexedNB(random_state=0),
     PerplexedNB(missing="skip", random_state=0),
     weigh.WeightedNB(random_state=0),
-    weigh.EducatedNB(),
+    weigh.EducatedNB(pairs=0),
 ]
 
 

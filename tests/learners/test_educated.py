@@ -65,7 +65,7 @@ def check_sheets(model, X, n=5):
 def test_a_row_of_weight_two_is_that_row_twice(n_classes, multiclass, seed):
     X, y = draw_frame(seed, n_classes=n_classes)
     times = np.random.default_rng(seed).integers(1, 3, len(y))
-    fit = EducatedNB(multiclass=multiclass, bins=12).fit
+    fit = EducatedNB(pairs=0, multiclass=multiclass, bins=12).fit
     heavy = fit(X, y, times).decision_function(X)
     many = fit(X.loc[X.index.repeat(times)], np.repeat(y, times)).decision_function(X)
     np.testing.assert_allclose(heavy, many, atol=1e-6)
@@ -79,8 +79,8 @@ def test_a_row_of_no_weight_is_not_there(seed):
     kept[:2] = True
     odd = X.copy()
     odd.loc[~kept, "c"] = "never"  # a level that no row has
-    model = EducatedNB().fit(odd, y, kept.astype(float))
-    alone = EducatedNB().fit(X[kept], y[kept])
+    model = EducatedNB(pairs=0).fit(odd, y, kept.astype(float))
+    alone = EducatedNB(pairs=0).fit(X[kept], y[kept])
     assert (model.decision_function(X) == alone.decision_function(X)).all()
     assert model.loo_loss_ == alone.loo_loss_
 
@@ -91,8 +91,8 @@ def test_a_row_of_no_weight_is_not_there(seed):
 def test_the_order_of_rows_does_not_matter(n_classes, multiclass, seed):
     X, y = draw_frame(seed, n_classes=n_classes)
     order = np.random.default_rng(seed).permutation(len(y))
-    one = EducatedNB(multiclass=multiclass).fit(X, y)
-    other = EducatedNB(multiclass=multiclass).fit(X.iloc[order], y[order])
+    one = EducatedNB(pairs=0, multiclass=multiclass).fit(X, y)
+    other = EducatedNB(pairs=0, multiclass=multiclass).fit(X.iloc[order], y[order])
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
     assert one.loo_loss_ == pytest.approx(other.loo_loss_, rel=1e-9)
 
@@ -101,7 +101,7 @@ def test_every_table_type_gives_the_same_model():
     X, y = draw_frame(1)
     X = X[["z", "c"]]
     tables = [X, pl.from_pandas(X), pa.Table.from_pandas(X, preserve_index=False)]
-    fits = [EducatedNB().fit(table, y).evidence_ for table in tables]
+    fits = [EducatedNB(pairs=0).fit(table, y).evidence_ for table in tables]
     for other in fits[1:]:
         assert other.prior == fits[0].prior
         for a, b in zip(fits[0], other, strict=True):
@@ -111,7 +111,7 @@ def test_every_table_type_gives_the_same_model():
 
 def test_two_classes_know_one_model_only():
     X, y = draw_frame(2)
-    fits = [EducatedNB(multiclass=form).fit(X, y) for form in ("softmax", "ovr")]
+    fits = [EducatedNB(pairs=0, multiclass=form).fit(X, y) for form in ("softmax", "ovr")]
     assert (fits[0].predict_proba(X) == fits[1].predict_proba(X)).all()
     assert fits[0].evidence_.link == "logistic"
 
@@ -119,8 +119,8 @@ def test_two_classes_know_one_model_only():
 def test_one_against_the_rest_is_that_many_models_of_two_classes(monkeypatch):
     monkeypatch.setattr("weigh.educated.tables.APART", -1.0)  # merged for all classes at once
     X, y = draw_frame(3, n_classes=3)
-    model = EducatedNB(multiclass="ovr").fit(X, y)
-    each = [EducatedNB().fit(X, y == k) for k in range(3)]
+    model = EducatedNB(pairs=0, multiclass="ovr").fit(X, y)
+    each = [EducatedNB(pairs=0).fit(X, y == k) for k in range(3)]
     p = np.column_stack([two.predict_proba(X)[:, 1] for two in each])
     np.testing.assert_allclose(model.predict_proba(X), p / p.sum(axis=1, keepdims=True), rtol=1e-9)
     np.testing.assert_array_equal(model.scales_, [two.scales_ for two in each])
@@ -134,7 +134,7 @@ def test_one_against_the_rest_is_that_many_models_of_two_classes(monkeypatch):
 
 def test_classes_fitted_jointly_have_centred_tables_whose_sheets_set_one_against_another():
     X, y = draw_frame(4, n_classes=3)
-    model = EducatedNB().fit(X, y)
+    model = EducatedNB(pairs=0).fit(X, y)
     for table in model.evidence_:
         np.testing.assert_allclose(table.by_class.sum(axis=1), 0.0, atol=1e-12)
     p = model.predict_proba(X.iloc[[0]])[0]
@@ -153,7 +153,7 @@ def test_it_tells_new_rows_better_than_naive_bayes_where_features_repeat_each_ot
     y = (rng.random(4000) < expit(base)).astype(int)
     train, test = slice(0, 2000), slice(2000, 4000)
     losses = []
-    for learner in (EducatedNB(), EvidenceNB()):
+    for learner in (EducatedNB(pairs=0), EvidenceNB()):
         p = learner.fit(X[train], y[train]).predict_proba(X[test])
         losses.append(-np.log(p[np.arange(2000), y[test]]).mean())
     best = -np.mean(np.log(np.where(y[test] == 1, expit(base[test]), expit(-base[test]))))
@@ -165,7 +165,7 @@ def test_with_many_rows_the_weights_are_those_that_made_the_rows():
     codes, effects = rng.integers(0, 4, (60_000, 3)), rng.normal(size=(3, 4))
     total = sum(effects[j][codes[:, j]] for j in range(3))
     y = (rng.random(60_000) < expit(total)).astype(int)
-    evidence = EducatedNB(categorical_features="all").fit(codes, y).evidence_
+    evidence = EducatedNB(pairs=0, categorical_features="all").fit(codes, y).evidence_
     for j, table in enumerate(evidence):
         share = table.counts.sum(axis=1) / 60_000
         expected = effects[j] - share @ effects[j]
@@ -177,7 +177,7 @@ def test_with_many_rows_the_weights_are_those_that_made_the_rows():
 def test_a_table_without_anything_to_tell_is_the_prior():
     rng = np.random.default_rng(7)
     X, y = rng.normal(size=(500, 3)), rng.random(500) < 0.2
-    model = EducatedNB().fit(X, y)
+    model = EducatedNB(pairs=0).fit(X, y)
     assert model.predict_proba(X)[:, 1].std() < 0.04
     assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), abs=0.005)
 
@@ -264,7 +264,7 @@ def test_weights_may_be_tiny_or_huge(size, pairs):
 def test_a_feature_of_one_level_weighs_exactly_nothing():
     X, y = draw_frame(9)
     X["same"], X["gaps"], X["code"] = 3.0, np.where(X["x"] > 0, "k", None), -1.0
-    model = EducatedNB(missing="skip", special_values={"code": [-1, -2]}).fit(X, y)
+    model = EducatedNB(pairs=0, missing="skip", special_values={"code": [-1, -2]}).fit(X, y)
     for name in ("same", "gaps", "code"):
         assert (model.evidence_[name].weights == 0).all()
         assert np.isnan(model.scales_[X.columns.get_loc(name)])
@@ -276,7 +276,7 @@ def test_duplicates_of_a_feature_share_its_weight():
     rng = np.random.default_rng(10)
     x = rng.normal(size=2000)
     y = (rng.random(2000) < expit(2 * x)).astype(int)
-    one, three = (EducatedNB().fit(np.column_stack([x] * k), y) for k in (1, 3))
+    one, three = (EducatedNB(pairs=0).fit(np.column_stack([x] * k), y) for k in (1, 3))
     grid = np.linspace(-2, 2, 41)
     totals = [
         model.decision_function(np.column_stack([grid] * k)) for model, k in ((one, 1), (three, 3))
@@ -295,7 +295,9 @@ def test_a_saved_model_gives_the_same_bits_and_its_file_follows_the_schema(
 ):
     X, y = draw_frame(11, n_classes=n_classes)
     X["same"] = 1.0
-    learner = EducatedNB(multiclass=multiclass, special_values={"x": [-999]}, random_state=0)
+    learner = EducatedNB(
+        pairs=0, multiclass=multiclass, special_values={"x": [-999]}, random_state=0
+    )
     model = learner.fit(X, y)
     weigh.save(model, tmp_path / "m.json")
     validate(tmp_path / "m.json")
@@ -324,17 +326,17 @@ def test_pickle_keeps_the_model_and_clone_its_parameters():
 
 def test_it_works_inside_scikit_learns_searches():
     X, y = draw_frame(13)
-    search = GridSearchCV(EducatedNB(), {"bins": [4, "fine"]}, cv=2, scoring="neg_log_loss")
+    search = GridSearchCV(EducatedNB(pairs=0), {"bins": [4, "fine"]}, cv=2, scoring="neg_log_loss")
     assert search.fit(X, y).best_params_["bins"] in (4, "fine")
-    assert (cross_val_score(EducatedNB(), X, y, cv=3) > 0.4).all()
+    assert (cross_val_score(EducatedNB(pairs=0), X, y, cv=3) > 0.4).all()
 
 
 @pytest.mark.parametrize(("n_classes", "multiclass"), FORMS)
 def test_another_prior_shifts_the_totals(n_classes, multiclass):
     X, y = draw_frame(14, n_classes=n_classes)
     rate = np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
-    model = EducatedNB(multiclass=multiclass).fit(X, y)
-    given_first = EducatedNB(multiclass=multiclass, class_prior=rate.tolist()).fit(X, y)
+    model = EducatedNB(pairs=0, multiclass=multiclass).fit(X, y)
+    given_first = EducatedNB(pairs=0, multiclass=multiclass, class_prior=rate.tolist()).fit(X, y)
     shifted = model.with_prior(rate)
     np.testing.assert_allclose(given_first.predict_proba(X), shifted.predict_proba(X), rtol=1e-12)
     base = np.bincount(y) / len(y)
@@ -349,7 +351,7 @@ def test_another_prior_shifts_the_totals(n_classes, multiclass):
 
 def test_levels_and_answers_that_lack_weigh_nothing_and_the_sheet_says_so():
     X, y = draw_frame(15)
-    model = EducatedNB(missing="skip").fit(X, y)
+    model = EducatedNB(pairs=0, missing="skip").fit(X, y)
     sheet = model.balance_sheet({"x": 0.0, "z": None, "c": "new", "d": None})
     silent = [str(item) for item in sheet.not_known]
     assert "z = missing (no evidence)" in silent
@@ -364,7 +366,7 @@ def test_an_answer_that_lacked_nowhere_in_training_leaves_the_interval_of_the_ot
     X, y = draw_frame(15)
     known = X["z"].notna()
     X, y = X[known], y[known]
-    level, skip = (EducatedNB(missing=missing).fit(X, y) for missing in ("level", "skip"))
+    level, skip = (EducatedNB(pairs=0, missing=missing).fit(X, y) for missing in ("level", "skip"))
     row = X.iloc[0].to_dict() | {"z": None, "d": None}
     mine, wanted = level.balance_sheet(row), skip.balance_sheet(row)
     np.testing.assert_allclose(mine.interval, wanted.interval, rtol=1e-9)
@@ -413,17 +415,17 @@ def test_a_bad_parameter_is_named_with_what_it_may_be(parameters, message):
 
 def test_bad_rows_are_refused_by_name():
     X, y = draw_frame(18)
-    model = EducatedNB().fit(X, y)
+    model = EducatedNB(pairs=0).fit(X, y)
     with pytest.raises(ValueError, match=r"^y "):
-        EducatedNB().fit(X, np.zeros(len(y)))
+        EducatedNB(pairs=0).fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match=r"^sample_weight "):
-        EducatedNB().fit(X, y, -np.ones(len(y)))
+        EducatedNB(pairs=0).fit(X, y, -np.ones(len(y)))
     with pytest.raises(ValueError, match="'z'"):
         model.predict(X.drop(columns="z"))
     with pytest.raises(ValueError, match="column 'c' held text"):
         model.predict(X.assign(c=1))
     with pytest.raises(AttributeError, match="EducatedNB"):
-        EducatedNB().evidence_  # noqa: B018
+        EducatedNB(pairs=0).evidence_  # noqa: B018
 
 
 # ---------------------------------------------------------------- the command line

@@ -70,7 +70,7 @@ def test_no_total_of_a_complete_row_changes_and_not_known_gives_the_base_rate(na
 @pytest.mark.parametrize(("n_classes", "multiclass"), FORMS)
 def test_nothing_known_is_the_base_rate_of_any_number_of_classes(n_classes, multiclass):
     X, y = draw_frame(1, n_classes=n_classes)
-    model = EducatedNB(multiclass=multiclass, bins=8).fit(X, y)
+    model = EducatedNB(pairs=0, multiclass=multiclass, bins=8).fit(X, y)
     rate = np.bincount(y) / len(y)
     np.testing.assert_allclose(model.predict_proba([{}])[0], rate, rtol=1e-9)
     other = np.full(n_classes, 1 / n_classes)
@@ -80,14 +80,14 @@ def test_nothing_known_is_the_base_rate_of_any_number_of_classes(n_classes, mult
 def test_a_code_that_never_occurs_is_not_known_and_one_level_alone_weighs_nothing():
     X, y = draw_frame(2)
     X["one"] = "same"
-    model = EducatedNB(special_values={"x": [-999]}).fit(X, y)
+    model = EducatedNB(pairs=0, special_values={"x": [-999]}).fit(X, y)
     assert model.evidence_["x"].weights[-1] == 0
     assert (model.evidence_["one"].weights == 0).all()
 
 
 def test_a_table_is_compared_by_its_centred_weights():
     X, y = draw_frame(3)
-    for table in EducatedNB().fit(X, y).evidence_:
+    for table in EducatedNB(pairs=0).fit(X, y).evidence_:
         assert table.share @ table.centred == pytest.approx(0, abs=1e-12)
         np.testing.assert_allclose(np.diff(table.centred[:, 0]), np.diff(table.weights))
 
@@ -194,7 +194,7 @@ def test_a_row_of_weight_two_is_that_row_twice_also_where_answers_are_blank(
     X, y = draw_frame(seed, 120, n_classes)
     X = X.assign(e=X["x"] > 0, f=X["c"] + X["d"])  # more columns than are blanked in every way
     times = np.random.default_rng(seed).integers(1, 3, len(y))
-    fit = EducatedNB(multiclass=multiclass, bins=4).fit
+    fit = EducatedNB(pairs=0, multiclass=multiclass, bins=4).fit
     where = np.random.default_rng(seed).random(X.shape) < 0.5
     heavy = fit(X, y, times).decision_function(weigh.blank(X, where))
     many = fit(X.loc[X.index.repeat(times)], np.repeat(y, times))
@@ -205,7 +205,7 @@ def test_blocks_of_rows_add_up_to_the_same_weights_of_not_known(monkeypatch):
     X, y = draw_frame(5, 400)
     X = X.assign(e=X["x"] > 0, f=X["c"] + X["d"])
     sample = label_sample(read(X), y)
-    tally = EducatedNB()._tally(sample)
+    tally = EducatedNB(pairs=0)._tally(sample)
     naive = weigh_tally(tally, 1.0)
     features = [c.feature for c in tally.tables]
     rows = weigh.engine.code_rows(sample, features)
@@ -231,7 +231,7 @@ def test_predictions_from_some_answers_are_right_on_average_and_lose_less(monkey
     X = X.fillna(0.0)
     train, test = slice(0, 4000), slice(4000, None)
     before = unsettled(monkeypatch, X[train], y[train])
-    after = EducatedNB().fit(X[train], y[train])
+    after = EducatedNB(pairs=0).fit(X[train], y[train])
     where = np.random.default_rng(6).random(X[test].shape) < 0.5
     totals = [m.decision_function(weigh.blank(X[test], where)) for m in (before, after)]
     old, new = (np.logaddexp(0, np.where(y[test] == 1, -t, t)).mean() for t in totals)
@@ -296,7 +296,7 @@ def test_other_learners_take_not_known_for_no_evidence(learner):
 def test_values_that_share_the_level_other_are_known_and_not_known_is_not_among_them():
     X = pd.DataFrame({"a": [*"aaaabbbbcdef"] * 10, "b": [*"uv"] * 60})
     y = np.arange(120) % 3 == 0
-    model = EducatedNB(max_levels=2).fit(X, y)
+    model = EducatedNB(pairs=0, max_levels=2).fit(X, y)
     item = model.balance_sheet({"b": "u"}).items[0]
     assert (item.level, item.weight) == ("not known", 0)
     assert model.balance_sheet({"a": "new", "b": "u"}).items[0].level == "other"
@@ -307,14 +307,16 @@ def test_in_training_not_known_is_missing():
     gaps = X.astype(object).where(X.notna(), NOT_KNOWN)
     listed = [{k: v for k, v in row.items() if v == v} for row in X.to_dict("records")]
     nulls = [{k: v if v == v else None for k, v in row.items()} for row in X.to_dict("records")]
-    totals = [EducatedNB().fit(table, y).decision_function(X) for table in (gaps, listed, nulls)]
+    totals = [
+        EducatedNB(pairs=0).fit(table, y).decision_function(X) for table in (gaps, listed, nulls)
+    ]
     for other in totals[1:]:
         np.testing.assert_array_equal(totals[0], other)
 
 
 def test_a_row_that_names_no_column_of_the_model_is_refused():
     X, y = draw_frame(11)
-    model = EducatedNB().fit(X, y)
+    model = EducatedNB(pairs=0).fit(X, y)
     with pytest.raises(ValueError, match="'x'"):
         model.predict([{"X": 1.0}])
     with pytest.raises(ValueError, match="'z'"):
@@ -336,10 +338,10 @@ def test_blank_refuses_what_is_no_mask_of_the_table(where):
 
 def test_a_hessian_for_each_class_leads_to_the_weights_of_the_joint_one(monkeypatch):
     X, y = load_iris(return_X_y=True, as_frame=True)
-    joint = EducatedNB(bins=4).fit(X, y)
+    joint = EducatedNB(pairs=0, bins=4).fit(X, y)
     monkeypatch.setattr("weigh.educated.blanks.JOINT", 0)
     monkeypatch.setattr("weigh.educated.blanks.STEPS", 300)  # which are shorter then
-    apart = EducatedNB(bins=4).fit(X, y)
+    apart = EducatedNB(pairs=0, bins=4).fit(X, y)
     rows = [{name: X[name][i]} for name in X for i in (0, 60, 120)]
     found, expected = (model.predict_proba(rows) for model in (apart, joint))
     np.testing.assert_allclose(found, expected, atol=1e-5)
@@ -348,8 +350,8 @@ def test_a_hessian_for_each_class_leads_to_the_weights_of_the_joint_one(monkeypa
 def test_many_tables_have_the_weights_of_not_known_that_loops_give(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 7)), rng.integers(0, 2, 300)
-    loops = EducatedNB(bins=4).fit(X, y).evidence_
+    loops = EducatedNB(pairs=0, bins=4).fit(X, y).evidence_
     monkeypatch.setattr("weigh.educated.blanks.LOOPS", 0)
-    products = EducatedNB(bins=4).fit(X, y).evidence_
+    products = EducatedNB(pairs=0, bins=4).fit(X, y).evidence_
     for one, other in zip(loops, products, strict=True):
         np.testing.assert_allclose(one.by_class, other.by_class, atol=1e-9)

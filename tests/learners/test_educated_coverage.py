@@ -50,7 +50,9 @@ def test_nine_in_ten_intervals_hold_the_probability_and_the_weights_that_made_th
     for _ in range(40):
         world = draw_world(rng)
         X, weights = draw_rows(rng, world, 2000)
-        model = EducatedNB().fit(X, (rng.random(2000) < probability(world, weights)).astype(int))
+        model = EducatedNB(pairs=0).fit(
+            X, (rng.random(2000) < probability(world, weights)).astype(int)
+        )
         new, truth = draw_rows(rng, world, 25)
         inside += weights_held(model, new, truth - weights.mean(axis=0))
         for i, p in enumerate(probability(world, truth)):
@@ -67,7 +69,7 @@ def test_more_rows_make_an_interval_narrower():
     for n_rows in (250, 1000, 4000, 16_000):
         X, weights = draw_rows(rng, world, n_rows)
         p = probability(world, weights)
-        model = EducatedNB().fit(X, (rng.random(n_rows) < p).astype(int))
+        model = EducatedNB(pairs=0).fit(X, (rng.random(n_rows) < p).astype(int))
         ends = [model.balance_sheet(X.iloc[[i]]).interval for i in range(20)]
         widths.append(np.diff(ends).mean())
     assert (np.diff(widths) < 0).all()

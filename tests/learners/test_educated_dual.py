@@ -38,7 +38,9 @@ def fitted_problem(frame, y, weight=None, **parameters):
     with pytest.MonkeyPatch.context() as patch:
         spy = lambda problem, start=None: kept.append(problem) or find_scales(problem, start)  # noqa: E731
         patch.setattr("weigh.educated.fit.find_scales", spy)
-        EducatedNB(special_values={"d": [-999]}, **parameters).fit(frame, y, weight)
+        EducatedNB(**{"pairs": 0, "special_values": {"d": [-999]}} | parameters).fit(
+            frame, y, weight
+        )
     return kept[-1]
 
 
@@ -95,7 +97,7 @@ def test_the_dual_holds_orders_as_the_primal_does(seed):
     with pytest.MonkeyPatch.context() as patch:
         spy = lambda state, orders: seen.append((state, orders)) or hold_orders(state, orders)  # noqa: E731
         patch.setattr("weigh.educated.fit.hold_orders", spy)
-        EducatedNB(monotonic_cst={"a": -1, "b": 1}).fit(frame, y)
+        EducatedNB(pairs=0, monotonic_cst={"a": -1, "b": 1}).fit(frame, y)
     ((state, orders),) = seen
     assert state.problem.dual
     primal = find_weights(state_at(as_primal(state.problem), state.weights, state.scales), 1e-11)
@@ -108,6 +110,6 @@ def test_a_wide_table_of_few_rows_is_exact_and_has_errors():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 60))
     y = (X[:, :3].sum(axis=1) + rng.normal(size=120) > 0).astype(int)
-    model = EducatedNB().fit(X, y)
+    model = EducatedNB(pairs=0).fit(X, y)
     assert all(table.errors is not None for table in model.evidence_.tables)
     assert model.predict_proba(X)[np.arange(120), y].mean() > 0.6

@@ -207,7 +207,7 @@ def test_scales_stay_where_no_looser_ones_tell_rows_left_out_better():
 def test_the_learner_tells_the_loss_of_rows_left_out(n_classes):
     codes, labels = draw_codes(5, n_rows=600, n_classes=n_classes)
     train, test = codes[:300], codes[300:]
-    model = EducatedNB(categorical_features="all").fit(train, labels[:300])
+    model = EducatedNB(pairs=0, categorical_features="all").fit(train, labels[:300])
     told = -model.predict_log_proba(train)[np.arange(300), labels[:300]].mean() / np.log(2)
     new = -model.predict_log_proba(test)[np.arange(300), labels[300:]].mean() / np.log(2)
     assert told < model.loo_loss_

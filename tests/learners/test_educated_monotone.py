@@ -50,7 +50,7 @@ def is_monotone(weights, sign):
 def test_tables_rise_or_fall_exactly_as_asked(seed, signs, bins):
     frame, y = draw_frame(seed)
     asked = dict(zip(("hump", "rise"), signs, strict=True))
-    model = EducatedNB(bins=bins, monotonic_cst=asked, special_values={"rise": [-999]})
+    model = EducatedNB(pairs=0, bins=bins, monotonic_cst=asked, special_values={"rise": [-999]})
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:
             patch.setattr(merge, "APART", -1.0)  # every interval of the fit
@@ -66,8 +66,10 @@ def test_tables_rise_or_fall_exactly_as_asked(seed, signs, bins):
 
 def test_codes_and_missing_values_stay_free_of_the_order():
     frame, y = draw_frame(1, n_rows=1500)
-    free = EducatedNB(special_values={"rise": [-999]}).fit(frame, y).evidence_
-    held = EducatedNB(special_values={"rise": [-999]}, monotonic_cst={"rise": -1, "hump": 1})
+    free = EducatedNB(pairs=0, special_values={"rise": [-999]}).fit(frame, y).evidence_
+    held = EducatedNB(
+        pairs=0, special_values={"rise": [-999]}, monotonic_cst={"rise": -1, "hump": 1}
+    )
     table = held.fit(frame, y).evidence_["rise"]
     found, expected = (t.weights[t.levels.index(-999)] for t in (table, free["rise"]))
     assert found > walk_weights(table).max() + 1  # above all, though weights fall
@@ -78,11 +80,11 @@ def test_codes_and_missing_values_stay_free_of_the_order():
 
 def test_a_table_that_is_monotone_already_is_left_as_it_is():
     frame, y = draw_frame(2, n_rows=2000)
-    free = EducatedNB(bins=5).fit(frame[["rise", "c"]], y)
+    free = EducatedNB(pairs=0, bins=5).fit(frame[["rise", "c"]], y)
     assert is_monotone(walk_weights(free.evidence_["rise"])[1:], 1)
     alone = frame[frame["rise"] > -999]
     free, held = (
-        EducatedNB(bins=5, monotonic_cst=asked).fit(alone[["rise", "c"]], y[alone.index])
+        EducatedNB(pairs=0, bins=5, monotonic_cst=asked).fit(alone[["rise", "c"]], y[alone.index])
         for asked in (None, {"rise": 1})
     )
     np.testing.assert_array_equal(free.decision_function(alone), held.decision_function(alone))
@@ -93,7 +95,8 @@ def test_what_breaks_the_order_becomes_level_as_isotonic_regression_would_have_i
     frame, y = draw_frame(3, n_rows=1500)
     frame = frame[["hump", "c"]]
     free, held = (
-        EducatedNB(bins=12, monotonic_cst=asked).fit(frame, y) for asked in (None, {"hump": 1})
+        EducatedNB(pairs=0, bins=12, monotonic_cst=asked).fit(frame, y)
+        for asked in (None, {"hump": 1})
     )
     table = free.evidence_["hump"]
     rows = table.counts.sum(axis=1)[:-1]
@@ -110,7 +113,7 @@ def test_scales_and_errors_are_named_after_the_features_that_have_them():
     frame, y = draw_frame(4, n_rows=800)
     frame["same"] = 1.0
     asked = {"hump": 1}
-    free, held = (EducatedNB(monotonic_cst=a).fit(frame, y) for a in (None, asked))
+    free, held = (EducatedNB(pairs=0, monotonic_cst=a).fit(frame, y) for a in (None, asked))
     np.testing.assert_allclose(held.scales_, free.scales_, rtol=1e-12)
     assert np.isnan(held.scales_[3])
     n = 1 + sum(len(table.levels) for table in held.evidence_)
@@ -123,9 +126,9 @@ def test_scales_and_errors_are_named_after_the_features_that_have_them():
 @pytest.mark.parametrize("form", [list, np.array, tuple])
 def test_an_entry_for_every_column_is_the_same_as_names(form):
     frame, y = draw_frame(5)
-    by_name = EducatedNB(monotonic_cst={"hump": -1, "rise": 1}).fit(frame, y)
-    by_place = EducatedNB(monotonic_cst=form([-1, 1, 0])).fit(frame, y)
-    by_number = EducatedNB(monotonic_cst={0: -1, 1: 1, "c": 0}).fit(frame, y)
+    by_name = EducatedNB(pairs=0, monotonic_cst={"hump": -1, "rise": 1}).fit(frame, y)
+    by_place = EducatedNB(pairs=0, monotonic_cst=form([-1, 1, 0])).fit(frame, y)
+    by_number = EducatedNB(pairs=0, monotonic_cst={0: -1, 1: 1, "c": 0}).fit(frame, y)
     for model in (by_place, by_number):
         np.testing.assert_array_equal(model.predict_proba(frame), by_name.predict_proba(frame))
 
@@ -146,7 +149,9 @@ def test_a_wide_table_in_pieces_is_monotone_too(monkeypatch):
     monkeypatch.setattr("weigh.educated.solve.FULL", 20)
     frame, y = draw_frame(7)
     frame["last"] = [None] * len(y)
-    model = EducatedNB(bins=8, monotonic_cst={"hump": 1, "rise": -1}, missing="skip").fit(frame, y)
+    model = EducatedNB(pairs=0, bins=8, monotonic_cst={"hump": 1, "rise": -1}, missing="skip").fit(
+        frame, y
+    )
     assert is_monotone(walk_weights(model.evidence_["hump"]), 1)
     assert is_monotone(walk_weights(model.evidence_["rise"]), -1)
     assert np.isfinite(model.decision_function(frame)).all()
@@ -154,7 +159,7 @@ def test_a_wide_table_in_pieces_is_monotone_too(monkeypatch):
 
 def test_the_constraint_is_saved_with_the_model(tmp_path):
     frame, y = draw_frame(8)
-    model = EducatedNB(monotonic_cst={"hump": 1}).fit(frame, y)
+    model = EducatedNB(pairs=0, monotonic_cst={"hump": 1}).fit(frame, y)
     weigh.save(model, tmp_path / "m.json")
     again = weigh.load(tmp_path / "m.json")
     assert again.monotonic_cst == {"hump": 1}
@@ -186,15 +191,15 @@ def test_the_constraint_is_saved_with_the_model(tmp_path):
 def test_a_bad_constraint_names_the_column_and_what_it_may_be(given, message):
     frame, y = draw_frame(9)
     with pytest.raises(ValueError, match=re.escape(message)):
-        EducatedNB(monotonic_cst=given).fit(frame, y)
+        EducatedNB(pairs=0, monotonic_cst=given).fit(frame, y)
 
 
 def test_a_part_of_a_cross_and_many_classes_are_refused():
     frame, y = draw_frame(10)
     with pytest.raises(ValueError, match=r"names 'hump'.* part of a cross"):
-        EducatedNB(monotonic_cst={"hump": 1}, crosses=[("hump", "c")]).fit(frame, y)
+        EducatedNB(pairs=0, monotonic_cst={"hump": 1}, crosses=[("hump", "c")]).fit(frame, y)
     with pytest.raises(ValueError, match=r"monotonic_cst .* y has more than two classes"):
-        EducatedNB(monotonic_cst={"hump": 1}).fit(frame, np.arange(len(y)) % 3)
+        EducatedNB(pairs=0, monotonic_cst={"hump": 1}).fit(frame, np.arange(len(y)) % 3)
 
 
 # ---------------------------------------------------------------- the best of all such tables
@@ -218,7 +223,7 @@ def fit_and_watch(X, y, **asked):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("weigh.educated.fit.hold_orders", spy)
-        EducatedNB(**asked).fit(X, y)
+        EducatedNB(pairs=0, **asked).fit(X, y)
     return seen[0]
 
 

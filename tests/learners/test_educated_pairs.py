@@ -119,7 +119,7 @@ def test_pairs_are_counted_and_coded_as_the_table_itself_would_have_them(missing
     frame.loc[rng.random(150) < 0.2, "x"], frame.loc[rng.random(150) < 0.2, "c"] = np.nan, None
     y, weight = rng.integers(0, 2, 150), rng.integers(0, 3, 150).astype(float)
     sample = label_sample(read(frame), y, weight)
-    tables = EducatedNB(missing=missing)._tally(sample).tables
+    tables = EducatedNB(pairs=0, missing=missing)._tally(sample).tables
     rows = code_rows(sample, [t.feature for t in tables])
     parts = tuple(Part.of(t.feature, j, coarsen(t.feature, t.counts)) for j, t in enumerate(tables))
     ((counts, source),) = count_pairs([parts], rows, 2)
@@ -305,7 +305,7 @@ def test_the_gain_is_what_leave_one_out_loses_without_the_pair():
 
 def literal_task(X, y):
     sample = label_sample(read(X), y, None)
-    tally = EducatedNB(bins=4)._tally(sample)
+    tally = EducatedNB(pairs=0, bins=4)._tally(sample)
     rows = code_rows(sample, [t.feature for t in tally.tables])
     return rows, tally.tables, Target(tally.class_counts)
 

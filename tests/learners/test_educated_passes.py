@@ -35,17 +35,17 @@ def test_every_look_at_the_rows_is_counted(monkeypatch, asked):
 def test_a_fit_takes_few_passes_however_many_classes(n_classes):
     X, _ = draw(2, n_rows=600)
     y = np.digitize(X[:, 0] + X[:, 1] ** 2, np.arange(n_classes - 1) + 0.5)
-    assert EducatedNB().fit(X, y).n_passes_ <= 60
+    assert EducatedNB(pairs=0).fit(X, y).n_passes_ <= 60
 
 
 def test_products_with_the_hessian_of_a_wide_table_are_passes_too(monkeypatch):
-    whole = EducatedNB(bins=8).fit(*draw())
+    whole = EducatedNB(pairs=0, bins=8).fit(*draw())
     monkeypatch.setattr("weigh.educated.solve.FULL", 10)
-    pieces = EducatedNB(bins=8).fit(*draw())
+    pieces = EducatedNB(pairs=0, bins=8).fit(*draw())
     assert pieces.n_passes_ > 2 * whole.n_passes_
 
 
-@pytest.mark.parametrize("asked", [{}, {"pairs": 2}, {"monotonic_cst": {0: 1}}])
+@pytest.mark.parametrize("asked", [{"pairs": 0}, {"pairs": 2}, {"monotonic_cst": {0: 1}}])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_neither_blocks_nor_threads_change_the_model(monkeypatch, asked, n_classes):
     if n_classes > 2 and "monotonic_cst" in asked:
@@ -88,10 +88,10 @@ def test_what_is_sent_to_the_rows_is_the_same_bytes_whether_or_not_it_was_used()
 )
 def test_a_fit_that_stops_early_says_so_and_what_to_do(monkeypatch, where, value, words):
     X, y = draw()
-    EducatedNB(bins=8).fit(X, y)  # without a word
+    EducatedNB(pairs=0, bins=8).fit(X, y)  # without a word
     monkeypatch.setattr(f"weigh.educated.{where}", value)
     with pytest.warns(ConvergenceWarning, match="EducatedNB has not converged: the") as said:
-        model = EducatedNB(bins=8).fit(X, y)
+        model = EducatedNB(pairs=0, bins=8).fit(X, y)
     assert re.search(words, str(said[0].message))
     assert said[0].filename == __file__
     assert np.isfinite(model.decision_function(X)).all()

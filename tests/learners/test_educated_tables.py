@@ -50,7 +50,7 @@ def draw_frame(seed, n_rows=150, skip_gaps=True):
 def count_with_pairs(frame, y, missing, weight=None):
     """The counts of a table's features, and of the pairs x & z and z & c."""
     sample = label_sample(read(frame), y, weight)
-    learner = EducatedNB(missing=missing, special_values={"x": [-999, -998]})
+    learner = EducatedNB(pairs=0, missing=missing, special_values={"x": [-999, -998]})
     tables = learner._tally(sample).tables
     coarse = {t.feature.name: coarsen(t.feature, t.counts) for t in tables}
     rows = Rows(sample.labels, sample.weight, 2)
@@ -121,7 +121,7 @@ def test_centring_again_changes_nothing_and_it_is_linear():
 
 def test_a_code_that_never_occurs_weighs_nothing_after_centring():
     frame, y = draw_frame(1)
-    model = EducatedNB(special_values={"x": [-999, -998]}).fit(frame, y)
+    model = EducatedNB(pairs=0, special_values={"x": [-999, -998]}).fit(frame, y)
     table = model.evidence_["x"]
     assert table.weights[table.levels.index(-998)] == 0
     assert table.weights[table.levels.index(-999)] != 0
@@ -166,9 +166,9 @@ def test_the_models_intervals_are_some_of_the_fits_and_their_weights_near(n_clas
     rng = np.random.default_rng(2)
     X = rng.normal(size=(1500, 2))
     y = (X[:, 0] + rng.logistic(size=1500) > 0).astype(int) + (n_classes > 2) * (X[:, 1] > 1)
-    model = EducatedNB().fit(X, y)
+    model = EducatedNB(pairs=0).fit(X, y)
     monkeypatch.setattr(merge, "APART", -1.0)
-    fine = EducatedNB().fit(X, y)
+    fine = EducatedNB(pairs=0).fit(X, y)
     for table, whole in zip(model.evidence_, fine.evidence_, strict=True):
         assert {*table.feature.cuts} < {*whole.feature.cuts}
         at = np.searchsorted(table.feature.cuts, [*whole.feature.cuts, np.inf])
@@ -218,7 +218,7 @@ def test_the_covariance_is_that_of_the_centred_weights():
     rng = np.random.default_rng(3)
     X = rng.integers(0, 3, (400, 2))
     y = (rng.random(400) < expit(X[:, 0] - 1)).astype(int)
-    model = EducatedNB(categorical_features="all").fit(X, y)
+    model = EducatedNB(pairs=0, categorical_features="all").fit(X, y)
     Z = np.hstack([np.ones((400, 1)), *(X[:, [j]] == np.arange(3) for j in range(2))]).astype(float)
     p = model.predict_proba(X)[:, 1]
     ridge = np.diag([0.0, *np.repeat(model.scales_, 3)])
@@ -244,9 +244,9 @@ def test_a_merged_weight_is_no_surer_than_the_levels_that_it_stands_for(monkeypa
     rng = np.random.default_rng(8)
     x = rng.normal(size=1000)
     y = (rng.random(1000) < expit(x)).astype(int)
-    merged = EducatedNB().fit(x[:, None], y).evidence_["x0"]
+    merged = EducatedNB(pairs=0).fit(x[:, None], y).evidence_["x0"]
     monkeypatch.setattr(merge, "APART", -1.0)
-    fine = EducatedNB().fit(x[:, None], y).evidence_["x0"]
+    fine = EducatedNB(pairs=0).fit(x[:, None], y).evidence_["x0"]
     at = np.searchsorted(merged.feature.cuts, [*fine.feature.cuts, np.inf])
     rows = fine.counts.sum(axis=1)
     variances = np.bincount(at, rows * fine.errors**2) / np.bincount(at, rows)
@@ -256,7 +256,7 @@ def test_a_merged_weight_is_no_surer_than_the_levels_that_it_stands_for(monkeypa
 
 def test_errors_that_are_kept_are_the_same_after_a_file(tmp_path):
     frame, y = draw_frame(4, n_rows=500)
-    model = EducatedNB(special_values={"x": [-999]}).fit(frame, y)
+    model = EducatedNB(pairs=0, special_values={"x": [-999]}).fit(frame, y)
     weigh.save(model, tmp_path / "m.json")
     again = weigh.load(tmp_path / "m.json")
     assert (again.evidence_.covariance == model.evidence_.covariance).all()
@@ -269,9 +269,9 @@ def test_errors_that_are_kept_are_the_same_after_a_file(tmp_path):
 
 def test_six_digits_of_a_covariance_change_no_interval_that_people_read(monkeypatch):
     frame, y = draw_frame(5, n_rows=800)
-    model = EducatedNB().fit(frame, y)
+    model = EducatedNB(pairs=0).fit(frame, y)
     monkeypatch.setattr("weigh.educated.tables.DIGITS", 15)
-    exact = EducatedNB().fit(frame, y)
+    exact = EducatedNB(pairs=0).fit(frame, y)
     for i in range(50):
         row = frame.iloc[[i]]
         found = model.balance_sheet(row).interval
@@ -281,7 +281,7 @@ def test_six_digits_of_a_covariance_change_no_interval_that_people_read(monkeypa
 def test_more_weights_than_a_file_should_hold_leave_no_interval(monkeypatch):
     frame, y = draw_frame(6)
     monkeypatch.setattr("weigh.educated.tables.MOST_WEIGHTS", 4)
-    model = EducatedNB().fit(frame, y)
+    model = EducatedNB(pairs=0).fit(frame, y)
     assert model.evidence_.covariance is None
     sheet = model.balance_sheet(frame.iloc[[0]])
     assert sheet.interval is None
@@ -292,7 +292,7 @@ def test_more_weights_than_a_file_should_hold_leave_no_interval(monkeypatch):
 
 def test_another_prior_moves_the_interval_and_keeps_its_width_in_log_odds():
     frame, y = draw_frame(7, n_rows=400)
-    model = EducatedNB().fit(frame, y)
+    model = EducatedNB(pairs=0).fit(frame, y)
     row = frame.iloc[[0]]
     low, high = np.array(
         [model.balance_sheet(row).interval, model.with_prior(0.1).balance_sheet(row).interval]
@@ -323,7 +323,7 @@ def test_a_prior_that_is_given_makes_a_model_without_errors_no_surer(learner, ra
     ],
 )
 def test_a_file_whose_errors_are_wrong_is_refused(tmp_path, spoil, message):
-    model = EducatedNB().fit(pd.DataFrame({"a": [*"xyz"] * 20}), np.arange(60) % 2)
+    model = EducatedNB(pairs=0).fit(pd.DataFrame({"a": [*"xyz"] * 20}), np.arange(60) % 2)
     weigh.save(model, tmp_path / "m.json")
     data = read_model(tmp_path / "m.json")
     spoil(data["evidence"])

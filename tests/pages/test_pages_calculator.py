@@ -574,7 +574,7 @@ def test_blank_questions_leave_the_interval_of_those_that_are_answered(browser, 
     rng = np.random.default_rng(4)
     whole = whole.append_column("kind", pa.array(rng.choice([*"abc"], 400)))
     level, skip = (
-        weigh.EducatedNB(missing=missing, random_state=0).fit(whole, "y")
+        weigh.EducatedNB(pairs=0, missing=missing, random_state=0).fit(whole, "y")
         for missing in ("level", "skip")
     )
     rows = [
@@ -777,7 +777,7 @@ def test_on_paper_the_sheet_is_printed_and_the_form_is_not(browser, titanic_page
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("learner", [weigh.EvidenceNB(), weigh.EducatedNB(random_state=0)])
+@pytest.mark.parametrize("learner", [weigh.EvidenceNB(), weigh.EducatedNB(pairs=0, random_state=0)])
 def test_forty_features_and_four_hundred_levels_make_a_small_and_fast_page(
     learner, browser, tmp_path
 ):

@@ -173,7 +173,7 @@ def test_reversals_are_named():
     adjusted = weigh.AdjustedNB(random_state=0, norm=None).fit(data, "Recovered")
     page = weigh.report(adjusted, data, "Recovered")
     assert str(adjusted.reversals_[0]).replace("'", "&#x27;") in page
-    educated = weigh.EducatedNB(random_state=0).fit(data, "Recovered")
+    educated = weigh.EducatedNB(pairs=0, random_state=0).fit(data, "Recovered")
     turned, naive = "<p>Drug: the effect reverses", weigh.EvidenceNB().fit(data, "Recovered")
     assert turned in weigh.report(educated, data, "Recovered")
     assert turned not in weigh.report(naive, data, "Recovered")

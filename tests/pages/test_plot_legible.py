@@ -62,7 +62,7 @@ def census(folder, n=12_000):
 
 
 def test_the_flagship_on_the_census_is_small_quick_and_legible(papers_data):
-    model = weigh.EducatedNB().fit(census(papers_data), "class")
+    model = weigh.EducatedNB(pairs=0).fit(census(papers_data), "class")
     weigh.EvidenceDisplay.from_estimator(model)  # fonts are read once
     start = time.process_time()
     figure = weigh.EvidenceDisplay.from_estimator(model).figure_

@@ -136,12 +136,12 @@ def test_levels_that_are_no_list_are_refused(levels):
 
 
 def test_a_declared_level_without_rows_weighs_nothing_in_educated_nb():
-    table = weigh.EducatedNB().fit(in_pandas(ordered=False), CLASSES).evidence_["size"]
+    table = weigh.EducatedNB(pairs=0).fit(in_pandas(ordered=False), CLASSES).evidence_["size"]
     assert table.weights[table.levels.index("huge")] == 0
 
 
 def test_ordered_categories_are_a_walk_so_that_the_last_takes_its_neighbours_weight():
-    table = weigh.EducatedNB().fit(in_pandas(), CLASSES).evidence_["size"]
+    table = weigh.EducatedNB(pairs=0).fit(in_pandas(), CLASSES).evidence_["size"]
     assert table.levels == (*SIZES,)
     assert table.weights[2] != 0
     np.testing.assert_allclose(table.weights[3], table.weights[2], atol=1e-9)
@@ -149,8 +149,8 @@ def test_ordered_categories_are_a_walk_so_that_the_last_takes_its_neighbours_wei
 
 def test_the_walk_of_ordered_categories_is_that_of_numbers_in_their_place():
     numbers = pd.DataFrame({"size": [SIZES.index(size) for size in ROWS]})
-    cut = weigh.EducatedNB(bins={"size": [0.5, 1.5, 2.5]}).fit(numbers, CLASSES)
-    named = weigh.EducatedNB().fit(in_pandas(), CLASSES)
+    cut = weigh.EducatedNB(pairs=0, bins={"size": [0.5, 1.5, 2.5]}).fit(numbers, CLASSES)
+    named = weigh.EducatedNB(pairs=0).fit(in_pandas(), CLASSES)
     np.testing.assert_allclose(
         named.evidence_["size"].weights, cut.evidence_["size"].weights, atol=1e-9
     )
@@ -158,10 +158,10 @@ def test_the_walk_of_ordered_categories_is_that_of_numbers_in_their_place():
 
 def test_monotonic_cst_holds_ordered_categories_and_refuses_others():
     y = [1, 0, 1, 0, 0, 1, 1, 0] * 4
-    falling = weigh.EducatedNB(monotonic_cst={"size": 1}).fit(in_pandas(), y)
+    falling = weigh.EducatedNB(pairs=0, monotonic_cst={"size": 1}).fit(in_pandas(), y)
     assert (np.diff(falling.evidence_["size"].weights) >= -1e-9).all()
     with pytest.raises(ValueError, match="monotonic_cst names 'size'"):
-        weigh.EducatedNB(monotonic_cst={"size": 1}).fit(in_pandas(ordered=False), y)
+        weigh.EducatedNB(pairs=0, monotonic_cst={"size": 1}).fit(in_pandas(ordered=False), y)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_monotonic_cst_holds_ordered_categories_and_refuses_others():
         weigh.WeightedNB(cv=2),
         weigh.BoostedNB(),
         weigh.PerplexedNB(),
-        weigh.EducatedNB(),
+        weigh.EducatedNB(pairs=0),
     ],
     ids=lambda learner: type(learner).__name__,
 )

@@ -127,7 +127,7 @@ def test_a_column_of_many_zeros_keeps_them_apart_where_quantiles_do_not():
 )
 def test_a_table_of_more_columns_has_fewer_levels_in_each(columns, levels):
     table = read(np.zeros((2, columns)))
-    assert {s.most_levels for s in read_settings(EducatedNB(), table).values()} == {levels}
+    assert {s.most_levels for s in read_settings(EducatedNB(pairs=0), table).values()} == {levels}
     X = np.column_stack([np.random.default_rng(0).permutation(300) for _ in range(columns)])
     counts = EvidenceNB(bins="fine").fit(X[:, :1], X[:, 0] % 2).evidence_["x0"].counts
     assert len(counts) == 128
@@ -165,7 +165,7 @@ def test_every_learner_takes_fine_bins(learner):
 def test_columns_that_a_dict_of_bins_does_not_name_are_fine_for_the_educated_alone():
     X, _ = draw_table()
     X["z"] = X["x"]
-    learners = (EducatedNB(bins={"z": [0.0]}), EvidenceNB(bins={"z": [0.0]}))
+    learners = (EducatedNB(pairs=0, bins={"z": [0.0]}), EvidenceNB(bins={"z": [0.0]}))
     fine, mdl = (read_settings(learner, read(X))["x"].bins for learner in learners)
     assert (fine, mdl) == ("fine", "mdl")
 
@@ -174,7 +174,7 @@ def test_columns_that_a_dict_of_bins_does_not_name_are_fine_for_the_educated_alo
 def test_bins_of_another_kind_are_refused_with_what_they_may_be(bins):
     X, y = draw_table()
     with pytest.raises(ValueError, match="bins must be 'mdl', 'fine', a number"):
-        EducatedNB(bins=bins).fit(X, y)
+        EducatedNB(pairs=0, bins=bins).fit(X, y)
 
 
 # ---------------------------------------------------------------- on the command line

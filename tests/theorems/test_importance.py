@@ -72,7 +72,7 @@ def test_weights_fitted_together_have_an_added_loss_close_to_that_of_their_rows(
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 3))
     y = rng.random(4000) < 1 / (1 + np.exp(-(1.2 * X[:, 0] - 0.7 * X[:, 1])))
-    model = weigh.EducatedNB().fit(X, y)
+    model = weigh.EducatedNB(pairs=0).fit(X, y)
     totals, added = model.decision_function(X), model.evidence_.contributions(model._read(X))
 
     def loss(total):

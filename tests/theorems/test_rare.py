@@ -25,7 +25,7 @@ LEARNERS = {
     "boosted": weigh.BoostedNB(max_levels=3, n_rounds=3, random_state=0),
     "vote": weigh.BoostedNB(max_levels=3, n_rounds=3, combine="vote", random_state=0),
     "perplexed": weigh.PerplexedNB(max_levels=3, attenuation=2.0),
-    "educated": weigh.EducatedNB(max_levels=3, random_state=0),
+    "educated": weigh.EducatedNB(pairs=0, max_levels=3, random_state=0),
     "recalibrated": weigh.RecalibratedClassifier(weigh.EvidenceNB(max_levels=3), random_state=0),
     "tree": weigh.C44Classifier(max_levels=3),
 }

@@ -54,11 +54,11 @@ class EducatedNB(EvidenceClassifier):
         How numbers become intervals. "fine" gives up to 128 levels, fewer where there are more
         than 16 columns; of these, intervals that turn out to agree are merged after the fit, which
         moves no total by more than 0.1. Intervals that are asked for otherwise stay as they are.
-    pairs : "auto", int or list of pairs of columns, default=0
+    pairs : "auto", int or list of pairs of columns, default="auto"
         Pairs of features that get a table of their own beside those of the features. "auto": up
         to 40, as many as lower the leave-one-out loss by more than noise would; none where rows
-        are fewer than 100. A number: up to so many, if together they help. A list, such as
-        [("Class", "Sex")]: these, whether or not they help. 0: none.
+        are fewer than 100, and none with `multiclass="ovr"`. A number: up to so many, if together
+        they help. A list, such as [("Class", "Sex")]: these, whether or not they help. 0: none.
     unpaired : list of columns, optional
         Columns that are in no pair that is found.
     monotonic_cst : dict or array, optional
@@ -127,7 +127,7 @@ class EducatedNB(EvidenceClassifier):
         class_prior: Any = None,
         crosses: Any = None,
         ask_if: Any = None,
-        pairs: Any = 0,
+        pairs: Any = "auto",
         unpaired: Any = None,
         monotonic_cst: Any = None,
         multiclass: str = "softmax",
