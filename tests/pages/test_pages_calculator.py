@@ -437,7 +437,7 @@ def test_a_case_filled_in_by_hand_shows_the_sheet_that_python_prints(browser, ti
     choose(browser, "Age", "Not known")
     choose(browser, "Class", "Another")
     notes = shown(browser, "notes")
-    assert "Not known, and so without weight: Age." in notes
+    assert "Not known (no weight): Age." in notes
     assert "No weight: Class = another (not seen in training)." in notes
 
 
@@ -760,7 +760,7 @@ def test_without_scripts_the_table_and_how_to_add_it_up_are_there(browser, titan
 def test_without_scripts_the_page_says_what_a_value_that_is_not_listed_weighs(most):
     page = weigh.calculator(weigh.EvidenceNB(max_levels=most).fit(mixed(), "y"))
     told = re.search("<noscript>(.*?)</noscript>", page, re.S)[1]
-    rule = "a value that is not listed is of other, where the feature has it; else a level"
+    rule = "a value that is not listed takes the level other, if the feature has it; otherwise"
     assert (rule in told) == (most is not None)
     assert ("<td>other" in told) == (most is not None)
     assert "level that is not in the table weighs nothing" in told

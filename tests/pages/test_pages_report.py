@@ -121,7 +121,7 @@ def test_the_formula_on_the_page_tells_what_a_value_that_is_not_listed_weighs(mo
     model = weigh.EvidenceNB(max_levels=most).fit(data.select(["colour", "y"]), "y")
     page = weigh.report(model, data, "y")
     _, prior, tables = formula_of(page)
-    is_told = "(a value that is not listed is of other, where the feature has it)" in page
+    is_told = "(a value that is not listed takes the level other, if the feature has it)" in page
     assert is_told == (most is not None)
     weights = tables["colour"]
     for value in ("black", "nowhere"):
@@ -426,7 +426,7 @@ def test_an_evaluation_takes_the_place_of_the_rows(people, tmp_path):
 def test_a_report_is_refused_without_rows_or_with_too_much(people):
     model = weigh.EvidenceNB().fit(people, "Survived")
     found = weigh.evaluate(model, people, "Survived")
-    with pytest.raises(ValueError, match="give rows and what came true"):
+    with pytest.raises(ValueError, match="needs rows and their true classes"):
         weigh.report(model)
     with pytest.raises(ValueError, match="X is part of the evaluation"):
         weigh.report(model, people, evaluation=found)

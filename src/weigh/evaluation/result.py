@@ -50,7 +50,7 @@ def _reliability(ax: Any, m: Measures) -> None:
     ends = np.maximum((table.rate - table.rate_low, table.rate_high - table.rate), 0)
     ax.plot([0, 1], [0, 1], **THIN)
     ax.errorbar(table.mean_prediction, table.rate, yerr=ends, fmt="o", color=FOR, markersize=4)
-    ax.set(xlabel="Predicted probability", ylabel="Rate that came true")
+    ax.set(xlabel="Predicted probability", ylabel="Observed rate")
 
 
 def _gains(ax: Any, m: Measures) -> None:

@@ -132,8 +132,8 @@ def _reliability(m: Measures) -> Section:
         for i in range(len(table))
     )
     interval = f"{percent(table.coverage)} interval"
-    head = ("Predicted", "Rows", "Mean prediction", "Came true", interval)
-    return Section("Reliability: what was said, and what came true", head, rows)
+    head = ("Predicted", "Rows", "Mean prediction", "Observed", interval)
+    return Section("Reliability: predicted and observed frequencies", head, rows)
 
 
 def _gains(m: Measures, of: str) -> Section:

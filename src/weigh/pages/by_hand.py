@@ -29,7 +29,7 @@ def exact_formula(evidence: Evidence, of: int | None) -> list[str]:
 
 
 def _unlisted(evidence: Evidence) -> list[str]:
-    told = "  (a value that is not listed is of other, where the feature has it)"
+    told = "  (a value that is not listed takes the level other, if the feature has it)"
     return [told] if has_other(evidence) else []
 
 

@@ -65,7 +65,7 @@ def _rows(table: FeatureTable, units: Units) -> list[list[str]]:
 
 def formula(evidence: Evidence) -> list[str]:
     """How to work the table by hand, sentence by sentence."""
-    unlisted = "a value that is not listed is of other, where the feature has it; else "
+    unlisted = "a value that is not listed takes the level other, if the feature has it; otherwise "
     first = unlisted if has_other(evidence) else ""
     told = [
         "Add up the prior and the weight of the level that the case has in each feature; "

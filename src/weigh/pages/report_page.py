@@ -56,7 +56,7 @@ def report(
     model : estimator or Evidence
         A fitted classifier that ends as a table of weights, or that table.
     X, y, sample_weight, train, by, costs
-        As in `evaluate`: rows that the model has not seen, and what came true.
+        As in `evaluate`: hold-out rows and their true classes.
     path : path, optional
         The file to write; without it the page is returned as text.
     evaluation : Evaluation, optional
@@ -116,8 +116,8 @@ class _Judged:
 def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: int) -> _Judged:
     if X is None or y is None:
         raise ValueError(
-            "a report says how good a model is: give rows and what came true, X and y, or "
-            "evaluation=, what evaluate returned"
+            "a report needs rows and their true classes (X and y), or the result of "
+            "weigh.evaluate (evaluation=)"
         )
     scorer = subject.scorer(X)
     found = evaluate(scorer, X, y, **asked)

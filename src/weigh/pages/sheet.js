@@ -227,7 +227,7 @@ function sheetView(model) {
     const others = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
     const list = unknown.slice(0, LISTED).join(", ") + others;
     const what = points ? "points" : "weight";
-    if (unknown.length) told.push(`Not known, and so without ${what}: ${list}.`);
+    if (unknown.length) told.push(`Not known (no ${what}): ${list}.`);
     if (rest.length) told.push(`No ${what}: ${rest.map(phrase).join("; ")}.`);
     if (!points)
       told.push("Weights are times 100; positive ones favour the class, negative ones oppose it.");
@@ -235,7 +235,7 @@ function sheetView(model) {
     const shown =
       readTotal(sheet.prior) + lines.reduce((all, line) => all + rounded(line.weight), 0);
     if (shown !== readTotal(sheet.before)) {
-      told.push(`Rounded, they add up to ${signed(shown)}; the total is of the exact ones.`);
+      told.push(`The rounded weights add up to ${signed(shown)}; the total uses exact weights.`);
     }
     if (sheet.attenuation) {
       const what =
@@ -243,7 +243,7 @@ function sheetView(model) {
       told.push(`The exponent multiplies ${what}.`);
     }
     if (sheet.recalibration)
-      told.push("Recalibrated is what such a sum was worth on rows held out.");
+      told.push("Recalibrated: the log odds observed at such a total on hold-out rows.");
     if (!two && sheet.against < 0) {
       const part = model.link === "ovr" ? "1/(1 + exp(-total))" : "exp(total)";
       told.push(`The probability is ${part} over the sum of ${part} of all classes.`);
@@ -251,7 +251,7 @@ function sheetView(model) {
     const more = model.covariance && sheet.items.some((item) => item.lacks) ? model.silent : "";
     if (sheet.interval) told.push(`The interval assumes ${model.assumes}${more}${model.caveat}.`);
     else if (model.covariance) {
-      told.push("No interval: what training did not see could weigh anything.");
+      told.push("No interval: a value never seen in training could weigh anything.");
     }
     return told;
   }

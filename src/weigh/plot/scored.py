@@ -163,9 +163,9 @@ FLOOR, CEILING, SLICES = -0.26, -0.06, 40
 
 
 class ReliabilityDisplay(ScoredDisplay):
-    """What came true against what was predicted, as in Figure 2 of Ridgeway (2025).
+    """Observed rate against predicted probability, as in Figure 2 of Ridgeway (2025).
 
-    A point is a bin: its mean prediction and the rate that came true, with the 95% interval of
+    A point is a bin: its mean prediction and the observed rate, with the 95% interval of
     Clopper & Pearson. The curve is a rising natural spline on the log odds (`SplineCalibrator`).
     The legend gives slope and intercept of the calibration line, which are 1 and 0 at best, and the
     histogram below counts the predictions.
@@ -232,7 +232,7 @@ class ReliabilityDisplay(ScoredDisplay):
             ["rows", *(f"{t / 5:.1f}" for t in range(6))],
         )
         ax.set_xlabel(f"Predicted probability{self._about}", parse_math=False)
-        ax.set_ylabel("Rate that came true")
+        ax.set_ylabel("Observed rate")
         set_legend(ax, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
 
     def _draw_points(self, ax: Any, colour: str) -> None:

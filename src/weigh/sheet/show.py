@@ -129,7 +129,7 @@ def notes_of(sheet: BalanceSheet) -> list[str]:
     blank = [item.shown for item in sheet.weightless if item.level == BLANK]
     if blank:
         others = f" and {len(blank) - LISTED} more" if len(blank) > LISTED else ""
-        notes.append(f"Not known, and so without {what}: {', '.join(blank[:LISTED])}{others}.")
+        notes.append(f"Not known (no {what}): {', '.join(blank[:LISTED])}{others}.")
     rest = [str(item) for item in sheet.weightless if item.level != BLANK]
     if rest:
         notes.append(f"No {what}: {'; '.join(rest)}.")
@@ -139,14 +139,14 @@ def notes_of(sheet: BalanceSheet) -> list[str]:
     stated = sheet.attenuation or sheet.recalibration
     exact = sheet.total if stated is None else stated.before
     if shown != sheet.units.total(exact):
-        notes.append(f"Rounded, they add up to {shown:+d}; the total is of the exact ones.")
+        notes.append(f"The rounded weights add up to {shown:+d}; the total uses exact weights.")
     if sheet.attenuation is not None:
         root = sheet.attenuation.form == "root"
         what = "prior and weights" if root else "the weights and not the prior"
         then = "; then the change of the base rate is added" if sheet.attenuation.shift else ""
         notes.append(f"The exponent multiplies {what}, to give the total{then}.")
     if sheet.recalibration is not None:
-        notes.append("Recalibrated is what such a sum was worth on rows held out.")
+        notes.append("Recalibrated: the log odds observed at such a total on hold-out rows.")
     if sheet.totals is not None:
         part = "1/(1 + exp(-total))" if sheet.link == "ovr" else "exp(total)"
         notes.append(f"The probability is {part} over the sum of {part} of all classes.")
