@@ -54,6 +54,7 @@ class TableEstimator(BaseEstimator):
     max_levels: Any = None
     event_model: str = "levels"
 
+    _smoothings: tuple[str, ...] = ("1/n",)  # that have names
     _default_bins: str | int = "mdl"  # of columns that a dict of bins does not name
     _extras: tuple[str, ...] = ()  # fitted numbers beside the model itself, saved with it
     _later_extras: tuple[str, ...] = ()  # those that files of earlier releases lack

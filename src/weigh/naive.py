@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.base import EvidenceClassifier, branch, read_sample, remember
 from weigh.bins import Binning
-from weigh.evidence import Evidence, weigh_tally
+from weigh.evidence import PRINTED, Evidence, weigh_tally
 from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import read_caps, read_settings
 from weigh.tally import Tally, add
@@ -28,9 +28,11 @@ class EvidenceNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing : float or "1/n", default=1.0
+    smoothing : float, "1/n", "zhang-sheng", "hong" or "hong-1/n", default=1.0
         Rows added to every level of every class. 0 is plain frequency, kept within
-        [1e-10, 1 - 1e-10]; "1/n" is one over the number of rows.
+        [1e-10, 1 - 1e-10]; "1/n" is one over the number of rows. Corrections as papers print them:
+        "zhang-sheng" is P(v|c) = (n_vc + 1)/(N_c + k), k the number of classes, and "hong" is
+        P(c|v) = (n_vc + L)/(n_v + 2 L), L = 1 ("hong-1/n": one over the number of rows).
     bins : "mdl", "fine", int or dict, default="mdl"
         How numbers become intervals: Fayyad & Irani's splits, up to 128 levels of about equally
         many rows, a number of quantile bins, or a dict from column to one of these or to cuts.
@@ -77,6 +79,8 @@ class EvidenceNB(EvidenceClassifier):
     >>> round(sheet.probability, 2)
     0.9
     """
+
+    _smoothings = ("1/n", *PRINTED)
 
     def __init__(
         self,

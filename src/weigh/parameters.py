@@ -26,8 +26,10 @@ def check_parameters(learner: Any) -> None:
         raise ValueError("crosses join columns of levels; tokens (event_model='counts') have none")
     if learner.ask_if is not None and learner.event_model == "counts":
         raise ValueError("ask_if is of columns of levels; tokens (event_model='counts') have none")
-    if not (smoothing == "1/n" or (is_number(smoothing) and 0 <= smoothing < np.inf)):
-        raise ValueError(f"smoothing must be a number of at least 0 or '1/n', got {smoothing!r}")
+    named = isinstance(smoothing, str) and smoothing in learner._smoothings
+    if not (named or (is_number(smoothing) and 0 <= smoothing < np.inf)):
+        names = " or ".join(map(repr, learner._smoothings))
+        raise ValueError(f"smoothing must be a number of at least 0 or {names}, got {smoothing!r}")
     by_column = isinstance(bins, Mapping)
     for rule in bins.values() if by_column else [bins]:
         cuts = by_column and isinstance(rule, Iterable) and not isinstance(rule, str)

@@ -18,10 +18,10 @@ from weigh.engine import Block, Coded, Dealt, Splits, Sums, link, one_blas_threa
 from weigh.engine import Levels as Found
 from weigh.evidence import (
     BOUND,
+    Added,
     FeatureTable,
     Smoothing,
     contrast,
-    rows_added,
     scale_table,
     weigh_counts,
     weigh_tally,
@@ -56,9 +56,9 @@ class Reversal:
 
 def against_rest(tally: Tally, of: int, smoothing: Smoothing) -> tuple[list[FeatureTable], Floats]:
     """Naive Bayes of one class against the rest: the tables, and what a total starts from."""
-    s = rows_added(smoothing, tally.class_counts.sum())
+    added = Added.read(smoothing, tally.class_counts.sum(), 2)
     rate = np.clip(tally.class_counts[of] / tally.class_counts.sum(), BOUND, 1 - BOUND)
-    tables = [weigh_counts(counts.against_rest(of), s) for counts in tally.tables]
+    tables = [weigh_counts(counts.against_rest(of), added) for counts in tally.tables]
     return tables, np.array([np.log(rate / (1 - rate))])
 
 

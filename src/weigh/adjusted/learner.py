@@ -27,6 +27,7 @@ from weigh.adjusted.fit import (
 from weigh.base import EvidenceClassifier
 from weigh.bins import label
 from weigh.evidence import (
+    PRINTED,
     Evidence,
     FeatureTable,
     contrast,
@@ -113,6 +114,8 @@ class AdjustedNB(EvidenceClassifier):
     norm_: Any
     norm_path_: Any = None  # not saved
     n_passes_: int | None = None  # not saved
+
+    _smoothings = ("1/n", *PRINTED)
 
     def __init__(
         self,

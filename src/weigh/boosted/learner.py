@@ -14,7 +14,7 @@ from weigh.boosted.rounds import Rows01, boost_all, linear, vote
 from weigh.boosted.tuning import Combine, HeldOut, choose
 from weigh.boosted.vote import Vote, add_up, let_vote
 from weigh.engine import Coded, Levels, Splits
-from weigh.evidence import Evidence
+from weigh.evidence import PRINTED, Evidence
 from weigh.folds import check_folds
 from weigh.frames import Sample, warn_caller
 from weigh.parameters import is_count
@@ -90,6 +90,8 @@ class BoostedNB(EvidenceClassifier):
     rounds_: Any = None  # not saved
     n_passes_: int | None = None  # not saved
     scale_: Any
+
+    _smoothings = ("1/n", *PRINTED)
 
     def __init__(
         self,

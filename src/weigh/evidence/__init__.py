@@ -30,6 +30,8 @@ from weigh.evidence.curve import (
     attenuate,
 )
 from weigh.evidence.estimate import (
+    PRINTED,
+    Added,
     Scorer,
     Smoothing,
     rows_added,
@@ -56,6 +58,8 @@ from weigh.evidence.units import HUNDREDTHS, Units, hundredths, signed
 __all__ = [
     "BOUND",
     "HUNDREDTHS",
+    "PRINTED",
+    "Added",
     "Attenuation",
     "Curve",
     "Evidence",

@@ -15,7 +15,39 @@ from weigh.evidence.tables import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts, Tally, smoothed_levels
 
-Smoothing: TypeAlias = float | Literal["1/n"]
+Smoothing: TypeAlias = float | Literal["1/n", "zhang-sheng", "hong", "hong-1/n"]
+
+PRINTED = ("zhang-sheng", "hong", "hong-1/n")
+"""Corrections as papers print them; P(v|c) does not add up to 1 over the levels."""
+
+
+@dataclass(frozen=True)
+class Added:
+    """Rows added to each level of a class, and to the class: None is those of all its levels."""
+
+    level: float
+    whole: float | None = None
+
+    @classmethod
+    def read(cls, smoothing: Smoothing, total: float, n_classes: int) -> Added:
+        """What a smoothing means for rows of a total weight.
+
+        "zhang-sheng" is (n + 1)/(N_c + k), k the number of classes (Zhang & Sheng 2004). "hong"
+        adds L to the numerator and 2 L to the denominator of P(c|v) (Hong et al. 2002), which is
+        (n + L)/N_c in P(v|c) but for a factor that classes share: L is 1, or one over the rows.
+
+        >>> Added.read("zhang-sheng", 100.0, 3)
+        Added(level=1.0, whole=3.0)
+        """
+        level = rows_added(smoothing, total)
+        if smoothing == "zhang-sheng":
+            return cls(level, float(n_classes))
+        return cls(level, 0.0 if smoothing in PRINTED else None)
+
+    def norm(self, counts: Floats, n_levels: int) -> Floats:
+        """The denominator of each class."""
+        whole = self.level * n_levels if self.whole is None else self.whole
+        return np.asarray(counts.sum(axis=0) + whole)
 
 
 def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None = None) -> Evidence:
@@ -27,7 +59,7 @@ def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None =
     was observed.
     """
     total = tally.class_counts.sum()
-    s = rows_added(smoothing, total)
+    added = Added.read(smoothing, total, len(tally.classes))
     counted = np.clip(tally.class_counts / total, BOUND, 1 - BOUND)
     rate = counted if class_prior is None else class_prior
     variances = _trigamma(tally.class_counts) if class_prior is None else np.zeros(len(rate))
@@ -35,7 +67,7 @@ def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None =
         classes=tally.classes,
         class_counts=tally.class_counts,
         prior=squeeze(contrast(np.log(rate))),
-        tables=tuple(weigh_counts(counts, s) for counts in tally.tables),
+        tables=tuple(weigh_counts(counts, added) for counts in tally.tables),
         assumed_rate=rate,
         prior_variances=variances,
     )
@@ -43,27 +75,31 @@ def weigh_tally(tally: Tally, smoothing: Smoothing, class_prior: Floats | None =
 
 def rows_added(smoothing: Smoothing, total: float) -> float:
     """The s of the formula: a number, or one over the weight of all rows."""
-    return 1.0 / total if isinstance(smoothing, str) else float(smoothing)
+    if isinstance(smoothing, str):
+        return 1.0 / total if smoothing.endswith("1/n") else 1.0
+    return float(smoothing)
 
 
-def weigh_counts(table: Counts, s: float) -> FeatureTable:
+def weigh_counts(table: Counts, smoothing: float | Added) -> FeatureTable:
     """The weights of one feature. A declared level without rows weighs what smoothing gives it.
 
     An interval or a special code without rows weighs nothing.
     """
-    counts, seen = table.counts, smoothed_levels(table)
-    norm = counts.sum(axis=0) + s * seen.sum()
+    added = smoothing if isinstance(smoothing, Added) else Added(smoothing)
+    counts, seen, s = table.counts, smoothed_levels(table), added.level
+    norm = added.norm(counts, int(seen.sum()))
     told = seen[:, None] & (seen.sum() > 1)  # one level alone tells nothing
-    columns = contrast(np.log(np.where(told, share_counts(table, s), 1.0)))
+    columns = contrast(np.log(np.where(told, share_counts(table, added), 1.0)))
     with np.errstate(invalid="ignore"):  # two infinite variances: not known
         variances = np.where(seen[:, None], _trigamma(counts + s) - _trigamma(norm), 0.0)
     return FeatureTable(table.feature, counts, columns, np.maximum(variances, 0.0), s)
 
 
-def share_counts(table: Counts | FeatureTable, s: float) -> Floats:
+def share_counts(table: Counts | FeatureTable, smoothing: float | Added) -> Floats:
     """P(v|c) of each level and class; of levels that smoothing leaves out it means nothing."""
-    counts, seen = table.counts, smoothed_levels(table).sum()
-    norm = counts.sum(axis=0) + s * seen
+    added = smoothing if isinstance(smoothing, Added) else Added(smoothing)
+    counts, seen, s = table.counts, int(smoothed_levels(table).sum()), added.level
+    norm = added.norm(counts, seen)
     share: Floats = (counts + s) / np.where(norm > 0, norm, 1)
     if s == 0:
         nothing_known = 1 / max(seen, 1)  # a class without a single row here

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
-from weigh.evidence import Evidence, Scorer, scale_table, weigh_tally
+from weigh.evidence import PRINTED, Evidence, Scorer, scale_table, weigh_tally
 from weigh.folds import check_folds
 from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import is_number
@@ -102,6 +102,8 @@ class WeightedNB(EvidenceClassifier):
     _extras = ("weights_", "auc_")
     history_: Any = None  # not saved
     n_passes_: int | None = None  # not saved
+
+    _smoothings = ("1/n", *PRINTED)
 
     def __init__(
         self,
