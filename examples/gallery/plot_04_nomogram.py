@@ -9,5 +9,5 @@ the probability below the total.
 import weigh
 
 people = weigh.datasets.titanic()
-model = weigh.EducatedNB().fit(people, "Survived")
+model = weigh.EducatedNB(pairs=0).fit(people, "Survived")
 display = weigh.NomogramDisplay.from_estimator(model)

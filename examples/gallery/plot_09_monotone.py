@@ -22,8 +22,8 @@ log_odds = (age - 55) / 15 + 0.8 * numpy.sin(age / 5) + 0.5 * dose
 sick = random.random(1500) < 1 / (1 + numpy.exp(-log_odds))
 X = pandas.DataFrame({"age": age, "dose": dose})
 
-free = weigh.EducatedNB().fit(X, sick)
-rising = weigh.EducatedNB(monotonic_cst={"age": 1}).fit(X, sick)
+free = weigh.EducatedNB(pairs=0).fit(X, sick)
+rising = weigh.EducatedNB(pairs=0, monotonic_cst={"age": 1}).fit(X, sick)
 
 figure, axes = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
 for model, title, ax in zip((free, rising), ("free", "rising"), axes, strict=True):

@@ -3,7 +3,8 @@ Add an interaction: a table of two features
 ===========================================
 
 Sex mattered more in first class than in third. One table per feature cannot say that, because
-weights add. `pairs` adds tables of two features where they help.
+weights add. By default `EducatedNB` adds
+tables of two features where they help; `pairs=1` adds at most one.
 """
 
 import weigh
