@@ -4,6 +4,7 @@ design     the places of a row's weights, and the derivatives of its loss
 passes     the sums that one pass over the rows gives, wherever they lie
 prior      what is thought of weights before the data: independent levels, walks of intervals
 factor     the penalised Hessian in pieces that can be solved with
+modes      its pieces for many classes, in few numbers
 dual       its inverse by way of the rows, where these are fewer than the weights
 solve      damped Newton steps: the weights for given scales
 scales     Fellner & Schall's updates: the scales of most marginal likelihood

@@ -223,10 +223,13 @@ class Design:
 
 def add_totals(places: Integers, padded: Floats, first: int, n_rows: int) -> Floats:
     """The sum of the weights of so many rows, those from `first` on."""
-    from weigh.educated.kernels import add_weights
+    from weigh.educated.kernels import add_singles, add_weights
 
     out = np.tile(padded[0], (n_rows, 1))
-    add_weights(places, padded, first, out)
+    if padded.shape[1] == 1:
+        add_singles(places, padded[:, 0], first, out[:, 0])
+    else:
+        add_weights(places, padded, first, out)
     return out
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg.lapack import dlauum, dpotrf, dpotrs, dtrtri
 
 from weigh.educated.dual import Dual
+from weigh.educated.modes import Modes, Reduced
 from weigh.educated.passes import Look
 from weigh.educated.prior import Block, Prior
 from weigh.frames import Floats, Integers
@@ -94,14 +95,20 @@ class Diagonal:
 class Factor:
     """The pieces of each class."""
 
-    by_class: tuple[tuple[Dense | Diagonal | Dual, ...], ...]
+    by_class: tuple[tuple[Dense | Diagonal | Dual | Reduced, ...], ...]
 
     def solve(self, right: Floats) -> Floats:
         """The pieces' inverses times a right side."""
+        first = self.by_class[0][0]
+        if isinstance(first, Reduced):  # of all classes at once
+            right = right.copy()
+            right[first.places] = first.modes.turned @ right[first.places]
         out = np.empty_like(right)
         for k, pieces in enumerate(self.by_class):
             for piece in pieces:
                 out[piece.places, k] = piece.solve(right[piece.places, k])
+        if isinstance(first, Reduced):
+            out[first.places] = first.modes.basis @ out[first.places]
         return out
 
     @property
@@ -123,13 +130,26 @@ class Factor:
 
 def make_dense(hessian: Floats, prior: Prior, scales: Floats, places: Integers) -> Dense:
     """Add the penalty to a piece of the Hessian, and factor it."""
+    whole = hessian.T.copy("F")  # symmetric: as LAPACK likes it, without a turn
+    prior.add_to(whole, scales, places)
+    return Dense(places, _root(whole))
+
+
+def make_reduced(hessian: Floats, rest: Floats, modes: Modes, scales: Floats) -> Reduced:
+    """Add the penalty to the Hessian of modes, those that share a matrix and the rest."""
+    whole, penalty = hessian.copy("F"), modes.penalty(scales)
+    whole[np.diag_indices_from(whole)] += penalty[modes.kept]
+    return Reduced(modes, _root(whole), rest + penalty[modes.rest])
+
+
+def _root(whole: Floats) -> Floats:
+    """The lower root."""
     for ridge in RIDGES:
-        whole = hessian.T.copy("F")  # symmetric: as LAPACK likes it, without a turn
-        prior.add_to(whole, scales, places)
-        whole[np.diag_indices_from(whole)] *= 1 + ridge
-        root, failed = dpotrf(whole, lower=True, clean=True, overwrite_a=True)
+        firm = whole.copy("F") if ridge < RIDGES[-1] else whole
+        firm[np.diag_indices_from(firm)] *= 1 + ridge
+        root, failed = dpotrf(firm, lower=True, clean=True, overwrite_a=True)
         if not failed:
-            return Dense(places, root)
+            return np.asarray(root)
     raise ValueError("sample_weight leaves no digits for the penalty; divide it by its mean")
 
 
@@ -157,7 +177,8 @@ class Curvature:
         """What a look has found; weights whose ties are equal are one."""
         entries = np.ascontiguousarray(look.view.design.unpad(diagonals))
         found = {}
-        for pair, diagonal, numbers in zip(look.pairs, entries.T, tables, strict=True):
+        by_pair = tables.T if look.side_by_side else tables
+        for pair, diagonal, numbers in zip(look.pairs, entries.T, by_pair, strict=True):
             found[pair] = _join(look, diagonal, numbers, ties)
         n = look.view.target.n_totals
         joint = tuple(found.pop((k, k)) for k in range(n))

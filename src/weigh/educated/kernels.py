@@ -35,6 +35,60 @@ def add_weights(places: Any, weights: Any, start: int, out: Any) -> None:
 
 
 @compiled
+def add_singles(places: Any, weights: Any, start: int, out: Any) -> None:
+    """Add up the weights of each row from `start` on, where there is one total."""
+    for j in range(places.shape[0]):
+        for i in range(out.shape[0]):
+            out[i] += weights[places[j, start + i]]
+
+
+@compiled
+def bend_singles(places: Any, direction: Any, curvature: Any, out: Any) -> None:
+    """Add the Hessian times a direction, where there is one total; the intercept is at 0."""
+    n_rows, most = places.shape[1], 1024
+    change = np.empty(most)
+    for start in range(0, n_rows, most):
+        n = min(most, n_rows - start)
+        change[:n] = direction[0]
+        for j in range(places.shape[0]):
+            for i in range(n):
+                change[i] += direction[places[j, start + i]]
+        for i in range(n):
+            change[i] *= curvature[start + i]
+            out[0] += change[i]
+        for j in range(places.shape[0]):
+            for i in range(n):
+                out[places[j, start + i]] += change[i]
+
+
+@compiled
+def bend_totals(places: Any, direction: Any, weight: Any, probability: Any, out: Any) -> None:
+    """Add the Hessian times a direction, where each class has a total; the intercept is at 0."""
+    (n_rows, n_totals), most = probability.shape, 128
+    change = np.empty((most, n_totals))
+    for start in range(0, n_rows, most):
+        n = min(most, n_rows - start)
+        change[:n] = direction[0]
+        for j in range(places.shape[0]):
+            for i in range(n):
+                place = places[j, start + i]
+                for k in range(n_totals):
+                    change[i, k] += direction[place, k]
+        for i in range(n):
+            mean = 0.0
+            for k in range(n_totals):
+                mean += probability[start + i, k] * change[i, k]
+            for k in range(n_totals):
+                change[i, k] = weight[start + i] * probability[start + i, k] * (change[i, k] - mean)
+                out[0, k] += change[i, k]
+        for j in range(places.shape[0]):
+            for i in range(n):
+                place = places[j, start + i]
+                for k in range(n_totals):
+                    out[place, k] += change[i, k]
+
+
+@compiled
 def sum_rows(places: Any, values: Any, out: Any) -> None:
     """Add each row's value to the place that it has in one column."""
     for i in range(places.shape[0]):
@@ -50,6 +104,20 @@ def sum_pairs(
         a, origin, width = columns[k], origins[k], widths[k]
         for i in range(places.shape[1]):
             out[origin + places[b, i] * width + places[a, i]] += values[i]
+
+
+@compiled
+def sum_pairs_each(
+    places: Any, b: int, columns: Any, origins: Any, widths: Any, values: Any, out: Any
+) -> None:
+    """Add each row's values to its cell in the tables of a column with each of some others."""
+    n_rows, n_totals = values.shape
+    for k in range(columns.shape[0]):
+        a, origin, width = columns[k], origins[k], widths[k]
+        for i in range(n_rows):
+            cell = origin + places[b, i] * width + places[a, i]
+            for t in range(n_totals):
+                out[cell, t] += values[i, t]
 
 
 @compiled

@@ -93,10 +93,11 @@ class EducatedNB(EvidenceClassifier):
     Up to 3,072 weights share one Hessian; of fewer rows than weights it is inverted by way of the
     rows. Of wider tables with more than 3,072 rows the largest features are blocks of their own:
     conjugate gradients make the weights exact, while scales and `loo_loss_` come from the blocks
-    alone. So it is with the classes of `multiclass="softmax"`, whose scales are approximate. More
-    than 3,072 weights, and classes fitted jointly, have no errors. The intervals of a column are a
-    dense matrix among themselves, so thousands of cut points are slow. Errors take the scales as
-    known. A fit that has not converged raises a `ConvergenceWarning`.
+    alone. So it is with the classes of `multiclass="softmax"`, whose scales are approximate; where
+    the blocks of many classes are large, they come from the 320 modes of each that rows tell most
+    about. More than 3,072 weights, and classes fitted jointly, have no errors. The intervals of a
+    column are a dense matrix among themselves, so thousands of cut points are slow. Errors take the
+    scales as known. A fit that has not converged raises a `ConvergenceWarning`.
 
     Examples
     --------

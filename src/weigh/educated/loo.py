@@ -11,10 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.blas import dtrmm
 
 from weigh.educated.design import add_squares, by_fields, weigh_rows
 from weigh.educated.dual import Dual
 from weigh.educated.factor import Dense
+from weigh.educated.modes import Modes, Reduced
 from weigh.educated.passes import View
 from weigh.educated.solve import PRECISE, State, find_weights
 from weigh.engine import Block, Sums
@@ -22,6 +24,9 @@ from weigh.frames import Floats, Integers
 
 ROWS = 50_000
 """Of more rows, so many evenly spaced ones are judged; on a cluster, of each partition."""
+
+AT_ONCE = 8192
+"""Rows that are judged at a time by modes, of which each has many."""
 
 NEARLY_ONE = 0.999
 LEAST_SCALE = 1e-5
@@ -72,6 +77,7 @@ class Judge:
     inverses: tuple[Floats, ...]
     own: Floats
     known: Floats | None = None
+    modes: Modes | None = None  # those that `inverses` are then the inverse roots of
 
     __reduce__ = by_fields
 
@@ -89,12 +95,16 @@ class Judge:
             return cls(view, index, (), np.zeros(0), known)
         own, inverses = np.zeros((problem.n_weights, len(state.factor.by_class))), []
         for k, (joint, *apart) in enumerate(state.factor.by_class):
-            assert isinstance(joint, Dense)
-            inverses.append(joint.inverse)
+            if isinstance(joint, Reduced):
+                own[joint.places, k] = joint.alone
+                inverses.append(joint.root)
+            else:
+                assert isinstance(joint, Dense)
+                inverses.append(joint.inverse)
             for piece in apart:
-                assert not isinstance(piece, Dual)
+                assert not isinstance(piece, Dual | Reduced)
                 own[piece.places, k] = piece.variances
-        return cls(view, index, tuple(inverses), own[ties])
+        return cls(view, index, tuple(inverses), own[ties], modes=problem.modes)
 
     def losses(self, block: Block, numbers: slice = slice(None)) -> Floats:
         """Of each row, in nats; `numbers` are those of the rows."""
@@ -115,10 +125,22 @@ class Judge:
 
     def _variances(self, places: Integers) -> Floats:
         """The variance of each row's totals."""
+        if self.modes is not None:
+            return self._reduced(places, self.modes) + self.view.design.totals(places, self.own)
         joint = [add_squares(places, self.index, matrix) for matrix in self.inverses]
         if not self.own.any():
             return np.column_stack(joint)
         return np.column_stack(joint) + self.view.design.totals(places, self.own)
+
+    def _reduced(self, places: Integers, modes: Modes) -> Floats:
+        """The variance of each row's totals by the modes that share a matrix."""
+        out, starts = np.empty((places.shape[1], len(self.inverses))), self.view.design.starts
+        for first in range(0, len(out), AT_ONCE):
+            rows = slice(first, first + AT_ONCE)
+            values = modes.of_rows(places[:, rows], starts).T
+            for k, root in enumerate(self.inverses):
+                out[rows, k] = (dtrmm(1.0, root, values, lower=1) ** 2).sum(axis=0)
+        return out
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,14 @@ class Look:
         n_places, n_pairs = self.view.design.starts[-1], len(self.pairs)
         slopes = np.zeros((self.view.target.n_totals, n_places))
         diagonals = np.zeros((n_pairs, n_places))
-        return Sums((np.zeros(2), slopes, diagonals, np.zeros((n_pairs, self.tables.size))))
+        shape = (n_pairs, self.tables.size)
+        tables = np.zeros(shape[::-1] if self.side_by_side else shape)
+        return Sums((np.zeros(2), slopes, diagonals, tables))
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether the numbers of all classes stand side by side in each cell."""
+        return self.view.target.n_totals > 1 and not self.across
 
     def add(self, block: Block, total: Sums) -> None:
         """One array after the other, each on threads by column."""
@@ -164,10 +171,13 @@ class Look:
         numbers[1] += np.abs(seen.slope).sum()
         for values, out in zip(seen.slope, slopes, strict=True):
             self._sum(seen.places, values, out)
-        for pair, diagonal, table in zip(self.pairs, diagonals, tables, strict=True):
+        for p, (pair, diagonal) in enumerate(zip(self.pairs, diagonals, strict=True)):
             values = seen.bends(*pair)
             self._sum(seen.places, values, diagonal)
-            self._sum_tables(seen.places, values, table)
+            if not self.side_by_side:
+                self._sum_tables(seen.places, values, tables[p])
+        if self.side_by_side:
+            self._sum_tables(seen.places, np.ascontiguousarray(seen.curvature.T), tables)
 
     def _sum(self, places: Integers, values: Floats, out: Floats) -> None:
         from weigh.educated.kernels import sum_rows
@@ -176,20 +186,41 @@ class Look:
         engine.spread(lambda line: sum_rows(line, values, out), [*places], len(values))
 
     def _sum_tables(self, places: Integers, values: Floats, out: Floats) -> None:
-        from weigh.educated.kernels import sum_pairs
+        from weigh.educated.kernels import sum_pairs, sum_pairs_each
+
+        add = sum_pairs if values.ndim == 1 else sum_pairs_each
 
         def fill(b: int) -> None:
             strip = self.tables.strip(b)
-            sum_pairs(places, b, strip.columns, strip.origins, strip.widths, values, out)
+            add(places, b, strip.columns, strip.origins, strip.widths, values, out)
 
         engine.spread(fill, self.columns[::-1], len(values))  # the busiest first
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """The statistic of the weight of rows at each place."""
+
+    design: Design
+
+    __reduce__ = by_fields
+
+    def __call__(self, block: Block) -> Sums:
+        """The sums at each place."""
+        from weigh.educated.kernels import sum_rows
+
+        out, weight = np.zeros(self.design.starts[-1]), weigh_rows(block)
+        for column in self.design.place(block):
+            sum_rows(column, weight, out)
+        return Sums((out,))
 
 
 @dataclass(frozen=True)
 class Bend:
     """The statistic of a product with the Hessian: what a change of weights adds to slopes.
 
-    Where rows carry a number it is their curvature, from the first product at the same weights on.
+    Where rows carry numbers these are their curvature, or the probability of each class, from the
+    first product at the same weights on.
     """
 
     view: View
@@ -199,27 +230,27 @@ class Bend:
 
     def __call__(self, block: Block) -> Sums:
         """The sums at each place."""
-        from weigh.educated.kernels import sum_rows
+        from weigh.educated.kernels import bend_singles, bend_totals
 
         design = self.view.design
-        places = design.place(block)
-        bent = self._bend(block, places, design.totals(places, self.direction))
-        out = np.zeros((bent.shape[1], design.starts[-1]))
-        for values, line in zip(np.ascontiguousarray(bent.T), out, strict=True):
-            line[0] = values.sum()
-            for column in places:
-                sum_rows(column, values, line)
-        return Sums((out,))
+        places, padded = design.place(block), design.pad(self.direction)
+        bends, out = self._bends(block, places), np.zeros_like(padded)
+        if bends.shape[1] == 1:
+            bend_singles(places, padded[:, 0], bends[:, 0], out[:, 0])
+        else:
+            bend_totals(places, padded, weigh_rows(block), bends, out)
+        return Sums((np.ascontiguousarray(out.T),))
 
-    def _bend(self, block: Block, places: Integers, change: Floats) -> Floats:
-        """What a small change of the totals adds to the slopes."""
+    def _bends(self, block: Block, places: Integers) -> Floats:
+        """What the second derivatives follow from."""
         carry = block.carry
-        if carry is None:
-            return self.view.moments(block, places).bend(change, weigh_rows(block))
-        if carry.done[0] != self._mark:
-            carry.values[:] = self.view.moments(block, places).curvature[:, 0]
-            carry.done[0] = self._mark
-        return np.asarray(carry.values[:, None] * change)
+        if carry is not None and carry.done[0] == self._mark:
+            return carry.values
+        found = self.view.moments(block, places)
+        bends = found.curvature if found.probability is None else found.probability
+        if carry is not None:
+            carry.values[:], carry.done[0] = bends, self._mark
+        return np.asarray(bends)
 
     @cached_property
     def _mark(self) -> int:

@@ -112,7 +112,7 @@ class Prior:
                 hessian[at, at] += scales[b]
             else:
                 hessian[np.ix_(at, at)] += scales[b] * block.matrix
-        for centre in self._held(places):
+        for centre in self.held(places):
             at = local[centre.places]
             if at[0] >= 0:
                 outer = np.outer(centre.shares, centre.shares)
@@ -121,13 +121,14 @@ class Prior:
     def is_diagonal(self, places: Integers) -> bool:
         """Whether the weights of a feature are independent of each other."""
         own = (self.blocks[b] for b in self.numbers(places))
-        return not self._held(places) and all(block.matrix is None for block in own)
+        return not self.held(places) and all(block.matrix is None for block in own)
 
     def numbers(self, places: Integers) -> range:
         """Those of the blocks that begin between the first and the last of some places."""
         return range(*np.searchsorted(self._firsts[0], [places[0], places[-1] + 1]).tolist())
 
-    def _held(self, places: Integers) -> tuple[Centre, ...]:
+    def held(self, places: Integers) -> tuple[Centre, ...]:
+        """The centres that begin between the first and the last of some places."""
         ends = np.searchsorted(self._firsts[1], [places[0], places[-1] + 1])
         return self.centres[slice(*ends)]
 

@@ -2,22 +2,33 @@
 
 The Hessian of all weights is one matrix where it is small enough; of wide tables the features that
 fit into it are one block and every other feature is its own, and conjugate gradients mend what the
-blocks leave out. So do they for more than two classes, whose blocks are the classes. Every look at
-weights is one pass over the rows, which gives loss, gradient and Hessian.
+blocks leave out. So do they for more than two classes, whose blocks are the classes; where these
+are large they are had in modes, and only where scales are looked at. Every other look at weights is
+one pass over the rows, which gives loss, gradient and Hessian.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from weigh.educated.design import Design, Target
 from weigh.educated.dual import Dual, Kernel
-from weigh.educated.factor import Curvature, Dense, Diagonal, Factor, make_dense, make_diagonal
+from weigh.educated.factor import (
+    Curvature,
+    Dense,
+    Diagonal,
+    Factor,
+    make_dense,
+    make_diagonal,
+    make_reduced,
+)
+from weigh.educated.modes import MODES, Modes, Projected, Reduced
 from weigh.educated.numbers import Numbers
-from weigh.educated.passes import Bend, Look, View
+from weigh.educated.passes import Bend, Look, View, Weighed
 from weigh.educated.prior import Prior
 from weigh.engine import Block, Coded, CodedRows
 from weigh.frames import Floats, Integers
@@ -94,7 +105,8 @@ class Problem:
     def few(self) -> bool:
         """Whether there are fewer rows than weights, and so few that a matrix can hold each two."""
         within = sum((span.stop - span.start) ** 2 for span in self.spans)
-        return self.rows.n_rows < self.n_weights and self.rows.n_rows <= FULL and within <= ACROSS
+        most = FULL if self.target.n_totals == 1 else 2 * MODES
+        return self.rows.n_rows < self.n_weights and self.rows.n_rows <= most and within <= ACROSS
 
     @property
     def dual(self) -> bool:
@@ -133,7 +145,16 @@ class Problem:
     @cached_property
     def carrying(self) -> Coded:
         """The rows for products with a Hessian that is not had whole."""
-        return self.rows.carrying() if self.target.n_totals == 1 else self.rows
+        return self.rows.carrying(self.target.n_totals)
+
+    @cached_property
+    def modes(self) -> Modes | None:
+        """Those of the weights that share a matrix, where classes are many; None where not."""
+        if self.target.n_totals == 1 or self.dual or self.whole:
+            return None
+        rows = self.design.unpad(self.rows.sum(Weighed(self.design)).arrays[0][None])[:, 0]
+        own = {j: np.arange(self.spans[j].start, self.spans[j].stop) for j in self.columns}
+        return Modes.of(self.prior, {j: p for j, p in own.items() if len(p)}, rows)
 
     def view(self, weights: Floats) -> View:
         """Rows as these weights have them."""
@@ -149,6 +170,12 @@ class Found:
     size: float  # the sum of the slopes, all taken as positive
     slopes: Floats  # of all weights, tied or not
     curvature: Curvature
+    reduced: Callable[[], Projected]  # the Hessian of each class in modes
+
+    @cached_property
+    def in_modes(self) -> Projected:
+        """The Hessian of each class in modes: one pass more."""
+        return self.reduced()
 
     def after(self, step: Floats) -> Found:
         """What rows give a step away, where the loss is quadratic."""
@@ -211,9 +238,7 @@ class State:
             return Factor(self._duals())
         by_class = []
         for k, joint in enumerate(self.curvature.joint):
-            pieces: list[Dense | Diagonal] = [
-                make_dense(_off_zero(joint), prior, self.scales, problem.joint)
-            ]
+            pieces: list[Dense | Diagonal | Reduced] = [self._shared(k, joint)]
             for places in problem.apart:
                 entries = self.curvature.diagonal[places, k]
                 if prior.is_diagonal(places):
@@ -222,6 +247,14 @@ class State:
                     pieces.append(make_dense(np.diag(entries), prior, self.scales, places))
             by_class.append(tuple(pieces))
         return Factor(tuple(by_class))
+
+    def _shared(self, k: int, joint: Floats) -> Dense | Reduced:
+        """The piece of the weights that share a matrix."""
+        problem = self.problem
+        if problem.modes is None:
+            return make_dense(_off_zero(joint), problem.prior, self.scales, problem.joint)
+        own, rest = self.found.in_modes.shared[k], self.found.in_modes.alone[k]
+        return make_reduced(_off_zero(own), rest, problem.modes, self.scales)
 
     def _duals(self) -> tuple[tuple[Dual], ...]:
         kernel, seen = self.problem.kernel, self.problem.view(self.weights).see(self.problem.block)
@@ -267,12 +300,22 @@ def _off_zero(joint: Floats) -> Floats:
 
 def state_at(problem: Problem, weights: Floats, scales: Floats) -> State:
     """Look at weights: one pass."""
-    look = Look(problem.view(weights), problem.columns, problem.whole)
+    modes, view = problem.modes, problem.view(weights)
+    look = Look(view, problem.columns if modes is None else (), problem.whole)
     numbers, slopes, diagonals, tables = problem.rows.sum(look).arrays
     curvature = Curvature.of(look, diagonals, tables, problem.ties)
     loss, size = numbers.tolist()
-    found = Found(loss, size, problem.design.unpad(slopes), curvature)
+    reduced = partial(_reduce, problem, view)
+    found = Found(loss, size, problem.design.unpad(slopes), curvature, reduced)
     return State(problem, weights, scales, found)
+
+
+def _reduce(problem: Problem, view: View) -> Projected:
+    """The Hessian of each class in modes: one pass."""
+    modes, look = problem.modes, Look(view, problem.columns)
+    assert modes is not None
+    _, _, diagonals, tables = problem.rows.sum(look).arrays
+    return modes.project(look.tables, tables, problem.design.unpad(diagonals)[problem.joint])
 
 
 def find_weights(state: State, tolerance: float, nats: float = 0.0, most: int = 50) -> State:
@@ -299,7 +342,9 @@ def polish(state: State) -> Floats:
 def newton_step(state: State) -> Floats:
     """Hessian^-1 gradient: at once, or by conjugate gradients on an inverse that is nearly its."""
     if not state.problem.exact:
-        return _approach(state, state.factor, 100)[0]
+        stale = state.problem.modes is not None and "in_modes" not in vars(state.found)
+        nearly = state.near if stale and state.near is not None else state.factor
+        return _approach(state, nearly, 100)[0]
     if "factor" not in state.__dict__ and state.near is not None and not state.problem.few:
         step, done = _approach(state, state.near, FEW)
         if done:

@@ -31,7 +31,7 @@ PILED = 4 * BLOCK
 
 @dataclass(frozen=True)
 class Carry:
-    """A number of each row that is kept from pass to pass, and how far it has come: `done[0]`.
+    """Numbers of each row that are kept from pass to pass, and how far they have come: `done[0]`.
 
     Both are views that a statistic may change. Where rows are kept elsewhere there is none, and
     the statistic must find the numbers anew.
@@ -167,8 +167,8 @@ class Coded(Protocol):
     def here(self) -> CodedRows:
         """The same rows on this machine; for rows that are few."""
 
-    def carrying(self) -> Coded:
-        """The same rows, each with a number that is kept between passes, where rows are kept."""
+    def carrying(self, *shape: int) -> Coded:
+        """The same rows, each with numbers that are kept between passes, where rows are kept."""
 
 
 @dataclass
@@ -263,10 +263,10 @@ class CodedRows:
         """The same rows: they are here."""
         return self
 
-    def carrying(self) -> CodedRows:
-        """The same rows, each with a number of its own: 0 until a statistic changes it."""
+    def carrying(self, *shape: int) -> CodedRows:
+        """The same rows, each with numbers of its own (one): 0 until a statistic changes them."""
         done = np.zeros(self.n_rows // BLOCK + 1, dtype=np.intp)
-        return replace(self, carried=Carry(np.zeros(self.n_rows), done))
+        return replace(self, carried=Carry(np.zeros((self.n_rows, *shape)), done))
 
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
         """Rows with folds, dealt by class, or by one class (`of`) against the rest."""

@@ -102,7 +102,7 @@ class SparkRows:
         ]
         return CodedRows(codes, np.concatenate(labels), rest[0], groups=rest[1])
 
-    def carrying(self) -> SparkRows:
+    def carrying(self, *shape: int) -> SparkRows:
         """The same rows: what a statistic would keep of them it finds anew."""
         return self
 

@@ -1,0 +1,226 @@
+"""Tables in modes, from smooth to rough: the Hessian of many classes in few numbers.
+
+With S the precision of a block of weights, D the rows of each level and s their shares, the modes v
+of a block are
+
+    D v = told (S + s s') v,   v' (S + s s') v = 1
+
+(s s' only where the mean of a walk is held). What rows tell about a mode falls from the first to
+the last, in a walk as the square of its number. The modes that rows tell most about share one
+matrix, class by class. Every other mode stands alone with its own curvature: what it has in common
+with others is overlooked. The penalty is a diagonal in modes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrs, dtrtri
+from scipy.sparse import block_diag, csr_array
+
+from weigh.educated.passes import Tables
+from weigh.educated.prior import Block, Centre, Prior
+from weigh.frames import Floats, Integers
+
+MODES = 320
+"""So many modes share one matrix."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The modes of the weights of one block, or of a mean alone that is held: a column each."""
+
+    first: int  # of its places
+    number: int  # of the block; -1 where there is none
+    basis: Floats
+    told: Floats  # by rows
+    pulled: Floats  # by the block's scale: v' S v
+    held: Floats  # by the strength of the mean
+    log_det: float  # of S + s s'
+
+    @classmethod
+    def of(cls, S: Floats, number: int, centre: Centre | None, first: int, rows: Floats) -> Group:
+        """Of the weights from `first` on, which so many rows have."""
+        n = len(rows)
+        s, strength = (np.zeros(n), 0.0) if centre is None else (centre.shares, centre.strength)
+        whole = S + np.outer(s, s)
+        told, basis = rows, np.eye(n)
+        if n > 1 and np.count_nonzero(whole) > n:
+            told, basis = eigh(np.diag(rows), whole, check_finite=False)
+        pulled = np.round((basis * (S @ basis)).sum(axis=0), 9)  # 0 or 1
+        log_det = float(np.linalg.slogdet(whole)[1])
+        return cls(first, number, basis, told, pulled, strength * (s @ basis) ** 2, log_det)
+
+
+def group_weights(prior: Prior, places: Integers, rows: Floats) -> list[Group]:
+    """The modes of the weights of one column; `rows` is the weight of rows of every weight."""
+    centres, found = {int(c.places[0]): c for c in prior.held(places)}, []
+    for b in prior.numbers(places):
+        block, first = prior.blocks[b], int(prior.blocks[b].places[0])
+        S = np.eye(len(block.places)) if block.matrix is None else block.matrix
+        found.append(Group.of(S, b, centres.pop(first, None), first, rows[block.places]))
+    for first, centre in centres.items():
+        n = len(centre.places)
+        found.append(Group.of(np.zeros((n, n)), -1, centre, first, rows[centre.places]))
+    return sorted(found, key=lambda group: group.first)
+
+
+@dataclass(frozen=True)
+class Modes:
+    """The modes of the weights of some columns, and of the intercept, which is the first."""
+
+    places: Integers
+    spans: dict[int, slice]  # of each column, among the modes as among the places
+    basis: csr_array
+    blocks: Integers  # the block of each mode; -1 has none
+    told: Floats
+    pulled: Floats
+    held: Floats
+    log_det: float
+
+    @classmethod
+    def of(cls, prior: Prior, columns: dict[int, Integers], rows: Floats) -> Modes:
+        """Of the places of some columns; `rows` is the weight of rows of every weight."""
+        groups = [group for own in columns.values() for group in group_weights(prior, own, rows)]
+        ends = np.cumsum([1, *map(len, columns.values())]).tolist()
+        return cls(
+            np.concatenate([[0], *columns.values()]).astype(np.intp),
+            {j: slice(*own) for j, own in zip(columns, pairwise(ends), strict=True)},
+            csr_array(block_diag([np.ones((1, 1)), *(group.basis for group in groups)])),
+            np.concatenate([[-1], *(np.full(len(g.told), g.number) for g in groups)]).astype(int),
+            np.concatenate([[np.inf], *(group.told for group in groups)]),
+            np.concatenate([[0.0], *(group.pulled for group in groups)]),
+            np.concatenate([[0.0], *(group.held for group in groups)]),
+            sum(group.log_det for group in groups),
+        )
+
+    @cached_property
+    def kept(self) -> Integers:
+        """The modes that share a matrix, in order."""
+        first = np.argsort(-self.told, kind="stable")[:MODES]
+        return np.sort(first)
+
+    @cached_property
+    def rest(self) -> Integers:
+        """The modes that stand alone."""
+        return np.setdiff1d(np.arange(len(self.told)), self.kept)
+
+    @cached_property
+    def shared(self) -> dict[int, tuple[slice, Floats]]:
+        """Of each column: where its kept modes stand among those, and their values by level."""
+        found = {}
+        for j, span in self.spans.items():
+            ends = np.searchsorted(self.kept, [span.start, span.stop])
+            own = self.basis[span][:, self.kept[slice(*ends)]]
+            found[j] = (slice(*ends.tolist()), np.ascontiguousarray(own.toarray()))
+        return found
+
+    @cached_property
+    def turned(self) -> csr_array:
+        """The basis, a mode in each line."""
+        return self.basis.T.tocsr()
+
+    @cached_property
+    def squares(self) -> csr_array:
+        """Of the values of the modes that stand alone, by weight."""
+        return self.basis[:, self.rest].power(2)
+
+    def of_rows(self, places: Integers, starts: list[int]) -> Floats:
+        """What each row has of the modes that share a matrix; no level has nothing."""
+        out = np.zeros((places.shape[1], len(self.kept)))
+        out[:, 0] = 1.0
+        for j, (at, values) in self.shared.items():
+            padded = np.vstack([np.zeros_like(values[:1]), values])
+            out[:, at] = padded[places[j] - starts[j]]
+        return out
+
+    def penalty(self, scales: Floats) -> Floats:
+        """What holds each mode."""
+        known = self.blocks >= 0
+        out = self.held.copy()
+        out[known] += self.pulled[known] * scales[self.blocks[known]]
+        return out
+
+    def project(self, tables: Tables, numbers: Floats, diagonal: Floats) -> Projected:
+        """The Hessian of each class, from tables whose cells have a number for each."""
+        n_classes = diagonal.shape[1]
+        M = np.zeros((n_classes, len(self.kept), len(self.kept)))
+        M[:, 0, 0] = diagonal[0]
+        for b, (at, right) in self.shared.items():
+            own = diagonal[self.spans[b]].T[:, None]
+            M[:, at, 0] = (own @ right)[:, 0]
+            M[:, at, at] = (right.T * own) @ right
+            strip = tables.strip(b)
+            for a, start, width in zip(strip.columns, strip.starts, strip.widths, strict=True):
+                there, left = self.shared[int(a)]
+                shape = (strip.height, width, n_classes)
+                table = numbers[start : start + strip.height * width].reshape(shape)[1:, 1:]
+                half = (right.T @ table.reshape(len(right), -1)).reshape(-1, len(left), n_classes)
+                M[:, at, there] = (left.T @ half).transpose(2, 0, 1)
+        return Projected(M, np.asarray(self.turned[self.rest].power(2) @ diagonal).T)
+
+
+@dataclass(frozen=True)
+class Projected:
+    """The Hessian of each class in modes."""
+
+    shared: Floats  # class by mode by mode, in its lower half
+    alone: Floats  # class by mode
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The penalised Hessian of one total in modes: a root, and the entries of those alone."""
+
+    modes: Modes
+    factor: Floats
+    entries: Floats
+
+    @property
+    def places(self) -> Integers:
+        """Those of all weights that the modes are of."""
+        return self.modes.places
+
+    def solve(self, right: Floats) -> Floats:
+        """The inverse times a right side, both in modes."""
+        out, kept, rest = np.empty_like(right), self.modes.kept, self.modes.rest
+        out[kept] = dpotrs(self.factor, right[kept], lower=True)[0]
+        out[rest] = right[rest] / self.entries
+        return out
+
+    @property
+    def log_det(self) -> float:
+        """Of the piece."""
+        own = 2 * np.log(self.factor.diagonal()).sum() + np.log(self.entries).sum()
+        return float(own + self.modes.log_det)
+
+    @cached_property
+    def root(self) -> Floats:
+        """The inverse of the lower root."""
+        return np.asarray(dtrtri(self.factor, lower=True)[0])
+
+    @cached_property
+    def _variances(self) -> Floats:
+        """Of each mode, times what its scale pulls it by."""
+        out = np.empty(len(self.modes.told))
+        out[self.modes.kept] = (self.root**2).sum(axis=0)
+        out[self.modes.rest] = 1 / self.entries
+        return out * self.modes.pulled
+
+    @cached_property
+    def _spreads(self) -> Floats:
+        return np.asarray(np.bincount(self.modes.blocks + 1, self._variances), dtype=np.float64)
+
+    def spread(self, block: Block) -> float:
+        """The trace of the covariance times a block's S."""
+        number = self.modes.blocks[np.searchsorted(self.places, block.places[0])]
+        return float(self._spreads[number + 1])
+
+    @cached_property
+    def alone(self) -> Floats:
+        """The variance of each weight by the modes that stand alone."""
+        return np.asarray(self.modes.squares @ (1 / self.entries))
