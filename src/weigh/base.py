@@ -229,7 +229,7 @@ class EvidenceClassifier(ClassifierMixin, TableEstimator):
         table = getattr(learnt, "linear", learnt)  # the rounds of a vote have no counts
         tables = getattr(table, "tables", ())  # nor has what is no sum of weights
         warn_ids(learnt.features, sample.table.n_rows, tables)
-        self.provenance_ = record(sample.table.n_rows, y)
+        self.provenance_ = record(sample.table, y)
         return self
 
     def _fit_sample(self, sample: Sample) -> Self:

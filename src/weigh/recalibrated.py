@@ -108,7 +108,7 @@ class RecalibratedClassifier(EvidenceClassifier):
         known = self._join(evidence, rows, evidence.assumed_rate)
         if given is not None:
             known = known.with_prior(read_rate(given, sample.classes, "class_prior"))
-        self._keep(known).provenance_ = record(sample.table.n_rows, y)
+        self._keep(known).provenance_ = record(sample.table, y)
         return self
 
     def _fit_prefit(self, X: Any, y: Any, sample_weight: Any) -> Self:

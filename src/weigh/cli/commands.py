@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -167,6 +168,11 @@ def demo(save: str | None) -> None:
     help="Folder for intermediate results: after an interruption the same command continues.",
 )
 @holdout_options
+@click.option(
+    "--training-rows/--no-training-rows",
+    default=True,
+    help="Keep hashes of up to 512 training rows, by which they are known again (default: yes).",
+)
 def fit(
     data: str,
     target: str,
@@ -181,6 +187,7 @@ def fit(
     holdout: float | None,
     holdout_by: str | None,
     holdout_time: str | None,
+    training_rows: bool,
     **parameters: Any,
 ) -> None:
     """Fit a model to a table: tables of weights of evidence, or a tree (c44).
@@ -225,7 +232,9 @@ def fit(
     about = [target, weight, drop, categorical, holdout, holdout_by, holdout_time]
     with show_progress("fitting"), keep_passes(checkpoint, data, model, about) as kept:
         model.fit(table, target, sample_weight=weight)
-    model.provenance_ = trace(data, count_rows(table), target, held.n_rows)
+    model.provenance_ = trace(model, data, table, target, held.n_rows)
+    if not training_rows:
+        model.provenance_ = replace(model.provenance_, training_rows=None)
     if output == "-":
         click.echo(to_json(model), nl=False)
     else:
@@ -261,8 +270,6 @@ def show(model: str, feature: str | None, every: bool, about: bool, as_json: boo
             raise click.UsageError("--about prints no tables: leave out --feature and --all")
         _show_about(model, as_json)
         return
-    from dataclasses import replace
-
     from weigh.evidence import Evidence
 
     shown = read_table_of(model)

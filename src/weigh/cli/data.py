@@ -78,13 +78,15 @@ def _files(given: str) -> list[Any]:
     return []
 
 
-def trace(data: str, rows: int, target: str, held_out: int = 0) -> Any:
-    """Where a model comes from: its files by name and hash, and what any fit knows."""
+def trace(model: Any, data: str, table: Any, target: str, held_out: int = 0) -> Any:
+    """Where a model comes from: what its fit recorded, and its files by name and hash."""
     from dataclasses import replace
 
     from weigh.evidence import hash_files, record
+    from weigh.frames import read
 
-    known = replace(record(rows, target), held_out=held_out or None)
+    known = getattr(model, "provenance_", None) or record(read(table), target)
+    known = replace(known, held_out=held_out or None)
     files = [file for file in _files(data) if isinstance(file, str)]
     if not files:  # standard input, or a database
         return known

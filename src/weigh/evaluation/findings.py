@@ -12,30 +12,44 @@ from weigh.evaluation.groups import Group
 from weigh.evaluation.measures import Measures
 from weigh.evaluation.multiclass import ManyMeasures
 from weigh.evaluation.values import Bounded
-from weigh.frames import Codes, Column, Floats, Integers, Value, read
+from weigh.frames import Codes, Column, FarTable, Floats, Integers, Value, read
 from weigh.metrics import Scored
 from weigh.metrics.predicted import Predicted
+from weigh.sketches import hash_rows
 
 if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation
 
 
 MEND = "Recalibration corrects this."
+ALL = 0.98
+"""From this share on, rows are called the training rows."""
 VAGUE = 1.0
 """An interval of the slope that is wider says nothing either way."""
 
 
 def find(found: Evaluation) -> tuple[str, ...]:
     """Loss, ranking, calibration, decisions, and what training rows say beside."""
-    lines = [_loss(found)]
+    lines = [_met_again(found), _loss(found)]
     if isinstance(found.validation, Measures):
         of, measures = label(found.pos_label), found.validation
-        lines += [_ranking(measures, of), *_calibration(measures, of), *_groups(found)]
+        lines += [_ranking(measures, of), *_calibration(found, measures, of), *_groups(found)]
         lines += [_decision(found, measures)]
     else:
         lines.append(_confusion(found.validation, found.classes))
     lines += [*_training(found), *_leaks(found)]
     return tuple(filter(None, lines))
+
+
+def _met_again(found: Evaluation) -> str:
+    share = found.training_rows
+    if not share:
+        return ""
+    which = "These are" if share > ALL else f"About {share:.0%} of these rows are"
+    return (
+        f"{which} training rows, so the measures are too favourable. "
+        "Use hold-out rows: `weigh split`, or `weigh fit --holdout`."
+    )
 
 
 def _loss(found: Evaluation) -> str:
@@ -62,19 +76,20 @@ def _ranking(measures: Measures, of: str) -> str:
     return f"{start}."
 
 
-def _calibration(measures: Measures, of: str) -> list[str]:
+def _calibration(found: Evaluation, measures: Measures, of: str) -> list[str]:
+    mend = "" if found.training_rows else f" {MEND}"  # training rows cannot tell
     slope, level = measures.slope, measures.in_the_large
     told: list[str] = []
     if slope.has_interval() and slope.high < 0:
         return [f"Calibration slope {_bounded(slope)}: higher predictions go with lower rates."]
     if slope.has_interval() and not slope.holds(1):
         sure = "overconfident" if slope.value < 1 else "underconfident"
-        told.append(f"Calibration slope {_bounded(slope)}: {sure} (1 is right). {MEND}")
+        told.append(f"Calibration slope {_bounded(slope)}: {sure} (1 is right).{mend}")
     if level.has_interval() and not level.holds(0):
         off = "high" if level.value < 0 else "low"
         told.append(
             f"Predictions are too {off}: mean {measures.mean_prediction:.1%} {of}, observed "
-            f"{measures.base_rate.value:.1%}. {MEND}"
+            f"{measures.base_rate.value:.1%}.{mend}"
         )
     if not told and slope.has_interval():
         vague = slope.high - slope.low > VAGUE
@@ -148,6 +163,15 @@ def _training(found: Evaluation) -> list[str]:
         f"Training rows: the loss was {there:.4f} there and is {here - there:+.4f} here; "
         f"shift of the predictions: {shift}."
     ]
+
+
+def find_training_rows(model: Any, X: Any) -> float | None:
+    """The estimated share of rows that the model was fitted on, where it knows some of them."""
+    sketch = getattr(getattr(model, "provenance_", None), "training_rows", None)
+    if sketch is None:
+        return None
+    table = model._read(X)
+    return None if isinstance(table, FarTable) else sketch.overlap(hash_rows(table))
 
 
 LEAST, ROWS = 10, 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from weigh.evaluation.findings import find_leaks
+from weigh.evaluation.findings import find_leaks, find_training_rows
 from weigh.evaluation.measures import Options
 from weigh.evaluation.result import Evaluation, Given, build, read_train
 from weigh.frames import read
@@ -92,4 +92,5 @@ def evaluate(
     ]
     name = by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
     found = build(question, options, predicted, groups, type(model).__name__, name)
-    return replace(found, leaks=find_leaks(model, X, predicted[0]))
+    leaks = find_leaks(model, X, predicted[0])
+    return replace(found, leaks=leaks, training_rows=find_training_rows(model, X))

@@ -96,6 +96,8 @@ class Evaluation:
         By the values of `by`.
     leaks : tuple of str
         The model's features that alone tell the classes of these rows apart without a mistake.
+    training_rows : float or None
+        The estimated share of these rows that the model was fitted on; None is not known.
     """
 
     model: str
@@ -109,6 +111,7 @@ class Evaluation:
     by: str = ""
     groups: tuple[Group | ManyGroup, ...] = ()
     leaks: tuple[str, ...] = ()
+    training_rows: float | None = None
 
     @classmethod
     def from_predictions(

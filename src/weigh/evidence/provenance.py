@@ -6,10 +6,13 @@ import hashlib
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+
+from weigh.frames import Table
+from weigh.sketches import RowSketch, sketch_rows
 
 CHUNK = 1 << 20
 DIGITS = 16
@@ -28,10 +31,15 @@ class Provenance:
     sha256: str | None = None
     weigh: str | None = None
     python: str | None = None
+    training_rows: RowSketch | None = None  # hashes of some of them
 
     def to_dict(self) -> dict[str, Any]:
         """What is known, as plain data."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        known = {field.name: getattr(self, field.name) for field in fields(self)}
+        told = {name: value for name, value in known.items() if value is not None}
+        if self.training_rows is not None:
+            told["training_rows"] = self.training_rows.to_dict()
+        return told
 
     @classmethod
     def from_dict(cls, data: Any) -> Provenance:
@@ -39,11 +47,12 @@ class Provenance:
         if not isinstance(data, Mapping):
             raise ValueError("provenance must be an object")
         found = {field.name: data.get(field.name) for field in fields(cls)}
+        sketch = found.pop("training_rows")
         for name, value in found.items():
             kind = int if name in ("rows", "held_out") else str
             if value is not None and type(value) is not kind:
                 raise ValueError(f"provenance: {name} must be {kind.__name__}")
-        return cls(**found)
+        return cls(**found, training_rows=None if sketch is None else RowSketch.from_dict(sketch))
 
     def lines(self) -> list[tuple[str, str]]:
         """What is known, for people."""
@@ -55,21 +64,23 @@ class Provenance:
             "Target": self.target,
             "Training rows": None if self.rows is None else f"{self.rows:,}",
             "Hold-out rows": self.held_out and f"{self.held_out:,}",
+            "Hashes of training rows": self.training_rows and f"{len(self.training_rows.hashes):,}",
             "Fitted on": self.date,
             "Versions": self.weigh and f"weigh {self.weigh}, Python {self.python or '?'}",
         }
         return [(name, text) for name, text in told.items() if text]
 
 
-def record(rows: int, target: Any) -> Provenance:
-    """What a fit knows of itself; `target` counts where it is a name."""
+def record(table: Table, target: Any) -> Provenance:
+    """What a fit of a table knows of itself; `target` counts where it is a name."""
     named = target if isinstance(target, str) else getattr(target, "name", None)
     return Provenance(
         date=_today(),
-        rows=int(rows),
+        rows=int(table.n_rows),
         target=str(named) if isinstance(named, str) and named else None,
         weigh=_version(),
         python=platform.python_version(),
+        training_rows=sketch_rows(table),
     )
 
 

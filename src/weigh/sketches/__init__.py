@@ -8,11 +8,23 @@ in a whole one.
     frequent  which categories are the most frequent, where there is no room for all
     numbers   numbers: every one while they are few, else cells between some of them
     column    either, by the type of the column
+    rows      hashes of some rows, to know them again
 """
 
 from weigh.sketches.codes import DistinctCodes
 from weigh.sketches.column import Short, Survey
 from weigh.sketches.frequent import Frequent
 from weigh.sketches.numbers import CellCounts, DistinctNumbers
+from weigh.sketches.rows import RowSketch, hash_rows, sketch_rows
 
-__all__ = ["CellCounts", "DistinctCodes", "DistinctNumbers", "Frequent", "Short", "Survey"]
+__all__ = [
+    "CellCounts",
+    "DistinctCodes",
+    "DistinctNumbers",
+    "Frequent",
+    "RowSketch",
+    "Short",
+    "Survey",
+    "hash_rows",
+    "sketch_rows",
+]

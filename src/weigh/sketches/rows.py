@@ -1,0 +1,178 @@
+"""Which rows a model was fitted on, in a few kilobytes: the smallest hashes of its rows.
+
+Each row has a hash of 48 bits, which depends on its values and on the names of its columns and not
+on the library, the file or the order of rows and columns. The sketch keeps the 512 smallest
+distinct ones and how often each occurs: a random sample of the distinct rows that adds over
+batches. Other rows whose hashes are as small are either in the sample or were not among the rows.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from binascii import Error
+from dataclasses import dataclass
+from hashlib import blake2b
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from weigh.frames import Codes, Column, Integers, Scan, Table, Value, reads_as_number
+
+KEPT = 512
+BITS = 48
+MOST_ROWS = 1 << 20
+"""Fits of more rows, and of rows that stay in files, keep no sketch: it would take a pass more."""
+LEAST_ROWS, SURE = 10, 4.0
+"""Rows to compare, and standard errors above what chance explains, before training rows are met."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowSketch:
+    """The smallest distinct hashes of some rows in order, and how often each occurs."""
+
+    hashes: Integers
+    counts: Integers
+
+    @classmethod
+    def of(cls, table: Table) -> RowSketch:
+        """The sketch of a table."""
+        return cls._smallest(*_distinct(hash_rows(table)))
+
+    @classmethod
+    def _smallest(cls, hashes: Integers, counts: Integers) -> RowSketch:
+        return cls(hashes[:KEPT], counts[:KEPT])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RowSketch) and self.to_dict() == other.to_dict()
+
+    def merge(self, other: RowSketch) -> RowSketch:
+        """The sketch of both sets of rows."""
+        every = np.concatenate([self.hashes, other.hashes])
+        hashes, places = np.unique(every, return_inverse=True)
+        counts = np.bincount(places, np.concatenate([self.counts, other.counts]))
+        return self._smallest(hashes, counts.astype(np.int64))
+
+    def overlap(self, hashes: Integers) -> float | None:
+        """The share of other rows that are among these, or None where that cannot be told.
+
+        A new row equals an old one by chance with the probability that it is none of the kind that
+        occurred once (Good and Turing). Only what exceeds it counts.
+        """
+        if len(self.hashes) == KEPT:
+            hashes = hashes[hashes <= self.hashes[-1]]
+        if len(hashes) < LEAST_ROWS:
+            return None
+        n_rows, once, twice = (float(n) for n in (self.counts.sum(), *self._occurring(1, 2)))
+        new = once / (n_rows + 1)  # the probability that a new row is like no old one
+        if not new:
+            return None
+        seen = float(np.isin(hashes, self.hashes).mean())
+        variance = new * (1 - new) * (1 / len(hashes) + 1 / n_rows) + 2 * twice / n_rows**2
+        excess = seen - (1 - new)
+        return min(excess / new, 1.0) if excess > SURE * sqrt(variance) else 0.0
+
+    def _occurring(self, *times: int) -> list[int]:
+        """How many distinct rows occur so often."""
+        return [int((self.counts == n).sum()) for n in times]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: hashes of six bytes each in base64, and the counts that are not 1."""
+        raw = self.hashes.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 2:]
+        repeated = np.flatnonzero(self.counts != 1)
+        return {
+            "hashes": b64encode(raw.tobytes()).decode("ascii"),
+            "repeated": [[int(i), int(self.counts[i])] for i in repeated],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> RowSketch:
+        """Read plain data."""
+        try:
+            raw = np.frombuffer(b64decode(data["hashes"], validate=True), dtype=np.uint8)
+            wide = np.zeros((len(raw) // 6, 8), dtype=np.uint8)
+            wide[:, 2:] = raw.reshape(-1, 6)
+            hashes = wide.reshape(-1).view(">u8").astype(np.uint64)
+            counts = np.ones(len(hashes), dtype=np.int64)
+            for i, count in data["repeated"]:
+                counts[i] = count
+        except (TypeError, KeyError, ValueError, IndexError, OverflowError, Error):
+            raise ValueError("training_rows must hold hashes and repeated") from None
+        if len(hashes) > KEPT or (np.diff(hashes.astype(np.int64)) <= 0).any() or counts.min() < 1:
+            raise ValueError("training_rows must be distinct hashes in order, with their counts")
+        return cls(hashes, counts)
+
+
+def _distinct(hashes: Integers) -> tuple[Integers, Integers]:
+    """The smallest distinct hashes, at least as many as are kept where there are, and counts."""
+    reach = 4 * KEPT
+    while reach < len(hashes):  # rather than sort all of them
+        bound = np.partition(hashes, reach)[reach]
+        found, counts = np.unique(hashes[hashes <= bound], return_counts=True)
+        if len(found) >= KEPT:
+            return found, counts
+        reach *= 8
+    found, counts = np.unique(hashes, return_counts=True)
+    return found, counts
+
+
+def hash_rows(table: Table) -> Integers:
+    """A hash of 48 bits for each row: the same for equal values, whatever the table's library."""
+    if isinstance(table, Scan):
+        return np.concatenate([hash_rows(part) for part in table.batches()])
+    total = np.zeros(table.n_rows, dtype=np.uint64)
+    for name in table.names:
+        total += _mix(_hash_column(_read(table, name)) ^ _hash_text(name))
+    return _mix(total) >> np.uint64(64 - BITS)
+
+
+def _read(table: Table, name: str) -> Column:
+    """A column as its type says; numbers that no double holds are categories."""
+    try:
+        return table.column(name)
+    except ValueError:
+        return table.column(name, True)
+
+
+def _hash_column(column: Column) -> Integers:
+    if isinstance(column, Codes):
+        table = np.array([_hash_value(value) for value in column.values] or [0], dtype=np.uint64)
+        return np.asarray(table[column.codes])
+    return _hash_numbers(column.values)
+
+
+def _hash_numbers(values: Any) -> Integers:
+    """Of doubles, with 0 for -0 and one NaN for all."""
+    known = np.where(np.isnan(values), np.nan, values + 0.0)
+    return _mix(np.ascontiguousarray(known).view(np.uint64))
+
+
+def _hash_value(value: Value) -> int:
+    """Of one value; text that spells a number is that number, as files without types have it."""
+    if isinstance(value, bool):
+        value = str(value).lower()
+    if isinstance(value, str) and not reads_as_number(value):
+        return int(_hash_text(value))
+    try:
+        number = float(value) if isinstance(value, str | int | float) else np.nan
+    except OverflowError:
+        return int(_hash_text(str(value)))
+    return int(_hash_numbers(np.array([number]))[0])
+
+
+def _hash_text(text: str) -> np.uint64:
+    data = text.encode("utf-8", errors="surrogatepass")
+    return np.uint64(int.from_bytes(blake2b(data, digest_size=8).digest(), "little"))
+
+
+def _mix(bits: Integers) -> Integers:
+    """Spread each bit over all 64: the finaliser of splitmix64."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(bits ^ (bits >> np.uint64(31)))
+
+
+def sketch_rows(table: Table) -> RowSketch | None:
+    """The sketch that a fit keeps of its rows: of tables in memory that hold levels."""
+    plain = type(table) is Table and table.matrix is None and table.n_rows <= MOST_ROWS
+    return RowSketch.of(table) if plain else None

@@ -1,0 +1,125 @@
+"""A model knows its training rows again: hashes that no engine changes, sketches that add."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+import weigh
+from weigh.cli import main
+from weigh.frames import read, read_file, write_file
+from weigh.sketches import RowSketch, hash_rows
+from weigh.sketches.rows import KEPT
+
+VALUES = {
+    "number": [1.5, -0.0, None, 3.0, 2.0**60],
+    "whole": [1, 2, None, 4, -5],
+    "text": ["a", None, "07", "Größe", "true"],
+    "flag": [True, False, None, True, False],
+}
+
+
+def engines(tmp_path):
+    """The same five rows in every kind of table, columns in another order in some."""
+    table = pa.table(VALUES)
+    write_file(table, str(tmp_path / "t.csv"))
+    write_file(table.select([*reversed(table.column_names)]), str(tmp_path / "t.parquet"))
+    yield table
+    yield pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in VALUES.items()})
+    yield pl.DataFrame(VALUES)
+    yield [dict(zip(VALUES, row, strict=True)) for row in zip(*VALUES.values(), strict=True)]
+    yield read_file(str(tmp_path / "t.csv"))
+    yield read_file(str(tmp_path / "t.parquet"))
+    yield weigh.scan(str(tmp_path / "t.parquet"))
+
+
+def test_equal_rows_have_equal_hashes_in_every_engine(tmp_path):
+    first, *others = [hash_rows(read(table)).tolist() for table in engines(tmp_path)]
+    assert len({*first}) == 5
+    assert max(first) < 1 << 48
+    assert others == [first] * 6
+
+
+def table_of(n, seed, kinds=10_000, columns=4):
+    random = np.random.default_rng(seed)
+    return pa.table({f"c{j}": random.integers(0, kinds, n) for j in range(columns)})
+
+
+@given(st.integers(1, 3000), st.integers(1, 3000), st.sampled_from([2, 5, 10_000]))
+def test_the_sketch_of_the_whole_is_the_merge_of_the_sketches_of_its_parts(n, m, kinds):
+    parts = [table_of(n, 1, kinds), table_of(m, 2, kinds)]
+    whole = RowSketch.of(read(pa.concat_tables(parts)))
+    one, other = (RowSketch.of(read(part)) for part in parts)
+    assert one.merge(other) == whole == other.merge(one)
+    hashes, counts = np.unique(hash_rows(read(pa.concat_tables(parts))), return_counts=True)
+    assert whole.hashes.tolist() == hashes[:KEPT].tolist()
+    assert whole.counts.tolist() == counts[:KEPT].tolist()
+
+
+@pytest.mark.parametrize(("kinds", "columns"), [(2, 3), (4, 6), (10, 5), (1000, 8)])
+def test_hold_out_rows_are_not_taken_for_training_rows(kinds, columns):
+    for seed in range(30):
+        table = table_of(2000, seed, kinds, columns)
+        train, rest = weigh.split(table, random_state=seed)
+        assert not RowSketch.of(read(train)).overlap(hash_rows(read(rest)))
+
+
+def test_the_share_of_training_rows_is_estimated():
+    for seed in range(20):
+        train, rest = weigh.split(table_of(4000, seed), random_state=seed)
+        mixed = pa.concat_tables([rest, train.slice(0, rest.num_rows)])
+        sketch = RowSketch.of(read(train))
+        assert sketch.overlap(hash_rows(read(mixed))) == pytest.approx(0.5, abs=0.15)
+        assert sketch.overlap(hash_rows(read(train))) == pytest.approx(1, abs=1e-2)
+
+
+def test_rows_that_are_all_alike_or_few_tell_nothing():
+    sketch = RowSketch.of(read(table_of(500, 0, kinds=2, columns=2)))
+    assert sketch.overlap(hash_rows(read(table_of(500, 1, kinds=2, columns=2)))) is None
+    assert sketch.overlap(np.zeros(3, dtype=np.uint64)) is None
+
+
+def test_a_sketch_is_small_and_comes_back_from_its_file():
+    sketch = RowSketch.of(read(table_of(5000, 0)))
+    text = json.dumps(sketch.to_dict())
+    assert len(text) < 4200
+    assert RowSketch.from_dict(json.loads(text)) == sketch
+    for wrong in ({}, {"hashes": "?", "repeated": []}, {"hashes": "AAAA", "repeated": [[9, 1]]}):
+        with pytest.raises(ValueError, match="training_rows"):
+            RowSketch.from_dict(wrong)
+
+
+@pytest.fixture
+def rows():
+    random = np.random.default_rng(0)
+    x = random.normal(size=400)
+    return pa.table({"x": x, "y": np.where(x + random.normal(size=400) > 0, "yes", "no")})
+
+
+def test_an_evaluation_knows_training_rows_again_after_saving(rows, tmp_path):
+    train, rest = weigh.split(rows, "y")
+    weigh.save(weigh.EvidenceNB().fit(train, "y"), tmp_path / "m.json")
+    model = weigh.load(tmp_path / "m.json")
+    again, fresh = weigh.evaluate(model, train, "y"), weigh.evaluate(model, rest, "y")
+    assert again.training_rows == pytest.approx(1, abs=0.01)
+    assert fresh.training_rows == 0
+    assert len(again.findings) == 1 + len(fresh.findings)
+    assert again.to_dict()["training_rows"] == again.training_rows
+    page = weigh.report(model, train.to_pandas(), "y")
+    assert again.findings[0].split(",")[0] in page
+
+
+def test_the_hashes_can_be_left_out(rows, tmp_path):
+    data, model = tmp_path / "t.csv", tmp_path / "m.json"
+    write_file(rows, str(data))
+    words = ["fit", str(data), "--target", "y", "--learner", "evidence", "-o", str(model)]
+    for more, kept in (([], True), (["--no-training-rows"], False)):
+        assert CliRunner().invoke(main, [*words, *more]).exit_code == 0
+        assert (weigh.load(model).provenance_.training_rows is not None) is kept
+        assert (weigh.evaluate(weigh.load(model), rows, "y").training_rows is not None) is kept
