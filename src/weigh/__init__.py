@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from weigh.frames import NOT_KNOWN as NOT_KNOWN
     from weigh.frames import Scan as Scan
     from weigh.frames import blank as blank
+    from weigh.frames import read_file as read_file
     from weigh.frames import scan as scan
     from weigh.holdout import split as split
     from weigh.monitoring import Drift as Drift
@@ -112,6 +113,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "export": "exports",
     "load": "store",
     "price": "budget",
+    "read_file": "frames",
     "reasons": "sheet",
     "report": "pages",
     "save": "store",

@@ -66,6 +66,7 @@ def test_categories_are_the_same_levels_from_a_file_with_types_and_from_one_with
         run("fit", path, "--target", "y", *CATEGORICAL, "-o", tmp_path / "m.json")
         told = json.loads((tmp_path / "m.json").read_text())
         assert told.pop("provenance")["source"] == path.name
+        told.pop("checksum")  # of the provenance too
         texts.append(told)
     assert texts[0] == texts[1] == texts[2]
     assert weigh.load(tmp_path / "m.json").evidence_["code"].levels == ("1", "2", None)
@@ -130,14 +131,6 @@ def test_a_scorecard_says_what_cost_points(card, people):
     wanted = weigh.load(card).reasons(titanic(), 2).to_pylist()
     assert [row["reason_1"] or None for row in rows] == [row["reason_1"] for row in wanted]
     assert [float(row["cost_2"]) for row in rows] == [row["cost_2"] for row in wanted]
-    assert "--reasons N" in fails("explain", card, people)
-
-
-@pytest.mark.parametrize("command", [["serve"], ["calculator", "-o", "c.html"]])
-def test_what_takes_no_scorecard_says_what_does(card, people, command):
-    name, *rest = [str(people) if word == "DATA" else word for word in command]
-    text = fails(name, card, *rest)
-    assert "card.json is a scorecard, not a model" in text
 
 
 # ---------------------------------------------------------------- reasons that speak one way

@@ -93,7 +93,7 @@ def simplify(
     budget = Budget(features, levels, total_levels, pairs)
     rows = Rows.read(model, X, y, sample_weight)
     small = shrink(rows, rows.fine(model), budget)
-    small.provenance_ = record(rows.sample.table.n_rows, y)
+    small.provenance_ = record(rows.sample.table, y)
     return small
 
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from weigh.cli.messages import say
+from weigh.cli.options import dialect_of_command
 
 Columns: TypeAlias = Callable[[Any, Any], dict[str, Any]]
 
@@ -38,9 +39,9 @@ def open_data(data: str, text: Sequence[str], spelled: Sequence[str]) -> Any:
     except OSError:
         large = glob.has_magic(data) or data.startswith("postgres")
     if large:
-        opened = scan(data, text=text)
+        opened = scan(data, text=text, **dialect_of_command())
         return opened.spelled({*spelled} & {*opened.names})
-    table = read_file(data, tuple(text))
+    table = read_file(data, tuple(text), **dialect_of_command())
     for name in {*spelled} & {*table.column_names}:
         table = table.set_column(table.column_names.index(name), name, spell(table[name]))
     return table
@@ -85,7 +86,7 @@ def trace(model: Any, data: str, table: Any, target: str, held_out: int = 0) -> 
     from weigh.evidence import hash_files, record
     from weigh.frames import read
 
-    known = getattr(model, "provenance_", None) or record(read(table), target)
+    known = getattr(model, "provenance_", None) or record(read(table).without({target}), target)
     known = replace(known, held_out=held_out or None)
     files = [file for file in _files(data) if isinstance(file, str)]
     if not files:  # standard input, or a database

@@ -44,7 +44,56 @@ class Smoothing(ParamType):
 
 PYTHON = {"None": None, "True": True, "False": False}
 BINS, SMOOTHING = Bins(), Smoothing()
-data_argument = click.argument("data", metavar="DATA")
+DIALECT = "weigh.dialect"
+
+
+def _note(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Keep how files are written for whatever reads them in this command."""
+    ctx.meta.setdefault(DIALECT, {})[param.name] = "\t" if value in ("\\t", "tab") else value
+
+
+def reading_options(command: Any) -> Any:
+    """The options that say how text files are written."""
+    told: dict[str, Any] = {"expose_value": False, "callback": _note}
+    for option in (
+        click.option(
+            "--na",
+            multiple=True,
+            metavar="TEXT",
+            help="A field that is missing (repeatable).",
+            **told,
+        ),
+        click.option(
+            "--encoding", metavar="NAME", help="Encoding of text files (default: UTF-8).", **told
+        ),
+        click.option(
+            "--decimal",
+            type=click.Choice([".", ","]),
+            help="Decimal mark of text files (default: as the columns tell).",
+            **told,
+        ),
+        click.option(
+            "--delimiter",
+            metavar="CHAR",
+            help="Separator of fields in text files (default: as the lines tell).",
+            **told,
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def dialect_of_command() -> dict[str, Any]:
+    """How the files of this command are written, as keywords of `read_file` and `scan`."""
+    ctx = click.get_current_context(silent=True)
+    return {} if ctx is None else dict(ctx.meta.get(DIALECT, {}))
+
+
+def data_argument(command: Any) -> Any:
+    """The table to read, with the options that say how it is written."""
+    return click.argument("data", metavar="DATA")(reading_options(command))
+
+
 model_argument = click.argument("model", metavar="MODEL")
 weight_option = click.option("--weight", metavar="COL", help="Column of row weights.")
 drop_option = click.option(

@@ -8,7 +8,6 @@ import click
 
 from weigh.cli.commands import main
 from weigh.cli.data import (
-    count_rows,
     find_class,
     is_card,
     keep_apart,
@@ -18,12 +17,13 @@ from weigh.cli.data import (
     trace,
 )
 from weigh.cli.messages import hint, say
-from weigh.cli.options import categorical_option, drop_option, weight_option
+from weigh.cli.options import categorical_option, drop_option, reading_options, weight_option
 from weigh.progress import show_progress
 
 
 @main.command()
 @click.argument("source", metavar="DATA|MODEL")
+@reading_options
 @click.option("-o", "--output", required=True, metavar="FILE", help="The card to write (JSON).")
 @click.option("--target", metavar="COL", help="The column to predict (needed with DATA).")
 @click.option(
@@ -154,7 +154,7 @@ def scorecard(
                 monotonic_cst=_read_trends(trends, rises=adverse == next(iter(classes))),
                 **settings,
             )
-        card.provenance_ = trace(source, count_rows(table), target)
+        card.provenance_ = trace(card, source, table, target)
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
     say(f"Scorecard of {len(card.points)} features and {n_levels} levels: {output}")

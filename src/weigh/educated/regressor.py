@@ -197,7 +197,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         _check_target(family, numbers, y if isinstance(y, str) else "y", self.family)
         self._learn(sample, family, numbers, apart[sample.kept])
         warn_ids(self.evidence_.features, sample.table.n_rows, self.evidence_.tables)
-        self.provenance_ = record(sample.table.n_rows, y)
+        self.provenance_ = record(sample.table, y)
         return self
 
     def _learn(self, sample: Sample, family: Family, numbers: Floats, apart: Floats) -> None:

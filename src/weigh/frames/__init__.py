@@ -11,6 +11,9 @@ The only package that knows of dataframe libraries.
     sources   where a scan may come from: `weigh.scan`
     registry  which package opens such tables
     folders   files that make one table together
+    delimited  text files: encodings, separators, quotes, decimal marks
+    amounts   numbers with separators and percent signs
+    formats   files of other programs
     targets   a table with class labels and row weights: a `Sample`
 """
 

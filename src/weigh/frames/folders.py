@@ -14,10 +14,11 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv, dataset, parquet
 
+from weigh.frames.amounts import amount_columns
 from weigh.frames.columns import as_doubles
 from weigh.frames.declared import Declared, declared_in, stored_as_levels
+from weigh.frames.delimited import Dialect, find_delimiter, to_utf8, trim
 from weigh.frames.scans import ROWS, Scan, open_scan
-from weigh.frames.sources import find_delimiter
 
 ENDINGS = {
     "parquet": (".parquet", ".pq"),
@@ -28,26 +29,50 @@ SAMPLE = 1 << 24
 """Bytes at the start of a CSV file from which the types of its columns are read."""
 
 
-def scan_files(paths: Any, text: Sequence[str] = ()) -> Scan:
+PLAIN = Dialect()
+
+
+def scan_files(paths: Any, text: Sequence[str] = (), dialect: Dialect = PLAIN) -> Scan:
     """All rows of some files, in the order of their names; empty files add none."""
     found = [one for one in find_files(paths) if os.path.getsize(one.path)]
     if not found:
         raise ValueError(f"{paths}: every file is empty; a table needs rows")
-    files = _open_text(found, text) if _kind(found) == "csv" else [*map(_open_parquet, found)]
+    is_text = _kind(found) == "csv"
+    files = _open_text(found, text, dialect) if is_text else [*map(_open_parquet, found)]
     schema = _unite(files)
-    if _kind(found) == "csv":
+    if is_text:
         schema = pa.schema([field.with_type(_wide(field.type)) for field in schema])
-        files = [_reopen_text(file, schema) for file in files]
+        files = [_reopen_text(file, schema, dialect) for file in files]
     about = found[0].path if len(found) == 1 else f"{len(found):,} files"
 
     def read(names: tuple[str, ...]) -> Iterator[Any]:
         wanted = pa.schema([schema.field(name) for name in names])
         for file in files:
-            yield from _read_file(file, wanted, schema)
+            batches = _read_file(file, wanted, schema)
+            yield from map(_trim, batches) if is_text else batches
 
+    if is_text:
+        _refuse_amounts(next(read(tuple(schema.names)), None), text, about)
     opened = open_scan(schema.names, sum(map(_count, files)), read, "pyarrow", about)
-    known = {} if _kind(found) == "csv" else _find_levels(files, schema)
+    known = {} if is_text else _find_levels(files, schema)
     return replace(opened, files=tuple(file.path for file in files), known_levels=known)
+
+
+def _trim(batch: Any) -> Any:
+    """Text without spaces around it, as in files that are read at once."""
+    return pa.RecordBatch.from_arrays([*map(trim, batch.columns)], schema=batch.schema)
+
+
+def _refuse_amounts(batch: Any, text: Sequence[str], about: str) -> None:
+    """Refuse numbers that are written with separators: only files read at once are converted."""
+    if batch is None:
+        return
+    names = [f.name for f in batch.schema if pa.types.is_string(f.type) and f.name not in text]
+    for name in amount_columns(batch, names):
+        raise ValueError(
+            f"{about}: column {name!r} holds numbers with separators or percent signs; write them "
+            "plainly, name the decimal mark (decimal=',' or --decimal ,), or read it as text"
+        )
 
 
 def _find_levels(files: list[_File], schema: Any) -> Mapping[str, Declared]:
@@ -157,33 +182,40 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _open_text(found: list[Found], text: Sequence[str]) -> list[_File]:
+def _open_text(found: list[Found], text: Sequence[str], dialect: Dialect) -> list[_File]:
     types = {name: pa.string() for name in text}
     files = []
     for one in found:
         try:
             with pa.input_stream(one.path) as stream:
-                delimiter = find_delimiter(stream.read(1 << 16))
-            files.append(_open(one, _text_format(delimiter, types), delimiter))
-        except (pa.ArrowException, OSError) as error:
+                head = stream.read(1 << 16).rpartition(b"\n")
+            delimiter = dialect.delimiter or find_delimiter(
+                to_utf8(head[0] or head[2], dialect.encoding)
+            )
+            files.append(_open(one, _text_format(delimiter, types, dialect), delimiter))
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise _cannot_read(one.path, error) from None
     return files
 
 
-def _reopen_text(file: _File, schema: Any) -> _File:
+def _reopen_text(file: _File, schema: Any, dialect: Dialect) -> _File:
     """The same file, its columns read as those of all files together."""
     types = {field.name: field.type for field in schema}
-    return _open(file.found, _text_format(file.delimiter, types), file.delimiter, schema)
+    format = _text_format(file.delimiter, types, dialect)
+    return _open(file.found, format, file.delimiter, schema)
 
 
-def _text_format(delimiter: str, types: dict[str, Any]) -> Any:
-    """An empty field is missing, and nothing else is."""
+def _text_format(delimiter: str, types: dict[str, Any], dialect: Dialect) -> Any:
+    """An empty field is missing, and what the dialect names."""
     return dataset.CsvFileFormat(
         parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
-            null_values=[""], strings_can_be_null=True, column_types=types
+            null_values=dialect.nulls,
+            strings_can_be_null=True,
+            column_types=types,
+            decimal_point=dialect.decimal or ".",
         ),
-        read_options=csv.ReadOptions(block_size=SAMPLE),
+        read_options=csv.ReadOptions(block_size=SAMPLE, encoding=dialect.encoding or "utf8"),
     )
 
 

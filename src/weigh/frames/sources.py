@@ -10,18 +10,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import narwhals as nw
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from weigh.frames.delimited import Dialect, read_delimited
+from weigh.frames.formats import read_format, unzip
 from weigh.frames.scans import ROWS, Scan, spool
 from weigh.writing import open_whole
 
 DATABASES = ("postgresql://", "postgres://")
 
 
-def scan(source: Any, *, query: str | None = None, text: Sequence[str] = ()) -> Scan:
+def scan(
+    source: Any,
+    *,
+    query: str | None = None,
+    text: Sequence[str] = (),
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    na: Sequence[str] = (),
+) -> Scan:
     """Open a table that is larger than memory.
 
     Parameters
@@ -34,6 +46,8 @@ def scan(source: Any, *, query: str | None = None, text: Sequence[str] = ()) -> 
         Of a database: the name of a table, or a SELECT.
     text : sequence of str, default=()
         Columns of CSV and TSV files to be read as text, such as codes that look like numbers.
+    delimiter, decimal, encoding, na
+        How CSV and TSV files are written, as in `read_file`.
 
     Returns
     -------
@@ -77,7 +91,7 @@ def scan(source: Any, *, query: str | None = None, text: Sequence[str] = ()) -> 
         )
     from weigh.frames.folders import scan_files  # which takes its time to load
 
-    return scan_files(source, text)
+    return scan_files(source, text, Dialect(delimiter, decimal, encoding, tuple(na)))
 
 
 def scan_lazy(frame: nw.LazyFrame[Any]) -> Scan:
@@ -172,41 +186,79 @@ def read_csv(source: Any, delimiter: str = ",", types: Mapping[str, Any] | None 
     return table
 
 
-def read_file(path: str, text: tuple[str, ...] = ()) -> pa.Table:
-    """A file by its ending, or standard input for `-`; columns named in `text` are read as text."""
-    types = dict.fromkeys(text, pa.string())
+def read_file(
+    path: str | os.PathLike[str],
+    text: Sequence[str] = (),
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    na: Sequence[str] = (),
+) -> pa.Table:
+    r"""Read a file into memory, by the ending of its name.
+
+    Parameters
+    ----------
+    path : path
+        CSV, TSV, Parquet, Feather, JSON (lines or a list of objects), Excel (.xlsx), Stata (.dta),
+        SAS (.xpt) or SPSS (.sav); a file of these in .gz or .zip; `-` is standard input.
+    text : sequence of str, default=()
+        Columns of CSV and TSV files to be read as text, such as codes that look like numbers.
+    delimiter : str, optional
+        What separates fields: by default a comma, semicolon, tab or bar, whichever the lines agree
+        on.
+    decimal : {".", ","}, optional
+        The decimal mark of text files; the other one separates thousands. By default it is told
+        from the columns.
+    encoding : str, optional
+        Of text files: by default UTF-8, or what the file's first bytes say.
+    na : sequence of str, default=()
+        Fields that are missing values, beside empty ones.
+
+    Returns
+    -------
+    pyarrow.Table
+        Spaces around names and text are left out. Numbers such as 1,234.50 or 12% are numbers.
+
+    Examples
+    --------
+    >>> import tempfile, weigh
+    >>> with tempfile.NamedTemporaryFile(suffix=".csv") as file:
+    ...     _ = file.write(b"rate;paid\n1,5; yes \n?;no\n")
+    ...     file.flush()
+    ...     weigh.read_file(file.name, na=["?"]).to_pylist()
+    [{'rate': 1.5, 'paid': 'yes'}, {'rate': None, 'paid': 'no'}]
+    """
+    name, dialect = os.fspath(path), Dialect(delimiter, decimal, encoding, tuple(na))
     try:
-        if path == "-":
-            return _read_bytes(sys.stdin.buffer.read(), types)
-        if not Path(path).exists():
-            raise FileNotFoundError(f"no such file: {path}")
-        name = path.removesuffix(".gz")
+        if name == "-":
+            return _read_bytes("", sys.stdin.buffer.read(), dialect, text)
+        if not Path(name).exists():
+            raise FileNotFoundError(f"no such file: {name}")
         if name.endswith((".parquet", ".pq")):
-            return parquet.read_table(path)
-        if name.endswith((".tsv", ".tab")):
-            return read_csv(path, "\t", types)
-        with pa.input_stream(path) as stream:
-            return read_csv(path, find_delimiter(stream.read(1 << 16)), types)
-    except (pa.ArrowInvalid, UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise ValueError(f"{path} cannot be read as a table: {error}") from None
+            return parquet.read_table(name)
+        return _read_bytes(name, Path(name).read_bytes(), dialect, text)
+    except FileNotFoundError:
+        raise
+    except (ValueError, OSError, EOFError, zlib.error, BadZipFile, LookupError) as error:
+        said = " ".join(str(error).split())
+        raise ValueError(f"{name} cannot be read as a table: {said}") from None
 
 
-def _read_bytes(data: bytes, types: dict[str, Any]) -> pa.Table:
+def _read_bytes(name: str, data: bytes, dialect: Dialect, text: Sequence[str]) -> pa.Table:
     if data.startswith(b"\x1f\x8b"):
-        data = gzip.decompress(data)
+        data, name = gzip.decompress(data), name.removesuffix(".gz")
+    if name.lower().endswith(".zip"):
+        return _read_bytes(*unzip(data), dialect, text)
     if data.startswith(b"PAR1"):
         return parquet.read_table(pa.BufferReader(data))
-    return read_csv(pa.BufferReader(data), find_delimiter(data), types)
-
-
-def find_delimiter(data: bytes, path: str = "") -> str:
-    """What separates the header: a tab or a semicolon where it has one and no comma."""
-    header = data.split(b"\n", 1)[0]
-    if b"\t" in header:
-        return "\t"
-    return ";" if b";" in header and b"," not in header else ","
+    table = read_format(name, data)
+    if table is not None:
+        return table
+    if data.startswith(b"PK\x03\x04"):
+        raise ValueError("it is a workbook or an archive; let its name end in .xlsx or .zip")
+    told = "\t" if name.endswith((".tsv", ".tab")) else None
+    return read_delimited(data, dialect, text, told)
 
 
 def write_file(table: pa.Table, path: str) -> None:

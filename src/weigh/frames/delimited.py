@@ -1,0 +1,230 @@
+"""Text files of rows as they come: encodings, separators, quotes, ragged rows, decimal commas.
+
+What can be told from the file is detected. What cannot is refused, with the line and the option
+that says it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv as python_csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import compute, csv
+
+from weigh.frames.amounts import amount_columns, choose_decimal, read_amounts
+
+DELIMITERS = (",", ";", "\t", "|")
+HEAD = 20
+"""Lines from which the separator is told."""
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""How a file begins that says its encoding."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is written; None is to be detected."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    na: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what no file can have."""
+        if self.decimal not in (None, ".", ","):
+            raise ValueError(f"decimal must be '.' or ',', got {self.decimal!r}")
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise ValueError(f"delimiter must be one character, got {self.delimiter!r}")
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise ValueError(
+                    f"encoding {self.encoding!r} is not known; utf-8, utf-16, latin-1 and cp1252 "
+                    "are usual"
+                ) from None
+
+    @property
+    def nulls(self) -> list[str]:
+        """The fields that are missing values."""
+        return ["", *self.na]
+
+
+def read_delimited(
+    data: bytes, dialect: Dialect, text: Sequence[str] = (), delimiter: str | None = None
+) -> pa.Table:
+    """The rows of a text file; columns named in `text` stay text.
+
+    `delimiter` is the separator that the file's name tells.
+    """
+    data = to_utf8(data, dialect.encoding)
+    if not data.strip():
+        raise ValueError("the file is empty")
+    mark = dialect.delimiter or delimiter or find_delimiter(data)
+    check_quotes(data, mark)
+    names, wanted = _read_names(data, mark), {*text}
+    types = {name: pa.string() for name in names if name.strip() in wanted}
+    table = _trim(_parse(data, mark, dialect, dialect.decimal or ".", types))
+    return _convert_amounts(table, data, mark, dialect, types)
+
+
+def _convert_amounts(
+    table: pa.Table, data: bytes, mark: str, dialect: Dialect, types: dict[str, Any]
+) -> pa.Table:
+    """Columns of numbers in disguise as numbers."""
+    kept = {name.strip() for name in types}
+    texts = [f.name for f in table.schema if pa.types.is_string(f.type) and f.name not in kept]
+    fits = amount_columns(table, texts) if len({*table.column_names}) == table.num_columns else {}
+    if not fits:
+        return table
+    decimal = dialect.decimal or choose_decimal(table, fits)
+    if decimal == "," and dialect.decimal is None:  # columns that were read with points are wrong
+        return read_delimited(data, Dialect(mark, ",", "utf-8", dialect.na), [*kept])
+    for name in fits:
+        if decimal in fits[name]:
+            place = table.column_names.index(name)
+            table = table.set_column(place, name, read_amounts(table[name], decimal))
+    return table
+
+
+def _parse(
+    data: bytes, mark: str, dialect: Dialect, decimal: str, types: dict[str, Any]
+) -> pa.Table:
+    convert = csv.ConvertOptions(
+        null_values=dialect.nulls,
+        strings_can_be_null=True,
+        column_types=types,
+        decimal_point=decimal,
+    )
+    parse = csv.ParseOptions(delimiter=mark, newlines_in_values=True)
+    try:
+        return csv.read_csv(pa.BufferReader(data), parse_options=parse, convert_options=convert)
+    except pa.ArrowInvalid as error:
+        raise ValueError(_find_ragged(data, mark) or str(error)) from None
+
+
+def _read_names(data: bytes, mark: str) -> list[str]:
+    rows = python_csv.reader(_open(data[: 1 << 20]), delimiter=mark)
+    return next(rows, [])
+
+
+def _open(data: bytes) -> Any:
+    """The lines of a file, whatever ends them."""
+    return io.StringIO(data.decode("utf-8", "ignore"), newline=None)
+
+
+def _trim(table: pa.Table) -> pa.Table:
+    """Cells and names without spaces around them; a cell of spaces is missing."""
+    columns = [trim(column) for column in table.columns]
+    return pa.table(columns, names=[name.strip() for name in table.column_names])
+
+
+def trim(column: Any) -> Any:
+    """Text without spaces around it; other columns as they are."""
+    if not pa.types.is_string(column.type):
+        return column
+    trimmed = compute.utf8_trim_whitespace(column)
+    return compute.if_else(compute.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
+
+
+def to_utf8(data: bytes, encoding: str | None) -> bytes:
+    """The file in UTF-8 without a mark; an encoding that the file does not tell is refused."""
+    told = encoding or next((name for mark, name in MARKS if data.startswith(mark)), None)
+    if told is None:
+        if b"\x00" in data[: 1 << 16]:
+            raise ValueError(
+                "the file holds zero bytes: it is no text, or UTF-16 without a mark "
+                "(encoding='utf-16-le' or --encoding utf-16-le)"
+            )
+        told = "utf-8"
+    try:
+        text = data.decode(told)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"line {line} holds {data[error.start : error.start + 1]!r}, which is not {told} text; "
+            "name the encoding, such as encoding='latin-1' or --encoding latin-1"
+        ) from None
+    text = text.removeprefix("\ufeff")
+    return text.encode("utf-8")
+
+
+def find_delimiter(data: bytes) -> str:
+    """What separates the fields of the header and of the lines after it alike."""
+    lines = [line for line in data[: 1 << 16].decode("utf-8", "ignore").splitlines() if line]
+    counts = {mark: [len(row) - 1 for row in _rows(lines[:HEAD], mark)] for mark in DELIMITERS}
+    used = {mark: found for mark, found in counts.items() if found and found[0]}
+    steady = {mark: found for mark, found in used.items() if len({*found}) == 1}
+    if len(steady) > 1 and len(lines) > 1:
+        raise ValueError(
+            f"{' and '.join(map(repr, steady))} both separate the fields of every line; name the "
+            "one that does (delimiter=';' or --delimiter ';')"
+        )
+    best = steady or used
+    return max(best, key=lambda mark: (best[mark][0], -DELIMITERS.index(mark)), default=",")
+
+
+def _rows(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
+    """Fields of lines, each parsed for itself where a quote is left open."""
+    yield from (next(python_csv.reader([line], delimiter=mark), []) for line in lines)
+
+
+def check_quotes(data: bytes, mark: str) -> None:
+    """Refuse quotes that swallow rows: left open, or around lines that are rows themselves.
+
+    Where each line has an even number of quotes no value spans lines, and there is nothing to see.
+    """
+    if not _has_odd_line(data):
+        return
+    rows = python_csv.reader(_open(data), delimiter=mark, strict=True)
+    whole = _open(data).read().split("\n")
+    n_fields, start = 0, 1
+    try:
+        for row in rows:
+            n_fields = n_fields or len(row)
+            inner = whole[start : rows.line_num - 1]
+            alike = sum(line.count(mark) == n_fields - 1 for line in inner)
+            if n_fields > 1 and inner and 2 * alike >= len(inner):
+                raise python_csv.Error
+            start = rows.line_num + 1
+    except python_csv.Error:
+        raise ValueError(
+            f"line {start}: a quote opens a value and is not closed before the next rows; close "
+            "it, or write a quote inside a value twice"
+        ) from None
+
+
+def _has_odd_line(data: bytes) -> bool:
+    raw = np.frombuffer(data, dtype=np.uint8)
+    quotes = np.flatnonzero(raw == ord('"'))
+    ends = np.flatnonzero((raw == ord("\n")) | (raw == ord("\r")))
+    counts = np.diff(np.searchsorted(quotes, ends), prepend=0, append=len(quotes))
+    before = np.searchsorted(quotes, ends[-1]) if len(ends) else 0
+    last = len(quotes) - before
+    return bool((counts[:-1] % 2).any() or last % 2)
+
+
+def _find_ragged(data: bytes, mark: str) -> str | None:
+    """The first line with another number of fields than the header."""
+    rows = python_csv.reader(_open(data), delimiter=mark)
+    header: list[str] = []
+    for row in rows:
+        if row and header and len(row) != len(header):
+            return (
+                f"line {rows.line_num} has {len(row)} fields and the header {len(header)}, "
+                f"separated by {mark!r}; quote a value that holds the separator, or name another "
+                "(delimiter=';' or --delimiter ';')"
+            )
+        header = header or row
+    return None

@@ -1,0 +1,128 @@
+"""Files of other programs, each read by the library that knows its format."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import feather, parquet
+from pyarrow import json as arrow_json
+
+Reader = Callable[[bytes], Any]
+
+
+def read_format(name: str, data: bytes) -> pa.Table | None:
+    """The table in a file's bytes, by the ending of its name; None where it may be text."""
+    reader = next((read for ends, read in READERS.items() if name.lower().endswith(ends)), None)
+    return None if reader is None else reader(data)
+
+
+def _read_lines(data: bytes) -> Any:
+    return arrow_json.read_json(pa.BufferReader(data))
+
+
+def _read_json(data: bytes) -> Any:
+    rows = json.loads(data)
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise ValueError("a JSON table is a list of objects, one for each row")
+    return pa.Table.from_pylist(rows)
+
+
+def _read_workbook(data: bytes) -> Any:
+    """The first sheet of a workbook, whose first row holds the names."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise ImportError("reading .xlsx needs openpyxl: pip install 'weigh[xlsx]'") from None
+    book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+    filled = {sheet.title: [*sheet.iter_rows(values_only=True)] for sheet in book.worksheets}
+    filled = {title: rows for title, rows in filled.items() if any(map(any, rows))}
+    if len(filled) != 1:
+        sheets = ", ".join(map(repr, filled)) or "none"
+        raise ValueError(f"a workbook must have one sheet with rows; these have some: {sheets}")
+    ((_, rows),) = filled.items()
+    rows = [row for row in rows if any(cell is not None for cell in row)]
+    header = [None if cell is None else str(cell).strip() for cell in rows[0]]
+    if None in header:
+        raise ValueError(f"column {header.index(None) + 1} has no name in the first row")
+    columns = zip(*rows[1:], strict=True) if len(rows) > 1 else ([] for _ in header)
+    return pa.table([_as_column(values) for values in columns], names=header)
+
+
+def _as_column(values: Any) -> Any:
+    """One type for a column of cells: text where numbers and text are mixed."""
+    cells = [cell.strip() or None if isinstance(cell, str) else cell for cell in values]
+    try:
+        return pa.array(cells)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if cell is None else _spell(cell) for cell in cells])
+
+
+def _spell(cell: Any) -> str:
+    whole = isinstance(cell, float) and cell.is_integer()
+    return str(int(cell)) if whole else str(cell)
+
+
+def _pandas(ending: str) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError(f"reading {ending} needs pandas: pip install 'weigh[pandas]'") from None
+    return pandas
+
+
+def _read_stata(data: bytes) -> Any:
+    return pa.Table.from_pandas(_pandas(".dta").read_stata(io.BytesIO(data)), preserve_index=False)
+
+
+def _read_sas(data: bytes) -> Any:
+    frame = _pandas(".xpt").read_sas(io.BytesIO(data), format="xport", encoding="utf-8")
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+def _read_spss(data: bytes) -> Any:
+    try:
+        import pyreadstat
+    except ImportError:
+        raise ImportError("reading .sav needs pyreadstat: pip install 'weigh[spss]'") from None
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(suffix=".sav") as file:
+        file.write(data)
+        file.flush()
+        frame, _ = pyreadstat.read_sav(file.name, apply_value_formats=True)
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+def unzip(data: bytes) -> tuple[str, bytes]:
+    """The name and the bytes of the one file in an archive."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = [name for name in archive.namelist() if _is_file(name)]
+        if len(names) != 1:
+            raise ValueError(f"an archive must hold one file, and this holds {len(names)}: {names}")
+        return names[0], archive.read(names[0])
+
+
+def _is_file(name: str) -> bool:
+    return not name.endswith("/") and not name.startswith(("__MACOSX/", "."))
+
+
+def _refuse_xls(data: bytes) -> Any:
+    raise ValueError("workbooks of old Excel (.xls) are not read; save it as .xlsx or .csv")
+
+
+READERS: dict[tuple[str, ...], Reader] = {
+    (".parquet", ".pq"): lambda data: parquet.read_table(pa.BufferReader(data)),
+    (".feather", ".arrow", ".ipc"): lambda data: feather.read_table(pa.BufferReader(data)),
+    (".jsonl", ".ndjson"): _read_lines,
+    (".json",): _read_json,
+    (".xlsx", ".xlsm"): _read_workbook,
+    (".xls",): _refuse_xls,
+    (".dta",): _read_stata,
+    (".xpt",): _read_sas,
+    (".sav",): _read_spss,
+}

@@ -1,0 +1,219 @@
+"""Files as they come: each is read right, or refused with the column or line and the fix."""
+
+import gzip
+import io
+import json
+import zipfile
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from pyarrow import feather, parquet
+
+import weigh
+from weigh.cli import main
+from weigh.frames import read_file
+
+ROWS = [{"a": 1.5, "y": "no"}, {"a": 2.5, "y": "yes"}]
+GOOD = "a,y\n1.5,no\n2.5,yes\n"
+
+
+def rows(**columns):
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def zipped(**files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name.replace("_", "."), data)
+    return out.getvalue()
+
+
+def written(write):
+    out = io.BytesIO()
+    write(out)
+    return out.getvalue()
+
+
+def workbook(*sheets):
+    from openpyxl import Workbook
+
+    book = Workbook()
+    for k, lines in enumerate(sheets):
+        sheet = book.active if k == 0 else book.create_sheet(f"sheet {k}")
+        for line in lines:
+            sheet.append(line)
+    return written(book.save)
+
+
+TABLE = pa.table({"a": [1.5, 2.5], "y": ["no", "yes"]})
+FRAME = TABLE.to_pandas()
+SWALLOWED = "id,name,y\n" + "".join(f"{i},{chr(34) * (i == 9)}x,no\n" for i in range(300))
+TWO_STRAYS = "id,name,y\n" + "".join(
+    f"{i},{chr(34) * (i == 9)}x{chr(34) * (i == 99)},no\n" for i in range(300)
+)
+
+READ = {  # name of the file: bytes, keywords, rows
+    "plain.csv": (GOOD, {}, ROWS),
+    "mark.csv": (GOOD.encode("utf-8-sig"), {}, ROWS),
+    "utf16.csv": (GOOD.encode("utf-16"), {}, ROWS),
+    "utf16-tabs.txt": (GOOD.replace(",", "\t").encode("utf-16"), {}, ROWS),
+    "utf16-without-mark.csv": (GOOD.encode("utf-16-le"), {"encoding": "utf-16-le"}, ROWS),
+    "latin1-named.csv": (
+        "a\nGröße\n".encode("latin-1"),
+        {"encoding": "latin-1"},
+        rows(a=["Größe"]),
+    ),
+    "windows-lines.csv": (GOOD.replace("\n", "\r\n"), {}, ROWS),
+    "old-mac-lines.csv": (GOOD.replace("\n", "\r"), {}, ROWS),
+    "no-last-newline.csv": (GOOD[:-1], {}, ROWS),
+    "blank-lines.csv": (GOOD.replace("\n", "\n\n"), {}, ROWS),
+    "tabs.csv": (GOOD.replace(",", "\t"), {}, ROWS),
+    "bars.csv": (GOOD.replace(",", "|"), {}, ROWS),
+    "semicolons.csv": (GOOD.replace(",", ";"), {}, ROWS),
+    "colons.csv": (GOOD.replace(",", ":"), {"delimiter": ":"}, ROWS),
+    "decimal-comma.csv": ("a;y\n1,5;no\n2,5;yes\n", {}, ROWS),
+    "decimal-comma-quoted.csv": ('a,y\n"1,5",no\n"2,5",yes\n', {}, ROWS),
+    "decimal-comma-with-points.csv": (
+        "a;b\n1.234,5;1.000\n2,5;2.000\n",
+        {},
+        rows(a=[1234.5, 2.5], b=[1000, 2000]),
+    ),
+    "thousands-named.csv": ('a\n"1,234"\n"5,678"\n', {"decimal": "."}, rows(a=[1234, 5678])),
+    "thousands.csv": ('a,b\n"1,234",0.5\n"12",1.5\n', {}, rows(a=[1234, 12], b=[0.5, 1.5])),
+    "thousands-with-points.csv": ('a\n"1,234.50"\n"2.5"\n', {}, rows(a=[1234.5, 2.5])),
+    "thousands-spaces.csv": ("a\n1 234\n5 678\n", {}, rows(a=[1234, 5678])),
+    "percent.csv": ("a,b\n12.5%,1\n3 %,2\n", {}, rows(a=[12.5, 3], b=[1, 2])),
+    "whole-percent.csv": ("a\n12%\n3%\n", {}, rows(a=[12, 3])),
+    "minus.csv": ("a\n\u22121.5\n2.5\n", {}, rows(a=[-1.5, 2.5])),
+    "spaces.csv": (" a , y \n 1.5 , no \n2.5,yes \n", {}, ROWS),
+    "cells-of-spaces.csv": ("a,y\nx,  \nz,yes\n", {}, rows(a=["x", "z"], y=[None, "yes"])),
+    "na.csv": ("a,y\n-,no\n2.5,n/a\n", {"na": ["-", "n/a"]}, rows(a=[None, 2.5], y=["no", None])),
+    "quotes.csv": ('a,y\n"x ""1"", z",no\n', {}, rows(a=['x "1", z'], y=["no"])),
+    "lines-in-values.csv": (
+        'a,y\n"one\ntwo\nthree",no\n',
+        {},
+        rows(a=["one\ntwo\nthree"], y=["no"]),
+    ),
+    "inches.csv": (
+        'a,y\n5" pipe,no\n6" pipe,no\n',
+        {},
+        rows(a=['5" pipe', '6" pipe'], y=["no", "no"]),
+    ),
+    "packed.csv.gz": (gzip.compress(GOOD.encode()), {}, ROWS),
+    "archive.zip": (zipped(people_csv=GOOD), {}, ROWS),
+    "lines.jsonl": ("".join(json.dumps(row) + "\n" for row in ROWS), {}, ROWS),
+    "list.json": (json.dumps(ROWS), {}, ROWS),
+    "arrow.feather": (written(lambda out: feather.write_feather(TABLE, out)), {}, ROWS),
+    "table.parquet": (written(lambda out: parquet.write_table(TABLE, out)), {}, ROWS),
+    "book.xlsx": (workbook([["a", "y"], [1.5, " no "], [2.5, "yes"]]), {}, ROWS),
+    "mixed.xlsx": (workbook([["a"], [1], ["x"], [None]]), {}, rows(a=["1", "x"])),
+    "stata.dta": (written(lambda out: FRAME.to_stata(out, write_index=False)), {}, ROWS),
+}
+
+REFUSED = {  # name of the file: bytes, keywords, words of the error
+    "empty.csv": ("", {}, ["empty"]),
+    "latin1.csv": ("a,y\nx,no\nGröße,no\n".encode("latin-1"), {}, ["line 3", "--encoding"]),
+    "wrong-encoding.csv": ("a\nGröße\n".encode("latin-1"), {"encoding": "utf-8"}, ["line 2"]),
+    "zeros.csv": (GOOD.encode("utf-16-le"), {}, ["zero bytes", "--encoding"]),
+    "ragged-short.csv": (GOOD + "3\n", {}, ["line 4", "1 fields", "--delimiter"]),
+    "ragged-long.csv": ("a,y\n1,2\n1,2,3\n", {}, ["line 3", "3 fields"]),
+    "title.csv": ("People of 2024\na,y,z\n1,2,3\n", {}, ["line 2", "3 fields"]),
+    "open-quote.csv": (SWALLOWED, {}, ["line 11", "quote"]),
+    "two-stray-quotes.csv": (TWO_STRAYS, {}, ["line 11", "quote"]),
+    "text-after-quote.csv": ('a,y\n"x\n1,"z"\n', {}, ["line 2", "quote"]),
+    "comma-or-thousands.csv": ('a\n"1,234"\n"5,678"\n', {}, ["'a'", "--decimal"]),
+    "two-marks.csv": ('a,b\n"1,25","1,234.5"\n', {}, ["'a'", "'b'", "--decimal"]),
+    "two-separators.csv": ("a;b,c\n1;2,3\n", {}, ["';'", "','", "--delimiter"]),
+    "workbook.csv": (workbook([["a"], [1]]), {}, [".xlsx"]),
+    "no-archive.zip": (GOOD, {}, ["no-archive.zip"]),
+    "two-files.zip": (zipped(a_csv=GOOD, b_csv=GOOD), {}, ["a.csv", "b.csv"]),
+    "two-sheets.xlsx": (workbook([["a"], [1]], [["b"], [2]]), {}, ["'sheet 1'"]),
+    "no-name.xlsx": (workbook([["a", None], [1, 2]]), {}, ["column 2"]),
+    "old.xls": (b"\xd0\xcf\x11\xe0", {}, [".xlsx"]),
+    "object.json": ("{}", {}, ["list"]),
+    "cut-off.jsonl": ('{"a": 1}\n{"a": ', {}, ["cut-off.jsonl"]),
+    "cut-off.csv.gz": (gzip.compress(GOOD.encode())[:20], {}, ["cut-off.csv.gz"]),
+    "cut-off.parquet": (b"PAR1", {}, ["cut-off.parquet"]),
+}
+
+
+def write(folder, name, data):
+    path = folder / name
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return str(path)
+
+
+def test_there_are_forty_and_more():
+    assert len(READ) + len(REFUSED) >= 40
+
+
+@pytest.mark.parametrize("name", READ)
+def test_it_is_read_right(tmp_path, name):
+    data, words, expected = READ[name]
+    assert read_file(write(tmp_path, name, data), **words).to_pylist() == expected
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_it_is_refused_with_its_place_and_the_fix(tmp_path, name):
+    data, words, said = REFUSED[name]
+    path = write(tmp_path, name, data)
+    with pytest.raises(ValueError, match=name.replace(".", r"\.")) as error:
+        read_file(path, **words)
+    for word in said:
+        assert word in str(error.value)
+
+
+def test_a_column_named_as_text_keeps_its_text(tmp_path):
+    path = write(tmp_path, "t.csv", 'code,y\n"1,5",007\n')
+    assert read_file(path, text=["code", "y"]).to_pylist() == [{"code": "1,5", "y": "007"}]
+
+
+def test_sas_files_are_read(tmp_path):
+    pytest.importorskip("pyreadstat").write_xport(FRAME, str(tmp_path / "t.xpt"))
+    assert read_file(str(tmp_path / "t.xpt")).to_pylist() == ROWS
+
+
+def test_an_spss_file_is_read_or_its_library_named(tmp_path):
+    path = write(tmp_path, "t.sav", b"$FL2")
+    with pytest.raises((ImportError, ValueError), match=r"weigh\[spss\]|t\.sav"):
+        read_file(path)
+
+
+@pytest.mark.parametrize("wrong", [{"decimal": "x"}, {"delimiter": ";;"}, {"encoding": "klingon"}])
+def test_a_dialect_that_cannot_be_is_refused_by_name(tmp_path, wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        read_file(write(tmp_path, "t.csv", GOOD), **wrong)
+
+
+@pytest.mark.parametrize("name", ["decimal-comma.csv", "na.csv", "latin1-named.csv", "colons.csv"])
+def test_a_scan_reads_what_a_file_in_memory_holds(tmp_path, name):
+    data, words, expected = READ[name]
+    words = words | ({"decimal": ","} if "decimal" in name else {})
+    opened = weigh.scan(write(tmp_path, name, data), **words)
+    found = pa.Table.from_batches([*opened.read_batches(opened.names)])
+    assert found.to_pylist() == expected
+
+
+def test_a_scan_refuses_numbers_that_it_cannot_convert(tmp_path):
+    with pytest.raises(ValueError, match="'a'"):
+        weigh.scan(write(tmp_path, "t.csv", READ["percent.csv"][0]))
+
+
+def test_every_command_that_reads_data_takes_the_dialect(tmp_path):
+    lines = "".join(f"{i % 7},5:{'yes' if i % 3 else 'no'}\n" for i in range(60))
+    data, model = write(tmp_path, "t.csv", "a:y\n" + lines), str(tmp_path / "m.json")
+    words = ["--delimiter", ":", "--decimal", ",", "--encoding", "latin-1", "--na", "?"]
+    fit = ["fit", data, "--target", "y", "--learner", "evidence", "-o", model, *words]
+    assert CliRunner().invoke(main, fit).exit_code == 0
+    assert weigh.load(model)._learnt.features[0].is_numeric
+    reads = [
+        name for name, own in main.commands.items() if any(p.name == "data" for p in own.params)
+    ]
+    for name in reads:
+        assert {"delimiter", "decimal", "encoding", "na"} <= {
+            p.name for p in main.commands[name].params
+        }
+    done = CliRunner().invoke(main, ["score", model, data, *words])
+    assert done.exit_code == 0, done.output
