@@ -1,12 +1,10 @@
 """AdjustedNB: optimality, the paper's algorithms word for word, hard data, the search, classes."""
 
-import pickle
 import warnings
 from functools import partial
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hypothesis import assume, given, settings
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 from pyarrow import csv
 from scipy.optimize import brentq, linprog, minimize
 from scipy.special import expit, log_softmax
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -1216,27 +1213,6 @@ def test_a_model_can_be_saved_however_its_folds_were_given(tmp_path, parameters)
     weigh.save(model, tmp_path / "model.json")
     again = weigh.load(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-
-
-def test_pickle_keeps_the_model_and_clone_keeps_its_parameters():
-    X, y = draw_mixed(13)
-    model = CodedNB(aggregate="mean", cv=4, random_state=0).fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(again.norm_path_.losses, model.norm_path_.losses)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert not hasattr(copy, "exponents_")
-    np.testing.assert_array_equal(copy.fit(X, y).exponents_, model.exponents_)
-
-
-def test_every_table_type_gives_the_same_model():
-    X, y = draw_mixed(14)
-    columns = {name: X[:, j].astype(str).tolist() for j, name in enumerate("abc")}
-    forms = [pa.table(columns), pd.DataFrame(columns)]
-    fits = [AdjustedNB(random_state=0).fit(table, y) for table in forms]
-    np.testing.assert_array_equal(fits[0].exponents_, fits[1].exponents_)
-    assert type(fits[1].evidence_.to_frame()) is pd.DataFrame
 
 
 @pytest.mark.parametrize(("n_classes", "multiclass"), FORMS)

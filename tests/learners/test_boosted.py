@@ -2,7 +2,6 @@
 
 import json
 import math
-import pickle
 from functools import partial
 
 import numpy as np
@@ -790,16 +789,6 @@ def test_a_vote_is_shown_and_scored_and_says_what_it_lacks(people):
 # ---------------------------------------------------------------- what all estimators share
 
 
-def test_pickle_keeps_the_model_and_clone_keeps_its_parameters():
-    X, y, _ = draw_rows(15)
-    for combine in ("evidence", "vote"):
-        model = BoostedNB(combine=combine, n_rounds=3, random_state=0).fit(X, y)
-        again = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-        np.testing.assert_array_equal(again.rounds_.errors, model.rounds_.errors)
-        assert clone(model).get_params() == model.get_params()
-
-
 def test_numbers_are_cut_once_before_the_first_round():
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 300)
@@ -844,29 +833,6 @@ def test_separable_rows_do_not_make_the_scale_run_away(n):
     model = BoostedNB(random_state=0).fit(X, y)
     assert model.scale_ < 9
     assert 0 < model.decision_function([["b"]])[0] < 60
-
-
-@pytest.mark.parametrize("kind", ["polars", "arrow", "dicts", "array"])
-def test_every_table_type_gives_the_same_model(kind):
-    import polars as pl
-    import pyarrow as pa
-
-    random = np.random.default_rng(6)
-    frame = pd.DataFrame(
-        {"a": random.integers(0, 4, 80).astype(float), "b": random.normal(size=80)}
-    )
-    frame.loc[::7, "b"] = np.nan
-    y = ((frame["a"] + random.normal(size=80)) > 2).to_numpy().astype(int)
-    tables = {
-        "polars": pl.from_pandas(frame),
-        "arrow": pa.Table.from_pandas(frame),
-        "dicts": frame.to_dict("records"),
-        "array": frame.to_numpy(),
-    }
-    expected = BoostedNB(random_state=0).fit(frame, y).predict_proba(frame)
-    assert (
-        BoostedNB(random_state=0).fit(tables[kind], y).predict_proba(tables[kind]) == expected
-    ).all()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -775,16 +775,6 @@ def test_it_works_inside_scikit_learns_tools(people):
     assert not hasattr(fresh, "tree_")
 
 
-def test_every_table_type_gives_the_same_tree(people):
-    frame = datasets.titanic("pandas")
-    tables = [datasets.titanic("polars"), frame, frame.to_dict("records")]
-    for table in tables:
-        model = C44Classifier().fit(table, "Survived")
-        assert outline(model.tree_) == outline(people.tree_)
-        np.testing.assert_array_equal(model.tree_.counts, people.tree_.counts)
-        np.testing.assert_array_equal(model.predict_proba(table), people.predict_proba(frame))
-
-
 # ---------------------------------------------------------------- the command line
 
 

@@ -1,17 +1,13 @@
 """EducatedNB as a learner: what all share, weights and order, hard data, files, the command."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
-from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from tests.model_files import validate
 
@@ -95,18 +91,6 @@ def test_the_order_of_rows_does_not_matter(n_classes, multiclass, seed):
     other = EducatedNB(pairs=0, multiclass=multiclass).fit(X.iloc[order], y[order])
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), atol=1e-9)
     assert one.loo_loss_ == pytest.approx(other.loo_loss_, rel=1e-9)
-
-
-def test_every_table_type_gives_the_same_model():
-    X, y = draw_frame(1)
-    X = X[["z", "c"]]
-    tables = [X, pl.from_pandas(X), pa.Table.from_pandas(X, preserve_index=False)]
-    fits = [EducatedNB(pairs=0).fit(table, y).evidence_ for table in tables]
-    for other in fits[1:]:
-        assert other.prior == fits[0].prior
-        for a, b in zip(fits[0], other, strict=True):
-            assert a.levels == b.levels
-            assert (a.by_class == b.by_class).all()
 
 
 def test_two_classes_know_one_model_only():
@@ -312,16 +296,6 @@ def test_a_saved_model_gives_the_same_bits_and_its_file_follows_the_schema(
         assert str(again.balance_sheet(row)) == str(model.balance_sheet(row))
     weigh.save(again, tmp_path / "again.json")
     assert (tmp_path / "again.json").read_text() == (tmp_path / "m.json").read_text()
-
-
-def test_pickle_keeps_the_model_and_clone_its_parameters():
-    X, y = draw_frame(12)
-    model = EducatedNB(pairs=1, monotonic_cst={"z": 1}, random_state=3).fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    assert (again.predict_proba(X) == model.predict_proba(X)).all()
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert not hasattr(copy, "scales_")
 
 
 def test_it_works_inside_scikit_learns_searches():

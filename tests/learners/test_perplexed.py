@@ -2,7 +2,6 @@
 
 import json
 import math
-import pickle
 from itertools import permutations
 
 import numpy as np
@@ -883,16 +882,6 @@ def test_text_goes_through_a_pipeline():
     assert model.fit(words, [1, 0, 1, 0] * 5).score(words, [1, 0, 1, 0] * 5) == 1
 
 
-def test_pickle_keeps_the_model_and_clone_keeps_its_parameters():
-    X, y, _ = draw_rows(15)
-    for form in ("root", "geometric", "arithmetic"):
-        model = PerplexedNB(form=form, missing="skip", random_state=0).fit(X, y)
-        again = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-        np.testing.assert_array_equal(again.predict(X), model.predict(X))
-        assert clone(model).get_params() == model.get_params()
-
-
 @pytest.mark.parametrize("by", [2.0, "flat", "calibrated", "likelihood"])
 @pytest.mark.parametrize("missing", ["level", "skip"])
 @pytest.mark.parametrize("smoothing", [0, 1.0, "1/n"])
@@ -948,26 +937,6 @@ def test_counts_that_are_none_are_refused_with_their_place(cell):
     for table in (X, sparse.csr_array(X)):
         with pytest.raises(ValueError, match="row 5 of column 'x2'"):
             PerplexedNB(event_model="counts").fit(table, y)
-
-
-@pytest.mark.parametrize("kind", ["polars", "arrow", "dicts", "array"])
-def test_every_table_type_gives_the_same_model(kind):
-    import polars as pl
-    import pyarrow as pa
-
-    random = np.random.default_rng(6)
-    frame = pd.DataFrame(random.integers(0, 4, (80, 2)), columns=["a", "b"]).astype(float)
-    frame.loc[::7, "b"] = np.nan
-    y = ((frame["a"] + random.normal(size=80)) > 2).to_numpy().astype(int)
-    tables = {
-        "polars": pl.from_pandas(frame),
-        "arrow": pa.Table.from_pandas(frame),
-        "dicts": frame.to_dict("records"),
-        "array": frame.to_numpy(),
-    }
-    expected = PerplexedNB(random_state=0).fit(frame, y).predict_proba(frame)
-    model = PerplexedNB(random_state=0).fit(tables[kind], y)
-    assert (model.predict_proba(tables[kind]) == expected).all()
 
 
 @pytest.mark.parametrize("seed", range(3))

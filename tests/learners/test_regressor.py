@@ -307,28 +307,6 @@ def test_targets_too_far_apart_are_refused():
         coded().fit([[0], [1]], [-1e308, 1e308])
 
 
-@pytest.mark.parametrize("kind", ["polars", "arrow", "dicts", "array"])
-def test_every_table_type_gives_the_same_model(kind):
-    import polars as pl
-    import pyarrow as pa
-
-    random = np.random.default_rng(6)
-    frame = pd.DataFrame(
-        {"a": random.integers(0, 4, 80).astype(float), "b": random.normal(size=80)}
-    )
-    frame.loc[::7, "b"] = np.nan
-    y = frame["a"] + random.normal(size=80)
-    tables = {
-        "polars": pl.from_pandas(frame),
-        "arrow": pa.Table.from_pandas(frame),
-        "dicts": frame.to_dict("records"),
-        "array": frame.to_numpy(),
-    }
-    expected = BoostedNBRegressor(random_state=0).fit(frame, y).predict(frame)
-    model = BoostedNBRegressor(random_state=0).fit(tables[kind], y.to_numpy())
-    assert (model.predict(tables[kind]) == expected).all()
-
-
 def test_more_rounds_learn_what_one_cannot():
     random = np.random.default_rng(1)
     X = random.normal(size=(600, 4))

@@ -1,19 +1,16 @@
 """WeightedNB: the paper's methods word for word, the AUC at every step, hard data, interruption."""
 
 import math
-import pickle
 from functools import partial
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pyarrow import csv
 from scipy.special import softmax
-from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
 import weigh
@@ -708,26 +705,6 @@ def test_a_saved_model_gives_the_same_bits(tmp_path, method, n_classes):
     assert str(again.balance_sheet(table.iloc[[0]])) == str(model.balance_sheet(table.iloc[[0]]))
     with pytest.raises(ValueError, match="no history"):
         weigh.SearchPathDisplay.from_estimator(again)
-
-
-def test_pickle_keeps_the_model_and_clone_keeps_its_parameters():
-    X, y = draw_codes(18)
-    model = CodedNB(method="mcmc", step=0.2, random_state=0).fit(X, y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
-    np.testing.assert_array_equal(again.history_.weights, model.history_.weights)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    np.testing.assert_array_equal(copy.fit(X, y).weights_, model.weights_)
-
-
-def test_every_table_type_gives_the_same_model():
-    X, y = draw_codes(19)
-    columns = {name: X[:, j].astype(str).tolist() for j, name in enumerate("abcd")}
-    tables = pa.table(columns), pd.DataFrame(columns)
-    fits = [WeightedNB(random_state=0).fit(table, y) for table in tables]
-    np.testing.assert_array_equal(fits[0].weights_, fits[1].weights_)
-    assert fits[0].auc_ == fits[1].auc_
 
 
 def test_what_ranked_best_on_rows_held_out_is_the_default():

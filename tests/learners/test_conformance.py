@@ -1,0 +1,133 @@
+"""What every learner must hold: the same model from any table, from a pickle and from a file."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+import weigh
+from weigh import (
+    AdjustedNB,
+    BoostedNB,
+    BoostedNBRegressor,
+    C44Classifier,
+    EducatedNB,
+    EducatedRegressor,
+    EvidenceNB,
+    PerplexedNB,
+    RecalibratedClassifier,
+    WeightedNB,
+)
+from weigh.store.model import learners
+
+LEARNERS = {
+    "evidence": EvidenceNB(),
+    "adjusted": AdjustedNB(cv=3, random_state=0),
+    "adjusted shared": AdjustedNB(multiclass="shared", norm=0.8),
+    "weighted": WeightedNB(random_state=0),
+    "weighted mcmc": WeightedNB(method="mcmc", step=0.2, random_state=0),
+    "boosted": BoostedNB(n_rounds=3, random_state=0),
+    "boosted vote": BoostedNB(combine="vote", n_rounds=3, random_state=0),
+    "perplexed": PerplexedNB(random_state=0),
+    "perplexed geometric": PerplexedNB(form="geometric", missing="skip", random_state=0),
+    "perplexed arithmetic": PerplexedNB(form="arithmetic", random_state=0),
+    "educated": EducatedNB(random_state=0),
+    "educated pair": EducatedNB(pairs=[("a", "c")], monotonic_cst={"b": 1}),
+    "c44": C44Classifier(),
+    "recalibrated": RecalibratedClassifier(EvidenceNB(), cv=3, random_state=0),
+    "boosted-regressor": BoostedNBRegressor(n_rounds=3, random_state=0),
+    "educated-regressor": EducatedRegressor(pairs=0),
+}
+
+
+def draw():
+    """Whole numbers, numbers with gaps, and categories; two classes and an amount."""
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame(
+        {
+            "a": rng.integers(0, 4, 90).astype(float),
+            "b": rng.normal(size=90),
+            "c": rng.choice([*"xyz"], 90),
+        }
+    )
+    frame.loc[::7, "b"] = np.nan
+    amount = frame["a"] + (frame["c"] == "x") + rng.normal(size=90)
+    return frame, (amount > 2).map({True: "yes", False: "no"}).to_numpy(), amount.to_numpy()
+
+
+FRAME, CLASSES, AMOUNT = draw()
+
+
+@pytest.fixture(params=LEARNERS, scope="module")
+def learner(request):
+    return LEARNERS[request.param]
+
+
+@pytest.fixture(scope="module")
+def model(learner):
+    return fit(learner, FRAME)
+
+
+def fit(learner, table):
+    return clone(learner).fit(table, target(learner))
+
+
+def target(learner):
+    return AMOUNT if "Regressor" in type(learner).__name__ else CLASSES
+
+
+def predict(model, table):
+    return getattr(model, "predict_proba", model.predict)(table)
+
+
+def test_every_learner_is_listed():
+    tested = {type(learner).__name__ for learner in LEARNERS.values()}
+    assert tested >= {*learners().values()}
+
+
+TABLES = {
+    "polars": pl.from_pandas(FRAME),
+    "arrow": pa.Table.from_pandas(FRAME, preserve_index=False),
+    "dicts": FRAME.to_dict("records"),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_every_table_type_gives_the_same_model(learner, model, kind):
+    table = TABLES[kind]
+    again = fit(learner, table)
+    np.testing.assert_array_equal(predict(again, table), predict(model, FRAME))
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name != "educated pair"])
+def test_a_matrix_of_numbers_gives_what_a_frame_gives(name):
+    learner, numbers = LEARNERS[name], FRAME[["a", "b"]]
+    matrix = numbers.to_numpy()
+    found = predict(fit(learner, matrix), matrix)
+    np.testing.assert_array_equal(found, predict(fit(learner, numbers), numbers))
+
+
+def test_a_pickle_is_the_same_model(model):
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(predict(again, FRAME), predict(model, FRAME))
+
+
+def test_a_file_is_the_same_model(model, tmp_path):
+    weigh.save(model, tmp_path / "m.json")
+    again = weigh.load(tmp_path / "m.json")
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(predict(again, FRAME), predict(model, FRAME))
+
+
+def test_a_clone_has_the_parameters_and_nothing_that_was_learnt(learner, model):
+    copy = clone(model)
+    assert repr(copy.get_params()) == repr(learner.get_params())
+    assert [name for name in vars(copy) if name.endswith("_")] == []
+
+
+def test_a_second_fit_is_the_first(learner, model):
+    np.testing.assert_array_equal(predict(fit(learner, FRAME), FRAME), predict(model, FRAME))
