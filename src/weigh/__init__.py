@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from weigh.calibrate import SplineCalibrator as SplineCalibrator
     from weigh.comparison import Comparison as Comparison
     from weigh.comparison import compare as compare
+    from weigh.editing import Editor as Editor
+    from weigh.editing import edit as edit
     from weigh.educated import EducatedNB as EducatedNB
     from weigh.educated import EducatedRegressor as EducatedRegressor
     from weigh.evaluation import Evaluation as Evaluation
@@ -80,6 +82,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "Comparison": "comparison",
     "ContributionsDisplay": "plot",
     "Drift": "monitoring",
+    "Editor": "editing",
     "EducatedNB": "educated",
     "EducatedRegressor": "educated",
     "Evaluation": "evaluation",
@@ -109,6 +112,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "compare": "comparison",
     "conversion_table": "sheet",
     "drift": "monitoring",
+    "edit": "editing",
     "evaluate": "evaluation",
     "export": "exports",
     "load": "store",

@@ -725,6 +725,7 @@ def test_the_schema_is_one_and_describes_every_field():
             "whole",
             "ordered",
             "groups",
+            "edits",
             "asked",
             "provenance",
             "checksum",

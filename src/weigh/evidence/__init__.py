@@ -8,6 +8,7 @@ estimate     counts to weights, with their uncertainty
 importance   how much a table matters
 model        what a fitted model can do, and where its table is
 units        how people read weights: times 100, or as points
+edits        what was changed by hand, who and why
 provenance   where a model comes from
 branches     questions that are asked only where another has some level
 labels       names in the user's words
@@ -29,6 +30,7 @@ from weigh.evidence.curve import (
     apply_exponent,
     attenuate,
 )
+from weigh.evidence.edits import Change, login_name, now
 from weigh.evidence.estimate import (
     PRINTED,
     Added,
@@ -61,6 +63,7 @@ __all__ = [
     "PRINTED",
     "Added",
     "Attenuation",
+    "Change",
     "Curve",
     "Evidence",
     "FeatureTable",
@@ -82,7 +85,9 @@ __all__ = [
     "hash_files",
     "hundredths",
     "join_intervals",
+    "login_name",
     "model_of",
+    "now",
     "record",
     "rows_added",
     "rule",

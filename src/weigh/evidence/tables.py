@@ -14,6 +14,7 @@ from weigh import engine
 from weigh.bins import Cross, Feature, Level, label
 from weigh.evidence import show
 from weigh.evidence.curve import BOUND, Attenuation, Recalibration
+from weigh.evidence.edits import Change
 from weigh.evidence.importance import (
     centre_weights,
     loss_without,
@@ -177,6 +178,7 @@ class Evidence:
     covariance: Floats | None = None  # of prior and weights, where they were fitted together
     class_texts: tuple[str, ...] = ()  # what people read in place of the labels; empty: those
     outcomes: tuple[str, ...] = ()  # by class, what completes "Probability that"
+    edits: tuple[Change, ...] = ()  # what was changed by hand
     units: Units = HUNDREDTHS  # how people read the weights
 
     def __getitem__(self, name: str | int) -> FeatureTable:

@@ -213,7 +213,9 @@ def _provenance(subject: Subject) -> list[tuple[str, str]]:
         return []
     known = getattr(subject.model, "provenance_", None)
     lines = [] if known is None else known.lines()
-    return [("Model", subject.name), *lines, *tell_parameters(subject.card or subject.model)]
+    edits = [(f"Edit {i}", str(edit)) for i, edit in enumerate(subject.evidence.edits, 1)]
+    told = tell_parameters(subject.card or subject.model)
+    return [("Model", subject.name), *lines, *told, *edits]
 
 
 def _case(subject: Subject, example: Example) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh.bins import Cross, Feature
 from weigh.engine import TOKEN
-from weigh.evidence import Attenuation, Evidence, FeatureTable, Recalibration, squeeze
+from weigh.evidence import Attenuation, Change, Evidence, FeatureTable, Recalibration, squeeze
 from weigh.frames import Floats
 from weigh.store.features import (
     feature_to_dict,
@@ -76,6 +76,7 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         **_rule_to_dict(evidence.attenuation),
         **({} if curve is None else {"recalibration": curve_to_dict(curve)}),
         **_covariance_to_dict(evidence.covariance),
+        **({"edits": [edit.to_dict() for edit in evidence.edits]} if evidence.edits else {}),
     }
 
 
@@ -111,6 +112,7 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         attenuation=_rule_from_dict(data["attenuation"], data) if "attenuation" in data else None,
         recalibration=_recalibration(data),
         covariance=_covariance_from_dict(data, features) if "covariance" in data else None,
+        edits=tuple(map(Change.from_dict, data.get("edits", ()))),
     )
 
 

@@ -1,0 +1,10 @@
+"""Models that people change by hand, with a record of who changed what, and why.
+
+actions   what can be done to the tables of a model
+refit     the other tables fitted again
+editor    `weigh.edit`: one change after the other, undone and repeated
+"""
+
+from weigh.editing.editor import Editor, edit
+
+__all__ = ["Editor", "edit"]

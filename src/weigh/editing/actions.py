@@ -1,0 +1,174 @@
+"""What can be done to the tables of a model: each action gives new evidence.
+
+A changed table has no standard errors any more, because nothing says what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import Cross, Feature
+from weigh.evidence import Evidence, FeatureTable
+from weigh.frames import Floats, Integers, Sample
+from weigh.parameters import is_number
+from weigh.scorecard.reasons import find_level
+
+
+def drop(evidence: Evidence, sample: Sample, feature: str) -> Evidence:
+    """Without a table, and without the columns that no other table reads."""
+    gone = evidence[feature]
+    tables = tuple(table for table in evidence if table is not gone)
+    if not tables:
+        raise ValueError(f"{feature!r} is the only table; a model needs one")
+    left = {part.name for table in tables for part in table.feature.parts}
+    columns = tuple(name for name in evidence.column_names if name in left)
+    return replace(evidence, tables=tables, columns=columns, covariance=None)
+
+
+def remove_pair(evidence: Evidence, sample: Sample, first: str, second: str) -> Evidence:
+    """Without the table of a pair."""
+    for table in evidence:
+        parts = {part.name for part in table.feature.parts}
+        if isinstance(table.feature, Cross) and parts == {first, second}:
+            return drop(evidence, sample, table.name)
+    raise ValueError(f"there is no pair of {first!r} and {second!r}")
+
+
+def freeze(evidence: Evidence, sample: Sample, feature: str) -> Evidence:
+    """The model as it is; `refit` leaves the table alone from now on."""
+    evidence[feature]
+    return evidence
+
+
+def set(evidence: Evidence, sample: Sample, feature: str, level: str, weight: Any) -> Evidence:
+    """Another weight for a level; of more than two classes, one for each."""
+    table = evidence[feature]
+    given = np.atleast_1d(np.asarray(weight, dtype=np.float64))
+    if given.shape != table.by_class.shape[1:] or not np.isfinite(given).all():
+        n = table.by_class.shape[1]
+        raise ValueError(f"weight must be a finite number for each of {n} totals, got {weight!r}")
+    weights = table.by_class.copy()
+    weights[find_level(table, level)] = given
+    return _with(evidence, table, weights)
+
+
+def tie(evidence: Evidence, sample: Sample, feature: str, levels: Sequence[str]) -> Evidence:
+    """The mean weight, over rows, for several levels, which stay apart."""
+    table = evidence[feature]
+    places = _places(table, levels)
+    weights = table.by_class.copy()
+    weights[places] = _mean(table, places)
+    return _with(evidence, table, weights)
+
+
+def scale(evidence: Evidence, sample: Sample, feature: str, factor: float) -> Evidence:
+    """All weights of a table times a factor."""
+    if not (is_number(factor) and np.isfinite(factor)):
+        raise ValueError(f"factor must be a number, got {factor!r}")
+    table = evidence[feature]
+    return _with(evidence, table, table.by_class * float(factor))
+
+
+def monotone(evidence: Evidence, sample: Sample, feature: str, direction: int) -> Evidence:
+    """The nearest weights, over rows, that only rise (1) or only fall (-1)."""
+    from sklearn.isotonic import isotonic_regression
+
+    table = evidence[feature]
+    n = table.feature.n_in_order if isinstance(table.feature, Feature) else 0
+    if direction not in (1, -1):
+        raise ValueError(f"direction must be 1 (rises) or -1 (falls), got {direction!r}")
+    if n < 2 or table.by_class.shape[1] > 1:
+        raise ValueError(
+            f"{feature!r} cannot be monotone: it needs bins or ordered categories, and two classes"
+        )
+    weights, rows = table.by_class.copy(), np.maximum(table.counts[:n].sum(axis=1), 1e-9)
+    weights[:n, 0] = direction * isotonic_regression(direction * weights[:n, 0], sample_weight=rows)
+    return _with(evidence, table, weights)
+
+
+def merge(evidence: Evidence, sample: Sample, feature: str, levels: Sequence[str]) -> Evidence:
+    """Neighbouring bins, or categories, as one level, whose weight is their mean over rows."""
+    table = evidence[feature]
+    own, places = table.feature, _places(table, levels)
+    n = own.n_in_order or own.n_categories if isinstance(own, Feature) else 0
+    neighbours = not own.parts[0].n_in_order or (np.diff(places) == 1).all()
+    if not (isinstance(own, Feature) and places[-1] < n and neighbours):
+        raise ValueError(
+            f"{feature!r}: only neighbouring bins, or categories of one feature, can be merged; "
+            "missing, other and special codes stay apart"
+        )
+    group = np.arange(len(table.levels))
+    group[places] = places[0]
+    group = np.unique(group, return_inverse=True)[1]
+    weights = table.by_class.copy()
+    weights[places] = _mean(table, places)
+    counts = np.zeros((int(group.max()) + 1, table.counts.shape[1]))
+    np.add.at(counts, group, table.counts)
+    kept = np.unique(group, return_index=True)[1]
+    merged = replace(table, feature=_join(own, group), counts=counts)
+    return _with(evidence, table, weights[kept], merged)
+
+
+def _join(feature: Feature, group: Integers) -> Feature:
+    if feature.cuts is None:
+        return replace(feature, groups=tuple(int(group[place]) for place in feature.places))
+    ends = np.flatnonzero(np.diff(group[: feature.n_intervals]))
+    return replace(feature, cuts=tuple(feature.cuts[end] for end in ends))
+
+
+def move_cut(evidence: Evidence, sample: Sample, feature: str, cut: float, to: float) -> Evidence:
+    """Another cut point; weights stay, and rows are counted again."""
+    table = evidence[feature]
+    old = table.feature
+    cuts = () if isinstance(old, Cross) else old.cuts or ()
+    if isinstance(old, Cross) or cut not in cuts:
+        raise ValueError(f"{feature!r} has no cut point {cut!r}; it has {[*cuts]}")
+    moved = tuple(float(to) if own == cut else own for own in cuts)
+    if not np.isfinite(to) or not (np.diff(moved) > 0).all():
+        raise ValueError(f"{feature!r}: {to!r} is not between the neighbours of cut point {cut!r}")
+    own = replace(old, cuts=moved)
+    again = replace(table, feature=own, counts=_count(own, sample))
+    return _with(evidence, table, table.by_class, again)
+
+
+def _count(feature: Feature, sample: Sample) -> Floats:
+    placed = feature.read(sample.table)
+    counts = np.zeros((len(feature.levels) + 1, len(sample.classes)))
+    weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
+    np.add.at(counts, (placed.levels[placed.codes], sample.labels), weight)
+    return counts[:-1]
+
+
+def _places(table: FeatureTable, levels: Sequence[str]) -> Integers:
+    """Where two levels or more stand, in order."""
+    places = np.unique([find_level(table, level) for level in levels])
+    if isinstance(levels, str) or len(places) < 2:
+        raise ValueError(f"levels must list two levels of {table.name!r} or more, got {levels!r}")
+    return places
+
+
+def _mean(table: FeatureTable, places: Integers) -> Floats:
+    rows = np.maximum(table.counts[places].sum(axis=1), 1e-9)
+    return np.asarray(rows @ table.by_class[places] / rows.sum())
+
+
+def _with(
+    evidence: Evidence, table: FeatureTable, weights: Floats, changed: FeatureTable | None = None
+) -> Evidence:
+    """The evidence with a table changed."""
+    new = replace(changed or table, by_class=weights, variances=None, known_errors=None)
+    tables = tuple(new if own is table else own for own in evidence)
+    return replace(evidence, tables=tables, covariance=None)
+
+
+ACTIONS: dict[str, Callable[..., Evidence]] = {
+    action.__name__: action
+    for action in (drop, freeze, merge, set, tie, move_cut, monotone, scale, remove_pair)
+}
+
+HOLD = ("freeze", "set", "tie", "monotone", "scale")
+"""Actions after which a refit leaves the weights of the table alone."""

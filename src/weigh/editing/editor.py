@@ -1,0 +1,257 @@
+"""One change after the other, each with its reason; undone, repeated and replayed."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from weigh.budget.rows import Rows
+from weigh.editing.actions import ACTIONS, HOLD
+from weigh.editing.refit import refit_others
+from weigh.evidence import BOUND, Change, Evidence, login_name, now
+from weigh.frames import Sample
+
+
+@dataclass(frozen=True)
+class _Signed:
+    """Who makes a change, why and when."""
+
+    why: str
+    who: str
+    when: str
+
+
+def edit(model: Any, X: Any, y: Any, *, train: Any = None, who: str | None = None) -> Editor:
+    """Change a fitted model by hand, and record who changed what, why, and what it cost.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted classifier of this package.
+    X, y : table, and array or str
+        Rows to judge by, with column names, and their classes or the name of the column that holds
+        them. Use hold-out rows.
+    train : tuple of table and classes, optional
+        Rows to fit to where `refit=True`, and to count again where a cut point moves; by default
+        those of X.
+    who : str, optional
+        The name to record; by default the login name.
+
+    Returns
+    -------
+    Editor
+        Its methods change the model, and `model` is the result.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> model = weigh.EducatedNB(pairs=0).fit(people, "Survived")
+    >>> editor = weigh.edit(model, people, "Survived", who="ada")
+    >>> _ = editor.merge("Class", ["2nd", "Crew"], why="too few rows in second class")
+    >>> editor.model.evidence_["Class"].labels
+    ('1st', '2nd or Crew', '3rd')
+    >>> editor.edits[0].who
+    'ada'
+    """
+    rows = Rows.read(model, X, y)
+    fitted = rows if train is None else Rows.read(model, *train)
+    return Editor(model, rows.sample, fitted.sample, who)
+
+
+class Editor:
+    """A model, and the changes that were made to it.
+
+    Every method that changes the model takes `why`, the reason, which must not be empty; `who`, a
+    name in place of the editor's; and `refit=True`, which fits all tables again but those that were
+    frozen or given weights by hand. Each returns the editor.
+
+    Attributes
+    ----------
+    model : classifier
+        The model as it is now.
+    edits : tuple of Change
+        What was changed, who and why, and the loss in bits before and after.
+    loss : float
+        The loss of the rows to judge by, in bits a row.
+    """
+
+    def __init__(self, model: Any, sample: Sample, train: Sample, who: str | None = None) -> None:
+        self._given, self._sample, self._train = model, sample, train
+        self._who = login_name() if who is None else who
+        self._states: list[Evidence] = [model.evidence_]
+        self._at = 0
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def evidence(self) -> Evidence:
+        """The tables as they are now."""
+        return self._states[self._at]
+
+    @property
+    def edits(self) -> tuple[Change, ...]:
+        """The record of changes."""
+        return self.evidence.edits
+
+    @property
+    def loss(self) -> float:
+        """The loss of the rows to judge by, in bits a row."""
+        return self._loss(self.evidence)
+
+    @property
+    def model(self) -> Any:
+        """The model as it is now; what its fit found out beside the tables is not kept."""
+        if self._at == 0:
+            return self._given
+        model = copy.copy(self._given)._keep(self.evidence)
+        for name in model._extras:
+            setattr(model, name, None)
+        if hasattr(self._given, "provenance_"):
+            model.provenance_ = self._given.provenance_
+        return model._name(self.evidence.column_names, True)
+
+    def _loss(self, evidence: Evidence) -> float:
+        sample = self._sample
+        p = evidence.probabilities(evidence.total(sample.table))
+        own = np.clip(p[np.arange(len(p)), sample.labels], BOUND, 1.0)
+        return float(np.average(-np.log2(own), weights=sample.weight))
+
+    # ------------------------------------------------------------ changes
+
+    def drop(self, feature: str, *, why: str, who: str | None = None, refit: bool = False) -> Self:
+        """Leave a table out."""
+        return self._do("drop", {"feature": feature}, why, who, refit)
+
+    def freeze(self, feature: str, *, why: str, who: str | None = None) -> Self:
+        """Hold the weights of a table where others are refitted."""
+        return self._do("freeze", {"feature": feature}, why, who, False)
+
+    def merge(
+        self,
+        feature: str,
+        levels: Sequence[Any],
+        *,
+        why: str,
+        who: str | None = None,
+        refit: bool = False,
+    ) -> Self:
+        """Make one level of neighbouring bins, or of categories."""
+        return self._do("merge", {"feature": feature, "levels": [*levels]}, why, who, refit)
+
+    def set(
+        self,
+        feature: str,
+        level: Any,
+        weight: Any,
+        *,
+        why: str,
+        who: str | None = None,
+        refit: bool = False,
+    ) -> Self:
+        """Give a level another weight, in nats; of more than two classes, one for each."""
+        given = {"feature": feature, "level": level, "weight": np.asarray(weight).tolist()}
+        return self._do("set", given, why, who, refit)
+
+    def tie(
+        self,
+        feature: str,
+        levels: Sequence[Any],
+        *,
+        why: str,
+        who: str | None = None,
+        refit: bool = False,
+    ) -> Self:
+        """Give several levels their mean weight; they stay levels of their own."""
+        return self._do("tie", {"feature": feature, "levels": [*levels]}, why, who, refit)
+
+    def move_cut(
+        self,
+        feature: str,
+        cut: float,
+        to: float,
+        *,
+        why: str,
+        who: str | None = None,
+        refit: bool = False,
+    ) -> Self:
+        """Move a cut point between its neighbours."""
+        given = {"feature": feature, "cut": float(cut), "to": float(to)}
+        return self._do("move_cut", given, why, who, refit)
+
+    def monotone(
+        self,
+        feature: str,
+        direction: int,
+        *,
+        why: str,
+        who: str | None = None,
+        refit: bool = False,
+    ) -> Self:
+        """Make the weights of a table rise (1) or fall (-1), with the least change over rows."""
+        return self._do("monotone", {"feature": feature, "direction": direction}, why, who, refit)
+
+    def scale(
+        self, feature: str, factor: float, *, why: str, who: str | None = None, refit: bool = False
+    ) -> Self:
+        """Multiply the weights of a table by a factor."""
+        return self._do("scale", {"feature": feature, "factor": factor}, why, who, refit)
+
+    def remove_pair(
+        self, first: str, second: str, *, why: str, who: str | None = None, refit: bool = False
+    ) -> Self:
+        """Leave the table of a pair out."""
+        return self._do("remove_pair", {"first": first, "second": second}, why, who, refit)
+
+    # ------------------------------------------------------------ history
+
+    def undo(self) -> Self:
+        """Take the last change back."""
+        if self._at == 0:
+            raise ValueError("there is no change to undo")
+        self._at -= 1
+        return self
+
+    def redo(self) -> Self:
+        """Make the change again that was taken back last."""
+        if self._at + 1 == len(self._states):
+            raise ValueError("there is no change to redo")
+        self._at += 1
+        return self
+
+    def replay(self, edits: Iterable[Change]) -> Self:
+        """Make recorded changes again, with their reasons, names and times; losses are new."""
+        for change in edits:
+            signed = _Signed(change.why, change.who, change.when)
+            self._apply(change.action, dict(change.arguments), signed, change.refit)
+        return self
+
+    def _do(
+        self, action: str, arguments: dict[str, Any], why: str, who: str | None, refit: bool
+    ) -> Self:
+        if not (isinstance(why, str) and why.strip()):
+            raise ValueError(f"why must give the reason for this change, got {why!r}")
+        self._apply(action, arguments, _Signed(why, who or self._who, now()), refit)
+        return self
+
+    def _apply(self, action: str, given: dict[str, Any], signed: _Signed, refit: bool) -> None:
+        if action not in ACTIONS:
+            raise ValueError(f"action must be one of {[*ACTIONS]}, got {action!r}")
+        before = self.evidence
+        after = ACTIONS[action](before, self._train, **given)
+        if refit:
+            after = refit_others(after, self._train, self._held(action, given))
+        losses = self._loss(before), self._loss(after)
+        done = Change(action, given, signed.why, signed.who, signed.when, *losses, refit)
+        after = replace(after, edits=(*before.edits, done))
+        self._states = [*self._states[: self._at + 1], after]
+        self._at += 1
+
+    def _held(self, action: str, given: dict[str, Any]) -> set[str]:  # type: ignore[valid-type]
+        """The tables whose weights were given by hand, by this change or one before."""
+        every = [(one.action, one.arguments) for one in self.edits] + [(action, given)]
+        return {own["feature"] for name, own in every if name in HOLD}
