@@ -1,8 +1,12 @@
 """EducatedRegressor: closed forms, limits, sheets that add up, intervals that cover."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
+from jsonschema import Draft202012Validator
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 
 import weigh
@@ -14,6 +18,7 @@ from weigh.educated.task import Task, problem_of
 from weigh.frames import number_sample, read
 from weigh.newton.families import GAMMA, POISSON, Power
 
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
 CUTS = [-1.0, -0.4, 0.2, 0.9]
 
 
@@ -268,6 +273,7 @@ def test_a_saved_model_estimates_the_same(family, tmp_path):
     model = EducatedRegressor(family=family).fit(X, y.round())
     weigh.save(model, tmp_path / "model.json")
     loaded = weigh.load(tmp_path / "model.json")
+    Draft202012Validator(SCHEMA).validate(json.loads((tmp_path / "model.json").read_text()))
     assert isinstance(loaded, EducatedRegressor)
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     np.testing.assert_allclose(loaded.predict_interval(X), model.predict_interval(X), rtol=1e-4)

@@ -578,11 +578,13 @@ def test_evaluate_weighs_rows_by_a_column(model, tmp_path):
     assert strict(run(*words).stdout)["validation"]["weight"] == (np.arange(2201) % 3).sum()
 
 
-def test_evaluate_of_a_regressor_says_what_to_use(tmp_path):
+def test_evaluate_takes_a_regressor(tmp_path):
     path = write_csv(tmp_path / "t.csv", [["x", "y"], *[[i, i / 2] for i in range(40)]])
     words = ["--target", "y", "--learner", "boosted-regressor", "-o", tmp_path / "m.json"]
     run("fit", path, *words)
-    assert "mean_squared_error" in fails("evaluate", tmp_path / "m.json", path, "--target", "y")
+    words = ["evaluate", tmp_path / "m.json", path, "--target", "y", "--json"]
+    assert strict(run(*words).stdout)["r2"] > 0.9
+    assert "--target" in fails("evaluate", tmp_path / "m.json", path, code=2)
 
 
 def test_pages_about_quality_fit_the_terminal(model, people):

@@ -212,9 +212,11 @@ def test_a_glob_that_the_shell_has_replaced_is_hinted_at(people, model):
 def test_a_target_of_many_numbers_is_met_with_the_regressor(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["a,age", *(f"{'xy'[i % 2]},{i % 30}" for i in range(90))]))
-    said = run("fit", path, "--target", "age", "-o", tmp_path / "m.json").stderr
+    words = ["fit", path, "--target", "age", "-o", tmp_path / "m.json"]
+    assert "--task classification" in run(*words).stderr
+    said = run(*words, "--learner", "evidence").stderr
     assert "the target has 30 classes, all of them numbers" in said
-    assert "hint: --learner boosted-regressor estimates a number" in said
+    assert "hint: --learner educated-regressor estimates a number" in said
 
 
 @pytest.mark.parametrize("name", ["id", "the id", "Müller's", 'a "b"', "back\\slash", "$HOME"])

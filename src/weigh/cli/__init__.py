@@ -8,6 +8,7 @@ exporting  export, check
 scorecards  scorecard
 smaller    simplify, price
 options    what the options mean
+task       classes, or a number
 holdout    rows that a fit holds out
 data       tables on their way between files and models
 messages   what is said to people

@@ -44,6 +44,7 @@ from weigh.cli.options import (
     read_parameters,
     weight_option,
 )
+from weigh.cli.task import choose_learner, known_parameters
 from weigh.progress import show_progress
 
 
@@ -118,7 +119,16 @@ def demo(save: str | None) -> None:
     "--learner",
     default="educated",
     show_default=True,
-    help="educated, evidence, adjusted, weighted, boosted, boosted-regressor, perplexed or c44.",
+    help="educated, evidence, adjusted, weighted, boosted, perplexed or c44; for numbers "
+    "educated-regressor or boosted-regressor.",
+)
+@click.option(
+    "--task",
+    type=click.Choice(["auto", "classification", "regression"]),
+    default="auto",
+    show_default=True,
+    help="What the target is. auto: educated takes a number of more than 20 values as a "
+    "regression.",
 )
 @weight_option
 @drop_option
@@ -178,6 +188,7 @@ def fit(
     target: str,
     output: str,
     learner: str,
+    task: str,
     weight: str | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
@@ -192,7 +203,8 @@ def fit(
 ) -> None:
     """Fit a model to a table: tables of weights of evidence, or a tree (c44).
 
-    The learner boosted-regressor predicts numbers; the others predict classes.
+    A numeric target with more than 20 values is estimated as a number (see --task); other targets
+    are classes.
 
     DATA is a CSV, TSV or Parquet file, a folder or a quoted glob of such files, or - for standard
     input.
@@ -218,17 +230,17 @@ def fit(
     whole = read_table(data, categorical, tuple({*drop} - apart))
     held = hold_out(whole, target, holdout, holdout_by, holdout_time)
     table = without_columns(held.train, apart)
+    learner = choose_learner(learner, task, table, target)
+    kind = getattr(weigh, learners()[learner])
     given = {name: value for name, value in parameters.items() if value not in (None, ())}
-    model = getattr(weigh, learners()[learner])(**given)
+    model = kind(**known_parameters(kind, given, learner))
     if "random_state" in model.get_params():
         model.set_params(random_state=0)  # the same command writes the same file
     model.set_params(**read_parameters(own, model))
     if recalibrate is not None:
+        if not hasattr(model, "predict_proba"):
+            raise ValueError(f"--recalibrate is for probabilities, and {learner} estimates numbers")
         model = weigh.RecalibratedClassifier(model, method=recalibrate, random_state=0)
-    if held.rest is not None and not hasattr(model, "predict_proba"):
-        raise ValueError(
-            f"--holdout evaluates classes, and {learner} predicts numbers; leave it out"
-        )
     about = [target, weight, drop, categorical, holdout, holdout_by, holdout_time]
     with show_progress("fitting"), keep_passes(checkpoint, data, model, about) as kept:
         model.fit(table, target, sample_weight=weight)

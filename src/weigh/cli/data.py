@@ -189,7 +189,8 @@ def read_like(model: Any, data: str, target: str | None = None) -> Any:
         parts = []
     text = [part.name for part in parts if Kind.TEXT in part.kinds]
     spelled = [part.name for part in parts if _may_be_spelled(part.values)]
-    if target is not None and any(isinstance(label, str) for label in model.classes_.tolist()):
+    classes = getattr(model, "classes_", None)  # which a model of numbers has not
+    if target is not None and classes is not None and any(isinstance(c, str) for c in classes):
         text.append(target)
         spelled += [target] if _may_be_spelled(model.classes_.tolist()) else []
     return open_data(data, text, spelled)

@@ -76,6 +76,9 @@ def evaluate(
     from weigh.scoring import json_rows
 
     fitted = read_any(model)
+    if hasattr(fitted, "no_classes"):
+        _evaluate_numbers(fitted, read_like(fitted, data, target), target, weight, as_json)
+        return
     Question.of_model(fitted)
     table = read_like(fitted, data, target)
     if target is None:
@@ -275,6 +278,16 @@ def _options(short: str, own: tuple[str, ...]) -> str | None:
     if short == "recalibrated":
         return None if given else "--learner evidence --recalibrate spline"
     return " ".join([f"--learner {short}", *(f"--set {quote(text)}" for text in given)])
+
+
+def _evaluate_numbers(
+    model: Any, table: Any, target: str | None, weight: str | None, as_json: bool
+) -> None:
+    import weigh
+
+    if target is None:
+        raise click.UsageError("the model estimates a number; name its column with --target")
+    _print(weigh.evaluate(model, table, target, sample_weight=weight), as_json)
 
 
 def _print(found: Any, as_json: bool) -> None:

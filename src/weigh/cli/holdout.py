@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from weigh.cli.data import check_column, count_rows
-from weigh.cli.messages import say
+from weigh.cli.messages import MOST_CLASSES, say
+from weigh.cli.task import count_numbers
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ def hold_out(
     elif holdout_by is not None:
         how = f"whole groups of {holdout_by!r}"
     else:
-        how = "at random" if target is None else f"the same share of each class of {target!r}"
+        classes = target is not None and count_numbers(table, target) <= MOST_CLASSES
+        how = f"the same share of each class of {target!r}" if classes else "at random"
     return HeldOut(train, rest, how)
 
 

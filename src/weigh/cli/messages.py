@@ -29,6 +29,8 @@ def say_class(learnt: Any) -> None:
     from weigh.bins import label
 
     names = [label(value) for value in learnt.classes.tolist()]
+    if learnt.estimates:
+        return
     if len(names) == 2:
         say(f"Positive weights favour {names[1]}, negative ones {names[0]}.")
     else:
@@ -67,7 +69,7 @@ def _warns(model: Any) -> bool:
 def _advise_classes(classes: Any) -> None:
     if len(classes) > MOST_CLASSES and not any(isinstance(c, str | bool) for c in classes.tolist()):
         say(f"note: the target has {len(classes)} classes, all of them numbers, each for itself")
-        hint("--learner boosted-regressor estimates a number")
+        hint("--learner educated-regressor estimates a number")
 
 
 def _is_number(level: Any) -> bool:

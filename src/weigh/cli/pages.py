@@ -76,9 +76,11 @@ def calculator(
     Example: weigh calculator model.json -o calculator.html
     """
     import weigh
+    from weigh.pages.subject import read_subject
 
     keep_apart(output, model)
     fitted = read_any(model)
+    read_subject(fitted)
     weigh.calculator(
         fitted,
         path=output,

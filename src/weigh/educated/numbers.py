@@ -82,8 +82,8 @@ class Numbers:
         return replace(self, dispersion=noise)
 
 
-TINY = 1e-12
-"""The least dispersion: of numbers that tables tell exactly."""
+TINY = 1e-8
+"""The least dispersion, relative to the variance of amounts, of numbers that are told exactly."""
 
 
 def split(labels: Floats) -> tuple[Floats, Any]:

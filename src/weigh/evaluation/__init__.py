@@ -4,6 +4,7 @@ values      numbers with intervals, plain data
 measures    every measure of probabilities of one class
 multiclass  of more than two classes
 groups      of groups of rows
+numbers     `NumberEvaluation`: of estimates of numbers
 findings    what the numbers say, in sentences
 page        tables and sentences as text and as HTML
 show        an evaluation as a page
@@ -15,10 +16,12 @@ from weigh.evaluation.groups import Group, ManyGroup
 from weigh.evaluation.measures import Decision, Gains, Measures
 from weigh.evaluation.model import evaluate
 from weigh.evaluation.multiclass import ClassMeasures, ManyMeasures
+from weigh.evaluation.numbers import Band, NumberEvaluation
 from weigh.evaluation.result import Evaluation
 from weigh.evaluation.values import Bounded
 
 __all__ = [
+    "Band",
     "Bounded",
     "ClassMeasures",
     "Decision",
@@ -28,5 +31,6 @@ __all__ = [
     "ManyGroup",
     "ManyMeasures",
     "Measures",
+    "NumberEvaluation",
     "evaluate",
 ]

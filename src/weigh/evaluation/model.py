@@ -7,6 +7,13 @@ from typing import Any
 
 from weigh.evaluation.findings import find_leaks, find_training_rows
 from weigh.evaluation.measures import Options
+from weigh.evaluation.numbers import (
+    NumberEvaluation,
+    estimates_numbers,
+    evaluate_numbers,
+    refuse_class_options,
+    refuse_exposure,
+)
 from weigh.evaluation.result import Evaluation, Given, build, read_train
 from weigh.frames import read
 from weigh.metrics import COVERAGE
@@ -25,24 +32,26 @@ def evaluate(
     thresholds: Any = None,
     coverage: float = COVERAGE,
     pos_label: Any = None,
-) -> Evaluation:
-    """Say how good a fitted classifier is, on rows that it has not seen.
+    exposure: Any = None,
+) -> Evaluation | NumberEvaluation:
+    """Say how good a fitted model is, on rows that it has not seen.
 
     loss in bits = -mean of log2 P(class of the row), beside that of the base rate alone
 
     and misclassification, AUC, Brier and its parts, reliability, the calibration line, lift, error
     rates, cost and net benefit by threshold, each as in `weigh.metrics`. A weight of two is a row
     given twice, in intervals too: sampling weights go through `weigh.metrics.effective_weight`
-    first, or intervals are too narrow.
+    first, or intervals are too narrow. Of a regressor: RMSE, mean absolute error, R2, deviance,
+    calibration by decile, and the coverage of its intervals.
 
     Parameters
     ----------
-    model : classifier
-        Fitted, with `predict_proba`: one of this package, of scikit-learn, or a pipeline.
+    model : classifier or regressor
+        Fitted: one of this package, of scikit-learn, or a pipeline.
     X : table
         Rows, best those that the model has not seen.
     y : array or str
-        Class labels, or the name of the column of X that holds them.
+        Class labels or numbers, or the name of the column of X that holds them.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     train : pair (X, y), optional
@@ -60,10 +69,12 @@ def evaluate(
         Of intervals.
     pos_label : label, optional
         The class in question: by default the second of two; of more than two, all.
+    exposure : array or str, optional
+        Of a regressor with a log link: what each row's mean is multiplied by.
 
     Returns
     -------
-    Evaluation
+    Evaluation or NumberEvaluation
         Prints as a page.
 
     Examples
@@ -75,6 +86,11 @@ def evaluate(
     >>> round(found.validation.loss.value, 3), [group.name for group in found.groups]
     (0.746, ['1st', '2nd', '3rd', 'Crew'])
     """
+    if estimates_numbers(model):
+        own = {"train": train, "by": by, "thresholds": thresholds, "pos_label": pos_label}
+        refuse_class_options(own | {"costs": None if costs == (1.0, 1.0) else costs})
+        return evaluate_numbers(model, X, y, sample_weight, coverage, exposure)
+    refuse_exposure(exposure)
     options = Options.read(costs, thresholds, coverage)
     question = Question.of_model(model, pos_label)
     groups = column_of(read(X), by, "by") if isinstance(by, str) else by

@@ -121,6 +121,7 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
         )
     scorer = subject.scorer(X)
     found = evaluate(scorer, X, y, **asked)
+    assert isinstance(found, Evaluation)  # models of numbers were refused
     own = {name: asked[name] for name in ("sample_weight", "pos_label")}
     predicted = predict_rows(scorer, X, y, beside=asked["by"], **own)
     card, weight = subject.card, asked["sample_weight"]

@@ -1,0 +1,260 @@
+"""How good estimates of numbers are: errors, calibration by decile, coverage of intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from weigh.errors import Parameter, ParameterError
+from weigh.evaluation.page import Page, Section
+from weigh.evaluation.values import Bounded, plain
+from weigh.evidence.amounts import digits_of, spell
+from weigh.frames import Floats, build, number_sample, read
+from weigh.metrics.numbers import NAN, check_coverage
+from weigh.newton.families import Power
+from weigh.text import percent
+
+BANDS, STATED = 10, 0.9
+"""Bands of about equally many rows by estimate; the coverage of intervals that is checked."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Rows of similar estimates: the mean estimate, and the mean that came true."""
+
+    rows: float
+    estimate: float
+    observed: Bounded
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberEvaluation:
+    """How good a model's estimates of a number are, on rows that it has not seen.
+
+    Attributes
+    ----------
+    model, target : str
+        The names of the model and of the target.
+    n_rows : float
+        The weight of the rows.
+    rmse, mae : Bounded
+        Root mean squared error and mean absolute error.
+    spread : float
+        The RMSE of the rows' own mean: what a model without features has.
+    r2 : float
+        1 - squared errors over those of the rows' own mean.
+    deviance, deviance_explained : float
+        The mean deviance of the model's family, and the share of that of the mean that the model
+        explains. For the gaussian family they are the squared RMSE and `r2`.
+    mean_estimate, mean_observed : float
+        Over all rows.
+    slope : float
+        Of a regression of the target on the estimates; 1 is right, below 1 estimates vary too much.
+    covered : Bounded
+        The share of rows inside the model's 90% intervals; NaN where it has none.
+    bands : tuple of Band
+        Ten bands of rows from the smallest to the largest estimates.
+    """
+
+    model: str
+    target: str
+    n_rows: float
+    rmse: Bounded
+    mae: Bounded
+    spread: float
+    r2: float
+    deviance: float
+    deviance_explained: float
+    mean_estimate: float
+    mean_observed: float
+    slope: float
+    covered: Bounded
+    bands: tuple[Band, ...]
+    coverage: float
+
+    @property
+    def findings(self) -> list[str]:
+        """What the numbers say, in sentences."""
+        said = [
+            f"RMSE {self._range(self.rmse)}; the mean alone has {self._number(self.spread)}. "
+            f"R2 {self.r2:.3f}. Mean absolute error {self._range(self.mae)}.",
+            f"Mean estimate {self._number(self.mean_estimate)}, mean observed "
+            f"{self._number(self.mean_observed)}; calibration slope {self.slope:.2f}.",
+        ]
+        if abs(self.deviance_explained - self.r2) > 1e-9:
+            explained = percent(round(self.deviance_explained, 3))
+            said.append(f"Mean deviance {self.deviance:.4g}; {explained} of it is explained.")
+        if self.covered.is_known():
+            low, high = percent(round(self.covered.low, 3)), percent(round(self.covered.high, 3))
+            share = percent(round(self.covered.value, 3))
+            said.append(f"{percent(STATED)} intervals contain {share} of rows ({low} to {high}).")
+        return said
+
+    def to_text(self, width: int = 100) -> str:
+        """The evaluation as plain text, at most `width` characters wide."""
+        return self._page.to_text(width)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return plain(self) | {"findings": self.findings}  # type: ignore[no-any-return]
+
+    def to_frame(self) -> Any:
+        """The bands, one row each."""
+        rows = [
+            (b.rows, b.estimate, b.observed.value, b.observed.low, b.observed.high)
+            for b in self.bands
+        ]
+        names = ("rows", "estimate", "observed", "observed_low", "observed_high")
+        return build(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), None)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self._page.to_html()
+
+    @cached_property
+    def _page(self) -> Page:
+        rows = [
+            (
+                f"{band.rows:,.0f}",
+                self._number(band.estimate),
+                self._number(band.observed.value),
+                f"{self._number(band.observed.low)} to {self._number(band.observed.high)}",
+            )
+            for band in self.bands
+        ]
+        head = ("Rows", "Estimate", "Observed", f"{percent(self.coverage)} interval")
+        title = f"{self.model}: estimates of {self.target} ({self.n_rows:,.0f} rows)"
+        section = Section(
+            "Calibration: rows from the smallest to the largest estimates", head, tuple(rows)
+        )
+        return Page(title, tuple(self.findings), (section,))
+
+    def _number(self, value: float) -> str:
+        return spell(value, digits_of(self.spread or self.mean_observed))
+
+    def _range(self, bounded: Bounded) -> str:
+        value, low, high = map(self._number, (bounded.value, bounded.low, bounded.high))
+        return f"{value} ({low} to {high})"
+
+
+def evaluate_numbers(
+    model: Any, X: Any, y: Any, sample_weight: Any, coverage: float, exposure: Any = None
+) -> NumberEvaluation:
+    """Evaluate a fitted regressor: one of this package, of scikit-learn, or a pipeline."""
+    check_coverage(coverage)
+    sample, numbers = number_sample(read(X), y, sample_weight)
+    kept = np.flatnonzero(sample.kept)
+    own = {} if exposure is None else {"exposure": exposure}
+    estimates = np.asarray(model.predict(_features(X, y), **own), dtype=np.float64)[kept]
+    weight = np.ones(len(numbers)) if sample.weight is None else sample.weight
+    inside = _inside(model, X, own, numbers, kept)
+    covered = Bounded(NAN)
+    if inside is not None:
+        covered = Bounded.share(float(weight @ inside), float(weight.sum()), coverage)
+    power = float(getattr(getattr(model, "_family", None), "power", 0.0))
+    deviance, base = (_deviance(power, numbers, m, weight) for m in (estimates, None))
+    squares = (numbers - estimates) ** 2
+    mean = float(numbers @ weight / weight.sum())
+    spread = float((numbers - mean) ** 2 @ weight / weight.sum())
+    mse = _mean(squares, weight, coverage)
+    roots = [float(np.sqrt(max(value, 0.0))) for value in (mse.value, mse.low, mse.high)]
+    return NumberEvaluation(
+        model=type(model).__name__,
+        target=sample.target,
+        n_rows=float(weight.sum()),
+        rmse=Bounded(*roots),
+        mae=_mean(np.abs(numbers - estimates), weight, coverage),
+        spread=float(np.sqrt(spread)),
+        r2=1 - mse.value / spread if spread > 0 else NAN,
+        deviance=deviance,
+        deviance_explained=1 - deviance / base if base > 0 else NAN,
+        mean_estimate=float(estimates @ weight / weight.sum()),
+        mean_observed=mean,
+        slope=_slope(estimates, numbers, weight),
+        covered=covered,
+        bands=_bands(estimates, numbers, weight, coverage),
+        coverage=coverage,
+    )
+
+
+def refuse_class_options(given: dict[str, Any]) -> None:
+    """Refuse what only an evaluation of classes can be asked for."""
+    for name, value in given.items():
+        if value is not None:
+            raise ParameterError(
+                Parameter(name),
+                " belongs to classes, and the model estimates numbers; leave it out",
+            )
+
+
+def refuse_exposure(exposure: Any) -> None:
+    """Classes have no exposure."""
+    if exposure is not None:
+        raise ParameterError(
+            Parameter("exposure"), " belongs to estimates of numbers; leave it out"
+        )
+
+
+def estimates_numbers(model: Any) -> bool:
+    """Whether a model is a regressor."""
+    from sklearn.base import is_regressor
+
+    return not hasattr(model, "predict_proba") and is_regressor(model)
+
+
+def _features(X: Any, y: Any) -> Any:
+    """X as it is: models of this package ignore the target's column, others must not see it."""
+    return X.drop(columns=y) if isinstance(y, str) and hasattr(X, "iloc") else X
+
+
+def _inside(model: Any, X: Any, own: Any, numbers: Floats, kept: Any) -> Floats | None:
+    """Which rows the model's intervals contain."""
+    if hasattr(model, "predict_interval"):
+        low, high = model.predict_interval(X, STATED, **own)[kept].T
+    elif hasattr(model, "predict_quantile"):
+        low, high = model.predict_quantile(X, [(1 - STATED) / 2, (1 + STATED) / 2])[kept].T
+    else:
+        return None
+    return np.asarray((low <= numbers) & (numbers <= high), dtype=np.float64)
+
+
+def _mean(values: Floats, weight: Floats, coverage: float) -> Bounded:
+    total = weight.sum()
+    mean = float(values @ weight / total)
+    error = float(np.sqrt((values - mean) ** 2 @ weight / max(total - 1, 1.0) / total))
+    return Bounded.normal(mean, error, coverage)
+
+
+def _deviance(power: float, numbers: Floats, means: Floats | None, weight: Floats) -> float:
+    """The mean deviance; of the rows' own mean where no means are given."""
+    if means is None:
+        means = np.full(len(numbers), numbers @ weight / weight.sum())
+    if not power or (means <= 0).any():
+        return float((numbers - means) ** 2 @ weight / weight.sum())
+    return float(2 * Power(power).losses(np.log(means), numbers) @ weight / weight.sum())
+
+
+def _slope(estimates: Floats, numbers: Floats, weight: Floats) -> float:
+    centred = estimates - estimates @ weight / weight.sum()
+    square = float(centred**2 @ weight)
+    return float((centred * numbers) @ weight) / square if square > 0 else NAN
+
+
+def _bands(estimates: Floats, numbers: Floats, weight: Floats, coverage: float) -> tuple[Band, ...]:
+    """Rows of equal estimates stay together."""
+    values, codes = np.unique(estimates, return_inverse=True)
+    reached = np.cumsum(np.bincount(codes, weight, len(values))) - 1e-9
+    band = np.minimum((reached / weight.sum() * BANDS).astype(int), BANDS - 1)[codes]
+    found = []
+    for b in np.unique(band):
+        own = weight[band == b]
+        observed = _mean(numbers[band == b], own, coverage)
+        found.append(
+            Band(float(own.sum()), float(estimates[band == b] @ own / own.sum()), observed)
+        )
+    return tuple(found)

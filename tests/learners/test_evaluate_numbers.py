@@ -1,0 +1,91 @@
+"""Evaluations of regressors: the literal formulas, bands, coverage, refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import mean_absolute_error, mean_poisson_deviance, r2_score
+
+from weigh import BoostedNBRegressor, EducatedRegressor, evaluate
+
+
+def draw(n=400, seed=0):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": random.uniform(0, 3, n), "z": random.uniform(0, 1, n)})
+    return frame.assign(y=random.poisson(np.exp(frame["x"])).astype(float))
+
+
+@pytest.mark.parametrize(
+    "model", [EducatedRegressor(family="poisson"), BoostedNBRegressor(), LinearRegression()]
+)
+def test_errors_are_those_of_scikit_learn(model):
+    train, rest = draw(), draw(seed=1)
+    X, y = rest[["x", "z"]], rest["y"]
+    model.fit(train[["x", "z"]], train["y"])
+    found, p = evaluate(model, rest, "y"), model.predict(X)
+    assert found.rmse.value == pytest.approx(np.sqrt(((p - y) ** 2).mean()))
+    assert found.rmse.low < found.rmse.value < found.rmse.high
+    assert found.mae.value == pytest.approx(mean_absolute_error(y, p))
+    assert found.r2 == pytest.approx(r2_score(y, p))
+    assert found.slope == pytest.approx(np.polyfit(p, y, 1)[0])
+    assert sum(band.rows for band in found.bands) == len(rest)
+    estimates = [band.estimate for band in found.bands]
+    assert estimates == sorted(estimates)
+    total = sum(band.rows * band.observed.value for band in found.bands)
+    assert total == pytest.approx(y.sum())
+
+
+def test_the_deviance_is_that_of_the_family():
+    train, rest = draw(), draw(seed=1)
+    model = EducatedRegressor(family="poisson").fit(train, "y")
+    found = evaluate(model, rest, "y")
+    assert found.deviance == pytest.approx(mean_poisson_deviance(rest["y"], model.predict(rest)))
+
+
+def test_coverage_is_the_share_of_rows_in_the_intervals():
+    train, rest = draw(), draw(seed=1)
+    model = EducatedRegressor().fit(train, "y")
+    low, high = model.predict_interval(rest, 0.9).T
+    inside = ((low <= rest["y"]) & (rest["y"] <= high)).mean()
+    assert evaluate(model, rest, "y").covered.value == pytest.approx(inside)
+    plain = LinearRegression().fit(train[["x"]], train["y"])
+    assert not evaluate(plain, rest[["x", "y"]], "y").covered.is_known()
+
+
+def test_a_weight_of_two_is_the_row_twice():
+    train, rest = draw(), draw(seed=1)
+    model = EducatedRegressor().fit(train, "y")
+    twice = np.where(np.arange(len(rest)) % 2, 2.0, 1.0)
+    more = pd.concat([rest, rest[twice == 2]])
+    one, other = evaluate(model, rest, "y", sample_weight=twice), evaluate(model, more, "y")
+    assert one.rmse.value == pytest.approx(other.rmse.value)
+    assert one.covered.high == pytest.approx(other.covered.high)
+    assert [band.rows for band in one.bands] == [band.rows for band in other.bands]
+
+
+def test_exposure_multiplies_the_estimates():
+    train = draw()
+    model = EducatedRegressor(family="poisson").fit(train, "y")
+    once = evaluate(model, train, "y")
+    double = evaluate(model, train, "y", exposure=np.full(len(train), 2.0))
+    assert double.mean_estimate == pytest.approx(2 * once.mean_estimate)
+
+
+def test_an_evaluation_is_text_html_and_plain_data():
+    train = draw()
+    found = evaluate(EducatedRegressor().fit(train, "y"), train, "y")
+    assert "RMSE" in found.to_text(80)
+    assert "RMSE" in found._repr_html_()
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["n_rows"] == len(train)
+    assert found.to_frame().num_rows == len(found.bands)
+
+
+@pytest.mark.parametrize(
+    "given", [{"pos_label": 1}, {"costs": (1, 5)}, {"thresholds": [0.5]}, {"by": "x"}]
+)
+def test_what_belongs_to_classes_is_refused_by_name(given):
+    train = draw(60)
+    with pytest.raises(ValueError, match=next(iter(given))):
+        evaluate(EducatedRegressor().fit(train, "y"), train, "y", **given)

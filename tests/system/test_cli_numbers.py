@@ -1,0 +1,86 @@
+"""The command line with a numeric target: what is decided, said, written and refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import weigh
+from weigh.cli import main
+
+
+def run(*words):
+    return CliRunner().invoke(main, [*map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made, random = tmp_path_factory.mktemp("numbers"), np.random.default_rng(0)
+    frame = pd.DataFrame({"x": random.uniform(0, 3, 200), "kind": random.choice([*"ab"], 200)})
+    frame["price"] = 10 * frame["x"] + 4 * (frame["kind"] == "b") + random.normal(size=200)
+    frame["grade"] = frame["price"].round() // 10
+    frame.to_csv(made / "homes.csv", index=False)
+    done = run(
+        "fit", made / "homes.csv", "--target", "price", "--drop", "grade", "-o", made / "m.json"
+    )
+    assert done.exit_code == 0, done.output
+    assert "regression" in done.stderr
+    assert "--task classification" in done.stderr
+    return made
+
+
+def test_a_number_of_many_values_is_a_regression(folder):
+    assert isinstance(weigh.load(folder / "m.json"), weigh.EducatedRegressor)
+
+
+def test_a_number_of_few_values_is_classes_unless_the_task_says_otherwise(folder):
+    words = ["fit", folder / "homes.csv", "--target", "grade", "--drop", "price", "-o"]
+    assert run(*words, folder / "g.json").exit_code == 0
+    assert isinstance(weigh.load(folder / "g.json"), weigh.EducatedNB)
+    assert run(*words, folder / "n.json", "--task", "regression").exit_code == 0
+    assert isinstance(weigh.load(folder / "n.json"), weigh.EducatedRegressor)
+
+
+def test_hold_out_rows_are_evaluated(folder):
+    words = ["--target", "price", "--drop", "grade", "--holdout", "0.3", "-o", folder / "h.json"]
+    done = run("fit", folder / "homes.csv", *words)
+    assert done.exit_code == 0, done.output
+    assert "RMSE" in done.stdout
+    assert "at random" in done.stderr
+
+
+def test_the_commands_take_a_model_of_numbers(folder):
+    model, data = folder / "m.json", folder / "homes.csv"
+    assert "price" in run("show", model).stdout
+    scored = run("score", model, data).stdout.splitlines()
+    assert scored[0].replace('"', "") == "estimate,low,high"
+    assert len(scored) == 201
+    assert "kind" in run("explain", model, data, "--row", 0).stdout
+    told = json.loads(run("evaluate", model, data, "--target", "price", "--json").stdout)
+    assert told["r2"] > 0.9
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--learner", "adjusted", "--task", "regression"),
+        ("--learner", "educated-regressor", "--task", "classification"),
+        ("--task", "regression", "--smoothing", "2"),
+        ("--task", "regression", "--recalibrate", "spline"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_by_name(folder, words):
+    done = run("fit", folder / "homes.csv", "--target", "price", *words, "-o", folder / "no.json")
+    assert done.exit_code in (1, 2)
+    assert any(word in done.stderr for word in words if word.startswith("--"))
+
+
+@pytest.mark.parametrize("command", ["report", "calculator", "drift"])
+def test_what_needs_classes_says_so(folder, command):
+    words = [folder / "m.json", *([] if command == "calculator" else [folder / "homes.csv"])]
+    more = [] if command == "drift" else ["-o", folder / "no.html"]
+    done = run(command, *words, *more)
+    assert done.exit_code == 1
+    assert "EducatedRegressor" in done.stderr
