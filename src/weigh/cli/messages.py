@@ -21,7 +21,7 @@ def hint(text: str) -> None:
 
 
 def say_class(learnt: Any) -> None:
-    """Which class the weights of a table speak for."""
+    """The class that positive weights favour."""
     from weigh.evidence import Evidence
 
     if not isinstance(learnt, Evidence):

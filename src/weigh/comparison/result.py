@@ -51,7 +51,7 @@ class Entry:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Learners side by side, the least loss first; those that failed stand last.
+    """Result of `compare`: learners sorted by loss; those that failed come last.
 
     It prints as a table, shows as HTML in notebooks, and `to_dict()` is plain data for JSON.
 
@@ -207,7 +207,7 @@ def compare(
     random_state: Any = 0,
     coverage: float = COVERAGE,
 ) -> Comparison:
-    """Fit learners on the same folds, and say which one to take.
+    """Compare learners by cross-validation on the same folds, and recommend one.
 
     Every row is predicted by models that have not seen it, and all measures are of these
     predictions together, but for the AUC: that is the share of pairs of the same fold that are

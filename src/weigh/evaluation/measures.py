@@ -133,7 +133,7 @@ class Measures:
 
     @property
     def slope(self) -> Bounded:
-        """Of the calibration line; below 1 the probabilities are too sure."""
+        """Calibration slope; below 1 the probabilities are overconfident."""
         return Bounded.normal(self.line.slope, self.line.slope_error, self.coverage)
 
     @property

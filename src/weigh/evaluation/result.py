@@ -73,7 +73,7 @@ def _net_benefit(ax: Any, m: Measures) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """How good a model's probabilities are: on new rows, beside training rows, and by group.
+    """Result of `evaluate`: measures on hold-out rows, on training rows and by group.
 
     It prints as a page, shows as HTML in notebooks, and `to_dict()` is plain data for JSON. Of two
     classes `validation` and `training` are `Measures` of `pos_label`; of more, `ManyMeasures`.

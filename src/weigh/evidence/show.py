@@ -121,7 +121,7 @@ def _errors(table: FeatureTable) -> Floats:
 
 
 def title(evidence: Evidence) -> str:
-    """What the weights speak for."""
+    """The class that positive weights favour."""
     names = [label(c) for c in evidence.classes.tolist()]
     rows = f"{_weight(evidence.class_counts.sum())} rows"
     if evidence.link == "identity":

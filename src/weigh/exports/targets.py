@@ -102,7 +102,7 @@ def export(
     contributions: bool = False,
     reasons: int = 0,
 ) -> Any:
-    """Write a model as something that runs without this package.
+    """Export a model as SQL, Excel, PMML, ONNX, Python or JSON.
 
     total = prior + sum over features of the weight of the row's level
 

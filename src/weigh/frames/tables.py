@@ -318,7 +318,7 @@ def _read_dicts(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def blank(X: Any, where: Any) -> Table:
-    """A table with some of its cells not known, for any estimator to predict.
+    """Mark cells of a table as not known, for any estimator to predict.
 
     Whatever the table is (pandas, Polars, Arrow, NumPy, dicts), a cell that is blanked weighs
     nothing, also where training had missing values and null is a level of its own.

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 
 class NotKnown:
-    """The type of `weigh.NOT_KNOWN`, of which there is one."""
+    """An answer that is not known, which weighs nothing: `weigh.NOT_KNOWN`."""
 
     _one: NotKnown | None = None
 

@@ -38,7 +38,7 @@ def calculator(
     decisions: tuple[str, str] | None = None,
     title: str | None = None,
 ) -> str | None:
-    """A model as one HTML file: a form, and beside it the balance sheet of what is filled in.
+    """Write a calculator: one HTML file with a form and a live balance sheet.
 
     The page holds the tables and computes what `balance_sheet` does. Nothing is fetched and nothing
     leaves it; the case stands in the address after #, so that it can be bookmarked.

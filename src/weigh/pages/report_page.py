@@ -44,7 +44,7 @@ def report(
     examples: int = 4,
     title: str | None = None,
 ) -> str | None:
-    """A model on one page for people: what it is, how good it is on these rows, how it decides.
+    """Write a report of a model and its quality: one HTML page.
 
     One HTML file without scripts, which loads nothing. A summary of at most two printed pages comes
     first: what the model predicts, how good it is, four charts, the most important tables, and the

@@ -24,7 +24,7 @@ DEPTH, SHALLOW, MOST_POINTS = 0.1, 0.02, 4000
 
 
 class LiftDisplay(ScoredDisplay):
-    """How many times the base rate the most probable rows hold, by how many rows one takes.
+    """Lift curve: positive rate among the most probable rows, relative to the base rate.
 
     lift(d) = (share of positives among the d n most probable rows)/(share of positives)
 
@@ -90,7 +90,7 @@ def _reference(ax: Any, name: str) -> dict[str, Any]:
 
 
 class GainsDisplay(ScoredDisplay):
-    """The share of all positives that the most probable rows hold, by how many rows one takes.
+    """Gains curve: share of all positives among the most probable rows.
 
     gain(d) = share of the positives that are among the d n most probable rows
 
@@ -142,7 +142,7 @@ class GainsDisplay(ScoredDisplay):
 
 
 class NetBenefitDisplay(ScoredDisplay):
-    """What acting on a model is worth, beside acting on everybody and on nobody.
+    """Net benefit (decision curve) by cut-off, beside treating all and treating none.
 
     net benefit(t) = TP/n - FP/n t/(1 - t)                               (Vickers & Elkin 2006)
 

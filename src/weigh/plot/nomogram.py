@@ -30,7 +30,7 @@ CHANCES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.3, 0.7, 0.2, 0.8, 0.05, 0.95, 0.4, 0.6, 
 
 
 class NomogramDisplay(Display):
-    """A model of two classes as scales: points for each level, their total, and its probability.
+    """Nomogram of two classes: points for each level, their total, and its probability.
 
     log odds = prior + weights = start + per_point (points of all levels)
 

@@ -107,7 +107,7 @@ class SearchPathDisplay(Display):
 
 
 class RoundsDisplay(Display):
-    """What boosting did, round by round: the error eps, and the losses of the model so far.
+    """Boosting by round: the error eps, and the losses of the model so far.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class RoundsDisplay(Display):
 
 
 class AttenuationPathDisplay(Display):
-    """The criterion by which k was chosen, at every k that was tried.
+    """Criterion by value of k, at every k that `PerplexedNB` tried.
 
     Parameters
     ----------

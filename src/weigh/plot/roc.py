@@ -25,7 +25,7 @@ REACH = float(ndtri(0.975))
 
 
 class ROCDisplay(ScoredDisplay):
-    """The share of positives found against the share of negatives flagged, at every cut-off.
+    """ROC curve, with a 95% band, the AUC and its interval.
 
     The band is the 95% interval (Wilson) of the true-positive rate at each cut-off. The legend has
     the area under the curve with DeLong's interval.
@@ -87,7 +87,7 @@ class ROCDisplay(ScoredDisplay):
 
 
 class PrecisionRecallDisplay(ScoredDisplay):
-    """The share of flagged rows that are positive against the share of positives found.
+    """Precision-recall curve, with a 95% band and the average precision.
 
     The band is the 95% interval (Wilson) of the precision at each cut-off. The dashed line is the
     base rate, and the legend has the average precision.
