@@ -403,10 +403,12 @@ def test_an_update_that_would_lower_it_is_halved():
     before, step = log_marginal(state), Update.at(state).step
     too_far = state.rescale(state.scales * np.exp(4 * step))
     assert log_marginal(find_weights(too_far, PRECISE)) < before
-    after = scales_module._move(state, 4 * step, before)
+    after = scales_module._move(state, 4 * step, before, 1.0)
     assert log_marginal(after) > before
     np.testing.assert_allclose(after.scales, state.scales * np.exp(2 * step))
-    assert scales_module._move(state, -step, before) is None  # the wrong way: no part of it helps
+    assert (
+        scales_module._move(state, -step, before, 1.0) is None
+    )  # the wrong way: no part of it helps
 
 
 @LIGHT
