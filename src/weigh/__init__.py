@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from weigh.plot import RoundsDisplay as RoundsDisplay
     from weigh.plot import SearchPathDisplay as SearchPathDisplay
     from weigh.recalibrated import RecalibratedClassifier as RecalibratedClassifier
+    from weigh.recourse import levers as levers
     from weigh.scorecard import Scorecard as Scorecard
     from weigh.scoring import score_table as score_table
     from weigh.sheet import BalanceSheet as BalanceSheet
@@ -115,6 +116,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "edit": "editing",
     "evaluate": "evaluation",
     "export": "exports",
+    "levers": "recourse",
     "load": "store",
     "price": "budget",
     "read_file": "frames",

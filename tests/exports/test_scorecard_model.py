@@ -224,3 +224,41 @@ def test_the_workbook_of_a_card_has_counts_and_formulas_beside_its_points(card):
     assert [row[3] for row in rows] == frame["rows"]
     assert [row[5] for row in rows] == frame["bads"]
     assert all(str(row[7]).startswith("=") for row in rows)
+
+
+# ---------------------------------------------------------------- levers and letters
+
+
+def test_a_letter_names_what_cost_most_points_and_what_would_reach_the_cut_off():
+    card = Scorecard(MODEL, texts={"Sex": "Men <last>"})
+    row = {"Class": "Crew", "Sex": "Male", "Age": "Adult"}
+    score = int(card.score([row])[0])
+    made = card.letter(row, score + 20, may_change=["Class"], recipient="A & B")
+    assert made.reasons[0] == "Men <last>"
+    assert made.score == score
+    assert len(made.changes) == 1
+    assert "1st" in made.changes[0]
+    assert made.reasons[0] in made.to_text()
+    assert "A &amp; B" in made.to_html()
+    assert "Men &lt;last&gt;" in made.to_html()
+    with pytest.raises(ValueError, match="cut_off"):
+        card.letter(row, score)
+
+
+def test_commands_list_levers_and_write_letters(folder):
+    files = (folder / "card.json", folder / "people.csv", "--row", 2000)
+    card = weigh.load(folder / "card.json")
+    row = pd.DataFrame(PEOPLE.to_pydict()).iloc[2000].to_dict()
+    target = int(card.score([row])[0]) + 10
+    changes = ("--may-change", "Class", "--may-change", "Age", "--cut-off", target)
+    listed = run("levers", *files, *changes, "--json")
+    assert listed.exit_code == 0, listed.output
+    known = weigh.levers(card, row, ["Class", "Age"], cut_off=target)
+    assert json.loads(listed.output)["levers"][0]["cost"] == known[0].cost
+    for name in ("letter.html", "letter.txt"):
+        done = run("letter", *files, *changes, "-o", folder / name)
+        assert done.exit_code == 0, done.output
+        assert str(target) in (folder / name).read_text()
+    refused = run("levers", *files)
+    assert refused.exit_code == 2
+    assert "--may-change" in refused.output

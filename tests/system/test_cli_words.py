@@ -133,6 +133,11 @@ def test_a_scorecard_says_what_cost_points(card, people):
     assert [float(row["cost_2"]) for row in rows] == [row["cost_2"] for row in wanted]
 
 
+def test_models_are_merged_and_scorecards_are_not(card, tmp_path):
+    assert "card.json" in fails("merge", card, card, "-o", tmp_path / "both.json")
+    assert not (tmp_path / "both.json").exists()
+
+
 # ---------------------------------------------------------------- reasons that speak one way
 
 

@@ -5,7 +5,7 @@ scoring    score, explain
 evaluating  evaluate, drift, compare, split
 pages      report, calculator, serve
 exporting  export, check
-scorecards  scorecard
+scorecards  scorecard, levers, letter
 smaller    simplify, price
 options    what the options mean
 task       classes, or a number

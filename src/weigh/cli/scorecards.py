@@ -1,23 +1,36 @@
-"""The command that makes scorecards. It imports what it needs when it runs."""
+"""The commands of scorecards, levers and letters. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
 
 from weigh.cli.commands import main
 from weigh.cli.data import (
+    count_rows,
     find_class,
     is_card,
     keep_apart,
     label_text,
     read_any,
+    read_like,
     read_table,
+    take_row,
     trace,
 )
-from weigh.cli.messages import hint, say
-from weigh.cli.options import categorical_option, drop_option, reading_options, weight_option
+from weigh.cli.messages import hint, say, terminal_width
+from weigh.cli.options import (
+    categorical_option,
+    class_option,
+    data_argument,
+    drop_option,
+    json_option,
+    model_argument,
+    reading_options,
+    weight_option,
+)
 from weigh.progress import show_progress
 
 
@@ -160,6 +173,117 @@ def scorecard(
     say(f"Scorecard of {len(card.points)} features and {n_levels} levels: {output}")
     say(f"High scores favour {label_text(card.pos_label)}; low scores {label_text(card.adverse)}.")
     hint(f"weigh show {output}")
+
+
+may_change_option = click.option(
+    "--may-change",
+    multiple=True,
+    metavar="COL[:up|:down]",
+    help="A column that may change, and in which direction (repeatable).",
+)
+row_option = click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
+
+
+@main.command()
+@model_argument
+@data_argument
+@row_option
+@may_change_option
+@click.option(
+    "--cut-off",
+    type=float,
+    metavar="P|SCORE",
+    help="Lowest probability of the class, or lowest score of a card, that is accepted "
+    "(default: even odds).",
+)
+@class_option
+@click.option("-n", default=3, show_default=True, type=click.IntRange(1), help="Levers to list.")
+@json_option
+def levers(
+    model: str,
+    data: str,
+    row: int,
+    may_change: tuple[str, ...],
+    cut_off: float | None,
+    pos_label: str | None,
+    n: int,
+    as_json: bool,
+) -> None:
+    """List the smallest changes of a row that cross a cut-off.
+
+    Example: weigh levers card.json loans.csv --row 3 --may-change income:up --cut-off 600
+    """
+    import weigh
+
+    fitted = read_any(model)
+    case = _case(fitted, data, row)
+    chosen = {"cut_off": cut_off, "pos_label": find_class(fitted, pos_label), "n": n}
+    found = weigh.levers(fitted, case, _read_changes(may_change, fitted), **chosen)
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+    else:
+        click.echo(found.to_text(terminal_width()))
+
+
+@main.command()
+@click.argument("card", metavar="CARD")
+@data_argument
+@row_option
+@click.option(
+    "--cut-off", type=int, required=True, metavar="SCORE", help="The lowest score accepted."
+)
+@click.option("--reasons", default=4, show_default=True, type=click.IntRange(1), help="Reasons.")
+@may_change_option
+@click.option("-o", "--output", default="-", metavar="FILE", help="Text, or HTML (.html).")
+def letter(
+    card: str,
+    data: str,
+    row: int,
+    cut_off: int,
+    reasons: int,
+    may_change: tuple[str, ...],
+    output: str,
+) -> None:
+    """Write the letter to an applicant whose score is below a cut-off, with the main reasons.
+
+    With --may-change it lists the smallest changes that reach the cut-off.
+
+    Example: weigh letter card.json loans.csv --row 3 --cut-off 600 -o letter.html
+    """
+    from weigh.writing import write_text
+
+    keep_apart(output, card, data)
+    fitted = read_any(card)
+    if not is_card(fitted):
+        raise ValueError(f"{card} is no scorecard; weigh scorecard makes one of it")
+    changes = _read_changes(may_change, fitted) if may_change else None
+    made = fitted.letter(_case(fitted, data, row), cut_off, n=reasons, may_change=changes)
+    if output == "-":
+        click.echo(made.to_text(), nl=False)
+        return
+    write_text(made.to_html() if output.endswith(".html") else made.to_text(), output)
+    say(f"Letter: {output}")
+
+
+def _case(model: Any, data: str, row: int) -> Any:
+    """One row of a file."""
+    table = read_like(model, data)
+    last = count_rows(table) - 1
+    if not 0 <= row <= last:
+        raise click.BadParameter(f"{row} is not in 0 to {last}", param_hint="--row")
+    return take_row(table, row)
+
+
+def _read_changes(given: tuple[str, ...], model: Any) -> dict[str, str]:
+    """Columns and directions; a column whose own name ends so is meant where there is one."""
+    if not given:
+        raise click.UsageError("--may-change names the columns that may change")
+    found = {}
+    for text in given:
+        name, colon, direction = text.rpartition(":")
+        whole = not colon or direction not in ("up", "down") or text in model._column_names()
+        found[text if whole else name] = "any" if whole else direction
+    return found
 
 
 def _from_model(path: str, adverse: str, settings: dict[str, Any]) -> Any:

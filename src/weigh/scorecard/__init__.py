@@ -7,6 +7,7 @@ card       the `Scorecard`
 edits      points that were changed by hand
 bands      the cut-off table by score band
 reasons    what cost a case most points: reason codes and their texts
+letter     what an applicant who was refused is told
 show       the card as text, HTML and dataframe
 file       the card as JSON
 """

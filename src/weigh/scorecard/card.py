@@ -19,6 +19,7 @@ from weigh.scorecard import file, reasons, show
 from weigh.scorecard.bands import Bands, Scores, band_rows
 from weigh.scorecard.edits import Edit
 from weigh.scorecard.learn import fit_card
+from weigh.scorecard.letter import Letter, write_letter
 from weigh.scorecard.reasons import find_level, read_level_texts, read_texts, texts_of
 from weigh.scorecard.rounding import Rounding, measure_rows, read_model, round_model
 from weigh.scorecard.scale import Scale
@@ -318,6 +319,32 @@ class Scorecard:
         """
         found = reasons.find_costs(self, self._read(X), n, against)
         return build(found.columns(), self._source.backend)
+
+    def letter(
+        self, row: Any, cut_off: int, *, n: int = 4, may_change: Any = None, **texts: Any
+    ) -> Letter:
+        """The letter to an applicant whose score is below a cut-off.
+
+        Parameters
+        ----------
+        row : mapping or table of one row
+            The case.
+        cut_off : int
+            The lowest score that is accepted.
+        n : int, default=4
+            Reasons at most, in the words of `texts` and `level_texts`.
+        may_change : list or dict, optional
+            Columns that the applicant can change, as in `levers`: the letter then lists the
+            smallest changes that reach the cut-off.
+        **texts
+            `sender`, `recipient`, `date`, `title`, and `closing`, a tuple of paragraphs.
+
+        Returns
+        -------
+        Letter
+            With `to_text` and `to_html`.
+        """
+        return write_letter(self, row, cut_off, n, may_change, **texts)
 
     def _level_texts(self) -> tuple[tuple[str, ...], ...]:
         """By feature: what reason codes say of each level, and last of what is no level."""

@@ -1,0 +1,153 @@
+"""A row, the changes that it may undergo, and the cheapest that cross a cut-off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from weigh.evidence import Evidence, evidence_of, model_of
+from weigh.formula import Input
+from weigh.formula.formula import list_inputs
+from weigh.frames import NOT_KNOWN, Floats, Table, Value, as_rows, match, read
+from weigh.parameters import is_number
+from weigh.recourse.result import Change, Lever, Levers
+from weigh.sheet import find_class
+
+MOST_ROWS = 200_000
+"""Cases of one set of columns that are tried where their weights do not simply add up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """The values that a column may take, what each costs, and their levels as people read them."""
+
+    name: str
+    before: Value
+    values: list[Value]
+    costs: Floats
+    texts: list[str]
+    gains: Floats | None  # what each adds to the total, where the column's weights simply add up
+
+    def keep(self, kept: Any) -> Options:
+        """Some of the options."""
+        gains = None if self.gains is None else self.gains[kept]
+        values, texts = ([own[i] for i in kept] for own in (self.values, self.texts))
+        return Options(self.name, self.before, values, self.costs[kept], texts, gains)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A row, what it reads now, and what is wanted of it."""
+
+    evidence: Evidence
+    inputs: tuple[Input, ...]
+    row: dict[str, Value]
+    sign: float  # of the total for the class that is wanted
+    need: float  # the total for it at the cut-off
+    total: float
+    pos_label: Any
+    cut_off: float
+
+    @classmethod
+    def read(cls, model: Any, row: Any, pos_label: Any, cut_off: Any) -> Case:
+        """A row as a model sees it."""
+        evidence = evidence_of(model_of(model))
+        if len(evidence.classes) != 2 or evidence.event_model == "counts":
+            raise ValueError("levers are of models of two classes whose rows have columns")
+        units, classes = evidence.units, evidence.classes.tolist()
+        wanted = getattr(model, "pos_label", None) if pos_label is None else pos_label
+        of = find_class(classes, wanted, 1)
+        sign = 1.0 if of == 1 else -1.0
+        inputs = list_inputs(evidence.features, evidence.column_names)
+        table = match(read(as_rows(row)), evidence.column_names, True, type(model).__name__)
+        if table.n_rows != 1:
+            raise ValueError(f"levers are of one row, got {table.n_rows}; pass one of them")
+        values = {one.name: one.first.value(table) for one in inputs}
+        even = units.start if units.are_points else 0.5
+        given = even if cut_off is None else cut_off
+        if not is_number(given) or not (units.are_points or 0 < given < 1):
+            wants = "a score" if units.are_points else "a probability between 0 and 1"
+            raise ValueError(f"cut_off must be {wants}, got {cut_off!r}")
+        need = (
+            sign * (given - 0.5 - units.start) / units.scale if units.are_points else logit(given)
+        )
+        total = sign * float(evidence.total(table)[0, 0])
+        return cls(evidence, inputs, values, sign, float(need), total, classes[of], float(given))
+
+    @property
+    def crossed(self) -> bool:
+        """Whether the row is past the cut-off as it is."""
+        return self.total >= self.need
+
+    def totals(self, changes: Mapping[str, list[Value]]) -> Floats:
+        """The total for the class that is wanted, of the row with each of these changes."""
+        size = len(next(iter(changes.values())))
+        rows = []
+        for k in range(size):
+            own = self.row | {name: values[k] for name, values in changes.items()}
+            rows.append({name: value for name, value in own.items() if value is not NOT_KNOWN})
+        table: Table = match(read(rows), self.evidence.column_names, True, "levers")
+        return np.asarray(self.sign * self.evidence.total(table)[:, 0])
+
+    def cheapest(self, chosen: tuple[Options, ...]) -> Lever | None:
+        """The cheapest change of exactly these columns that crosses, the furthest of equals."""
+        costs = _add_up([option.costs for option in chosen])
+        if all(option.gains is not None for option in chosen):
+            totals = self.total + _add_up([option.gains for option in chosen])  # type: ignore[misc]
+        else:
+            totals = self._try_all(chosen).reshape(costs.shape)
+        crosses = totals >= self.need
+        if not crosses.any():
+            return None
+        least = costs[crosses].min()
+        near = np.where(crosses & (costs <= least * (1 + 1e-12)), totals, -np.inf)
+        place = np.unravel_index(int(near.argmax()), near.shape)
+        return self._lever(chosen, place, float(costs[place]))
+
+    def _try_all(self, chosen: tuple[Options, ...]) -> Floats:
+        grid = [*product(*(option.values for option in chosen))]
+        if len(grid) > MOST_ROWS:
+            names = [option.name for option in chosen]
+            raise ValueError(
+                f"{names} have {len(grid):,} combinations of values; leave columns out of "
+                "may_change, list the values that they may take, or lower most"
+            )
+        columns = zip(*grid, strict=True) if grid else [()] * len(chosen)
+        return self.totals({o.name: [*c] for o, c in zip(chosen, columns, strict=True)})
+
+    def _lever(self, chosen: tuple[Options, ...], place: Any, cost: float) -> Lever:
+        changes = tuple(
+            Change(o.name, o.before, o.values[i], o.texts[i])
+            for o, i in zip(chosen, place, strict=True)
+        )
+        total = float(self.totals({c.column: [c.after] for c in changes})[0])
+        return Lever(changes, float(expit(total)), cost, self._score(total))
+
+    def _score(self, total: float) -> int | None:
+        units = self.evidence.units
+        return units.total(self.sign * total) if units.are_points else None
+
+    def result(self, items: tuple[Lever, ...]) -> Levers:
+        """What was found."""
+        return Levers(
+            self.pos_label,
+            self.cut_off,
+            float(expit(self.total)),
+            items,
+            self._score(self.total),
+            self.crossed,
+            self.evidence.backend,
+        )
+
+
+def _add_up(parts: list[Floats]) -> Floats:
+    """Every sum of one number of each part, as a grid."""
+    found = np.zeros(())
+    for part in parts:
+        found = found[..., None] + part
+    return found

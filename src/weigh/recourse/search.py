@@ -1,0 +1,220 @@
+"""levers: the smallest changes of a case that cross a cut-off, and what may change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations, pairwise
+from math import floor
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.formula import Input
+from weigh.frames import NOT_KNOWN, Floats, Value, did_you_mean, match, read
+from weigh.parameters import is_count, is_number
+from weigh.recourse.case import Case, Options
+from weigh.recourse.result import Lever, Levers
+
+DIRECTIONS = ("any", "up", "down")
+
+
+def levers(
+    model: Any,
+    row: Any,
+    may_change: Any,
+    *,
+    cut_off: float | None = None,
+    pos_label: Any = None,
+    costs: Mapping[str, float] | None = None,
+    n: int = 3,
+    most: int = 3,
+) -> Levers:
+    """The smallest changes of a case that cross a cut-off.
+
+    cost = sum over changed columns of costs[column] (1 + share of training rows passed)
+
+    The share is that of the rows whose level lies between the old and the new one; a change of
+    category passes none. For every set of up to `most` columns the cheapest change that crosses is
+    found; a set is left out where some of its columns do as well alone. The search is exact, pairs
+    of features included.
+
+    Parameters
+    ----------
+    model : classifier of two classes or Scorecard
+        With tables of weights.
+    row : mapping or table of one row
+        The case.
+    may_change : list or dict
+        Columns that may change. A dict gives directions, "up" or "down" for numbers and ordered
+        categories, or "any"; or the list of values that a column may take.
+    cut_off : float, optional
+        Of a scorecard: the least score that is accepted. Of a model: the least probability of
+        `pos_label`. The default is even odds.
+    pos_label : label, optional
+        The class that is wanted: by default the one that high scores favour, or `classes_[1]`.
+    costs : dict, optional
+        What a change of a column costs, by column; 1 where nothing is given.
+    n : int, default=3
+        How many levers.
+    most : int, default=3
+        Columns that one lever changes at most.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    >>> found = weigh.levers(model, {"Class": "3rd", "Sex": "Female", "Age": "Adult"}, ["Class"])
+    >>> found[0].changes[0].after, round(found[0].probability, 2)
+    ('2nd', 0.79)
+    """
+    case = Case.read(model, row, pos_label, cut_off)
+    for name, value in (("n", n), ("most", most)):
+        if not (is_count(value) and value >= 1):
+            raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if case.crossed:
+        return case.result(())
+    options = read_options(case, may_change, costs or {})
+    found: dict[frozenset[str], Lever] = {}
+    for size in range(1, min(most, len(options)) + 1):
+        for chosen in combinations(options, size):
+            names = frozenset(option.name for option in chosen)
+            lever = case.cheapest(chosen)
+            inner = [other.cost for own, other in found.items() if own < names]
+            if lever is not None and lever.cost < min(inner, default=np.inf):
+                found[names] = lever
+    ranked = sorted(found.values(), key=lambda lever: (lever.cost, len(lever.changes)))
+    return case.result(tuple(ranked[:n]))
+
+
+def read_options(case: Case, may_change: Any, costs: Mapping[str, float]) -> list[Options]:
+    """The options of every column that may change and can."""
+    if isinstance(may_change, str) or not isinstance(may_change, Iterable):
+        raise ValueError(f"may_change must list columns, got {may_change!r}")
+    asked = may_change if isinstance(may_change, Mapping) else dict.fromkeys(may_change, "any")
+    known = {source.name: source for source in case.inputs}
+    for name in (*asked, *costs):
+        if name not in known:
+            what, meant = "may_change" if name in asked else "costs", did_you_mean(name, known)
+            raise ValueError(f"{what} names {name!r}, which is no column of the model{meant}")
+    for name, cost in costs.items():
+        if not (is_number(cost) and 0 < cost < np.inf):
+            raise ValueError(f"costs for column {name!r} must be a positive number, got {cost!r}")
+    found = [
+        _options_of(case, known[name], rule, float(costs.get(name, 1.0)))
+        for name, rule in asked.items()
+    ]
+    return [option for option in found if option.values]
+
+
+def _options_of(case: Case, source: Input, rule: Any, cost: float) -> Options:
+    before = case.row[source.name]
+    values = _list_values(source, before)
+    if isinstance(rule, str):
+        if rule not in DIRECTIONS:
+            raise ValueError(
+                f"may_change for column {source.name!r} must be 'up', 'down', 'any' or a list of "
+                f"values, got {rule!r}"
+            )
+        values = _one_way(source, values, before, rule)
+    else:
+        values = [value for value in rule if value != before]
+    shares, texts = _passed(case, source, before, values)
+    gains = None
+    if values and _stands_alone(case, source):
+        gains = case.totals({source.name: values}) - case.total
+    options = Options(source.name, before, values, cost * (1 + shares), texts, gains)
+    return options if gains is None else options.keep(_best(options.costs, gains))
+
+
+def _list_values(source: Input, before: Value) -> list[Value]:
+    """A value of every level but the one that the row has: the nearest one of an interval."""
+    if not source.is_numeric:
+        return [value for value in source.values if value != before]
+    cuts, now = source.cuts, before if isinstance(before, int | float) else None
+    whole = all(feature.whole for feature in source.features)
+    ends = [-np.inf, *cuts, np.inf]
+    found: list[Value] = []
+    for low, high in pairwise(ends):
+        if now is not None and low < now <= high:
+            continue
+        below = now is None or now > high
+        inside = float(high) if below and np.isfinite(high) else _just_above(low, whole)
+        value = float(floor(inside)) if whole else inside
+        if low < value <= high and value not in source.values:
+            found.append(value)
+    return found
+
+
+def _just_above(low: float, whole: bool) -> float:
+    return float(floor(low) + 1) if whole else float(np.nextafter(low, np.inf))
+
+
+def _one_way(source: Input, values: list[Value], before: Value, rule: str) -> list[Value]:
+    ordered = source.is_numeric or source.first.ordered
+    if rule == "any":
+        return values
+    if not ordered:
+        raise ValueError(
+            f"may_change for column {source.name!r} is {rule!r}, but its categories have no order"
+        )
+    places = {value: k for k, value in enumerate(source.values)}
+
+    def rank(value: Any) -> float:
+        return float(value) if source.is_numeric else places.get(value, np.nan)
+
+    if before is None or before is NOT_KNOWN:
+        return values
+    sign = 1 if rule == "up" else -1
+    return [value for value in values if sign * (rank(value) - rank(before)) > 0]
+
+
+def _passed(
+    case: Case, source: Input, before: Value, values: list[Value]
+) -> tuple[Floats, list[str]]:
+    """The share of training rows between the old level and each new one, and the new levels."""
+    table = next(
+        (t for t in case.evidence if t.feature.parts == (t.feature,) == (source.first,)), None
+    )
+    if table is None:
+        return np.zeros(len(values)), [*map(label, values)]
+    places = [_place(source, value) for value in (before, *values)]
+    n, rows = source.first.n_in_order, table.counts.sum(axis=1)
+    ends = np.concatenate([[0.0], np.cumsum(rows)]) / max(rows.sum(), 1.0)
+    shares = np.zeros(len(values))
+    for k, place in enumerate(places[1:]):
+        if max(place, places[0]) < n:
+            low, high = sorted((place, places[0]))
+            shares[k] = ends[high] - ends[low + 1] if high > low else 0.0
+    labels = (*table.labels, "")
+    return shares, [labels[p] or label(v) for p, v in zip(places[1:], values, strict=True)]
+
+
+def _place(source: Input, value: Value) -> int:
+    """The level of a value in the first feature that reads the column."""
+    rows = [{source.name: value}] if value is not NOT_KNOWN else [{}]
+    table = match(read(rows), (source.name,), True, "levers") if rows[0] else None
+    if table is None:
+        return source.first.no_level
+    placed = source.first.place(source.first._column(table))
+    return int(placed.levels[placed.codes[0]])
+
+
+def _stands_alone(case: Case, source: Input) -> bool:
+    """Whether what the column adds to the total depends on no other column."""
+    evidence = case.evidence
+    if evidence.attenuation is not None or evidence.recalibration is not None:
+        return False
+    using = [f for f in evidence.features if any(source.name == p.name for p in f.sources)]
+    return len(using) == 1 and len(using[0].sources) == 1
+
+
+def _best(costs: Floats, gains: Floats) -> list[int]:
+    """Options that gain more than any that cost no more."""
+    order = np.lexsort((-gains, costs))
+    kept, most = [], -np.inf
+    for k in order.tolist():
+        if gains[k] > most:
+            kept.append(k)
+            most = gains[k]
+    return sorted(kept)
