@@ -16,7 +16,7 @@ LEARNERS = [
     weigh.WeightedNB(method="gain_ratio"),
     weigh.BoostedNB(n_rounds=3),
     weigh.PerplexedNB(attenuation=2.0),
-    weigh.EducatedNB(),
+    weigh.EducatedNB(pairs=0),
 ]
 
 

@@ -238,11 +238,11 @@ def test_more_pairs_than_there_are_is_all_of_them_or_none():
 def test_auto_finds_what_two_columns_tell_only_together(n_classes):
     X, y = draw_xor(11, n_rows=900)
     y = y + (n_classes > 2) * (X["n0"] > 0.7)
-    model = EducatedNB(pairs="auto").fit(X, y)
+    model = EducatedNB(bins=8).fit(X, y)
     (first, *_) = model.pairs_
     assert first.columns == ("a", "b")
     assert first.gain > 0.1
-    each = EducatedNB(pairs="auto", unpaired="a").fit(X, y)
+    each = EducatedNB(bins=8, unpaired="a").fit(X, y)
     assert not any("a" in pair.columns for pair in each.pairs_)
 
 
@@ -261,13 +261,14 @@ def test_auto_does_not_depend_on_the_order_of_rows_or_columns():
                                    model.predict_proba(X), atol=1e-6)  # fmt: skip
 
 
-def test_a_weight_of_two_is_a_row_given_twice_to_auto():
-    X, y = draw_xor(5, n_rows=300)
-    twice = EducatedNB(pairs="auto", bins=6).fit(pd.concat([X, X]), np.concatenate([y, y]))
-    heavy = EducatedNB(pairs="auto", bins=6).fit(X, y, np.full(len(y), 2.0))
+@pytest.mark.parametrize(("n_rows", "bins"), [(300, 6), (300, "fine"), (70, 3)])
+def test_a_weight_of_two_is_a_row_given_twice(n_rows, bins):
+    X, y = draw_xor(5, n_rows)
+    twice = EducatedNB(bins=bins).fit(pd.concat([X, X]), np.concatenate([y, y]))
+    heavy = EducatedNB(bins=bins).fit(X, y, np.full(len(y), 2.0))
     assert twice.pairs_
     assert [p.columns for p in twice.pairs_] == [p.columns for p in heavy.pairs_]
-    np.testing.assert_allclose(twice.predict_proba(X), heavy.predict_proba(X), atol=1e-5)
+    np.testing.assert_allclose(twice.predict_proba(X), heavy.predict_proba(X), atol=1e-9)
 
 
 def test_named_pairs_are_kept_whether_they_help_or_not():
@@ -301,6 +302,20 @@ def test_the_gain_is_what_leave_one_out_loses_without_the_pair():
     (pair,) = model.pairs_
     assert pair.gain == pytest.approx(found.gains[0])
     assert pair.gain == pytest.approx(bits[1] - bits[0], rel=0.05)
+
+
+@pytest.mark.parametrize(("bins", "n_classes"), [(6, 2), ("fine", 2), (6, 3)])  # primal, dual
+def test_small_gains_of_one_step_are_near_those_of_fits_without_the_pair(
+    monkeypatch, bins, n_classes
+):
+    X, y = draw_xor(2, n_rows=400)
+    y = y + (n_classes > 2) * (X["n0"] > 1)
+    learner = EducatedNB(pairs=[("a", "b"), ("a", "n0"), ("b", "n1")], bins=bins)
+    step = {pair.columns: pair.gain for pair in learner.fit(X, y).pairs_}
+    monkeypatch.setattr("weigh.educated.gains.MUCH", 0.0)
+    fitted = {pair.columns: pair.gain for pair in learner.fit(X, y).pairs_}
+    assert step["a", "b"] == fitted["a", "b"] > 0.01
+    assert step == pytest.approx(fitted, abs=1e-3)
 
 
 def literal_task(X, y):

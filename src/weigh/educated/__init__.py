@@ -10,6 +10,7 @@ solve      damped Newton steps: the weights for given scales
 scales     Fellner & Schall's updates: the scales of most marginal likelihood
 loo        leave-one-out in closed form, to judge by
 pairs      two features that say more together
+gains      what a fit would lose without each pair
 monotone   tables that only rise, or only fall
 fit        these steps, one after the other
 tables     a fit as evidence

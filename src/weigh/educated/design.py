@@ -48,6 +48,11 @@ class Target:
         """The weights of a level that are free: those of all classes sum to zero."""
         return self.n_classes - 1
 
+    @property
+    def n_rows(self) -> float:
+        """The weight of all rows."""
+        return float(self.class_counts.sum())
+
     def prior(self) -> Floats:
         """The totals of a model without features."""
         counts = self.class_counts

@@ -86,6 +86,11 @@ class Diagonal:
         inverse: Floats = 1 / self.entries
         return inverse
 
+    @property
+    def inverse(self) -> Floats:
+        """The covariance of the weights."""
+        return np.diag(self.variances)
+
     def spread(self, block: Block) -> float:
         """The trace of the covariance times S, the identity."""
         return float(self.variances[np.searchsorted(self.places, block.places)].sum())

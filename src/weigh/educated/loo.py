@@ -19,7 +19,7 @@ from weigh.educated.factor import Dense
 from weigh.educated.modes import Modes, Reduced
 from weigh.educated.passes import View
 from weigh.educated.solve import PRECISE, State, find_weights
-from weigh.engine import Block, Sums
+from weigh.engine import Block, Coded, Sums
 from weigh.frames import Floats, Integers
 
 ROWS = 50_000
@@ -108,23 +108,35 @@ class Judge:
 
     def losses(self, block: Block, numbers: slice = slice(None)) -> Floats:
         """Of each row, in nats; `numbers` are those of the rows."""
+        return self.losses_at(block, self.told(block, numbers))
+
+    def losses_at(self, block: Block, told: Told) -> Floats:
+        """The loss of each row by what others say of it."""
         target = self.view.target
-        return target.losses(self.told(block, numbers).totals, target.labels(block))
+        return target.losses(told.totals, target.labels(block))
 
     def told(self, block: Block, numbers: slice = slice(None)) -> Told:
         """What all other rows say of each row."""
-        view, weight = self.view, weigh_rows(block)
-        places, labels = view.design.place(block), view.target.labels(block)
-        totals = view.design.totals(places, view.weights)
-        once = np.minimum(weight, 1.0)  # a row of weight two is two rows: one of them is left out
-        moments = view.target.moments(totals, labels, once)
-        reach = self._variances(places) if self.known is None else self.known[numbers]
+        places = self.view.design.place(block)
+        return self.leave_out(block, self.totals(places), self.reach(places, numbers))
+
+    def totals(self, places: Integers) -> Floats:
+        """The totals of rows."""
+        return self.view.design.totals(places, self.view.weights)
+
+    def leave_out(self, block: Block, totals: Floats, reach: Floats) -> Told:
+        """What all other rows say of rows with given totals, of given variances."""
+        target = self.view.target
+        once = np.minimum(weigh_rows(block), 1.0)  # of two rows given as one, one is left out
+        moments = target.moments(totals, target.labels(block), once)
         alone = np.minimum(reach * moments.curvature, NEARLY_ONE)
         far = reach / (1 - alone)
         return Told(totals + far * moments.slope, far)
 
-    def _variances(self, places: Integers) -> Floats:
+    def reach(self, places: Integers, numbers: slice) -> Floats:
         """The variance of each row's totals."""
+        if self.known is not None:
+            return self.known[numbers]
         if self.modes is not None:
             return self._reduced(places, self.modes) + self.view.design.totals(places, self.own)
         joint = [add_squares(places, self.index, matrix) for matrix in self.inverses]
@@ -143,21 +155,28 @@ class Judge:
         return out
 
 
+def share_of(rows: Coded) -> int:
+    """Every so many-th row is judged."""
+    return -(-rows.n_rows // ROWS)
+
+
+def pick(block: Block, every: int) -> tuple[Block, slice]:
+    """The rows of a block that are judged, and their numbers: evenly spaced in a partition."""
+    first = -block.first % every
+    numbers = slice(block.first + first, block.first + len(block), every)
+    return block.part(slice(first, None, every)), numbers
+
+
 @dataclass(frozen=True)
 class Judged:
-    """The statistic of some judges: weight; each one's loss; its gain over the first, squared.
-
-    Of rows numbered from the first of their partition, every so many-th is judged.
-    """
+    """The statistic of some judges: weight; each one's loss; its gain over the first, squared."""
 
     judges: tuple[Judge, ...]
     every: int
 
     def __call__(self, block: Block) -> Sums:
         """Judge some rows of a block."""
-        first = -block.first % self.every
-        some = block.part(slice(first, None, self.every))
-        numbers = slice(block.first + first, block.first + len(block), self.every)
+        some, numbers = pick(block, self.every)
         weight = weigh_rows(some)
         losses = np.array([judge.losses(some, numbers) for judge in self.judges])
         sums = [[line @ weight for line in lines] for lines in (losses, (losses[0] - losses) ** 2)]
@@ -166,8 +185,7 @@ class Judged:
 
 def _judge(*states: State) -> tuple[Floats, ...]:
     rows = states[0].problem.rows
-    every = -(-rows.n_rows // ROWS)
-    return rows.sum(Judged(tuple(map(Judge.of, states)), every)).arrays
+    return rows.sum(Judged(tuple(map(Judge.of, states)), share_of(rows))).arrays
 
 
 def leave_one_out(state: State) -> HeldOut:

@@ -18,7 +18,8 @@ import numpy as np
 
 from weigh.bins import Feature
 from weigh.educated.design import Source, by_fields, weigh_rows
-from weigh.educated.loo import ROWS, HeldOut, Judge, leave_each_out, loosen
+from weigh.educated.gains import find_gains
+from weigh.educated.loo import HeldOut, Judge, loosen, pick, share_of
 from weigh.educated.marks import halve, salt
 from weigh.educated.pairs import HALVES, Part, count_pairs, rank_pairs
 from weigh.educated.scales import ROUGHLY, Search, find_scales
@@ -79,7 +80,8 @@ def select_pairs(task: Task, state: State, noise: float = 1.0) -> Selected | Non
 
 
 def _may_pay(task: Task) -> bool:
-    return task.wish.most is not None or task.rows.n_rows >= LEAST_ROWS
+    n_rows = max(task.rows.n_rows, task.target.n_rows)
+    return task.wish.most is not None or n_rows >= LEAST_ROWS
 
 
 # ---------------------------------------------------------------- candidates
@@ -206,9 +208,7 @@ class Crossed:
 
     def __call__(self, block: Block) -> Sums:
         """Judge some rows of a block, evenly spaced."""
-        first = -block.first % self.every
-        some = block.part(slice(first, None, self.every))
-        numbers = slice(block.first + first, block.first + len(block), self.every)
+        some, numbers = pick(block, self.every)
         after = np.array([judge.losses(some, numbers) for judge in self.after])
         ranked_by_other = 1 - halve(some, self.salts)
         saved = self.before.losses(some, numbers) - after[ranked_by_other, np.arange(len(some))]
@@ -218,9 +218,7 @@ class Crossed:
 
 def _is_sure(task: Task, state: State, fits: list[State], salts: tuple[int, ...]) -> bool:
     """Whether fits save more of the loss of rows left out than noise would."""
-    asked = Crossed(
-        Judge.of(state), tuple(map(Judge.of, fits)), salts, -(-task.rows.n_rows // ROWS)
-    )
+    asked = Crossed(Judge.of(state), tuple(map(Judge.of, fits)), salts, share_of(task.rows))
     weight, total, square = task.rows.sum(asked).arrays[0]
     mean = total / weight
     return bool(mean > SURE * np.sqrt(max(square / weight - mean**2, 0.0) / weight))
@@ -244,10 +242,4 @@ def _prune(fit: Selected) -> Selected:
 
 
 def _with_gains(fit: Selected) -> Selected:
-    """What it would cost to do without each pair, the other tables being fitted again."""
-    n, states = len(fit.task.pairs), [fit.state]
-    for j in range(n):
-        without = narrow(fit.task, fit.state, [k for k in range(n) if k != j])
-        states.append(find_weights(without, PRECISE, ROUGHLY))
-    with_all, *others = leave_each_out(*states)
-    return replace(fit, gains=tuple(other.bits - with_all.bits for other in others))
+    return replace(fit, gains=find_gains(fit.task, fit.state))

@@ -106,7 +106,8 @@ class Problem:
         """Whether there are fewer rows than weights, and so few that a matrix can hold each two."""
         within = sum((span.stop - span.start) ** 2 for span in self.spans)
         most = FULL if self.target.n_totals == 1 else 2 * MODES
-        return self.rows.n_rows < self.n_weights and self.rows.n_rows <= most and within <= ACROSS
+        n_rows = max(self.rows.n_rows, self.target.n_rows)  # one of weight two is two
+        return n_rows < self.n_weights and n_rows <= most and within <= ACROSS
 
     @property
     def dual(self) -> bool:
