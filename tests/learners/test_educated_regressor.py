@@ -365,3 +365,25 @@ def test_what_needs_classes_refuses_by_name():
         weigh.calculator(model)
     with pytest.raises(ValueError, match="pos_label"):
         model._explain_case(X.iloc[0].to_dict(), "a", None)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "gamma"])
+def test_the_exported_python_function_gives_the_estimates(family):
+    X, y = draw()
+    X.loc[:9, "x"] = np.nan
+    model = EducatedRegressor(family=family, pairs=[("x", "kind")]).fit(X, y)
+    names = {}
+    exec(weigh.export(model, "python"), names)
+    rows = [*X.to_dict("records"), {}, {"kind": "new"}, {"x": 1e9, "kind": "b"}]
+    told = [names["score"](row)["estimate"] for row in rows]
+    np.testing.assert_allclose(told, model.predict(rows), rtol=1e-12)
+
+
+@pytest.mark.parametrize("to", ["sql", "xlsx", "pmml", "onnx"])
+def test_exports_that_know_classes_alone_refuse_by_name(to):
+    X, y = draw(60)
+    for model in (fitted(X, y), weigh.BoostedNBRegressor().fit(X, y)):
+        with pytest.raises(ValueError, match=type(model).__name__):
+            weigh.export(model, to)
+    with pytest.raises(ValueError, match="BoostedNBRegressor"):
+        weigh.export(model, "python")

@@ -41,7 +41,10 @@ SCORED = {scored}  # whether the sum of the contributions is a score that people
 BODY = '''
 
 def score(row):
-    """Totals, probabilities (as CLASSES) and contributions (by feature) of one row; its score."""
+    """Totals, probabilities (as CLASSES) and contributions (by feature) of one row; its score.
+
+    A model of a number has its estimate in place of probabilities.
+    """
 
     def kind(value):
         if type(value).__name__ in ("bool", "bool_"):
@@ -118,6 +121,9 @@ def score(row):
     told = {"score": totals[0]} if SCORED else {}
     if CURVE is not None:
         totals = [worth(totals[0])]
+    if LINK in ("identity", "log"):
+        estimate = math.exp(totals[0]) if LINK == "log" else totals[0]
+        return {"totals": totals, "estimate": estimate, "contributions": contributions}
     small = [math.exp(-abs(t)) for t in totals]
     if LINK == "logistic":
         p = (1.0 if totals[0] >= 0 else small[0]) / (1.0 + small[0])

@@ -16,9 +16,12 @@ from weigh.store import to_json
 from weigh.writing import write_bytes, write_text
 
 
-def read_formula(model: Any) -> Formula:
-    """The formula of a model whose rows have a level in every column."""
-    formula = Formula.of(model)
+def read_formula(model: Any, numbers: bool = False) -> Formula:
+    """The formula of a model whose rows have a level in every column.
+
+    `numbers` says whether the target can compute an estimate in place of probabilities.
+    """
+    formula = Formula.of(model, numbers)
     if formula.tokens:
         raise ValueError(
             "a model of documents (event_model='counts') has a column for every token and is not "
@@ -171,7 +174,7 @@ def render(model: Any, to: str, options: SqlOptions) -> Any:
         raise ValueError(f"{given[0]} is an option of to='sql', not of to={to!r}; leave it out")
     if to == "json":
         return _json(model)
-    return import_module(f"weigh.exports.{to}").write(read_formula(model))
+    return import_module(f"weigh.exports.{to}").write(read_formula(model, to == "python"))
 
 
 def _json(model: Any) -> str:

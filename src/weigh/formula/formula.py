@@ -220,10 +220,16 @@ class Formula:
     costs: Costs | None = None  # of a scorecard
 
     @classmethod
-    def of(cls, model: Any) -> Formula:
-        """The formula of a model, of its evidence, or of a scorecard, which describes itself."""
+    def of(cls, model: Any, numbers: bool = False) -> Formula:
+        """The formula of a model, of its evidence, or of a scorecard, which describes itself.
+
+        That of a model whose total is a number is refused, unless `numbers` allows it.
+        """
         own: Callable[[], Formula] | None = getattr(model, "formula", None)
-        return cls.of_evidence(evidence_of(model), type(model).__name__) if own is None else own()
+        if own is not None:
+            return own()
+        total = getattr(getattr(model, "_learnt", model), "estimates", False)  # no curve after it
+        return cls.of_evidence(evidence_of(model, numbers and total), type(model).__name__)
 
     @classmethod
     def of_evidence(cls, evidence: Evidence, name: str = "Evidence", **more: Any) -> Formula:
