@@ -37,6 +37,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("matplotlib",),
+    "capture_repr": (),
     "show_signature": False,
     "show_memory": False,
     "write_computation_times": False,
@@ -51,6 +52,7 @@ html_static_path = ["_static"]
 html_css_files = ["weigh.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_sidebars = {page: [] for page in ("index", "start", "command-line", "glossary")}
 html_theme_options = {
     "show_prev_next": True,
     "navbar_align": "left",
