@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from weigh.holdout import split as split
     from weigh.monitoring import Drift as Drift
     from weigh.monitoring import drift as drift
+    from weigh.monitoring import update as update
     from weigh.naive import EvidenceNB as EvidenceNB
     from weigh.pages import calculator as calculator
     from weigh.pages import report as report
@@ -127,6 +128,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "score_table": "scoring",
     "simplify": "budget",
     "split": "holdout",
+    "update": "monitoring",
 }
 
 

@@ -7,6 +7,7 @@ pages      report, calculator, serve
 exporting  export, check
 scorecards  scorecard, levers, letter
 smaller    simplify, price
+updating   recalibrate, set-prior, update
 options    what the options mean
 task       classes, or a number
 holdout    rows that a fit holds out
@@ -14,7 +15,16 @@ data       tables on their way between files and models
 messages   what is said to people
 """
 
-from weigh.cli import evaluating, exporting, pages, scorecards, scoring, smaller
+from weigh.cli import evaluating, exporting, pages, scorecards, scoring, smaller, updating
 from weigh.cli.commands import main
 
-__all__ = ["evaluating", "exporting", "main", "pages", "scorecards", "scoring", "smaller"]
+__all__ = [
+    "evaluating",
+    "exporting",
+    "main",
+    "pages",
+    "scorecards",
+    "scoring",
+    "smaller",
+    "updating",
+]

@@ -6,9 +6,11 @@ labels   calibration and weights on new rows whose classes are known
 result   `Drift`: the checks, the verdict and what to do
 show     the result as a view
 model    from a model and a table
+updating  `update`: new rows added to a model of counts
 """
 
 from weigh.monitoring.model import drift
 from weigh.monitoring.result import Drift
+from weigh.monitoring.updating import update
 
-__all__ = ["Drift", "drift"]
+__all__ = ["Drift", "drift", "update"]
