@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,6 +23,7 @@ from weigh import BoostedNB, EvidenceNB, datasets, engine
 from weigh.boosted import tuning
 from weigh.cli import main
 from weigh.folds import deal
+from weigh.sheet import explain
 
 LIGHT = settings(max_examples=25, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -840,3 +842,36 @@ def test_noise_does_not_look_like_signal_to_rows_held_out(seed):
     random = np.random.default_rng(seed)
     y, X = random.integers(0, 2, 80), random.normal(size=(80, 100))
     assert BoostedNB(random_state=0, n_rounds=3).fit(X, y).rounds_.held_out.min() > 0.9
+
+
+# ---------------------------------------------------------------- the paper's knee
+
+
+def test_the_sheet_of_the_papers_knee_example_adds_up_as_printed():
+    """Its printed weights give +317, -122, +195 and 88% (Ridgeway et al. 1998, the example)."""
+    case = {
+        "sex": ("female", 8),
+        "knee unstable": ("yes", 88),
+        "knee locks": ("yes", 172),
+        "tender med JL": ("yes", 49),
+        "age": ("50", -12),
+        "effusion": ("no", -62),
+        "McMurray's": ("negative", -38),
+    }
+    row = {name: level for name, (level, _) in case.items()}
+    rows = [row, dict.fromkeys(row, "other")] * 2
+    naive = EvidenceNB().fit(rows, [0, 0, 1, 1]).evidence_
+    tables = []
+    for table in naive:
+        level, weight = case[table.name]
+        own = np.where(np.array(table.levels, dtype=object) == level, weight / 100, 0.0)
+        tables.append(replace(table, by_class=own[:, None]))
+    knee = replace(naive, prior=-0.10, tables=tuple(tables))
+    sheet = explain(knee, knee.read([row]), None, None)
+    weights = [100 * item.weight for item in sheet.items] + [100 * sheet.prior]
+    assert sum(w for w in weights if w > 0) == pytest.approx(317)
+    assert sum(w for w in weights if w < 0) == pytest.approx(-122)
+    assert 100 * sheet.total == pytest.approx(195)
+    assert round(100 * sheet.probability) == 88
+    text = sheet.to_text()
+    assert all(total in text for total in ("+317", "-122", "+195", "0.88"))
