@@ -194,6 +194,7 @@ class State:
     scales: Floats
     found: Found
     near: Factor | None = None  # of the Hessian at weights and scales not far away
+    rescaled: bool = True  # whether the scales are others than those of `near`
 
     @cached_property
     def _pull(self) -> Floats:
@@ -276,15 +277,17 @@ class State:
 
     def rescale(self, scales: Floats) -> State:
         """The same weights under other scales; what the rows gave is kept."""
-        return replace(self, scales=scales, near=self._nearest)
+        return replace(self, scales=scales, near=self._nearest, rescaled=True)
 
     def moved(self, step: Floats) -> State:
         """Other weights under the same scales."""
         weights = self.weights - step
         if self.problem.quadratic:
             found = self.found.after(step)
-            return State(self.problem, weights, self.scales, found, self._nearest)
-        return replace(state_at(self.problem, weights, self.scales), near=self._nearest)
+        else:
+            found = state_at(self.problem, weights, self.scales).found
+        rescaled = self.rescaled and "factor" not in vars(self)
+        return State(self.problem, weights, self.scales, found, self._nearest, rescaled)
 
     @property
     def _nearest(self) -> Factor | None:
@@ -343,8 +346,7 @@ def polish(state: State) -> Floats:
 def newton_step(state: State) -> Floats:
     """Hessian^-1 gradient: at once, or by conjugate gradients on an inverse that is nearly its."""
     if not state.problem.exact:
-        stale = state.problem.modes is not None and "in_modes" not in vars(state.found)
-        nearly = state.near if stale and state.near is not None else state.factor
+        nearly = state.factor if state.near is None or state.rescaled else state.near
         return _approach(state, nearly, 100)[0]
     if "factor" not in state.__dict__ and state.near is not None and not state.problem.few:
         step, done = _approach(state, state.near, FEW)
