@@ -35,7 +35,7 @@ def table_of(n, seed=0):
     )
 
 
-@given(st.integers(10, 200), st.floats(0.1, 0.9), st.integers(0, 5))
+@given(st.integers(30, 200), st.floats(0.2, 0.8), st.integers(0, 5))
 def test_each_row_is_on_one_side_and_each_class_gives_its_share(n, share, seed):
     table = table_of(n, seed)
     train, rest = weigh.split(table, "y", holdout=share, random_state=seed)
