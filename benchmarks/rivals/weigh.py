@@ -1,4 +1,4 @@
-"""weigh: every learner of the family, at its defaults, and the first of them with pairs too.
+"""weigh: every learner of the family, at its defaults, and the first of them without pairs too.
 
 Columns are told apart by their types, as in any table. The saved form is the JSON file, which holds
 the counts as well.
@@ -13,8 +13,6 @@ from typing import Any
 import weigh
 from benchmarks.rivals.fitted import Fit
 from weigh.store import to_json
-
-PAIRS = 40
 
 FAMILY = (
     "EducatedNB",
@@ -48,8 +46,9 @@ def fit(name: str, X: Any, y: Any, **settings: Any) -> Written:
 
 
 def learners() -> dict[str, Fit]:
-    with_pairs = {f"EducatedNB, {PAIRS} pairs": partial(fit, "EducatedNB", pairs=PAIRS)}
-    return with_pairs | {name: partial(fit, name) for name in FAMILY}
+    first, *others = {name: partial(fit, name) for name in FAMILY}.items()
+    alone = ("EducatedNB, no pairs", partial(fit, "EducatedNB", pairs=0))
+    return dict([first, alone, *others])
 
 
 RIVALS = {name: partial(fit, name) for name in ("EvidenceNB", "AdjustedNB", "EducatedNB")}
