@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv as python_csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +75,7 @@ def read_delimited(
     mark = dialect.delimiter or delimiter or find_delimiter(data)
     check_quotes(data, mark)
     names, wanted = _read_names(data, mark), {*text}
-    types = {name: pa.string() for name in names if name.strip() in wanted}
+    types = {name: pa.string() for name in names if trim_name(name) in wanted}
     table = _trim(_parse(data, mark, dialect, dialect.decimal or ".", types))
     return _convert_amounts(table, data, mark, dialect, types)
 
@@ -83,7 +84,7 @@ def _convert_amounts(
     table: pa.Table, data: bytes, mark: str, dialect: Dialect, types: dict[str, Any]
 ) -> pa.Table:
     """Columns of numbers in disguise as numbers."""
-    kept = {name.strip() for name in types}
+    kept = {trim_name(name) for name in types}
     texts = [f.name for f in table.schema if pa.types.is_string(f.type) and f.name not in kept]
     fits = amount_columns(table, texts) if len({*table.column_names}) == table.num_columns else {}
     if not fits:
@@ -127,7 +128,16 @@ def _open(data: bytes) -> Any:
 def _trim(table: pa.Table) -> pa.Table:
     """Cells and names without spaces around them; a cell of spaces is missing."""
     columns = [trim(column) for column in table.columns]
-    return pa.table(columns, names=[name.strip() for name in table.column_names])
+    return pa.table(columns, names=[*map(trim_name, table.column_names)])
+
+
+def trim_name(name: str) -> str:
+    """A column's name without spaces around it; a line break was quoted, so that it is meant.
+
+    >>> trim_name(" a ")
+    'a'
+    """
+    return re.sub(r"\A[^\S\n\r]+|[^\S\n\r]+\Z", "", name)
 
 
 def trim(column: Any) -> Any:

@@ -12,6 +12,8 @@ import pyarrow as pa
 from pyarrow import feather, parquet
 from pyarrow import json as arrow_json
 
+from weigh.frames.delimited import trim_name
+
 Reader = Callable[[bytes], Any]
 
 
@@ -46,7 +48,7 @@ def _read_workbook(data: bytes) -> Any:
         raise ValueError(f"a workbook must have one sheet with rows; these have some: {sheets}")
     ((_, rows),) = filled.items()
     rows = [row for row in rows if any(cell is not None for cell in row)]
-    header = [None if cell is None else str(cell).strip() for cell in rows[0]]
+    header = [None if cell is None else trim_name(str(cell)) for cell in rows[0]]
     if None in header:
         raise ValueError(f"column {header.index(None) + 1} has no name in the first row")
     columns = zip(*rows[1:], strict=True) if len(rows) > 1 else ([] for _ in header)
