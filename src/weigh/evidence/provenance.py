@@ -59,12 +59,16 @@ class Provenance:
         source = self.source and f"{self.source}" + (
             f" (SHA-256 {self.sha256[:DIGITS]}…)" if self.sha256 else ""
         )
+        hashes = self.training_rows and (
+            f"{len(self.training_rows.hashes):,} (whoever has the model file can test rows against "
+            "them)"
+        )
         told = {
             "Data": source,
             "Target": self.target,
             "Training rows": None if self.rows is None else f"{self.rows:,}",
             "Hold-out rows": self.held_out and f"{self.held_out:,}",
-            "Hashes of training rows": self.training_rows and f"{len(self.training_rows.hashes):,}",
+            "Hashes of training rows": hashes,
             "Fitted on": self.date,
             "Versions": self.weigh and f"weigh {self.weigh}, Python {self.python or '?'}",
         }
