@@ -181,8 +181,8 @@ def demo(save: str | None) -> None:
 @click.option(
     "--training-rows/--no-training-rows",
     default=True,
-    help="Keep hashes of up to 512 training rows, by which evaluations know them again; whoever has "
-    "the file can test rows against them (default: yes).",
+    help="Keep hashes of up to 512 training rows, by which evaluations know them again; whoever "
+    "has the file can test rows against them (default: yes).",
 )
 def fit(
     data: str,
