@@ -67,10 +67,7 @@ def mark_holdout(
     random_state: int = 0,
 ) -> Mask:
     """Which rows of a table `split` holds out."""
-    if not 0 < holdout < 1:
-        raise ParameterError(
-            Parameter("holdout"), f" must be a share between 0 and 1, got {holdout!r}"
-        )
+    _check_numbers(holdout, random_state)
     if by is not None and time is not None:
         raise ParameterError(
             Parameter("by"), " and ", Parameter("time"), " exclude each other; give one of them"
@@ -88,6 +85,19 @@ def mark_holdout(
             f" of {table.n_rows:,} rows leaves one side without rows; give another share",
         )
     return held
+
+
+def _check_numbers(holdout: Any, random_state: Any) -> None:
+    if not (isinstance(holdout, int | float | np.integer | np.floating) and 0 < holdout < 1):
+        raise ParameterError(
+            Parameter("holdout"), f" must be a share between 0 and 1, got {holdout!r}"
+        )
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if not (whole and 0 <= random_state < 1 << 32):
+        raise ParameterError(
+            Parameter("random_state"),
+            f" must be a whole number from 0 to {(1 << 32) - 1}, got {random_state!r}",
+        )
 
 
 def _read_codes(table: Table, name: str, role: str) -> Codes:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.base import EvidenceClassifier, branch, read_sample, remember
 from weigh.bins import Binning
-from weigh.evidence import PRINTED, Evidence, weigh_tally
+from weigh.evidence import PRINTED, Evidence, record, weigh_tally
 from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import read_caps, read_settings
 from weigh.tally import Tally, add
@@ -139,6 +139,7 @@ class EvidenceNB(EvidenceClassifier):
         """
         if not hasattr(self, "evidence_"):
             return self._begin(X, y, classes, sample_weight)
+        _refuse_edits(self)
         if classes is not None and [*classes] != self.classes_.tolist():
             raise ValueError(f"classes={classes!r} is not what it was: {self.classes_.tolist()}")
         sample = read_sample(self, X, y, sample_weight, self.classes_)
@@ -149,7 +150,11 @@ class EvidenceNB(EvidenceClassifier):
         else:
             features = [table.feature for table in before.tables]
             batch = engine.tally_levels(sample, features, read_settings(self, sample.table))
-        return self._keep(self._add(before + batch))
+        known = getattr(self, "provenance_", None)
+        self._keep(self._add(before + batch))
+        if known is not None:
+            self.provenance_ = known.add(record(sample.table, y))
+        return self
 
     def _join_rare(self, tally: Tally) -> Tally:
         """Columns that have outgrown `max_levels` by now."""
@@ -193,6 +198,7 @@ class EvidenceNB(EvidenceClassifier):
             kept must be the same.
         """
         check_is_fitted(self, "evidence_")
+        _refuse_edits(self)
         for other in others:
             _check_mergeable(self, other)
         tally = add([model.evidence_.tally for model in (self, *others)])
@@ -200,8 +206,20 @@ class EvidenceNB(EvidenceClassifier):
         return model._name(model.evidence_.column_names, hasattr(self, "feature_names_in_"))
 
 
+def _refuse_edits(model: EvidenceNB) -> None:
+    """Weights that are found again from counts would lose what was changed by hand."""
+    if edits := model.evidence_.edits:
+        made = "; ".join(edit.call for edit in edits)
+        raise ValueError(
+            f"this {type(model).__name__} was edited by hand, which more rows would undo: {made}. "
+            "Add the rows to the model before its edits, then make them again: "
+            "weigh.edit(updated, X, y).replay(edited.evidence_.edits).model"
+        )
+
+
 def _check_mergeable(one: EvidenceNB, other: EvidenceNB) -> None:
     check_is_fitted(other, "evidence_")
+    _refuse_edits(other)
     named = [hasattr(model, "feature_names_in_") for model in (one, other)]
     if named[0] != named[1] or (not named[0] and one.n_features_in_ != other.n_features_in_):
         raise ValueError(

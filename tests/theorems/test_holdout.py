@@ -81,6 +81,13 @@ def test_a_numeric_target_of_many_values_is_split_at_random():
     [
         ({"holdout": 1.5}, "holdout"),
         ({"holdout": 0.001}, "holdout"),
+        ({"holdout": "a"}, "holdout"),
+        ({"holdout": None}, "holdout"),
+        ({"holdout": [0.3]}, "holdout"),
+        ({"random_state": "x"}, "random_state"),
+        ({"random_state": True}, "random_state"),
+        ({"random_state": 0.5}, "random_state"),
+        ({"random_state": -1}, "random_state"),
         ({"by": "nobody"}, "by"),
         ({"time": "y"}, "time"),
         ({"time": "gaps"}, "time"),

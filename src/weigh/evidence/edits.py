@@ -40,12 +40,17 @@ class Change:
             raise ValueError("an edit's arguments must be an object")
         return cls(**data)
 
-    def __str__(self) -> str:
+    @property
+    def call(self) -> str:
+        """The change as a call, such as `drop(feature='age')`."""
         given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+        return f"{self.action}({given})"
+
+    def __str__(self) -> str:
         change = self.loss_after - self.loss_before
         fitted = ", others refitted" if self.refit else ""
         return (
-            f"{self.action}({given}){fitted}: {self.why} ({self.who}, {self.when}; loss "
+            f"{self.call}{fitted}: {self.why} ({self.who}, {self.when}; loss "
             f"{self.loss_after:.4f} bits, {change:+.4f})"
         )
 

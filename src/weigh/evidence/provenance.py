@@ -6,7 +6,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -53,6 +53,19 @@ class Provenance:
             if value is not None and type(value) is not kind:
                 raise ValueError(f"provenance: {name} must be {kind.__name__}")
         return cls(**found, training_rows=None if sketch is None else RowSketch.from_dict(sketch))
+
+    def add(self, new: Provenance) -> Provenance:
+        """What is known of a model after new rows were added to these.
+
+        Rows that leave no sketch, or that follow rows that left none, are not known again.
+        """
+        sketch = self.training_rows
+        if sketch is not None and new.training_rows is not None:
+            sketch = sketch.merge(new.training_rows)
+        rows = None if self.rows is None or new.rows is None else self.rows + new.rows
+        source = self.source and f"{self.source} and rows added later"
+        target = new.target or self.target
+        return replace(new, rows=rows, target=target, source=source, training_rows=sketch)
 
     def lines(self) -> list[tuple[str, str]]:
         """What is known, for people."""

@@ -6,9 +6,12 @@ import copy
 from dataclasses import replace
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import label_sample, read
 from weigh.naive import EvidenceNB
+from weigh.parameters import is_number
 
 
 def update(
@@ -18,12 +21,14 @@ def update(
 
     counts = 2^(-n/half_life) * old counts + new counts
 
-    with n the weight of the new rows. Cut points stay as they are; new categories are added.
+    with n the weight of the new rows. Cut points stay as they are; new categories are added. A
+    model that was edited by hand (`weigh.edit`) is refused, because new counts would undo the
+    edits: update the model before its edits, and `replay` them.
 
     Parameters
     ----------
     model : EvidenceNB
-        Fitted. It is not changed.
+        Fitted, without edits. It is not changed.
     X : table
         New rows.
     y : array or str
@@ -55,7 +60,8 @@ def update(
             f"update takes an EvidenceNB, whose fit is a sum of counts, got "
             f"{type(model).__name__}; fit others to old and new rows together, or recalibrate"
         )
-    if half_life is not None and not half_life > 0:
+    check_is_fitted(model, "evidence_")
+    if half_life is not None and not (is_number(half_life) and half_life > 0):
         raise ParameterError(
             Parameter("half_life"), f" must be a positive number of rows, got {half_life!r}"
         )
@@ -64,6 +70,8 @@ def update(
         table = read(X, allow_sparse=model.event_model == "counts")
         rows = label_sample(table, y, sample_weight, model.classes_).class_counts.sum()
         new._keep(_fade(model.evidence_, 0.5 ** (float(rows) / half_life)))
+        if hasattr(model, "provenance_"):
+            new.provenance_ = model.provenance_
     return new.partial_fit(X, y, sample_weight=sample_weight)
 
 
