@@ -137,13 +137,35 @@ def test_what_costs_more_is_changed_last():
     [({"may_change": ["incom"]}, "incom"), ({"may_change": "income"}, "may_change"),
      ({"may_change": {"income": "sideways"}}, "income"),
      ({"may_change": {"purpose": "up"}}, "purpose"),
+     ({"may_change": {"income": 5}}, "income"), ({"may_change": {"income": None}}, "income"),
+     ({"may_change": {"income": {"up": 1}}}, "income"),
+     ({"may_change": {"income": [5, np.nan]}}, "income"),
+     ({"may_change": {"income": [np.inf]}}, "income"),
+     ({"may_change": {"income": ["5"]}}, "income"), ({"may_change": {"income": [True]}}, "income"),
+     ({"may_change": {"purpose": ["car", "zzz"]}}, "zzz"),
+     ({"may_change": {"purpose": [None]}}, "purpose"),
+     ({"may_change": {"purpose": [5]}}, "purpose"),
      ({"cut_off": 2}, "cut_off"), ({"costs": {"income": 0}}, "income"), ({"n": 0}, "n"),
      ({"pos_label": "none"}, "none")],
 )  # fmt: skip
-def test_odd_questions_are_refused(given, named):
-    row = X.iloc[int(np.argmin(MODELS["counted"].predict_proba(X)[:, 1]))].to_dict()
+@pytest.mark.parametrize("name", ["counted", "crossed"])
+@pytest.mark.parametrize("worst", [True, False])
+def test_odd_questions_are_refused(given, named, name, worst):
+    p = MODELS[name].predict_proba(X)[:, 1]
+    row = X.iloc[int(p.argmin() if worst else p.argmax())].to_dict()
     with pytest.raises(ValueError, match=named):
-        weigh.levers(MODELS["counted"], row, **({"may_change": ["income"]} | given))
+        weigh.levers(MODELS[name], row, **({"may_change": ["income"]} | given))
+
+
+@pytest.mark.parametrize("name", [*MODELS])
+def test_values_that_training_had_may_be_listed(name):
+    row = X.iloc[int(MODELS[name].predict_proba(X)[:, 1].argmin())].to_dict()
+    change = {"purpose": ["house", "car"], "phone": ["yes"], "debts": [0, np.float32(1)]}
+    found = weigh.levers(MODELS[name], row, change, cut_off=0.2)
+    assert found.levers
+    for lever in found:
+        for done in lever.changes:
+            assert done.after in change[done.column]
 
 
 def test_levers_print_as_text_html_frame_and_plain_data():

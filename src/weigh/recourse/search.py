@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import label
+from weigh.bins import Feature, label
 from weigh.formula import Input
-from weigh.frames import NOT_KNOWN, Floats, Value, did_you_mean, match, read
+from weigh.frames import NOT_KNOWN, Floats, Value, canonical, did_you_mean, match, read
 from weigh.parameters import is_count, is_number
 from weigh.recourse.case import Case, Options
 from weigh.recourse.result import Lever, Levers
@@ -47,7 +47,8 @@ def levers(
         The case.
     may_change : list or dict
         Columns that may change. A dict gives directions, "up" or "down" for numbers and ordered
-        categories, or "any"; or the list of values that a column may take.
+        categories, or "any"; or the list of values that a column may take, which must be finite
+        numbers or categories that training had.
     cut_off : float, optional
         Of a scorecard: the least score that is accepted. Of a model: the least probability of
         `pos_label`. The default is even odds.
@@ -72,9 +73,9 @@ def levers(
     for name, value in (("n", n), ("most", most)):
         if not (is_count(value) and value >= 1):
             raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    options = read_options(case, may_change, costs or {})
     if case.crossed:
         return case.result(())
-    options = read_options(case, may_change, costs or {})
     found: dict[frozenset[str], Lever] = {}
     for size in range(1, min(most, len(options)) + 1):
         for chosen in combinations(options, size):
@@ -112,19 +113,44 @@ def _options_of(case: Case, source: Input, rule: Any, cost: float) -> Options:
     values = _list_values(source, before)
     if isinstance(rule, str):
         if rule not in DIRECTIONS:
-            raise ValueError(
-                f"may_change for column {source.name!r} must be 'up', 'down', 'any' or a list of "
-                f"values, got {rule!r}"
-            )
+            raise _no_rule(source, rule)
         values = _one_way(source, values, before, rule)
     else:
-        values = [value for value in rule if value != before]
+        values = [value for value in _read_values(source, rule) if value != before]
     shares, texts = _passed(case, source, before, values)
     gains = None
     if values and _stands_alone(case, source):
         gains = case.totals({source.name: values}) - case.total
     options = Options(source.name, before, values, cost * (1 + shares), texts, gains)
     return options if gains is None else options.keep(_best(options.costs, gains))
+
+
+def _no_rule(source: Input, rule: Any) -> ValueError:
+    return ValueError(
+        f"may_change for column {source.name!r} must be 'up', 'down', 'any' or a list of values, "
+        f"got {rule!r}"
+    )
+
+
+def _read_values(source: Input, rule: Any) -> list[Value]:
+    """The values that a list gives; one that the model has no level for is no change to advise."""
+    if isinstance(rule, Mapping) or not isinstance(rule, Iterable):
+        raise _no_rule(source, rule)
+    found = [canonical(value) for value in rule]
+    for value in found:
+        if source.is_numeric and not (is_number(value) and np.isfinite(value)):  # type: ignore[arg-type]
+            raise ValueError(
+                f"may_change for column {source.name!r} must list finite numbers, got {value!r}"
+            )
+        known = value is not None and value is not NOT_KNOWN
+        if not (known and any(_place(part, value) < part.no_level for part in source.features)):
+            seen = ", ".join(map(repr, source.values[:10]))
+            more = ", ..." if len(source.values) > 10 else ""
+            raise ValueError(
+                f"may_change for column {source.name!r} lists {value!r}, which training did not "
+                f"have; list some of {seen}{more}"
+            )
+    return found
 
 
 def _list_values(source: Input, before: Value) -> list[Value]:
@@ -178,7 +204,7 @@ def _passed(
     )
     if table is None:
         return np.zeros(len(values)), [*map(label, values)]
-    places = [_place(source, value) for value in (before, *values)]
+    places = [_place(source.first, value) for value in (before, *values)]
     n, rows = source.first.n_in_order, table.counts.sum(axis=1)
     ends = np.concatenate([[0.0], np.cumsum(rows)]) / max(rows.sum(), 1.0)
     shares = np.zeros(len(values))
@@ -190,13 +216,12 @@ def _passed(
     return shares, [labels[p] or label(v) for p, v in zip(places[1:], values, strict=True)]
 
 
-def _place(source: Input, value: Value) -> int:
-    """The level of a value in the first feature that reads the column."""
-    rows = [{source.name: value}] if value is not NOT_KNOWN else [{}]
-    table = match(read(rows), (source.name,), True, "levers") if rows[0] else None
-    if table is None:
-        return source.first.no_level
-    placed = source.first.place(source.first._column(table))
+def _place(feature: Feature, value: Value) -> int:
+    """The level of a value in a feature that reads the column."""
+    if value is NOT_KNOWN:
+        return feature.no_level
+    table = match(read([{feature.name: value}]), (feature.name,), True, "levers")
+    placed = feature.place(feature._column(table))
     return int(placed.levels[placed.codes[0]])
 
 
