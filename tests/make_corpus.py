@@ -44,12 +44,16 @@ def make_models():
         "boosted": weigh.BoostedNB(),
         "perplexed": weigh.PerplexedNB(cv=3, random_state=0),
         "educated": weigh.EducatedNB(**codes, pairs=[("age", "town")]),
+        "grouped": weigh.EvidenceNB(bins={"town": [["North", "South"], ["East"]]}),
         "c44": weigh.C44Classifier(),
         "recalibrated": weigh.RecalibratedClassifier(weigh.EvidenceNB(), cv=3),
     }
     fitted = {name: model.fit(rows, y) for name, model in models.items()}
+    asked = [row | {"town": row["town"] if row["owner"] else None} for row in rows]
+    fitted["branching"] = weigh.EvidenceNB(ask_if={"town": ("owner", True)}).fit(asked, y)
     fitted["three-classes"] = weigh.EducatedNB(pairs=0).fit(rows, three)
     fitted["boosted-regressor"] = weigh.BoostedNBRegressor().fit(rows, amount)
+    fitted["educated-regressor"] = weigh.EducatedRegressor(pairs=0, bins=4).fit(rows, amount)
     return fitted
 
 
