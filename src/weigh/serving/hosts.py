@@ -17,6 +17,8 @@ EVERY_HOST = "*"
 
 def check_hosts(names: Iterable[str]) -> frozenset[str]:
     """The names in lower case, with localhost; a name with a port or a path is refused."""
+    if isinstance(names, str):
+        raise ValueError(f"allow_hosts={names!r} must be a list of host names, such as [{names!r}]")
     names = [name.lower().rstrip(".") for name in names if not _is_address(name)]
     for name in names:
         if not name or set(name) & set("/:@ \t"):
