@@ -122,7 +122,8 @@ def test_pairs_are_counted_and_coded_as_the_table_itself_would_have_them(missing
     tables = EducatedNB(pairs=0, missing=missing)._tally(sample).tables
     rows = code_rows(sample, [t.feature for t in tables])
     parts = tuple(Part.of(t.feature, j, coarsen(t.feature, t.counts)) for j, t in enumerate(tables))
-    ((counts, source),) = count_pairs([parts], rows, 2)
+    target = Target(np.bincount(y, weight))
+    ((counts, source),) = count_pairs([parts], rows, target)
     literal = count_table(
         tuple(p.feature for p in parts), sample.table, Rows(sample.labels, sample.weight, 2)
     )

@@ -396,62 +396,6 @@ def test_negative_counts_are_refused_with_their_place():
         EvidenceNB(event_model="counts").fit(X, [0, 1])
 
 
-def test_the_public_names_are_pinned():
-    assert sorted(weigh.__all__) == sorted(
-        [
-            "NOT_KNOWN",
-            "AdjustedNB",
-            "AttenuationPathDisplay",
-            "BalanceSheet",
-            "BalanceSheetDisplay",
-            "BoostedNB",
-            "BoostedNBRegressor",
-            "C44Classifier",
-            "Comparison",
-            "ContributionsDisplay",
-            "Drift",
-            "EducatedNB",
-            "Evaluation",
-            "Evidence",
-            "EvidenceDisplay",
-            "EvidenceNB",
-            "GainsDisplay",
-            "LiftDisplay",
-            "MDLDiscretizer",
-            "NetBenefitDisplay",
-            "NomogramDisplay",
-            "NormPathDisplay",
-            "PerplexedNB",
-            "PrecisionRecallDisplay",
-            "ROCDisplay",
-            "RecalibratedClassifier",
-            "ReliabilityDisplay",
-            "RoundsDisplay",
-            "Scan",
-            "Scorecard",
-            "SearchPathDisplay",
-            "SplineCalibrator",
-            "WeightedNB",
-            "blank",
-            "calculator",
-            "compare",
-            "conversion_table",
-            "datasets",
-            "drift",
-            "evaluate",
-            "export",
-            "load",
-            "metrics",
-            "reasons",
-            "report",
-            "save",
-            "scan",
-            "score_table",
-        ]
-    )
-    assert all(hasattr(weigh, name) for name in weigh.__all__)
-
-
 def test_no_package_takes_the_place_of_a_public_function():
     modules = {module.name for module in pkgutil.iter_modules(weigh.__path__)}
     shared = modules & {*weigh.__all__}

@@ -211,9 +211,7 @@ def test_fit_writes_the_model_that_python_fits(model, python_model, tmp_path):
 
 def test_fit_learns_an_educated_model_unless_told_otherwise(people, tmp_path):
     run("fit", people, "--target", "Survived", "-o", tmp_path / "m.json")
-    weigh.save(
-        weigh.EducatedNB(pairs=0, random_state=0).fit(titanic(), "Survived"), tmp_path / "p.json"
-    )
+    weigh.save(weigh.EducatedNB(random_state=0).fit(titanic(), "Survived"), tmp_path / "p.json")
     assert evidence_of(tmp_path / "m.json") == evidence_of(tmp_path / "p.json")
 
 

@@ -84,3 +84,21 @@ def test_what_needs_classes_says_so(folder, command):
     done = run(command, *words, *more)
     assert done.exit_code == 1
     assert "EducatedRegressor" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("set-prior", "m.json", "0.3", "-o", "x.json"),
+        ("levers", "m.json", "cars.csv", "--row", "0", "--may-change", "a"),
+    ],
+)
+def test_a_command_that_needs_classes_refuses_a_model_of_numbers(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [{"a": float(i % 7), "y": float(i)} for i in range(60)]
+    weigh.save(weigh.EducatedRegressor(pairs=0).fit(pd.DataFrame(rows), "y"), "m.json")
+    (tmp_path / "cars.csv").write_text("a,y\n1,2\n")
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 1
+    assert "EducatedRegressor" in done.stderr
+    assert not (tmp_path / "x.json").exists()

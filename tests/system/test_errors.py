@@ -23,6 +23,8 @@ WRONG = {
     ),
     "max_levels": lambda: weigh.EvidenceNB(max_levels={"Nope": 3}).fit(PEOPLE, "Survived"),
     "cv": lambda: weigh.compare(PEOPLE, "Survived", ["evidence"], cv=1),
+    "holdout": lambda: weigh.split(PEOPLE, holdout=2.0),
+    "time": lambda: weigh.split(PEOPLE, time="Nope"),
 }
 
 

@@ -23,6 +23,7 @@ EXTRAS = {
     "xlsx": ["openpyxl"],
     "onnx": ["onnx"],
     "serve": ["fastapi", "uvicorn", "httptools"],
+    "spss": ["pyreadstat"],
 }
 RUN = """
 import json, sys
@@ -101,4 +102,4 @@ def test_the_command_line_works_without_any_extra(place):
 def test_every_extra_is_among_those_that_are_left_out_here():
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     extras = tomllib.loads(text)["project"]["optional-dependencies"]
-    assert {*extras} - {"all", "tools", "test", "bench"} == {*EXTRAS}
+    assert {*extras} - {"all", "tools", "test", "bench", "docs"} == {*EXTRAS}

@@ -187,7 +187,7 @@ def test_the_command_answers_for_this_machine_and_for_names_that_it_is_given(url
 # ---------------------------------------------------------------- reloading and stopping
 
 
-def wait_for(condition, seconds=10.0):
+def wait_for(condition, seconds=60.0):
     until = time.monotonic() + seconds
     while not (found := condition()) and time.monotonic() < until:
         time.sleep(0.05)

@@ -328,7 +328,7 @@ def merge(models: tuple[str, ...], output: str) -> None:
     first, *others = [load_model(model) for model in models]
     if not hasattr(first, "merge"):
         raise ValueError(
-            f"{models[0]} is a {type(first).__name__}, whose fit is not a sum of counts"
+            f"{models[0]} holds {type(first).__name__}, whose fit is not a sum of counts"
         )
     save(first.merge(*others), output)
     say(f"{len(models)} models merged: {output}")

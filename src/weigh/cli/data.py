@@ -237,9 +237,11 @@ def read_labels(path: str | None) -> Any:
 
 def find_class(model: Any, text: str | None) -> Any:
     """A class by the name that it is shown by."""
-    classes = {label_text(label): label for label in model.classes_.tolist()}
     if text is None:
         return None
+    if not hasattr(model, "classes_"):
+        raise ValueError(f"--pos-label names a class, and {type(model).__name__} has none")
+    classes = {label_text(label): label for label in model.classes_.tolist()}
     return classes.get(text, classes.get(text.lower(), text))
 
 

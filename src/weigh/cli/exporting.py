@@ -59,7 +59,8 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
     if output != "-":
         weigh.export(fitted, to, path=output, **options)
         say(f"{to} of {type(fitted).__name__}: {output}")
-        hint(f"weigh check {output} {model}")
+        if hasattr(fitted, "classes_"):
+            hint(f"weigh check {output} {model}")
         return
     written = weigh.export(fitted, to, **options)
     if isinstance(written, bytes):

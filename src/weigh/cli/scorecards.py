@@ -294,7 +294,7 @@ def _from_model(path: str, adverse: str, settings: dict[str, Any]) -> Any:
     if is_card(model):
         raise ValueError(f"{path} is a scorecard already; give the model or the table it came from")
     if not hasattr(model, "classes_"):
-        raise ValueError(f"{path} is a {type(model).__name__}; a scorecard is of two classes")
+        raise ValueError(f"{path} holds {type(model).__name__}; a scorecard needs two classes")
     good = other_class(model, find_class(model, adverse))
     return weigh.Scorecard(model, pos_label=good, **settings)
 

@@ -7,7 +7,14 @@ from typing import Any
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import check_output, count_rows, find_target, keep_apart, read_like
+from weigh.cli.data import (
+    check_output,
+    count_rows,
+    find_target,
+    keep_apart,
+    label_text,
+    read_like,
+)
 from weigh.cli.messages import hint, say
 from weigh.cli.options import data_argument, model_argument, target_option, weight_option
 
@@ -28,9 +35,13 @@ def set_prior(model: str, rate: float, output: str) -> None:
     from weigh.store import load_model, save
 
     check_output(output)
-    moved = load_model(model).with_prior(rate)
-    save(moved, output)
-    say(f"{type(moved).__name__} at a base rate of {rate:g}: {output}")
+    fitted = load_model(model)
+    name = type(fitted).__name__
+    if not hasattr(fitted, "with_prior"):
+        raise ValueError(f"{model} holds {name}, which has no base rate of classes to set")
+    save(fitted.with_prior(rate), output)
+    what = label_text(fitted.classes_.tolist()[-1])
+    say(f"{name} at a base rate of {rate:g} for {what}: {output}")
 
 
 @main.command()

@@ -152,7 +152,7 @@ def _thresholds(m: Measures) -> Section:
     rows = tuple(_threshold(every[t], marks.get(t, "")) for t in sorted(every))
     head = ("Threshold", "Flagged", "Sens.", "Spec.", "PPV", "NPV", "Cost", "Net benefit", "if all")
     title = "Thresholds: a row is flagged where its probability is above"
-    note = "costs: where the costs say; best: where these rows cost least."
+    note = "costs: the cut-off that the costs imply; best: the cut-off of least cost on these rows."
     return Section(title, head, rows, (note,))
 
 

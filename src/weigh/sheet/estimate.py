@@ -89,10 +89,11 @@ class EstimateSheet:
         return View("How the estimate came about", (grid,), notes=(NOTES[self.link],)).to_html()
 
 
+ROUNDED = "The numbers shown are rounded. The interval is for a new row."
 NOTES = {
     "curve": "Weights are times 100, and share the way from start to estimate.",
-    "identity": "Start and changes add up to the estimate. The interval is that of a new row.",
-    "log": "Start times all factors is the estimate. The interval is that of a new row.",
+    "identity": f"Start and changes add up to the estimate. {ROUNDED}",
+    "log": f"Start times all factors is the estimate. {ROUNDED}",
 }
 
 
