@@ -192,15 +192,14 @@ def test_sheets_and_contributions_lead_to_the_estimate(family):
     assert "kind" in sheet._repr_html_()
 
 
-@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+@pytest.mark.parametrize("family", ["gaussian", "poisson", "gamma", "tweedie"])
 def test_nothing_known_gives_the_mean_and_a_wider_interval(family):
     X, y = draw(300)
     model = EducatedRegressor(family=family).fit(X, y.round())
     empty = model.balance_sheet({})
     assert empty.estimate == pytest.approx(y.round().mean(), rel=1e-9)
     full = model.balance_sheet(X.iloc[0].to_dict())
-    if family == "gaussian":
-        assert np.diff(empty.interval) > np.diff(full.interval)
+    assert np.diff(empty.interval) > np.diff(full.interval)
 
 
 @pytest.mark.parametrize("noise", ["normal", "heavy", "skewed"])
@@ -231,6 +230,111 @@ def test_intervals_of_log_links_cover_new_rows(family):
     model = EducatedRegressor(family=family).fit(x[:1500, None], y[:1500].astype(float))
     low, high = model.predict_interval(x[1500:, None]).T
     assert 0.87 < ((low <= y[1500:]) & (y[1500:] <= high)).mean() < 0.94
+
+
+def tweedie_amounts(random, mean, power=1.5):
+    """Poisson counts of gamma amounts, whose dispersion is one."""
+    counts = random.poisson(mean ** (2 - power) / (2 - power))
+    sizes = random.gamma(np.maximum(counts, 1) * (2 - power) / (power - 1))
+    return (counts > 0) * sizes * (power - 1) * mean ** (power - 1)
+
+
+DRAWN = {
+    "gaussian": lambda random, mean: np.log(mean) + random.normal(0, 0.3, len(mean)),
+    "poisson": lambda random, mean: random.poisson(mean).astype(float),
+    "gamma": lambda random, mean: random.gamma(5, mean / 5),
+    "tweedie": tweedie_amounts,
+}
+
+
+def two_causes(family, n=4000, seed=6):
+    """A strong cause and a weak one."""
+    random = np.random.default_rng(seed)
+    strong, weak = random.integers(0, 5, n), random.integers(0, 6, n)
+    X = pd.DataFrame({"strong": strong.astype(str), "weak": weak.astype(float)})
+    return X, DRAWN[family](random, np.exp(0.8 * strong + 0.1 * weak))
+
+
+@pytest.mark.parametrize("family", [*DRAWN])
+@pytest.mark.parametrize("absent", [["strong"], ["weak"], ["strong", "weak"]])
+def test_intervals_cover_rows_whose_answers_are_not_known(family, absent):
+    X, y = two_causes(family)
+    model = EducatedRegressor(family=family).fit(X[:2000], y[:2000])
+    rows = X[2000:].drop(columns=absent).to_dict("records")
+    low, high = model.predict_interval(rows).T
+    assert 0.85 < ((low <= y[2000:]) & (y[2000:] <= high)).mean() < 0.975
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma", "tweedie"])
+def test_mixed_limits_are_the_quantiles_of_what_the_mixture_draws(family):
+    X, y = two_causes(family)
+    model = EducatedRegressor(family=family, pairs=0).fit(X, y)
+    random, n = np.random.default_rng(7), 400_000
+    table = model.evidence_["strong"]
+    factors = np.exp(table.by_class[:, 0])
+    [mean] = model.predict([{"weak": 3.0}])
+    means = mean * random.choice(factors / (table.share @ factors), n, p=table.share)
+    if family == "poisson":
+        assert model.dispersion_ < 1.1
+        drawn = random.poisson(means)
+    else:
+        errors = np.interp(random.uniform(size=n), np.linspace(0, 1, 401), model.error_quantiles_)
+        power = {"gamma": 2.0, "tweedie": 1.5}[family]
+        drawn = np.maximum(means + errors * np.sqrt(model.dispersion_ * means**power), 0)
+    [(low, high)] = model.predict_interval([{"weak": 3.0}])
+    part = 0.0 if low == 0 else 0.05
+    assert (drawn < low).mean() <= part + 0.01
+    assert (drawn > high).mean() == pytest.approx(0.1 - part, abs=0.012)
+
+
+def test_intervals_of_tweedie_amounts_cover_small_and_large_means_alike():
+    X, y = two_causes("tweedie", 9000)
+    model = EducatedRegressor(family="tweedie").fit(X[:4000], y[:4000])
+    low, high = model.predict_interval(X[4000:]).T
+    inside = (low <= y[4000:]) & (y[4000:] <= high)
+    for level in "04":
+        assert 0.85 < inside[X["strong"][4000:] == level].mean() < 0.95
+    assert (low >= 0).all()
+
+
+@pytest.mark.parametrize("factor", [1e-150, 1e-100, 1e100, 1e200])
+@pytest.mark.parametrize("family", ["poisson", "gamma", "tweedie"])
+def test_the_unit_of_amounts_changes_nothing_else(family, factor):
+    X, y = two_causes("gamma", 300)
+    once, other = (EducatedRegressor(family=family).fit(X, y * k) for k in (1.0, factor))
+    np.testing.assert_allclose(other.predict(X) / factor, once.predict(X), rtol=1e-9)
+    ends = once.predict_interval(X)
+    np.testing.assert_allclose(other.predict_interval(X) / factor, ends, rtol=1e-9)
+    np.testing.assert_allclose(other.scales_, once.scales_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("family", ["poisson", "tweedie"])
+def test_the_unit_of_exposures_changes_nothing_else(family):
+    X, years, y = policies()
+    model = EducatedRegressor(family=family, bins=8).fit(X, y, exposure=years)
+    days = EducatedRegressor(family=family, bins=8).fit(X, y, exposure=365 * years)
+    np.testing.assert_allclose(365 * days.predict(X), model.predict(X), rtol=1e-9)
+    assert days.dispersion_ == pytest.approx(model.dispersion_, rel=1e-9)
+    assert days.loo_deviance_ == pytest.approx(model.loo_deviance_, rel=1e-9)
+
+
+@pytest.mark.parametrize("family", ["poisson", "gamma", "tweedie"])
+def test_the_dispersion_is_pearsons_statistic_in_the_unit_of_the_target(family):
+    X, y = two_causes("gamma", 2000)
+    model = EducatedRegressor(family=family, pairs=0).fit(X, 1000 * y)
+    mean, power = model.predict(X), {"poisson": 1, "gamma": 2, "tweedie": 1.5}[family]
+    literal = ((1000 * y - mean) ** 2 / mean**power).mean()
+    assert model.dispersion_ == pytest.approx(literal, rel=0.02)
+
+
+def test_amounts_whose_squares_are_numbers_are_taken_and_others_are_refused():
+    X, y = draw()
+    large = fitted(X, y * 1e140)
+    np.testing.assert_allclose(large.predict(X) / 1e140, fitted(X, y).predict(X), rtol=1e-9)
+    assert np.isfinite(large.predict_interval(X)).all()
+    for factor in (1e160, 1e300, 1e-200):
+        with pytest.raises(ValueError, match=r"^y varies"):
+            fitted(X, y * factor)
 
 
 def test_a_constrained_table_only_rises():
@@ -310,6 +414,7 @@ def test_importances_are_in_the_unit_of_the_target():
     ("parameters", "named"),
     [
         ({"family": "binomial"}, "family"),
+        ({"family": ["gamma"]}, "family"),
         ({"power": 2.5}, "power"),
         ({"bins": "mdl"}, "bins"),
         ({"pairs": -1}, "pairs"),
@@ -349,6 +454,13 @@ def test_targets_that_a_family_does_not_have_are_refused(family, y, named):
 def test_a_wrong_exposure_or_offset_is_named(family, given, named):
     with pytest.raises(ValueError, match=named):
         EducatedRegressor(family=family).fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0], **given)
+
+
+@pytest.mark.parametrize("role", ["exposure", "offset"])
+def test_the_target_is_no_exposure_or_offset(role):
+    X, y = draw(30)
+    with pytest.raises(ValueError, match=role):
+        EducatedRegressor(family="poisson").fit(X.assign(y=y), "y", **{role: "y"})
 
 
 @pytest.mark.parametrize("coverage", [0, 1, 90, "0.9"])

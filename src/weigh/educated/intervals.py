@@ -4,18 +4,25 @@ A training row left out is a new row, and leave-one-out is had in closed form. S
 the errors of rows left out make an interval that covers as often as it states, whatever the shape
 of the noise:
 
-    gaussian          error = (y - mean)/standard deviation of y - mean, in the target's unit
-    gamma, Tweedie    error = y/mean
-    Poisson           none: the quantiles of a Poisson count, or of a negative binomial one whose
+    gaussian          error = (y - mean)/standard deviation of y - mean
+    other amounts     error = (y - mean)/standard deviation that the family gives the mean
+    counts            none: the quantiles of a Poisson count, or of a negative binomial one whose
                       variance is the dispersion times the mean
 
 An interval leaves equal parts on both sides, unless it begins at zero and the target cannot be
 less: then all that is left out is above.
+
+A row whose answers are not all known has an uncertain mean. What blank tables vary by over training
+rows is added to the variance of gaussian noise. With a log link the mean is the estimate times a
+factor of mean one: each blank table gives the factors of its levels, as often as training rows had
+them, whatever the other tables give. The law of such a row is the mixture over the factors.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.stats import nbinom, poisson
@@ -24,10 +31,18 @@ from weigh.educated.fit import Fit
 from weigh.educated.loo import ROWS, Judge
 from weigh.educated.numbers import Numbers, split
 from weigh.engine import Block
-from weigh.frames import Floats
+from weigh.evidence import Evidence, FeatureTable
+from weigh.frames import Floats, Integers
 
 GRID: Floats = np.linspace(0.0, 1.0, 401)
 """The probabilities whose quantiles are kept."""
+
+
+FACTORS = 40
+"""How many equally likely factors stand for all, where the mean of a row is not known."""
+
+ROWS_AT_ONCE = 4096
+STEPS, PRECISE = 200, 1e-10
 
 
 def error_quantiles(fit: Fit, block: Block, known: bool) -> Floats:
@@ -37,17 +52,17 @@ def error_quantiles(fit: Fit, block: Block, known: bool) -> Floats:
     """
     target = fit.state.problem.target
     assert isinstance(target, Numbers)
-    if target.family.power == 1:
+    if target.counts:
         return np.zeros(0)
     every = slice(None, None, -(-len(block) // ROWS))
     some = block.part(every)
     told = Judge.of(fit.state).told(some, every)
-    numbers, _ = split(some.labels)
-    means = target.family.mean(told.totals[:, 0])
-    if target.family.power:
-        return weigh_quantiles(numbers / means, some.weight)
-    spread = np.sqrt(fit.search.noise * (1 + known * told.variances[:, 0]))
-    return weigh_quantiles((numbers - means) / spread, some.weight)
+    numbers, own = split(some.labels)
+    means, power = target.family.mean(told.totals[:, 0]), target.family.power
+    variances = fit.search.noise * means**power / own
+    if not power:
+        variances = fit.search.noise * (1 + known * told.variances[:, 0])
+    return weigh_quantiles((numbers - means) / np.sqrt(variances), some.weight)
 
 
 def weigh_quantiles(values: Floats, weight: Floats | None) -> Floats:
@@ -63,19 +78,135 @@ def weigh_quantiles(values: Floats, weight: Floats | None) -> Floats:
     return np.interp(GRID, places, np.repeat(values[order], 2))
 
 
-def error_interval(quantiles: Floats, coverage: float, least: float | None) -> tuple[float, float]:
-    """The errors between which a new row's lies; `least` is the smallest that there can be."""
-    low = float(np.interp((1 - coverage) / 2, GRID, quantiles))
-    below = low == least
-    high = float(np.interp(coverage if below else (1 + coverage) / 2, GRID, quantiles))
-    return low, high
+def error_interval(quantiles: Floats, coverage: float) -> tuple[float, float]:
+    """The errors between which a new row's lies."""
+    low, high = np.interp([(1 - coverage) / 2, (1 + coverage) / 2], GRID, quantiles)
+    return float(low), float(high)
 
 
-def count_interval(mean: Floats, dispersion: float, coverage: float) -> tuple[Floats, Floats]:
-    """The counts between which a new row's lies, given its mean."""
-    law: Any = poisson(mean)
-    if dispersion > 1 + 1e-9:
-        law = nbinom(mean / (dispersion - 1), 1 / dispersion)
-    low = law.ppf((1 - coverage) / 2)
-    high = law.ppf(np.where(low == 0, coverage, (1 + coverage) / 2))
-    return np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+class Law(Protocol):
+    """How numbers of 0 or more are spread, given their mean; `step` is how far apart they lie."""
+
+    step: ClassVar[float]
+
+    def quantile(self, probability: Floats, mean: Floats) -> Floats:
+        """The least number that is not exceeded with a probability."""
+
+    def below(self, number: Floats, mean: Floats) -> Floats:
+        """The probability of a number or less."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts whose variance is a multiple of their mean."""
+
+    dispersion: float
+    step: ClassVar[float] = 1.0
+
+    def quantile(self, probability: Floats, mean: Floats) -> Floats:
+        """That of a Poisson or negative binomial count."""
+        return np.asarray(self._law(mean).ppf(probability), dtype=np.float64)
+
+    def below(self, number: Floats, mean: Floats) -> Floats:
+        """The distribution function of the same."""
+        return np.asarray(self._law(mean).cdf(number))
+
+    def _law(self, mean: Floats) -> Any:
+        if self.dispersion > 1 + 1e-9:
+            return nbinom(mean / (self.dispersion - 1), 1 / self.dispersion)
+        return poisson(mean)
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """Amounts whose errors are spread as those of training rows, in standard deviations."""
+
+    errors: Floats  # their quantiles on the grid
+    dispersion: float
+    power: float
+    step: ClassVar[float] = 0.0
+
+    def quantile(self, probability: Floats, mean: Floats) -> Floats:
+        """The mean and an error, or zero where that is less."""
+        errors = np.interp(probability, GRID, self.errors)
+        return np.maximum(mean + errors * self._deviation(mean), 0.0)
+
+    def below(self, number: Floats, mean: Floats) -> Floats:
+        """The share of errors that are no larger."""
+        return np.interp((number - mean) / self._deviation(mean), self.errors, GRID)
+
+    def _deviation(self, mean: Floats) -> Floats:
+        deviation: Floats = np.sqrt(self.dispersion) * mean ** (self.power / 2)
+        return deviation
+
+
+@dataclass(frozen=True)
+class Factors:
+    """What the mean of a row may be multiplied by: equally likely factors of each set of blanks."""
+
+    sets: Floats  # set by factor
+    of_row: Integers
+    known: Integers  # the rows without a blank
+
+    @classmethod
+    def of(cls, evidence: Evidence, blank: Integers) -> Factors:
+        """Of rows that have no level in some tables."""
+        each, of_row = np.unique(blank, axis=0, return_inverse=True)
+        sets = [_factors([t for t, b in zip(evidence, own, strict=True) if b]) for own in each]
+        return cls(
+            np.array(sets).reshape(-1, FACTORS), of_row.ravel(), np.logical_not(blank.any(axis=1))
+        )
+
+
+def _factors(tables: Sequence[FeatureTable]) -> Floats:
+    """Equally likely factors of independent tables, from the smallest."""
+    logs = np.zeros(FACTORS)
+    for table in tables:
+        own, share = table.by_class[:, 0], table.share
+        own = own - np.log(share @ np.exp(own))
+        sums = np.add.outer(logs, own).ravel()
+        order = np.argsort(sums, kind="stable")
+        reached = np.cumsum(np.tile(share / FACTORS, FACTORS)[order])
+        place = np.searchsorted(reached, (np.arange(FACTORS) + 0.5) / FACTORS)
+        logs = sums[order][np.minimum(place, len(sums) - 1)]
+    return np.exp(logs)
+
+
+def law_interval(
+    law: Law, mean: Floats, factors: Factors, coverage: float
+) -> tuple[Floats, Floats]:
+    """The numbers between which a new row's lies, if its mean may be multiplied by some factors."""
+    low = _quantiles(law, np.full(len(mean), (1 - coverage) / 2), mean, factors)
+    upper = np.where(low == 0, coverage, (1 + coverage) / 2)
+    return low, _quantiles(law, upper, mean, factors)
+
+
+def _quantiles(law: Law, probability: Floats, mean: Floats, factors: Factors) -> Floats:
+    found = law.quantile(probability, mean)
+    asked = np.column_stack([probability, mean, factors.of_row])[~factors.known]
+    each, place = np.unique(asked, axis=0, return_inverse=True)
+    parts = []
+    for start in range(0, len(each), ROWS_AT_ONCE):
+        chance, own, which = each[start : start + ROWS_AT_ONCE].T
+        means = own[:, None] * factors.sets[which.astype(np.int64)]
+        parts.append(_mixed_quantiles(law, chance, means))
+    if parts:
+        found[~factors.known] = np.concatenate(parts)[place.ravel()]
+    return found
+
+
+def _mixed_quantiles(law: Law, probability: Floats, means: Floats) -> Floats:
+    """The least numbers that mixtures over means do not exceed with a probability: bisection."""
+    chances = np.repeat(probability[:, None], FACTORS, axis=1)
+    each = law.quantile(chances, means)  # the mixture's lies between the least and the largest
+    low, high = each.min(axis=1), each.max(axis=1)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        middle = np.floor(middle / law.step) * law.step if law.step else middle
+        enough = law.below(middle[:, None], means).mean(axis=1) >= probability
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        if (high - low <= np.maximum(law.step, PRECISE * high)).all():
+            break
+    at_low = law.below(low[:, None], means).mean(axis=1) >= probability
+    found: Floats = np.where(at_low, low, high)
+    return found

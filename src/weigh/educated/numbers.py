@@ -25,6 +25,7 @@ class Numbers:
     mean: float
     n_rows: float
     dispersion: float = 1.0
+    least: float = 0.0  # the least dispersion that there can be: counts vary by themselves
 
     n_totals: ClassVar[int] = 1
     n_free: ClassVar[int] = 1
@@ -39,6 +40,11 @@ class Numbers:
     def noisy(self) -> bool:
         """Whether the dispersion is estimated."""
         return True
+
+    @property
+    def counts(self) -> bool:
+        """Whether the numbers are counts, and not amounts."""
+        return self.least > 0
 
     def prior(self) -> Floats:
         """The total of a model without features."""
@@ -70,12 +76,8 @@ class Numbers:
         return float(weight @ (own * squares))
 
     def noise(self, statistic: float, n_free: float) -> float:
-        """The dispersion, from Pearson's statistic and what weights have used up of the rows.
-
-        Counts vary by themselves: theirs is 1 at the least.
-        """
-        least = 1.0 if self.family.power == 1 else TINY
-        return max(statistic / max(self.n_rows - n_free, 1.0), least)
+        """The dispersion, from Pearson's statistic and what weights have used up of the rows."""
+        return max(statistic / max(self.n_rows - n_free, 1.0), self.least, TINY)
 
     def dispersed(self, noise: float) -> Numbers:
         """The same target with losses in nats."""
@@ -83,7 +85,7 @@ class Numbers:
 
 
 TINY = 1e-8
-"""The least dispersion, relative to the variance of amounts, of numbers that are told exactly."""
+"""The least dispersion of numbers in their own unit that are told exactly."""
 
 
 def split(labels: Floats) -> tuple[Floats, Any]:

@@ -13,7 +13,15 @@ from weigh import engine
 from weigh.base import TableEstimator, warn_ids
 from weigh.educated.blanks import settle
 from weigh.educated.fit import Fit, fit_task
-from weigh.educated.intervals import count_interval, error_interval, error_quantiles
+from weigh.educated.intervals import (
+    Amounts,
+    Counts,
+    Factors,
+    Law,
+    error_interval,
+    error_quantiles,
+    law_interval,
+)
 from weigh.educated.learner import Pair, check_pairs, found_pairs, wish_for
 from weigh.educated.numbers import Numbers
 from weigh.educated.tables import evidence_of
@@ -33,7 +41,14 @@ from weigh.frames import (
 )
 from weigh.newton.families import GAMMA, GAUSSIAN, POISSON, Family, Power
 from weigh.parameters import check_parameters, is_number, read_orders, read_settings
-from weigh.sheet import COVERAGE, EstimateSheet, contribute, explain_number, total_variances
+from weigh.sheet import (
+    COVERAGE,
+    EstimateSheet,
+    contribute,
+    explain_number,
+    find_blanks,
+    total_variances,
+)
 
 FAMILIES: dict[str, Family | None] = {
     "gaussian": GAUSSIAN,
@@ -47,10 +62,14 @@ APART = 0.05
 
 @dataclass(frozen=True)
 class _Unit:
-    """The unit in which a fit sees numbers: y = shift + scale z."""
+    """The unit in which a fit sees numbers: their totals are shift + scale t, t those of the fit.
 
-    shift: float = 0.0
-    scale: float = 1.0
+    `noise` is the dispersion of numbers whose dispersion is one to the fit.
+    """
+
+    shift: float
+    scale: float
+    noise: float
 
 
 class EducatedRegressor(RegressorMixin, TableEstimator):
@@ -73,7 +92,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         As in `EvidenceNB`.
     family : "gaussian", "poisson", "gamma" or "tweedie", default="gaussian"
         What the target is: any amount (mean = total), a count of 0 or more, a positive amount, or
-        an amount of 0 or more (mean = exp(total)).
+        an amount of 0 or more (mean = exp(total)). Numbers of "poisson" that are not all whole are
+        amounts whose variance is a multiple of their mean.
     power : float, default=1.5
         The exponent of family="tweedie", between 1 and 2: variance = dispersion mean^power.
     pairs : "auto", int or list of pairs of columns, default="auto"
@@ -89,14 +109,15 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         The prior and the tables, in the target's unit or its logarithm.
     dispersion_ : float
         The variance of the noise (gaussian), or what the family's variance is multiplied by. Counts
-        have 1 at the least.
+        (family="poisson" and whole numbers) have 1 at the least.
     loo_deviance_ : float
         The mean deviance of training rows, each predicted from all others; for the gaussian family
         it is the mean squared error.
     scales_ : ndarray
         One over the variance of the weights of each table.
     error_quantiles_ : ndarray
-        Quantiles of the errors of training rows, each predicted from all others: the intervals.
+        Quantiles of the errors of training rows, each predicted from all others, in standard
+        deviations: the intervals. None of counts.
     pairs_ : list of Pair
         The pairs that were found: their `columns`, and the `gain`: the share by which
         `loo_deviance_` would rise without the pair.
@@ -189,6 +210,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         """
         family = self._check()
         table = read(X).to_learn_from()
+        _refuse_target(y, exposure=exposure, offset=offset)
         apart = self._read_apart(table, exposure, offset)
         sample, numbers = number_sample(table, y, sample_weight)
         named = {name for name in (exposure, offset) if isinstance(name, str)}
@@ -204,11 +226,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         weight = np.ones(len(numbers)) if sample.weight is None else sample.weight
         labels, unit = _labels(family, numbers, weight, apart)
         mean = float(labels[:, 0] @ (weight * labels[:, 1]) / (weight @ labels[:, 1]))
-        if family.link == "log" and mean <= 0:
-            raise ValueError(
-                f"y is zero in every row; family={self.family!r} needs a positive mean"
-            )
-        target = Numbers(family, mean, float(weight.sum()))
+        least = 1 / unit.noise if family.power == 1 and _are_counts(numbers) else 0.0
+        target = Numbers(family, mean, float(weight.sum()), least=least)
         tally = self._tally(sample)
         rows = engine.code_rows(sample, [counts.feature for counts in tally.tables])
         assert isinstance(rows, engine.CodedRows)
@@ -234,8 +253,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
                 fit, Block(rows.codes, rows.labels, rows.weight), known
             )
             evidence, passes = settle(evidence, rows, [c.feature for c in tally.tables], target)
-        self.dispersion_ = noise * unit.scale**2
-        self.loo_deviance_ = 2 * fit.held_out.mean * unit.scale**2
+        self.dispersion_ = noise * unit.noise
+        self.loo_deviance_ = 2 * fit.held_out.mean * unit.noise
         self.scales_ = fit.scales / noise / unit.scale**2
         self.pair_gains_ = np.array(fit.gains) * np.log(2) / max(fit.held_out.mean, 1e-300)
         self.n_passes_ = fit.n_passes + passes[0]
@@ -254,7 +273,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         if any(isinstance(rule, str) and rule == "mdl" for rule in rules):
             raise ValueError("bins='mdl' needs classes; give 'fine', a number of bins, or cuts")
         check_pairs(self.pairs)
-        if self.family not in FAMILIES:
+        if not (isinstance(self.family, str) and self.family in FAMILIES):
             raise ValueError(f"family must be one of {[*FAMILIES]}, got {self.family!r}")
         if not (is_number(self.power) and 1 < self.power < 2):
             raise ValueError(f"power must be a number between 1 and 2, got {self.power!r}")
@@ -317,8 +336,11 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         """The interval in which the target of a new row lies with probability `coverage`.
 
         Two columns, the lower and the upper limit. Their distance from the estimate comes from the
-        errors of training rows that were predicted from all others. What a feature varies by is
-        added to the variance of rows in which it is not known.
+        errors of training rows that were predicted from all others, in standard deviations (for
+        counts, from Poisson's law). It is right on average; at any one estimate as far as the
+        noise has the same shape everywhere. What a feature varies by is added to the variance of
+        rows in which it is not known; with a log link, each of its levels is taken to be as likely
+        as it was in training.
         """
         table = self._read(X)
         _check_coverage(coverage)
@@ -329,13 +351,20 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         self, table: Table, coverage: float, apart: Floats | float = 0.0
     ) -> tuple[Floats, Floats]:
         mean = self._predict(table, apart)
-        if self._family.power == 1:
-            return count_interval(mean, self.dispersion_, coverage)
-        low, high = error_interval(self.error_quantiles_, coverage, self._family.least)
+        blank = find_blanks(self._learnt, table)
         if self._family.power:
-            return mean * low, mean * high
-        spread = np.sqrt(self.dispersion_ + total_variances(self._learnt, table, blanks=True))
+            return law_interval(self._law, mean, Factors.of(self._learnt, blank), coverage)
+        low, high = error_interval(self.error_quantiles_, coverage)
+        varied = np.array([float(part.share @ part.centred[:, 0] ** 2) for part in self._learnt])
+        known = total_variances(self._learnt, table)
+        spread = np.sqrt(self.dispersion_ + known + blank @ varied)
         return mean + low * spread, mean + high * spread
+
+    @property
+    def _law(self) -> Law:
+        if len(self.error_quantiles_) == 0:
+            return Counts(self.dispersion_)
+        return Amounts(self.error_quantiles_, self.dispersion_, self._family.power)
 
     def predict_error(self, X: Any) -> Floats:
         """The standard error of each row's estimate, that of the mean; NaN where it is not known.
@@ -400,16 +429,40 @@ def _labels(family: Family, numbers: Floats, weight: Floats, apart: Floats) -> t
 
     Amounts are centred and divided by their standard deviation. With a log link, a number is
     divided by its exposure e = exp(apart), and counts for e^(2 - power): the loss of y at the mean
-    e m is that of y/e at m, times so much.
+    e m is that of y/e at m, times so much. Exposures are relative to their geometric mean, and what
+    comes of it to its own mean, so that a fit does not depend on the unit of either.
     """
-    if family.link == "log":
-        own = np.exp(apart * (2 - family.power))
-        return np.column_stack([numbers * np.exp(-apart), own]), _Unit()
-    net = numbers - apart
-    shift = float(net @ weight / weight.sum())
-    spread = float(np.sqrt((net - shift) ** 2 @ weight / weight.sum()))
-    unit = _Unit(shift, spread if spread > 1e-13 * np.abs(net).max(initial=0.0) else 1.0)
-    return np.column_stack([(net - unit.shift) / unit.scale, np.ones(len(net))]), unit
+    large = float(np.abs(numbers).max()) or 1.0  # so that no square or sum is too large
+    if family.link == "identity":
+        return _centred((numbers - apart) / large, weight, large)
+    usual = float(apart[0]) if np.ptp(apart) == 0 else float(np.average(apart, weights=weight))
+    own = np.exp((apart - usual) * (2 - family.power))
+    each = numbers / large * np.exp(usual - apart)
+    mean = float(each @ (weight * own) / (weight @ own))
+    shift = float(np.log(large) + np.log(mean))
+    unit = _Unit(shift - usual, 1.0, float(np.exp(shift * (2 - family.power))))
+    return np.column_stack([each / mean, own]), unit
+
+
+def _are_counts(numbers: Floats) -> bool:
+    """Whether numbers are whole, and small enough that a fraction would be seen."""
+    return bool((numbers == np.rint(numbers)).all() and numbers.max() < 2**52)
+
+
+def _centred(net: Floats, weight: Floats, large: float) -> tuple[Floats, _Unit]:
+    """Amounts that are so many times as large in the target's unit, in standard deviations."""
+    share = weight / weight.sum()
+    mean = float(net @ share)
+    spread = float(np.sqrt((net - mean) ** 2 @ share))
+    spread = spread if spread > 1e-13 * np.abs(net).max() else 1 / large
+    scale = spread * large
+    if not SMALL < scale < 1 / SMALL:
+        raise ValueError(
+            f"y varies by {scale:.3g}, whose square is too {'small' if scale < 1 else 'large'} a "
+            f"number; give y in another unit, such as y/{scale:.0e}"
+        )
+    unit = _Unit(mean * large, scale, scale**2)
+    return np.column_stack([(net - mean) / spread, np.ones(len(net))]), unit
 
 
 def _apart(family: Family, noise: float, mean: float) -> float:
@@ -417,6 +470,10 @@ def _apart(family: Family, noise: float, mean: float) -> float:
     if family.link == "identity":
         return APART * float(np.sqrt(noise))
     return APART * min(float(np.sqrt(noise * mean ** (family.power - 2))), 1.0)
+
+
+SMALL = 1e-150
+"""The square of a number as small, or of one over it, is still a number with all its digits."""
 
 
 def _in_unit(evidence: Evidence, unit: _Unit) -> Evidence:
@@ -439,6 +496,8 @@ def _check_target(family: Family, numbers: Floats, name: str, told: str) -> None
     """Refuse numbers that the family does not have."""
     if family.least is None:
         return
+    if not numbers.any():
+        raise ValueError(f"{name} is zero in every row; family={told!r} needs a positive mean")
     low = float(numbers.min())
     if low < family.least or (family.open and low == family.least):
         wanted = "positive numbers" if family.open else "numbers of 0 or more"
@@ -446,6 +505,13 @@ def _check_target(family: Family, numbers: Floats, name: str, told: str) -> None
             f"{name} holds {low:g}, but family={told!r} takes {wanted}; drop such rows or choose "
             "another family, such as family='gaussian'"
         )
+
+
+def _refuse_target(y: Any, **columns: Any) -> None:
+    """Refuse a column that is the target and something else as well."""
+    for role, column in columns.items():
+        if isinstance(y, str) and isinstance(column, str) and column == y:
+            raise ParameterError(Parameter(role), f" {column!r} is the target; name another column")
 
 
 def _check_coverage(coverage: Any) -> None:

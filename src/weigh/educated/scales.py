@@ -119,7 +119,7 @@ def find_scales(problem: Problem, start: State | None = None) -> Search:
     state = find_weights(start or _begin(problem), PRECISE, ROUGHLY)
     noise = estimate_noise(state)
     path, last, ended = [log_marginal(state, noise)], None, False
-    while not ended and len(path) <= UPDATES:
+    for _ in range(UPDATES):
         update, before = Update.at(state, noise), log_marginal(state, noise)
         step = update.reach(last)
         after = None
@@ -132,6 +132,8 @@ def find_scales(problem: Problem, start: State | None = None) -> Search:
             path.append(log_marginal(state, noise))
         former, noise = noise, estimate_noise(state)
         ended = ended and abs(np.log(noise / former)) < STEADY
+        if ended:
+            break
     return Search(find_weights(state, PRECISE), tuple(path), ended, noise)
 
 
@@ -183,7 +185,7 @@ def _move(state: State, step: Floats, before: float, noise: float, tries: int = 
     """The next state that has more marginal likelihood; None where there is none."""
     for halving in range(tries):
         logs = np.log(state.scales) + step / 2**halving
-        scales = np.clip(np.exp(logs), LEAST_SCALE, MOST_SCALE)
+        scales = np.clip(np.exp(logs), LEAST_SCALE, MOST_SCALE * max(noise, 1.0))
         after = find_weights(state.rescale(scales), PRECISE, ROUGHLY)
         if log_marginal(after, noise) > before:
             return after

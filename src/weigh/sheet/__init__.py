@@ -14,7 +14,13 @@ Ridgeway (2025): two columns, weights times 100, the totals, and what they mean 
 
 from weigh.sheet.attenuated import Attenuated, Recalibrated
 from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
-from weigh.sheet.estimate import EstimateSheet, Push, explain_number, total_variances
+from weigh.sheet.estimate import (
+    EstimateSheet,
+    Push,
+    explain_number,
+    find_blanks,
+    total_variances,
+)
 from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of
 from weigh.sheet.rows import Reasons, contribute, find_reasons, reasons
 from weigh.sheet.show import foot_of, notes_of, probability, sides_of
@@ -34,6 +40,7 @@ __all__ = [
     "difference",
     "explain",
     "explain_number",
+    "find_blanks",
     "find_class",
     "find_reasons",
     "foot_of",

@@ -10,7 +10,7 @@ import numpy as np
 from weigh import engine
 from weigh.evidence import Evidence, hundredths
 from weigh.evidence.amounts import digits_of, factor, spell
-from weigh.frames import Floats, Table
+from weigh.frames import Floats, Integers, Table
 from weigh.sheet.balance import COVERAGE
 from weigh.sheet.explain import items_of
 from weigh.text import lay_out, percent, to_plain
@@ -117,22 +117,28 @@ def explain_number(
     )
 
 
-def total_variances(evidence: Evidence, table: Table, blanks: bool = False) -> Floats:
+def find_blanks(evidence: Evidence, table: Table) -> Integers:
+    """Whether a row has no level in a table: row by table."""
+    found = np.empty((table.n_rows, len(evidence)), dtype=np.bool_)
+    for j, placed in enumerate(engine.place(table, evidence.features)):
+        found[:, j] = placed.levels[placed.codes] >= len(evidence[j].levels)
+    return found
+
+
+def total_variances(evidence: Evidence, table: Table) -> Floats:
     """The variance of each row's total, from the covariance of prior and weights.
 
-    With `blanks`, a table in which a row has no level adds what its weights vary by over training
-    rows. Nothing else is known of a model whose covariance was not kept.
+    It is zero for a model whose covariance was not kept.
     """
-    found, at, start = np.zeros(table.n_rows), [], 1
+    if evidence.covariance is None:
+        return np.zeros(table.n_rows)
+    at, start = [], 1
     for part, placed in zip(evidence, engine.place(table, evidence.features), strict=True):
         levels = placed.levels[placed.codes]
         known = levels < len(part.levels)
         at.append(np.where(known, start + levels, -1))
         start += len(part.levels)
-        if blanks:
-            found += ~known * float(part.share @ part.centred[:, 0] ** 2)
-    if evidence.covariance is not None:
-        found += _sum_squares(evidence.covariance, np.array(at).reshape(-1, table.n_rows))
+    found = _sum_squares(evidence.covariance, np.array(at).reshape(-1, table.n_rows))
     return np.maximum(found, 0.0)
 
 
