@@ -238,8 +238,16 @@ def test_what_has_no_names_or_no_tables_is_refused(fitted):
     Z = X[["age", "noise"]].to_numpy()
     with pytest.raises(ValueError, match="column names"):
         weigh.simplify(weigh.EvidenceNB().fit(Z, y), Z, y)
-    with pytest.raises(TypeError, match="classifier"):
-        weigh.simplify(weigh.BoostedNBRegressor().fit(Z, X["gap"].fillna(0)), X, y)
+
+
+@pytest.mark.parametrize("ask", [weigh.simplify, weigh.price, weigh.edit])
+def test_a_model_of_numbers_is_refused_by_name(fitted, ask):
+    _, X, y = fitted
+    model = weigh.BoostedNBRegressor().fit(X, X["gap"].fillna(0))
+    with pytest.raises(ValueError, match="BoostedNBRegressor"):
+        ask(model, X, y)
+    with pytest.raises(ValueError, match="Scorecard"):
+        ask(weigh.Scorecard(weigh.EvidenceNB().fit(X, y)), X, y)
 
 
 def test_the_command_line_gives_the_model_that_python_gives(tmp_path):

@@ -9,6 +9,7 @@ from typing import Any
 from weigh.base import EvidenceClassifier, read_sample
 from weigh.bins import Feature
 from weigh.educated import EducatedNB
+from weigh.evidence import evidence_of
 from weigh.frames import Integers, Sample
 from weigh.parameters import is_count
 
@@ -24,8 +25,9 @@ class Rows:
     def read(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Rows:
         """Rows with the columns that a fitted model reads."""
         if not isinstance(model, EvidenceClassifier):
+            evidence_of(model)  # which says why a model of numbers, or a stranger, has none
             kind = type(model).__name__
-            raise TypeError(f"a fitted classifier of this package was expected, got {kind}")
+            raise ValueError(f"a fitted classifier of this package was expected, got {kind}")
         names = model._column_names()
         if model.event_model == "counts":
             raise ValueError("a model of documents has one table; there is nothing to simplify")
