@@ -4,10 +4,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.linalg import block_diag
+from scipy.optimize import minimize
+from scipy.special import expit, logsumexp, softmax
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import weigh
 from weigh.bins import Joined
+from weigh.editing import refit as refit_module
+from weigh.educated.prior import walk
 from weigh.exports.selftest import check
+from weigh.frames import read
 from weigh.metrics import loss_bits
 
 WHY = {"why": "asked for"}
@@ -113,6 +121,180 @@ def test_a_refit_lowers_the_loss_of_its_rows_and_holds_what_was_given_by_hand(fi
     assert refitted.model.evidence_["town"].weights[0] == -1.0
     p = refitted.model.predict_proba(X)[:, 1]
     assert abs((p - y).sum()) < 1e-6  # the gradient of the prior, which nothing pulls
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        weigh.EducatedNB(),
+        weigh.EducatedNB(pairs=0, multiclass="ovr"),
+        weigh.EvidenceNB(),
+    ],
+)
+def test_refits_of_an_unchanged_model_change_nothing(learner, n_classes):
+    X, y = draw(n_classes=n_classes)
+    model = clone(learner).fit(X, y)
+    editor = weigh.edit(model, X[::2], y[::2])  # rows of any kind
+    for _ in range(20):
+        editor.scale("noise", 1.0, refit=True, **WHY)
+        assert_allclose(editor.model.predict_proba(X), model.predict_proba(X), atol=1e-9)
+    editor.drop("town", refit=True, **WHY)
+    dropped = editor.model.predict_proba(X)
+    for _ in range(5):
+        editor.scale("noise", 1.0, refit=True, **WHY)
+        assert_allclose(editor.model.predict_proba(X), dropped, atol=1e-9)
+
+
+def test_a_refit_keeps_a_prior_that_was_given():
+    X, y = draw()
+    model = weigh.EducatedNB(pairs=0, class_prior=[0.95, 0.05]).fit(X, y)
+    editor = weigh.edit(model, X, y).scale("noise", 1.0, refit=True, **WHY)
+    assert_allclose(editor.model.predict_proba(X), model.predict_proba(X), atol=1e-9)
+    editor.drop("town", refit=True, **WHY)
+    off = [(own.predict_proba(X)[:, 1] - y).sum() for own in (model, editor.model)]
+    assert off[0] < -50
+    assert_allclose(*off)
+
+
+def penalised(model, X, held):
+    """A dense design, its penalty, and the weights that are held: all spelt out."""
+    evidence = model.evidence_
+    columns, penalties, free, start = [np.ones((len(X), 1))], [np.zeros((1, 1))], [True], []
+    start.append(np.atleast_1d(evidence.prior))
+    for scale, table in zip(model.scales_, evidence, strict=True):
+        n = len(table.levels)
+        placed = table.feature.read(read(X))
+        columns.append(np.eye(n + 1)[placed.levels[placed.codes]][:, :n])
+        penalties.append(scale * (walk(n) if table.feature.cuts else np.eye(n)))
+        free += [table.name not in held] * n
+        start += [*table.by_class]
+    return np.hstack(columns), block_diag(*penalties), np.array(free), np.array(start)
+
+
+def solve_literally(design, penalty, free, weights, y):
+    """Newton with the whole Hessian of all classes, from the weights that are given."""
+    n, k = design.shape[1], weights.shape[1]
+    target = np.eye(k)[y] if k > 1 else np.asarray(y)[:, None]
+    weights = np.where(free[:, None], 0.0, weights)
+    every = np.repeat(free, k)
+    for _ in range(50):
+        totals = design @ weights
+        p = softmax(totals, axis=1) if k > 1 else expit(totals)
+        pulled = np.where(free[:, None], penalty @ np.where(free[:, None], weights, 0.0), 0.0)
+        gradient = (design.T @ (p - target) + pulled).ravel()[every]
+        within = p[:, :, None] * (np.eye(k) - p[:, None, :]) if k > 1 else (p * (1 - p))[..., None]
+        hessian = np.einsum("ri,rj,rab->iajb", design, design, within).reshape(n * k, n * k)
+        hessian += np.kron(penalty, np.eye(k))
+        step = np.linalg.pinv(hessian[np.ix_(every, every)]) @ gradient
+        weights = weights.copy()
+        weights[free] -= step.reshape(-1, k)
+    return design @ weights
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("change", ["scale", "drop"])
+def test_a_refit_of_the_rest_is_the_least_penalised_loss_with_the_change_held(n_classes, change):
+    X, y = draw(n=400, n_classes=n_classes)
+    bins = {"age": [30.0, 40.0, 50.0, 60.0], "noise": [-0.5, 0.5]}
+    model = weigh.EducatedNB(pairs=0, bins=bins).fit(X, y)
+    editor, factor = weigh.edit(model, X, y), 0.0 if change == "drop" else 0.4
+    if change == "drop":
+        editor.drop("age", refit=True, **WHY)
+    else:
+        editor.scale("age", factor, refit=True, **WHY)
+    design, penalty, free, weights = penalised(model, X, ["age"])
+    weights[~free] *= factor
+    totals = solve_literally(design, penalty, free, weights, y)
+    wanted = softmax(totals, axis=1) if n_classes > 2 else expit(totals)[:, 0]
+    found = editor.model.predict_proba(X)
+    assert_allclose(found if n_classes > 2 else found[:, 1], wanted, atol=1e-6)
+    assert abs(found - model.predict_proba(X)).max() > 0.05
+
+
+def test_a_refit_in_two_sittings_is_that_of_one(fitted, tmp_path):
+    model, X, y = fitted
+    first = weigh.edit(model, X, y).drop("noise", refit=True, **WHY)
+    weigh.save(first.model, tmp_path / "first.json")
+    second = weigh.edit(weigh.load(tmp_path / "first.json"), X, y)
+    for editor in (first, second):
+        editor.scale("town", 2.0, refit=True, **WHY)
+    both = [editor.model.predict_proba(X) for editor in (first, second)]
+    assert_allclose(*both, atol=1e-7)
+
+
+def solve_in_order(model, X, y):
+    """Totals without b of least loss tied to the start, with a in order, by a general solver."""
+    design, penalty, _, start = penalised(model, X, [])
+    sizes = np.cumsum([1, *(len(table.levels) for table in model.evidence_)])
+    kept = np.r_[0 : sizes[1], sizes[2] : sizes[3]]
+    slope = (design.T @ (expit(design @ start[:, 0]) - y))[kept]
+    design, penalty, start = design[:, kept], penalty[np.ix_(kept, kept)], start[kept, 0]
+
+    def tied(w):
+        away, totals = w - start, design @ w
+        loss = np.logaddexp(0, totals).sum() - y @ totals
+        gradient = design.T @ (expit(totals) - y) - slope + penalty @ away
+        return loss - slope @ away + away @ penalty @ away / 2, gradient
+
+    rises = {"type": "ineq", "fun": lambda w: np.diff(w[1:7])}
+    options = {"maxiter": 1000, "ftol": 1e-12}
+    found = minimize(tied, start, jac=True, method="SLSQP", constraints=rises, options=options)
+    return design @ found.x
+
+
+@pytest.mark.parametrize("named", [{"a": 1, "c": 0}, [1, 0, 0], {0: 1}])
+def test_a_refit_keeps_tables_in_the_order_that_was_asked_for(named, tmp_path):
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 6, 800)
+    b = (a + rng.integers(0, 3, 800)) % 6
+    X = pd.DataFrame({"a": a * 1.0, "b": b.astype(str), "c": rng.choice([*"pq"], 800)})
+    total = 0.3 * a - 2.0 * (b - 2) + (X.c == "p")
+    y = (rng.random(800) < expit(total)).astype(int)
+    bins = {"a": [0.5, 1.5, 2.5, 3.5, 4.5]}
+    model = weigh.EducatedNB(pairs=0, bins=bins, monotonic_cst=named).fit(X, y)
+    free = weigh.EducatedNB(pairs=0, bins=bins).fit(X, y)
+    falls, keeps = (weigh.edit(own, X, y).drop("b", refit=True, **WHY) for own in (free, model))
+    assert np.diff(falls.evidence["a"].weights[:6]).min() < -0.1
+    assert np.diff(keeps.evidence["a"].weights[:6]).min() >= 0
+    assert_allclose(
+        keeps.model.predict_proba(X)[:, 1], expit(solve_in_order(model, X, y)), atol=1e-4
+    )
+    weigh.save(keeps.model, tmp_path / "kept.json")
+    later = weigh.edit(weigh.load(tmp_path / "kept.json"), X, y)
+    later.drop("c", refit=True, **WHY)
+    assert np.diff(later.evidence["a"].weights[:6]).min() >= 0
+
+
+def loss_in_nats(evidence, X, y):
+    """Without the bound that reported losses have."""
+    totals = evidence.total(X).reshape(len(X), -1)
+    totals = totals if totals.shape[1] > 1 else np.hstack([0 * totals, totals])
+    return (logsumexp(totals, axis=1) - totals[np.arange(len(X)), y]).mean()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("learner", [weigh.EvidenceNB(), weigh.EducatedNB(pairs=0)])
+def test_a_refit_of_a_wild_change_ends_at_its_least_loss(learner, n_classes):
+    X, y = draw(n_classes=n_classes)
+    model = clone(learner).fit(X, y)
+    wild = 60.0 if n_classes == 2 else [60.0, -30.0, -30.0]
+    for change in (
+        lambda e, refit: e.scale("age", 30.0, refit=refit, **WHY),
+        lambda e, refit: e.set("town", "a", wild, refit=refit, **WHY),
+    ):
+        left, refitted = (change(weigh.edit(model, X, y), refit) for refit in (False, True))
+        losses = [loss_in_nats(editor.evidence, X, y) for editor in (left, refitted)]
+        assert losses[1] < losses[0]
+        again = refitted.scale("noise", 1.0, refit=True, **WHY).undo().redo()
+        before, after = (state.evidence for state in again._states[1:])
+        assert_allclose(before.prior, after.prior, atol=1e-6)
+
+
+def test_a_refit_that_does_not_converge_warns(fitted, monkeypatch):
+    monkeypatch.setattr(refit_module, "STEPS", 1)
+    with pytest.warns(ConvergenceWarning, match="refit"):
+        weigh.edit(*fitted).set("town", "a", 60.0, refit=True, **WHY)
 
 
 def test_changes_are_undone_and_made_again(editor, fitted):

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from weigh import engine
 from weigh.evidence import Evidence
 from weigh.frames import Floats, Integers, Sample
-from weigh.newton.regression import LOGISTIC, SOFTMAX
+from weigh.newton.regression import LOGISTIC, SOFTMAX, Moments
 
 RIDGE = 1.0
 """Added to the Hessian's diagonal, the intercept left out: rows that pull each weight to zero. The
@@ -43,18 +43,18 @@ class Quadratic:
 
         Then the smaller models are those nearest to this one, whose weights a prior has smoothed.
         """
-        columns = _columns(evidence, sample)
-        weights = np.vstack([evidence.prior_row, *(table.by_class for table in evidence)])
+        places = places_of(evidence, sample)
+        weights, rows = weights_of(evidence), row_weights(sample)
         n_weights, n_totals = weights.shape
         hessian = np.zeros((n_totals, n_weights, n_weights))
         slopes = np.zeros((n_totals, n_weights))
         for start in range(0, sample.table.n_rows, CHUNK):
             own = slice(start, start + CHUNK)
-            design = _design([column[own] for column in columns], n_weights)
-            slope, curvature = _moments(evidence, design @ weights, sample, own)
+            design = design_of([place[own] for place in places], n_weights)
+            found = moments_of(evidence, design @ weights, sample.labels[own], rows[own])
             for k in range(n_totals):
-                hessian[k] += (design.T @ (design * curvature[:, k, None])).toarray()
-                slopes[k] += design.T @ slope[:, k]
+                hessian[k] += (design.T @ (design * found.curvature[:, k, None])).toarray()
+                slopes[k] += design.T @ found.slope[:, k]
         right = np.einsum("kij,jk->ki", hessian, weights) - (0.0 if taught else slopes)
         ends = np.cumsum([1, *(len(table.levels) for table in evidence)]).tolist()
         return cls(hessian, right, tuple(slice(a, b) for a, b in pairwise(ends)))
@@ -119,7 +119,7 @@ def _cost(inverse: Floats, weights: Floats, own: slice) -> float:
     return 0.5 * float((mine * np.linalg.solve(inverse[:, own, own], mine)).sum())
 
 
-def _columns(evidence: Evidence, sample: Sample) -> list[Integers]:
+def places_of(evidence: Evidence, sample: Sample) -> list[Integers]:
     """The place of each row's weight, by table; negative where it has none."""
     found, start = [], 1
     for placed, table in zip(engine.place(sample.table, evidence.features), evidence, strict=True):
@@ -129,26 +129,30 @@ def _columns(evidence: Evidence, sample: Sample) -> list[Integers]:
     return found
 
 
-def _design(columns: Sequence[Integers], n_weights: int) -> csr_array:
+def design_of(places: Sequence[Integers], n_weights: int) -> csr_array:
     """A line for each row: one at the intercept and at the level of each table."""
-    places = np.stack([np.zeros(len(columns[0]), np.int64), *columns], axis=1)
-    rows, columns_ = np.nonzero(places >= 0)
-    return csr_array((np.ones(len(rows)), (rows, places[rows, columns_])), (len(places), n_weights))
+    every = np.stack([np.zeros(len(places[0]), np.int64), *places], axis=1)
+    rows, columns = np.nonzero(every >= 0)
+    return csr_array((np.ones(len(rows)), (rows, every[rows, columns])), (len(every), n_weights))
 
 
-def _moments(
-    evidence: Evidence, totals: Floats, sample: Sample, own: slice
-) -> tuple[Floats, Floats]:
-    """The slope and the curvature of each row at its totals."""
-    labels = sample.labels[own]
-    weight = np.ones(len(labels)) if sample.weight is None else sample.weight[own]
-    if evidence.link == "ovr":
-        parts = [
-            LOGISTIC.moments(totals[:, [k]], (labels == k).view(np.uint8), weight)
-            for k in range(totals.shape[1])
-        ]
-        slopes, curvatures = ([getattr(p, n) for p in parts] for n in ("slope", "curvature"))
-        return np.hstack(slopes), np.hstack(curvatures)
-    loss = LOGISTIC if totals.shape[1] == 1 else SOFTMAX
-    found = loss.moments(totals, labels, weight)
-    return found.slope, found.curvature
+def weights_of(evidence: Evidence) -> Floats:
+    """The prior and the weights of all tables, a column for each total."""
+    return np.vstack([evidence.prior_row, *(table.by_class for table in evidence)])
+
+
+def moments_of(evidence: Evidence, totals: Floats, labels: Integers, weight: Floats) -> Moments:
+    """The loss of rows at their totals; each against the rest where so the model was fitted."""
+    if evidence.link != "ovr":
+        return (LOGISTIC if totals.shape[1] == 1 else SOFTMAX).moments(totals, labels, weight)
+    parts = [
+        LOGISTIC.moments(totals[:, [k]], (labels == k).view(np.uint8), weight)
+        for k in range(totals.shape[1])
+    ]
+    slopes, curvatures = ([getattr(p, n) for p in parts] for n in ("slope", "curvature"))
+    return Moments(sum(p.loss for p in parts), np.hstack(slopes), np.hstack(curvatures))
+
+
+def row_weights(sample: Sample) -> Floats:
+    """One for each row where none were given."""
+    return np.ones(len(sample.labels)) if sample.weight is None else sample.weight

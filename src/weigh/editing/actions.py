@@ -172,3 +172,6 @@ ACTIONS: dict[str, Callable[..., Evidence]] = {
 
 HOLD = ("freeze", "set", "tie", "monotone", "scale")
 """Actions after which a refit leaves the weights of the table alone."""
+
+RESHAPE = ("drop", "remove_pair", "merge", "move_cut")
+"""Actions that leave other tables or levels, and weights as they were."""

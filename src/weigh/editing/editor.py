@@ -12,6 +12,7 @@ import numpy as np
 from weigh.budget.rows import Rows
 from weigh.editing.actions import ACTIONS, HOLD
 from weigh.editing.refit import refit_others
+from weigh.editing.start import Start
 from weigh.evidence import BOUND, Change, Evidence, login_name, now
 from weigh.frames import Sample
 
@@ -23,6 +24,14 @@ class _Signed:
     why: str
     who: str
     when: str
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """The tables after some changes, and what a refit of them starts from."""
+
+    evidence: Evidence
+    start: Start
 
 
 def edit(model: Any, X: Any, y: Any, *, train: Any = None, who: str | None = None) -> Editor:
@@ -70,6 +79,11 @@ class Editor:
     name in place of the editor's; and `refit=True`, which fits all tables again but those that were
     frozen or given weights by hand. Each returns the editor.
 
+    A refit starts from the model that was given. It minimises the penalised loss that EducatedNB
+    was fitted to, with the scales of its fit; so a refit of what was not changed changes nothing,
+    for any model. Tables of `monotonic_cst` stay in order. A refit that does not converge raises a
+    `ConvergenceWarning`.
+
     Attributes
     ----------
     model : classifier
@@ -83,7 +97,7 @@ class Editor:
     def __init__(self, model: Any, sample: Sample, train: Sample, who: str | None = None) -> None:
         self._given, self._sample, self._train = model, sample, train
         self._who = login_name() if who is None else who
-        self._states: list[Evidence] = [model.evidence_]
+        self._states = [_State(model.evidence_, Start.of(model))]
         self._at = 0
 
     # ------------------------------------------------------------ what it is
@@ -91,7 +105,7 @@ class Editor:
     @property
     def evidence(self) -> Evidence:
         """The tables as they are now."""
-        return self._states[self._at]
+        return self._states[self._at].evidence
 
     @property
     def edits(self) -> tuple[Change, ...]:
@@ -105,12 +119,14 @@ class Editor:
 
     @property
     def model(self) -> Any:
-        """The model as it is now; what its fit found out beside the tables is not kept."""
+        """The model as it is now; of what its fit found out beside the tables, scales are kept."""
         if self._at == 0:
             return self._given
         model = copy.copy(self._given)._keep(self.evidence)
         for name in model._extras:
             setattr(model, name, None)
+        for name, value in self._states[self._at].start.attributes().items():
+            setattr(model, name, value)
         if hasattr(self._given, "provenance_"):
             model.provenance_ = self._given.provenance_
         return model._name(self.evidence.column_names, True)
@@ -241,14 +257,15 @@ class Editor:
     def _apply(self, action: str, given: dict[str, Any], signed: _Signed, refit: bool) -> None:
         if action not in ACTIONS:
             raise ValueError(f"action must be one of {[*ACTIONS]}, got {action!r}")
-        before = self.evidence
+        before, start = self.evidence, self._states[self._at].start
         after = ACTIONS[action](before, self._train, **given)
+        start = start.changed(action, self._train, given)
         if refit:
-            after = refit_others(after, self._train, self._held(action, given))
+            after = refit_others(after, self._train, self._held(action, given), start)
         losses = self._loss(before), self._loss(after)
         done = Change(action, given, signed.why, signed.who, signed.when, *losses, refit)
-        after = replace(after, edits=(*before.edits, done))
-        self._states = [*self._states[: self._at + 1], after]
+        state = _State(replace(after, edits=(*before.edits, done)), start)
+        self._states = [*self._states[: self._at + 1], state]
         self._at += 1
 
     def _held(self, action: str, given: dict[str, Any]) -> set[str]:  # type: ignore[valid-type]

@@ -1,76 +1,182 @@
 """Fit some tables again while the others are held.
 
-loss(w) + 1/2 sum over free weights of pull_v (w_v - before_v)^2
+    loss(w) - g'(w - start) + 1/2 (w - start)' P (w - start)
 
-A weight is pulled to what it was as strongly as its prior held it: one over its squared standard
-error, less the curvature of its rows. So smooth tables stay smooth, and levels of few rows stay.
+`start` are the weights before all changes, g is the slope of the loss there and P the Hessian of
+the prior. For EducatedNB g is minus the prior's slope, so that this is the penalised loss that the
+model was fitted to. For every model the start itself is the minimum where nothing was changed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 
-from weigh.budget.quadratic import RIDGE, Quadratic
-from weigh.evidence import Evidence, FeatureTable, squeeze
-from weigh.frames import Floats, Sample
+from weigh import engine
+from weigh.budget.quadratic import design_of, moments_of, places_of, row_weights, weights_of
+from weigh.editing.start import Start
+from weigh.evidence import Evidence, contrast, squeeze
+from weigh.frames import Floats, Integers, Sample, warn_caller
+from weigh.newton.descent import Order, Orders, conjugate_gradients, descend, promise, step_in_order
+from weigh.newton.regression import Moments
 
-STEPS, PRECISE = 30, 1e-12
-"""Newton steps end where none moves a weight by more."""
+STEPS, PRECISE, ENOUGH = 300, 1e-15, 1e-9
+"""Newton steps end where one promises less than `PRECISE` nats for a row of weight one; a search
+that ends above `ENOUGH` has not converged."""
+
+CLASSES = 1e-8, 200
+"""How precise steps of classes fitted jointly are, and the most products for one."""
 
 
-def refit_others(evidence: Evidence, sample: Sample, held: Collection[str]) -> Evidence:
+def refit_others(
+    evidence: Evidence, sample: Sample, held: Collection[str], start: Start
+) -> Evidence:
     """The weights of least loss of the tables that are not held, and of the prior."""
-    before = _weights(evidence)
-    near = Quadratic.at(evidence, sample)
-    free = np.ones(len(before), bool)
-    pull = np.zeros_like(before)
-    for table, span in zip(evidence, near.spans, strict=True):
-        free[span] = table.name not in held
-        curvature = np.diagonal(near.hessian, axis1=1, axis2=2)[:, span].T
-        pull[span] = _pull(table, curvature)
-    for _ in range(STEPS):
-        step = _step(near, _weights(evidence) - before, pull, free, _weights(evidence))
-        evidence = _moved(evidence, step)
-        near = Quadratic.at(evidence, sample)
-        if np.abs(step).max() <= PRECISE:
-            break
+    with engine.one_blas_thread():
+        found = _minimise(_Weights(_problem(evidence, sample, held, start), weights_of(evidence)))
+    parts = np.split(found.weights[1:], np.cumsum([len(table.levels) for table in evidence])[:-1])
     tables = tuple(
-        table if table.name in held else replace(table, known_errors=None, variances=None)
-        for table in evidence
-    )
-    return replace(evidence, tables=tables, covariance=None, prior_variances=None)
-
-
-def _pull(table: FeatureTable, curvature: Floats) -> Floats:
-    errors = table.errors
-    if errors is None:
-        return np.full_like(curvature, RIDGE)
-    known = np.nan_to_num(errors.reshape(curvature.shape), nan=np.inf)
-    return np.maximum(1 / np.maximum(known, 1e-9) ** 2 - curvature, RIDGE)
-
-
-def _step(near: Quadratic, away: Floats, pull: Floats, free: Floats, weights: Floats) -> Floats:
-    """A Newton step of the free weights, by weight and total."""
-    step = np.zeros_like(weights)
-    for k, hessian in enumerate(near.hessian):
-        slope = hessian @ weights[:, k] - near.right[k] + pull[:, k] * away[:, k]
-        held = hessian[np.ix_(free, free)] + np.diag(pull[free, k])
-        step[free, k] = -np.linalg.solve(held, slope[free])
-    return step
-
-
-def _weights(evidence: Evidence) -> Floats:
-    return np.vstack([evidence.prior_row, *(table.by_class for table in evidence)])
-
-
-def _moved(evidence: Evidence, step: Floats) -> Evidence:
-    parts = np.split(step[1:], np.cumsum([len(table.levels) for table in evidence])[:-1])
-    tables = [
-        replace(table, by_class=table.by_class + part)
+        table
+        if table.name in held
+        else replace(table, by_class=part, known_errors=None, variances=None)
         for table, part in zip(evidence, parts, strict=True)
-    ]
-    prior = squeeze(evidence.prior_row + step[0])
-    return replace(evidence, prior=prior, tables=tuple(tables))
+    )
+    prior = squeeze(found.weights[0])
+    return replace(evidence, prior=prior, tables=tables, covariance=None, prior_variances=None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Rows, and what ties the weights to the start."""
+
+    evidence: Evidence
+    design: csr_array
+    labels: Integers
+    weight: Floats
+    start: Floats
+    slope: Floats  # of the loss at the start
+    pull: Floats  # P, by total
+    free: Integers  # whether a weight may change
+    orders: tuple[Order, ...]
+
+
+def _problem(evidence: Evidence, sample: Sample, held: Collection[str], start: Start) -> _Problem:
+    weights, rows = weights_of(start.reshaped), row_weights(sample)
+    design = design_of(places_of(evidence, sample), len(weights))
+    before = weights_of(start.given)
+    totals = design_of(places_of(start.given, sample), len(before)) @ before
+    slope = moments_of(start.given, totals, sample.labels, rows).slope
+    free = [np.full(len(table.levels), table.name not in held) for table in evidence]
+    return _Problem(
+        evidence,
+        design,
+        sample.labels,
+        rows,
+        weights,
+        design.T @ slope,
+        start.pull(),
+        np.concatenate([[True], *free]),
+        start.orders(held),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Weights:
+    """Weights, the prior first, a column for each total; and the loss that they leave."""
+
+    problem: _Problem
+    weights: Floats
+
+    @cached_property
+    def _moments(self) -> Moments:
+        own = self.problem
+        return moments_of(own.evidence, own.design @ self.weights, own.labels, own.weight)
+
+    @cached_property
+    def _away(self) -> Floats:
+        return self.weights - self.problem.start
+
+    @property
+    def loss(self) -> float:
+        """In nats."""
+        own, away = self.problem, self._away
+        tied = 0.5 * _times(own.pull, away) - own.slope
+        return self._moments.loss + float((away * tied).sum())
+
+    @cached_property
+    def gradient(self) -> Floats:
+        """Zero where weights are held."""
+        own = self.problem
+        slope = own.design.T @ self._moments.slope - own.slope + _times(own.pull, self._away)
+        return np.asarray(np.where(own.free[:, None], slope, 0.0))
+
+    def moved(self, step: Floats) -> _Weights:
+        """Other weights."""
+        return _Weights(self.problem, self.weights - step)
+
+    @cached_property
+    def _factors(self) -> list[tuple[Floats, bool]]:
+        """The Hessian of the free weights of each total by itself."""
+        own, found = self.problem, []
+        for curvature, pull in zip(self._moments.curvature.T, own.pull, strict=True):
+            every = (own.design.T @ (own.design * curvature[:, None])).toarray() + pull
+            free = every[np.ix_(own.free, own.free)]
+            trace = np.finfo(float).eps * np.trace(free) * np.eye(len(free))
+            found.append(cho_factor(free + trace))
+        return found
+
+    def _solve_alone(self, right: Floats) -> Floats:
+        step = np.zeros_like(right)
+        for k, factor in enumerate(self._factors):
+            step[self.problem.free, k] = cho_solve(factor, right[self.problem.free, k])
+        return step
+
+    def _product(self, step: Floats) -> Floats:
+        own = self.problem
+        bent = own.design.T @ self._moments.bend(own.design @ step, own.weight)
+        return np.asarray(np.where(own.free[:, None], bent + _times(own.pull, step), 0.0))
+
+    def newton_step(self) -> Floats:
+        """Hessian^-1 gradient, bent where tables are to stay in order."""
+        if self._moments.probability is not None and self.gradient.any():
+            solved = conjugate_gradients(self._product, self.gradient, self._solve_alone, *CLASSES)
+            return contrast(solved[0])  # what all classes have in common tells nothing
+        if self.problem.orders:
+            orders = Orders(self.problem.orders)
+            return step_in_order(self.weights, self.gradient, self._solve_alone, orders)
+        return self._solve_alone(self.gradient)
+
+
+def _times(pull: Floats, away: Floats) -> Floats:
+    return np.asarray(np.einsum("kij,jk->ik", pull, away))
+
+
+def _minimise(point: _Weights) -> _Weights:
+    """Damped Newton steps, a last one without a look at the loss, and a warning if they failed."""
+    whole = float(point.problem.weight.sum())
+    near = descend(point, _Weights.newton_step, least=PRECISE * whole, most=STEPS)
+    step = near.newton_step()
+    left = promise(near, step)
+    if not left <= ENOUGH * whole:
+        warn_caller(
+            f"the refit has not converged: a step more promised {left / whole:.1e} nats a row, and "
+            f"{ENOUGH:g} was wanted; change less by hand, or leave refit=True out",
+            ConvergenceWarning,
+        )
+        return near
+    return _in_order(near.moved(step))
+
+
+def _in_order(point: _Weights) -> _Weights:
+    """Without what rounding leaves out of order."""
+    weights = point.weights.copy()
+    for order in point.problem.orders:
+        own = order.sign * weights[order.places]
+        weights[order.places] = order.sign * np.maximum.accumulate(own)
+    return _Weights(point.problem, weights)
