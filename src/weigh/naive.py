@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.base import EvidenceClassifier, branch, read_sample, remember
 from weigh.bins import Binning
-from weigh.evidence import PRINTED, Evidence, record, weigh_tally
+from weigh.evidence import PRINTED, Evidence, weigh_tally
 from weigh.frames import Floats, Sample, warn_caller
 from weigh.parameters import read_caps, read_settings
 from weigh.tally import Tally, add
@@ -153,7 +153,7 @@ class EvidenceNB(EvidenceClassifier):
         known = getattr(self, "provenance_", None)
         self._keep(self._add(before + batch))
         if known is not None:
-            self.provenance_ = known.add(record(sample.table, y))
+            self.provenance_ = known.add(sample.table, y)
         return self
 
     def _join_rare(self, tally: Tally) -> Tally:

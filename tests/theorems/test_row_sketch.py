@@ -15,7 +15,7 @@ import weigh
 from weigh.cli import main
 from weigh.frames import read, read_file, write_file
 from weigh.sketches import RowSketch, hash_rows
-from weigh.sketches.rows import KEPT
+from weigh.sketches.rows import KEPT, _salted
 
 VALUES = {
     "number": [1.5, -0.0, None, 3.0, 2.0**60],
@@ -42,7 +42,9 @@ def engines(tmp_path):
 def test_equal_rows_have_equal_hashes_in_every_engine(tmp_path):
     first, *others = [hash_rows(read(table)).tolist() for table in engines(tmp_path)]
     assert len({*first}) == 5
-    assert max(first) < 1 << 48
+    assert others == [first] * 6
+    first, *others = [RowSketch.of(read(table)) for table in engines(tmp_path)]
+    assert max(first.hashes) < 1 << 48
     assert others == [first] * 6
 
 
@@ -55,11 +57,21 @@ def table_of(n, seed, kinds=10_000, columns=4):
 def test_the_sketch_of_the_whole_is_the_merge_of_the_sketches_of_its_parts(n, m, kinds):
     parts = [table_of(n, 1, kinds), table_of(m, 2, kinds)]
     whole = RowSketch.of(read(pa.concat_tables(parts)))
-    one, other = (RowSketch.of(read(part)) for part in parts)
+    one, other = (RowSketch.of(read(part), whole.salt) for part in parts)
     assert one.merge(other) == whole == other.merge(one)
-    hashes, counts = np.unique(hash_rows(read(pa.concat_tables(parts))), return_counts=True)
+    every = _salted(hash_rows(read(pa.concat_tables(parts))), whole.salt)
+    hashes, counts = np.unique(every, return_counts=True)
     assert whole.hashes.tolist() == hashes[:KEPT].tolist()
     assert whole.counts.tolist() == counts[:KEPT].tolist()
+
+
+def test_sketches_of_other_rows_share_no_hash_and_do_not_add():
+    table = table_of(300, 0)
+    one, other = RowSketch.of(read(table)), RowSketch.of(read(table.slice(1)))
+    assert not np.isin(one.hashes, other.hashes).any()
+    assert one == RowSketch.of(read(table.take([*reversed(range(300))])))
+    with pytest.raises(ValueError, match="salt"):
+        one.merge(other)
 
 
 @pytest.mark.parametrize(("kinds", "columns"), [(2, 3), (4, 6), (10, 5), (1000, 8)])
@@ -90,7 +102,15 @@ def test_a_sketch_is_small_and_comes_back_from_its_file():
     text = json.dumps(sketch.to_dict())
     assert len(text) < 4200
     assert RowSketch.from_dict(json.loads(text)) == sketch
-    for wrong in ({}, {"hashes": "?", "repeated": []}, {"hashes": "AAAA", "repeated": [[9, 1]]}):
+    plain = sketch.to_dict()
+    odd = (
+        {"hashes": "?"},
+        {"hashes": "AAAA"},
+        {"repeated": [[999, 1]]},
+        {"salt": "x"},
+        {"salt": 1},
+    )
+    for wrong in ({}, *(plain | one for one in odd), plain | {"salt": "00" * 9 + "ff" * 9}):
         with pytest.raises(ValueError, match="training_rows"):
             RowSketch.from_dict(wrong)
 

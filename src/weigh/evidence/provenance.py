@@ -54,18 +54,19 @@ class Provenance:
                 raise ValueError(f"provenance: {name} must be {kind.__name__}")
         return cls(**found, training_rows=None if sketch is None else RowSketch.from_dict(sketch))
 
-    def add(self, new: Provenance) -> Provenance:
-        """What is known of a model after new rows were added to these.
+    def add(self, table: Table, target: Any) -> Provenance:
+        """What is known of a model after the rows of a table were added to these.
 
         Rows that leave no sketch, or that follow rows that left none, are not known again.
         """
-        sketch = self.training_rows
-        if sketch is not None and new.training_rows is not None:
-            sketch = sketch.merge(new.training_rows)
+        kept = self.training_rows
+        new = record(table, target, None if kept is None else kept.salt)
+        if kept is not None and new.training_rows is not None:
+            kept = kept.merge(new.training_rows)
         rows = None if self.rows is None or new.rows is None else self.rows + new.rows
         source = self.source and f"{self.source} and rows added later"
         target = new.target or self.target
-        return replace(new, rows=rows, target=target, source=source, training_rows=sketch)
+        return replace(new, rows=rows, target=target, source=source, training_rows=kept)
 
     def lines(self) -> list[tuple[str, str]]:
         """What is known, for people."""
@@ -88,7 +89,7 @@ class Provenance:
         return [(name, text) for name, text in told.items() if text]
 
 
-def record(table: Table, target: Any) -> Provenance:
+def record(table: Table, target: Any, salt: int | None = None) -> Provenance:
     """What a fit of a table knows of itself; `target` counts where it is a name."""
     named = target if isinstance(target, str) else getattr(target, "name", None)
     return Provenance(
@@ -97,7 +98,7 @@ def record(table: Table, target: Any) -> Provenance:
         target=str(named) if isinstance(named, str) and named else None,
         weigh=_version(),
         python=platform.python_version(),
-        training_rows=sketch_rows(table),
+        training_rows=sketch_rows(table, salt),
     )
 
 

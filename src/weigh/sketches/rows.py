@@ -1,9 +1,14 @@
 """Which rows a model was fitted on, in a few kilobytes: the smallest hashes of its rows.
 
-Each row has a hash of 48 bits, which depends on its values and on the names of its columns and not
-on the library, the file or the order of rows and columns. The sketch keeps the 512 smallest
-distinct ones and how often each occurs: a random sample of the distinct rows that adds over
-batches. Other rows whose hashes are as small are either in the sample or were not among the rows.
+Each row has a hash, which depends on its values and on the names of its columns and not on the
+library, the file or the order of rows and columns. The sketch salts the hashes, keeps the 512
+smallest distinct ones of 48 bits and how often each occurs: a random sample of the distinct rows
+that adds over batches of one salt. Other rows whose hashes are as small are either in the sample or
+were not among the rows.
+
+The salt is a hash of all rows, so that equal rows give equal sketches. It keeps the sketches of two
+models from being compared hash by hash, and tables made beforehand from being used. It does not
+hide a row from those who have the sketch and try that row.
 """
 
 from __future__ import annotations
@@ -29,36 +34,39 @@ LEAST_ROWS, SURE = 10, 4.0
 
 @dataclass(frozen=True, eq=False)
 class RowSketch:
-    """The smallest distinct hashes of some rows in order, and how often each occurs."""
+    """The smallest distinct salted hashes of some rows in order, and how often each occurs."""
 
     hashes: Integers
     counts: Integers
+    salt: int
 
     @classmethod
-    def of(cls, table: Table) -> RowSketch:
-        """The sketch of a table."""
-        return cls._smallest(*_distinct(hash_rows(table)))
-
-    @classmethod
-    def _smallest(cls, hashes: Integers, counts: Integers) -> RowSketch:
-        return cls(hashes[:KEPT], counts[:KEPT])
+    def of(cls, table: Table, salt: int | None = None) -> RowSketch:
+        """The sketch of a table, with the salt of its own rows unless one is given."""
+        rows = hash_rows(table)
+        salt = _salt_of(rows) if salt is None else salt
+        hashes, counts = _distinct(_salted(rows, salt))
+        return cls(hashes[:KEPT], counts[:KEPT], salt)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RowSketch) and self.to_dict() == other.to_dict()
 
     def merge(self, other: RowSketch) -> RowSketch:
-        """The sketch of both sets of rows."""
+        """The sketch of both sets of rows, whose salts must be the same."""
+        if self.salt != other.salt:
+            raise ValueError("sketches of rows add up only where they have the same salt")
         every = np.concatenate([self.hashes, other.hashes])
         hashes, places = np.unique(every, return_inverse=True)
         counts = np.bincount(places, np.concatenate([self.counts, other.counts]))
-        return self._smallest(hashes, counts.astype(np.int64))
+        return RowSketch(hashes[:KEPT], counts.astype(np.int64)[:KEPT], self.salt)
 
-    def overlap(self, hashes: Integers) -> float | None:
-        """The share of other rows that are among these, or None where that cannot be told.
+    def overlap(self, rows: Integers) -> float | None:
+        """The share of other rows, by `hash_rows`, that are among these; None is not known.
 
         A new row equals an old one by chance with the probability that it is none of the kind that
         occurred once (Good and Turing). Only what exceeds it counts.
         """
+        hashes = _salted(rows, self.salt)
         if len(self.hashes) == KEPT:
             hashes = hashes[hashes <= self.hashes[-1]]
         if len(hashes) < LEAST_ROWS:
@@ -77,10 +85,11 @@ class RowSketch:
         return [int((self.counts == n).sum()) for n in times]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: hashes of six bytes each in base64, and the counts that are not 1."""
+        """Plain data: hashes of six bytes each in base64, the counts that are not 1, the salt."""
         raw = self.hashes.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 2:]
         repeated = np.flatnonzero(self.counts != 1)
         return {
+            "salt": f"{self.salt:016x}",
             "hashes": b64encode(raw.tobytes()).decode("ascii"),
             "repeated": [[int(i), int(self.counts[i])] for i in repeated],
         }
@@ -89,6 +98,7 @@ class RowSketch:
     def from_dict(cls, data: Any) -> RowSketch:
         """Read plain data."""
         try:
+            salt = int.from_bytes(bytes.fromhex(data["salt"]))
             raw = np.frombuffer(b64decode(data["hashes"], validate=True), dtype=np.uint8)
             wide = np.zeros((len(raw) // 6, 8), dtype=np.uint8)
             wide[:, 2:] = raw.reshape(-1, 6)
@@ -97,10 +107,12 @@ class RowSketch:
             for i, count in data["repeated"]:
                 counts[i] = count
         except (TypeError, KeyError, ValueError, IndexError, OverflowError, Error):
-            raise ValueError("training_rows must hold hashes and repeated") from None
+            raise ValueError("training_rows must hold salt, hashes and repeated") from None
+        if salt >= 1 << 64:
+            raise ValueError("training_rows must have a salt of eight bytes")
         if len(hashes) > KEPT or (np.diff(hashes.astype(np.int64)) <= 0).any() or counts.min() < 1:
             raise ValueError("training_rows must be distinct hashes in order, with their counts")
-        return cls(hashes, counts)
+        return cls(hashes, counts, salt)
 
 
 def _distinct(hashes: Integers) -> tuple[Integers, Integers]:
@@ -117,13 +129,23 @@ def _distinct(hashes: Integers) -> tuple[Integers, Integers]:
 
 
 def hash_rows(table: Table) -> Integers:
-    """A hash of 48 bits for each row: the same for equal values, whatever the table's library."""
+    """A hash of 64 bits for each row: the same for equal values, whatever the table's library."""
     if isinstance(table, Scan):
         return np.concatenate([hash_rows(part) for part in table.batches()])
     total = np.zeros(table.n_rows, dtype=np.uint64)
     for name in table.names:
         total += _mix(_hash_column(_read(table, name)) ^ _hash_text(name))
-    return _mix(total) >> np.uint64(64 - BITS)
+    return _mix(total)
+
+
+def _salt_of(rows: Integers) -> int:
+    """A hash of all rows, whatever their order."""
+    total = int(np.add.reduce(rows, dtype=np.uint64))
+    return int.from_bytes(blake2b(total.to_bytes(8), digest_size=8).digest())
+
+
+def _salted(rows: Integers, salt: int) -> Integers:
+    return _mix(rows ^ np.uint64(salt)) >> np.uint64(64 - BITS)
 
 
 def _read(table: Table, name: str) -> Column:
@@ -172,7 +194,7 @@ def _mix(bits: Integers) -> Integers:
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
-def sketch_rows(table: Table) -> RowSketch | None:
+def sketch_rows(table: Table, salt: int | None = None) -> RowSketch | None:
     """The sketch that a fit keeps of its rows: of tables in memory that hold levels."""
     plain = type(table) is Table and table.matrix is None and table.n_rows <= MOST_ROWS
-    return RowSketch.of(table) if plain else None
+    return RowSketch.of(table, salt) if plain else None
