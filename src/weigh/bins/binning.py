@@ -58,7 +58,7 @@ class Binning:
     >>> rule = weigh.Binning(max_levels=3, trend="monotone")
     >>> model = weigh.EvidenceNB(bins=rule).fit(X[["mean radius"]], y)
     >>> model.evidence_["mean radius"].labels
-    ('<= 13.095', '(13.095, 15.045]', '> 15.045')
+    ('<= 13.095', '(13.095, 16.925]', '> 16.925')
     """
 
     max_levels: int = 6

@@ -106,7 +106,7 @@ class EducatedNB(EvidenceClassifier):
     >>> model = EducatedNB().fit(titanic(), "Survived")
     >>> sheet = model.balance_sheet({"Class": "1st", "Sex": "Female", "Age": "Adult"})
     >>> round(sheet.probability, 2)
-    0.88
+    0.97
     """
 
     _extras = ("scales_", "loo_loss_", "n_passes_", "pair_gains_")

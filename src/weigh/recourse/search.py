@@ -65,9 +65,9 @@ def levers(
     --------
     >>> import weigh
     >>> model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
-    >>> found = weigh.levers(model, {"Class": "3rd", "Sex": "Female", "Age": "Adult"}, ["Class"])
+    >>> found = weigh.levers(model, {"Class": "3rd", "Sex": "Male", "Age": "Adult"}, ["Sex"])
     >>> found[0].changes[0].after, round(found[0].probability, 2)
-    ('2nd', 0.79)
+    ('Female', 0.65)
     """
     case = Case.read(model, row, pos_label, cut_off)
     for name, value in (("n", n), ("most", most)):
