@@ -174,6 +174,16 @@ def test_a_weight_of_two_is_the_row_twice(family):
     assert model.loo_deviance_ == pytest.approx(longer.loo_deviance_, rel=1e-8)
 
 
+@pytest.mark.parametrize("learner", [EducatedRegressor, weigh.EducatedNB])
+def test_weights_that_add_up_to_one_raise_a_warning_and_ordinary_ones_do_not(learner):
+    X, y = draw()
+    model, target = learner(pairs=0), y > y.mean()
+    with pytest.warns(UserWarning, match="sample_weight"):
+        model.fit(X, target, np.full(len(y), 1 / len(y)))
+    model.fit(X, target, np.full(len(y), 0.2))
+    model.fit(X, target, np.where(np.arange(len(y)) < 6, 1.0, 0.0))
+
+
 @pytest.mark.parametrize("family", ["gaussian", "gamma"])
 def test_sheets_and_contributions_lead_to_the_estimate(family):
     X, y = draw()

@@ -19,7 +19,7 @@ from weigh.educated.tables import evidence_of
 from weigh.educated.task import NO_PAIRS, Task, Wish
 from weigh.evidence import Evidence, weigh_tally
 from weigh.folds import check_folds
-from weigh.frames import Sample, Table, warn_caller
+from weigh.frames import Floats, Sample, Table, warn_caller
 from weigh.parameters import is_count, read_columns, read_orders, read_pairs, read_settings
 
 
@@ -153,6 +153,7 @@ class EducatedNB(EvidenceClassifier):
 
     def _learn(self, sample: Sample) -> Evidence:
         self._check(len(sample.classes))
+        warn_light_rows(sample.weight)
         tally = self._tally(sample)
         rate = self._class_rate(tally.classes)
         orders = read_orders(self.monotonic_cst, tally, sample.table)
@@ -254,6 +255,23 @@ def check_pairs(pairs: Any) -> None:
             "pairs must be 'auto', a whole number of 0 or more, or a list of pairs of columns, "
             f"got {pairs!r}"
         )
+
+
+def warn_light_rows(weight: Floats | None) -> None:
+    """Weights that add up to far less than the rows leave little to learn from: say so."""
+    if weight is None or weight.sum() >= LIGHT * len(weight):
+        return
+    warn_caller(
+        f"sample_weight adds up to {weight.sum():.3g} for {len(weight):,} rows. Weights count "
+        "rows, so these rows count for so few, and the weights of evidence are shrunk to almost "
+        "nothing; to let each row count for one on average, multiply sample_weight by "
+        f"{len(weight) / weight.sum():.3g}",
+        UserWarning,
+    )
+
+
+LIGHT = 0.1
+"""Rows that count for less than this on average are likely to have weights that add up to one."""
 
 
 def _fit_and_warn(task: Task) -> Fit:

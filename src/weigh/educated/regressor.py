@@ -22,7 +22,7 @@ from weigh.educated.intervals import (
     error_quantiles,
     law_interval,
 )
-from weigh.educated.learner import Pair, check_pairs, found_pairs, wish_for
+from weigh.educated.learner import Pair, check_pairs, found_pairs, warn_light_rows, wish_for
 from weigh.educated.numbers import Numbers
 from weigh.educated.tables import evidence_of
 from weigh.educated.task import Task
@@ -127,7 +127,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     Notes
     -----
     With an exposure e, a row's mean is e times exp(total). Sample weights count rows: a weight of
-    two is the row twice. Intervals take the scales as known.
+    two is the row twice, and weights that add up to far less than the number of rows raise a
+    warning. Intervals take the scales as known.
 
     Examples
     --------
@@ -217,6 +218,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         if named & {*sample.table.names}:
             sample = replace(sample, table=sample.table.without(named & {*sample.table.names}))
         _check_target(family, numbers, y if isinstance(y, str) else "y", self.family)
+        warn_light_rows(sample.weight)
         self._learn(sample, family, numbers, apart[sample.kept])
         warn_ids(self.evidence_.features, sample.table.n_rows, self.evidence_.tables)
         self.provenance_ = record(sample.table, y)
