@@ -19,7 +19,7 @@ from weigh.educated.tables import evidence_of
 from weigh.educated.task import NO_PAIRS, Task, Wish
 from weigh.evidence import Evidence, weigh_tally
 from weigh.folds import check_folds
-from weigh.frames import Floats, Sample, Table, warn_caller
+from weigh.frames import FarTable, Sample, Table, warn_caller
 from weigh.parameters import is_count, read_columns, read_orders, read_pairs, read_settings
 
 
@@ -153,7 +153,7 @@ class EducatedNB(EvidenceClassifier):
 
     def _learn(self, sample: Sample) -> Evidence:
         self._check(len(sample.classes))
-        warn_light_rows(sample.weight)
+        warn_light_rows(sample)
         tally = self._tally(sample)
         rate = self._class_rate(tally.classes)
         orders = read_orders(self.monotonic_cst, tally, sample.table)
@@ -257,8 +257,12 @@ def check_pairs(pairs: Any) -> None:
         )
 
 
-def warn_light_rows(weight: Floats | None) -> None:
-    """Weights that add up to far less than the rows leave little to learn from: say so."""
+def warn_light_rows(sample: Sample) -> None:
+    """Weights that add up to far less than the rows leave little to learn from: say so.
+
+    The weights of rows that stay on a cluster are not looked at.
+    """
+    weight = None if isinstance(sample.table, FarTable) else sample.weight
     if weight is None or weight.sum() >= LIGHT * len(weight):
         return
     warn_caller(

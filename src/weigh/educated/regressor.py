@@ -218,7 +218,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         if named & {*sample.table.names}:
             sample = replace(sample, table=sample.table.without(named & {*sample.table.names}))
         _check_target(family, numbers, y if isinstance(y, str) else "y", self.family)
-        warn_light_rows(sample.weight)
+        warn_light_rows(sample)
         self._learn(sample, family, numbers, apart[sample.kept])
         warn_ids(self.evidence_.features, sample.table.n_rows, self.evidence_.tables)
         self.provenance_ = record(sample.table, y)
