@@ -78,7 +78,7 @@ class RestCurves:
         return self.evidence.decide(totals)
 
     def with_prior(self, rate: Floats) -> RestCurves:
-        """The same curves for a population of other class frequencies."""
+        """Move the curves to a population with other class frequencies."""
         change = logit(rate) - logit(self.evidence.assumed_rate)
         moved = [
             replace(curve, shift=curve.shift + float(step))

@@ -44,7 +44,7 @@ class Group:
 
     @classmethod
     def of(cls, S: Floats, number: int, centre: Centre | None, first: int, rows: Floats) -> Group:
-        """Of the weights from `first` on, which so many rows have."""
+        """The modes of the weights from number `first` on; `rows` counts the rows of each."""
         n = len(rows)
         s, strength = (np.zeros(n), 0.0) if centre is None else (centre.shares, centre.strength)
         whole = S + np.outer(s, s)

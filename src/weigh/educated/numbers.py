@@ -80,7 +80,7 @@ class Numbers:
         return max(statistic / max(self.n_rows - n_free, 1.0), self.least, TINY)
 
     def dispersed(self, noise: float) -> Numbers:
-        """The same target with losses in nats."""
+        """The target with its dispersion set, so that losses are in nats."""
         return replace(self, dispersion=noise)
 
 

@@ -168,7 +168,7 @@ class Coded(Protocol):
         """The same rows on this machine; for rows that are few."""
 
     def carrying(self, *shape: int) -> Coded:
-        """The same rows, each with numbers that are kept between passes, where rows are kept."""
+        """Give each row numbers that passes can store, where the engine keeps rows."""
 
 
 @dataclass
@@ -264,7 +264,7 @@ class CodedRows:
         return self
 
     def carrying(self, *shape: int) -> CodedRows:
-        """The same rows, each with numbers of its own (one): 0 until a statistic changes them."""
+        """Give each row numbers of this shape, zero until a statistic changes them."""
         done = np.zeros(self.n_rows // BLOCK + 1, dtype=np.intp)
         return replace(self, carried=Carry(np.zeros((self.n_rows, *shape)), done))
 

@@ -50,7 +50,7 @@ class Subject:
         return replace(self, evidence=with_labels(self.evidence, labels))
 
     def naming(self, of: Any) -> Subject:
-        """The same of a class; None is the second of two, or every one of more.
+        """Choose the class of the page; None is the second of two, or every one of more.
 
         Of a scorecard it is the class that high scores favour.
         """

@@ -57,7 +57,7 @@ def write_scores(tables: Iterable[Any], path: str, spreadsheet: bool = False) ->
 
 
 def escape_formulas(table: Any) -> Any:
-    """The same table with an apostrophe before names and text that begin as formulas do."""
+    """Put an apostrophe before names and text that a spreadsheet would run as a formula."""
 
     def escape(values: Any) -> Any:
         if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):

@@ -82,7 +82,7 @@ class Routes:
         return answer(self.shelf.current.contract)
 
     async def docs(self, request: Request) -> Response:
-        """The same for people."""
+        """The contract of the API as a page for people."""
         return answer(self.shelf.current.docs, HTML)
 
 
