@@ -61,7 +61,7 @@ def measure(X: Any, y: Any, learner: Any, repeats: int) -> dict[str, np.ndarray]
 def fit(X: Any, y: Any, X_new: Any, learner: Any, seed: int) -> tuple[dict[str, Any], Any]:
     """What each method makes of a total, as RecalibratedClassifier has it; and new rows' totals."""
     held_out = cross_val_predict(learner, X, y, cv=folds(seed), method="decision_function")
-    curves: dict[str, Any] = {"as it is": np.asarray}
+    curves: dict[str, Any] = {"not recalibrated": np.asarray}
     for method in FITS:
         curves[method] = recalibrate(held_out, y == np.unique(y)[1], None, method).apply
     return curves, clone(learner).fit(X, y).decision_function(X_new)
