@@ -34,6 +34,13 @@ def count_weighted(codes: Any, classes: Any, weight: Any, out: Any) -> None:
 
 
 @compiled
+def look_up(codes: Any, table: Any, out: Any) -> None:
+    """out[i] = table[codes[i]]."""
+    for i in range(codes.shape[0]):
+        out[i] = table[codes[i]]
+
+
+@compiled
 def sum_codes(codes: Any, weight: Any, out: Any) -> None:
     """Add each row's weight to out[code]; a single weight is that of every row."""
     step = 1 if weight.shape[0] == codes.shape[0] else 0

@@ -26,8 +26,8 @@ from weigh.base import read_sample
 from weigh.cli import main
 from weigh.engine import Block
 from weigh.folds import deal
-from weigh.perplexed.scores import Scores
-from weigh.perplexed.tuning import CRITERIA, score_block
+from weigh.perplexed.scores import Scores, score_block
+from weigh.perplexed.tuning import CRITERIA
 
 LIGHT = settings(max_examples=25, deadline=None)
 FEW = settings(max_examples=8, deadline=None)

@@ -269,7 +269,7 @@ class Expansion:
 
     def fill(self, part: Block, out: Floats) -> None:
         """Expand the rows of a block."""
-        from weigh.adjusted import kernels
+        from weigh import kernels
 
         pairs = zip(self.used, self.design.by_class, strict=True)
         for j, (feature, table) in enumerate(pairs):

@@ -1,8 +1,7 @@
 """Perplexed naive Bayes (Carlos 2015): posteriors that mean what they say.
 
-scores     rows as naive Bayes scores them
+scores     rows and documents as naive Bayes scores them
 tuning     the k of the exponent: criteria, and the search
-documents  documents, scored in the same two ways
 dampen     naive Bayes after the exponent
 mean       the arithmetic mean in place of the geometric
 learner    the estimator

@@ -14,9 +14,9 @@ from weigh.folds import check_folds, read_splits
 from weigh.frames import FarTable, Floats, Sample, Table, warn_caller
 from weigh.parameters import is_count, is_number
 from weigh.perplexed.dampen import dampen, undampened, undo
-from weigh.perplexed.documents import score_held_out, score_own
 from weigh.perplexed.mean import Mean
-from weigh.perplexed.tuning import CRITERIA, AttenuationPath, Scored, choose_k, score_rows
+from weigh.perplexed.scores import score_held_out, score_own, score_rows
+from weigh.perplexed.tuning import CRITERIA, AttenuationPath, Scored, choose_k
 from weigh.tally import Tally
 
 FORMS = ("root", "geometric", "arithmetic")

@@ -9,10 +9,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from weigh import engine
-from weigh.engine import Block, Coded, Sums
-from weigh.evidence import Scorer
 from weigh.frames import Floats
-from weigh.perplexed.scores import Scores, join_scores
+from weigh.perplexed.scores import Scores, Statistic
 
 POINTS, FINER, ROUNDS = 40, 10, 3
 """A grid of so many k, then so many between the neighbours of the best, so often."""
@@ -114,7 +112,7 @@ class Question:
     n_bins: int
     k: Floats
 
-    def sums(self, rows: Scores) -> Floats:
+    def __call__(self, rows: Scores) -> Floats:
         """What adds, for each k."""
         sums = CRITERIA[self.by].sums
         return np.stack([sums(rows.totals(float(k), self.form), rows, self.n_bins) for k in self.k])
@@ -127,7 +125,7 @@ class Scored(Protocol):
     def most(self) -> float:
         """The largest n of a row."""
 
-    def ask(self, question: Question) -> Floats:
+    def ask(self, statistic: Statistic) -> Floats:
         """The sums of a criterion over all rows, for each k."""
 
 
@@ -154,76 +152,3 @@ def choose_k(rows: Scored, form: str, by: str, n_bins: int) -> AttenuationPath:
 def _between_neighbours(k: Floats, best: int) -> Floats:
     low, high = k[max(best - 1, 0)], k[min(best + 1, len(k) - 1)]
     return np.asarray(np.geomspace(low, high, FINER + 2)[1:-1])
-
-
-@dataclass(frozen=True)
-class ScoredRows:
-    """Rows whose scores are found anew in each pass; `most` is the largest n of a row."""
-
-    rows: Coded
-    scorer: Scorer
-    most: float
-
-    def ask(self, question: Question) -> Floats:
-        """The sums of a criterion over all rows, for each k."""
-        return np.asarray(self.rows.sum(Asked(self.scorer, question)).arrays[0])
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The statistic of scores: what a criterion adds up, for each k."""
-
-    scorer: Scorer
-    question: Question
-
-    def __call__(self, block: Block) -> Sums:
-        """The sums of a block."""
-        return Sums((self.question.sums(score_block(self.scorer, block)),))
-
-
-@dataclass(frozen=True)
-class Answers:
-    """The statistic of n: how many rows, of those that are judged, have each."""
-
-    scorer: Scorer
-
-    def __call__(self, block: Block) -> Sums:
-        """Count a block."""
-        n = score_block(self.scorer, block).n.astype(np.int64)
-        return Sums((np.bincount(n, minlength=len(self.scorer.tables) + 1).astype(np.float64),))
-
-
-def score_rows(rows: Coded, scorer: Scorer) -> ScoredRows | None:
-    """Rows with what scores them; None where no row can be judged."""
-    judged = scorer.known.all() and (scorer.turns >= 0).any()
-    if judged and not any(scorer.skips):
-        return ScoredRows(rows, scorer, float(len(scorer.tables)))
-    (counts,) = rows.sum(Answers(scorer)).arrays
-    if not counts.any():
-        return None
-    return ScoredRows(rows, scorer, float(np.flatnonzero(counts).max()))
-
-
-def score_block(scorer: Scorer, block: Block) -> Scores:
-    """The rows of a block that are judged: those whose class the tables saw."""
-    parts = []
-    for split, rows in scorer.parts(block):
-        judged = scorer.known[split, rows.labels]
-        if judged.all():
-            parts.append(_score(scorer, split, rows))
-        else:
-            parts.append(_score(scorer, split[judged], rows.part(judged)))
-    return join_scores(parts)
-
-
-def _score(scorer: Scorer, split: Floats, rows: Block) -> Scores:
-    from weigh import kernels
-
-    add = kernels.add_one if scorer.prior.shape[1] == 1 else kernels.add_many
-    weights, n = np.zeros((len(rows), scorer.prior.shape[1])), np.zeros(len(rows))
-    for codes, table, skips in zip(rows.codes, scorer.tables, scorer.skips, strict=True):
-        n_splits, n_levels, n_totals = table.shape
-        add(weights, split * n_levels + codes, table.reshape(n_splits * n_levels, n_totals))
-        n += codes < n_levels - 1 if skips else 1.0
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    return Scores(scorer.prior[split], weights, n, rows.labels, weight)
