@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.bins import Cross, Feature, label
+from weigh.errors import warn_caller
 from weigh.evidence import (
     Evidence,
     FeatureTable,
@@ -39,7 +40,6 @@ from weigh.frames import (
     match,
     read,
     set_names,
-    warn_caller,
 )
 from weigh.parameters import check_parameters, read_crosses, read_rate, read_settings
 from weigh.sheet import BalanceSheet, contribute, explain

@@ -1,7 +1,9 @@
-"""Errors that carry the name of the parameter that is wrong, or that would mend it."""
+"""Errors that carry the name of a parameter to change, and warnings at the caller's line."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -47,3 +49,11 @@ class ParameterError(ValueError):
     def named(self, name: Callable[[Parameter], str]) -> str:
         """The message with other names."""
         return "".join(name(p) if isinstance(p, Parameter) else p for p in self.parts)
+
+
+def warn_caller(text: str, category: type[Warning]) -> None:
+    """Warn at the line outside this package that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("weigh."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.base import EvidenceClassifier, branch, read_sample, remember
 from weigh.bins import Binning
+from weigh.errors import warn_caller
 from weigh.evidence import PRINTED, Evidence, weigh_tally
-from weigh.frames import Floats, Sample, warn_caller
+from weigh.frames import Floats, Sample
 from weigh.parameters import read_caps, read_settings
 from weigh.tally import Tally, add
 

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh.base import EvidenceClassifier, read_sample, warn_ids
 from weigh.calibrate import FITS, SCALINGS, Held, RestCurves, recalibrate
+from weigh.errors import warn_caller
 from weigh.evidence import Evidence, evidence_of, record
 from weigh.folds import Split, check_folds, read_splits
-from weigh.frames import Floats, Sample, label_sample, read, set_names, warn_caller
+from weigh.frames import Floats, Sample, label_sample, read, set_names
 from weigh.parameters import read_rate
 
 PREFIT = "prefit"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import weigh
 from weigh import EvidenceNB
 from weigh.frames import collect, count_rows, pick_columns, read, take_rows
-from weigh.frames.tables import wrap
+from weigh.frames.reading import wrap
 
 few = settings(max_examples=15, deadline=None)
 

@@ -28,7 +28,7 @@ from weigh import tally
 from weigh.datasets import titanic
 from weigh.engine import surveys
 from weigh.frames import folders, read, scans, sources
-from weigh.sketches import Frequent, column, frequent, numbers
+from weigh.sketches import Frequent, codes, column, numbers
 from weigh.sketches.column import Survey
 from weigh.tally import Rows
 
@@ -345,7 +345,7 @@ def make_words(n: int = 6000, seed: int = 5) -> pa.Table:
 def test_the_most_frequent_of_more_values_than_there_is_room_for_are_those_of_the_table(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frequent, "ROOM", 100)
+    monkeypatch.setattr(codes, "ROOM", 100)
     table = make_words()
     folder = write_parts(table, tmp_path / "many", 50)
     whole = weigh.EvidenceNB(max_levels={"word": most}).fit(table, "y").evidence_
@@ -360,7 +360,7 @@ def test_the_most_frequent_of_more_values_than_there_is_room_for_are_those_of_th
 def test_frequent_values_found_apart_and_sent_are_those_found_in_one_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(frequent, "ROOM", 100)
+    monkeypatch.setattr(codes, "ROOM", 100)
     table = make_words()
     column, labels = read(table).column("word"), table["y"].to_numpy()
     here, found = Survey("word", 2, most=8), Survey("word", 2, most=8)
@@ -389,7 +389,7 @@ def test_frequent_values_found_apart_and_sent_are_those_found_in_one_place(
 
 
 def test_values_that_are_all_alike_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frequent, "ROOM", 100)
+    monkeypatch.setattr(codes, "ROOM", 100)
     names = pa.table({"id": [f"n{i}" for i in range(900)], "y": ["a", "b"] * 450})
     with pytest.raises(ValueError, match=r"'id' holds more than 200 .* it names rows; leave it ou"):
         weigh.EvidenceNB(max_levels=10).fit(weigh.scan(names.to_reader()), "y")
@@ -406,7 +406,7 @@ def test_columns_that_are_too_wide_together_are_named_and_max_levels_helps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(surveys, "MOST_TOGETHER", 500)
-    monkeypatch.setattr(frequent, "ROOM", 100)
+    monkeypatch.setattr(codes, "ROOM", 100)
     words = make_words()
     table = words.append_column("few", words["y"].cast(pa.string()))
     table = table.append_column("more", pa.array([f"v{i % 200}" for i in range(len(words))]))

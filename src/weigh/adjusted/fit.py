@@ -16,6 +16,7 @@ from weigh.adjusted.solve import Logistic, Path
 from weigh.bins import Placed, label
 from weigh.engine import Block, Coded, Dealt, Splits, Sums, link, one_blas_thread, total_placed
 from weigh.engine import Levels as Found
+from weigh.errors import warn_caller
 from weigh.evidence import (
     BOUND,
     Added,
@@ -26,7 +27,7 @@ from weigh.evidence import (
     weigh_counts,
     weigh_tally,
 )
-from weigh.frames import FarTable, Floats, Integers, Sample, warn_caller
+from weigh.frames import FarTable, Floats, Integers, Sample
 from weigh.newton.ball import Solution
 from weigh.tally import Tally
 

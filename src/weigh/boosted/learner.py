@@ -14,9 +14,10 @@ from weigh.boosted.rounds import Rows01, boost_all, linear, vote
 from weigh.boosted.tuning import Combine, HeldOut, choose
 from weigh.boosted.vote import Vote, add_up, let_vote
 from weigh.engine import Coded, Levels, Splits
+from weigh.errors import warn_caller
 from weigh.evidence import PRINTED, Evidence
 from weigh.folds import check_folds
-from weigh.frames import Sample, warn_caller
+from weigh.frames import Sample
 from weigh.parameters import is_count
 
 ONE_ROW = (

@@ -15,10 +15,10 @@ from weigh.base import TableEstimator
 from weigh.boosted.projection import Projection, Step, project
 from weigh.boosted.sheet import Estimate, below_all, explain_estimate
 from weigh.boosted.tuning import best_scale
-from weigh.errors import Parameter, ParameterError
+from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import Mask, check_folds, read_splits
-from weigh.frames import Floats, Sample, Table, number_sample, read, warn_caller
+from weigh.frames import Floats, Sample, Table, number_sample, read
 from weigh.parameters import check_parameters, is_count, is_number
 from weigh.sheet import EstimateSheet
 from weigh.tally import Tally, count_placed_soft

@@ -10,8 +10,8 @@ import numpy as np
 
 from weigh.bins import label, printable
 from weigh.frames import Floats
+from weigh.layout import Grid, View
 from weigh.sheet import probability
-from weigh.views import Grid, View
 
 if TYPE_CHECKING:
     from weigh.c44.path import Step, TreePath

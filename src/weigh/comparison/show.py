@@ -10,9 +10,9 @@ from weigh.evaluation.measures import Measures
 from weigh.evaluation.multiclass import ManyMeasures
 from weigh.evaluation.page import Page, Section
 from weigh.evaluation.show import number
+from weigh.layout import percent
 from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure
 from weigh.plot.labels import fit_all, shorten
-from weigh.text import percent
 
 if TYPE_CHECKING:
     from weigh.comparison.differences import Difference

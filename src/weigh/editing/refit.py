@@ -21,8 +21,9 @@ from sklearn.exceptions import ConvergenceWarning
 from weigh import engine
 from weigh.budget.quadratic import design_of, moments_of, places_of, row_weights, weights_of
 from weigh.editing.start import Start
+from weigh.errors import warn_caller
 from weigh.evidence import Evidence, contrast, squeeze
-from weigh.frames import Floats, Integers, Sample, warn_caller
+from weigh.frames import Floats, Integers, Sample
 from weigh.newton.descent import Order, Orders, conjugate_gradients, descend, promise, step_in_order
 from weigh.newton.regression import Moments
 

@@ -17,9 +17,10 @@ from weigh.educated.design import Target
 from weigh.educated.fit import Fit, fit_task
 from weigh.educated.tables import evidence_of
 from weigh.educated.task import NO_PAIRS, Task, Wish
+from weigh.errors import warn_caller
 from weigh.evidence import Evidence, weigh_tally
 from weigh.folds import check_folds
-from weigh.frames import FarTable, Sample, Table, warn_caller
+from weigh.frames import FarTable, Sample, Table
 from weigh.parameters import is_count, read_columns, read_orders, read_pairs, read_settings
 
 

@@ -27,7 +27,7 @@ from weigh.educated.numbers import Numbers
 from weigh.educated.tables import evidence_of
 from weigh.educated.task import Task
 from weigh.engine import Block
-from weigh.errors import Parameter, ParameterError
+from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, record
 from weigh.frames import (
     Floats,
@@ -37,7 +37,6 @@ from weigh.frames import (
     number_sample,
     read,
     read_numbers,
-    warn_caller,
 )
 from weigh.newton.families import GAMMA, GAUSSIAN, POISSON, Family, Power
 from weigh.parameters import check_parameters, is_number, read_orders, read_settings

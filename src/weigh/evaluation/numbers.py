@@ -13,9 +13,9 @@ from weigh.evaluation.page import Page, Section
 from weigh.evaluation.values import Bounded, plain
 from weigh.evidence.amounts import digits_of, spell
 from weigh.frames import Floats, build, number_sample, read
+from weigh.layout import percent
 from weigh.metrics.numbers import NAN, check_coverage
 from weigh.newton.families import Power
-from weigh.text import percent
 
 BANDS, STATED = 10, 0.9
 """Bands of about equally many rows by estimate; the coverage of intervals that is checked."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weigh.bins import printable
-from weigh.text import to_plain
-from weigh.views import Grid, View
+from weigh.layout import Grid, View, to_plain
 
 NAME, HEAD = 14, 8
 """Characters that a name, and a heading, must have before it is folded."""

@@ -10,7 +10,7 @@ from weigh.evaluation.measures import Decision, Measures
 from weigh.evaluation.multiclass import ManyMeasures
 from weigh.evaluation.page import Page, Section
 from weigh.evaluation.values import Bounded
-from weigh.text import percent
+from weigh.layout import percent
 
 if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation

@@ -12,8 +12,8 @@ from weigh.bins import Cross, label, printable
 from weigh.evidence.amounts import Amounts, Words, digits_of, words_of
 from weigh.evidence.units import hundredths
 from weigh.frames import Floats, build
+from weigh.layout import lay_out, natural_width, to_plain
 from weigh.shapes import outline
-from weigh.text import lay_out, natural_width, to_plain
 
 if TYPE_CHECKING:
     from weigh.evidence.tables import Evidence, FeatureTable

@@ -10,7 +10,7 @@ import numpy as np
 from weigh.bins import label
 from weigh.evidence.amounts import Words, words_of
 from weigh.evidence.show import MOST_CLASSES, rule, title, worth
-from weigh.views import Bar, Grid, View
+from weigh.layout import Bar, Grid, View
 
 if TYPE_CHECKING:
     from weigh.evidence.tables import Evidence, FeatureTable

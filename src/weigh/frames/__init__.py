@@ -2,14 +2,15 @@
 
 The only package that knows of dataframe libraries.
 
-    values    one value, whatever library held it
+    values    one value, whatever library held it, and the levels that a column's type names
     columns   one column as `Numbers` or `Codes`
-    declared  the levels that a column's type names
-    tables    dataframes, arrays and lists of dicts as a `Table` of columns
+    tables    `Table`: named columns of equal length
+    reading   dataframes, arrays and lists of dicts as a `Table`
     native    some rows or columns of a table, in its own library
+    names     names of columns: lists for errors, misspelt ones, and those that a model asks for
+    cluster   tables whose rows stay where they are, and the packages that open them
     scans     tables that are read batch by batch
     sources   where a scan may come from: `weigh.scan`
-    registry  which package opens such tables
     folders   files that make one table together
     delimited  text files: encodings, separators, quotes, decimal marks
     amounts   numbers with separators and percent signs
@@ -17,7 +18,7 @@ The only package that knows of dataframe libraries.
     targets   a table with class labels and row weights: a `Sample`
 """
 
-from weigh.frames.cluster import FarTable, SampleStep
+from weigh.frames.cluster import FarTable, SampleStep, find_far, register
 from weigh.frames.columns import (
     OR_CATEGORIES,
     Codes,
@@ -26,10 +27,11 @@ from weigh.frames.columns import (
     Integers,
     Numbers,
 )
-from weigh.frames.declared import Declared
-from weigh.frames.names import did_you_mean, list_names
+from weigh.frames.names import did_you_mean, list_names, match, set_names
 from weigh.frames.native import (
     add_columns,
+    build,
+    build_beside,
     collect,
     count_matrix,
     count_rows,
@@ -38,23 +40,10 @@ from weigh.frames.native import (
     take_rows,
     to_arrow,
 )
-from weigh.frames.registry import find_far, register
+from weigh.frames.reading import as_rows, blank, read, vector, wrap
 from weigh.frames.scans import ROWS, Scan, open_scan
 from weigh.frames.sources import read_csv, read_file, scan, write_file
-from weigh.frames.tables import (
-    Table,
-    as_rows,
-    blank,
-    build,
-    build_beside,
-    match,
-    read,
-    refuse_empty,
-    set_names,
-    vector,
-    warn_caller,
-    wrap,
-)
+from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.targets import (
     Sample,
     check_name,
@@ -70,6 +59,7 @@ from weigh.frames.targets import (
 )
 from weigh.frames.values import (
     NOT_KNOWN,
+    Declared,
     NotKnown,
     Value,
     canonical,
@@ -138,7 +128,6 @@ __all__ = [
     "take_rows",
     "to_arrow",
     "vector",
-    "warn_caller",
     "wrap",
     "write_file",
 ]

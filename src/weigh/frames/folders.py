@@ -16,9 +16,9 @@ from pyarrow import csv, dataset, parquet
 
 from weigh.frames.amounts import amount_columns
 from weigh.frames.columns import as_doubles
-from weigh.frames.declared import Declared, declared_in, stored_as_levels
 from weigh.frames.delimited import Dialect, find_delimiter, to_utf8, trim
 from weigh.frames.scans import ROWS, Scan, open_scan
+from weigh.frames.values import Declared, declared_in, stored_as_levels
 
 ENDINGS = {
     "parquet": (".parquet", ".pq"),

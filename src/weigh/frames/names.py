@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weigh.errors import warn_caller
 from weigh.frames.values import NOT_KNOWN
 
 if TYPE_CHECKING:
@@ -82,3 +83,41 @@ def _given(table: Table, names: Iterable[str]) -> np.ndarray[Any, np.dtype[np.bo
     for j in (table.names.index(name) for name in names if name in table.names):
         given |= np.fromiter((v is not NOT_KNOWN for v in table.source(j)), bool, table.n_rows)
     return given
+
+
+def set_names(estimator: Any, names: tuple[str, ...], named: bool) -> Any:
+    """Keep the columns of a fit as scikit-learn does: their number, and names if they have any."""
+    estimator.n_features_in_ = len(names)
+    if named:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
+    return estimator
+
+
+def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Table:
+    """The columns that a fitted model asks for: by name, or by position without names."""
+    if named and table.named:
+        lacking = [name for name in names if name not in table.names]
+        if table.partial:
+            refuse_misspelt(table, names, reader)
+        elif lacking:
+            raise ValueError(
+                f"the table lacks the column {lacking[0]!r}, which {reader} was fitted with "
+                f"({len(lacking)} of {len(names)} lacking); add it, and mark values that "
+                "are not known with weigh.blank: nulls count as missing"
+            )
+        return table.select(names)
+    if len(table.names) != len(names):
+        raise ValueError(
+            f"X has {len(table.names)} features, but {reader} is expecting {len(names)} features "
+            "as input"
+        )
+    if named != table.named:
+        had, has = ("", " not") if named else (" not", "")
+        warn_caller(
+            f"X does{has} have valid feature names, but {reader} was{had} fitted with feature "
+            "names: columns are matched by position",
+            UserWarning,
+        )
+    return table.renamed(names)

@@ -10,9 +10,12 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from weigh.frames.columns import Integers
-from weigh.frames.registry import find_far
-from weigh.frames.tables import Table, wrap
+from weigh.frames.cluster import find_far
+from weigh.frames.columns import (
+    Integers,
+)
+from weigh.frames.reading import wrap
+from weigh.frames.tables import Table
 
 
 def take_rows(X: Any, places: Integers) -> Any:
@@ -134,3 +137,18 @@ def _refuse(matrix: Any, table: Table) -> None:
         "Negative values in data passed to X, or NaN or infinity: counts are zero or more, but row "
         f"{row} of column {table.names[column]!r} holds {matrix.data[place]}"
     )
+
+
+def build(columns: Mapping[str, Sequence[Any]], backend: str | None) -> Any:
+    """A dataframe of the library that the user's own table came from."""
+    if backend in (None, "pyarrow"):
+        return pa.table(dict(columns))
+    return nw.from_dict(dict(columns), backend=backend).to_native()  # type: ignore[arg-type]
+
+
+def build_beside(X: Any, columns: Mapping[str, Any], backend: str | None) -> Any:
+    """A dataframe with a row for each of X, in its library and with its index where it has one."""
+    frame = build(columns, backend)
+    if hasattr(X, "index") and hasattr(frame, "index"):
+        frame.index = X.index
+    return frame

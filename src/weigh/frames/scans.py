@@ -17,10 +17,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from weigh.frames.columns import Codes, Column, Integers, Numbers
-from weigh.frames.declared import Declared, declared_in, stored_as_levels
 from weigh.frames.names import list_names
 from weigh.frames.tables import Table
-from weigh.frames.values import Value, key, spell
+from weigh.frames.values import Declared, Value, declared_in, key, spell, stored_as_levels
 
 ROWS = 1 << 18
 """Rows of a batch: enough to pay for a round of threads, few enough to stay small."""

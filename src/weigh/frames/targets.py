@@ -8,11 +8,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from weigh.errors import Parameter, ParameterError
+from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.frames.cluster import FarTable
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers
 from weigh.frames.names import did_you_mean, list_names
-from weigh.frames.tables import Table, refuse_empty, vector, warn_caller
+from weigh.frames.reading import vector
+from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.values import Value, key, order
 
 

@@ -1,9 +1,206 @@
-"""What people see as HTML: data first, then a template that shows it.
+"""What an object shows: a `View` as data, text for terminals, HTML for notebooks and pages."""
 
-html       templates filled in; whatever they show is escaped
-templates  the files
-"""
+from __future__ import annotations
 
-from weigh.layout.html import embed, escape, render
+import html
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["embed", "escape", "render"]
+from weigh.bins import printable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+
+def escape(text: str) -> str:
+    """A name as text of the page, whatever it holds."""
+    return html.escape(printable(text))
+
+
+def render(template: str, **data: Any) -> Markup:
+    """A template filled in; the result can be part of another."""
+    from markupsafe import Markup
+
+    return Markup(_environment().get_template(template).render(data))
+
+
+def embed(data: Any) -> Markup:
+    """JSON for a script of a page, that no name in it can end: there is neither tag nor comment."""
+    from markupsafe import Markup
+
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+@cache
+def _environment() -> Environment:
+    """Loaded at the first page: to import jinja2 takes a while."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def show(value: Any) -> Any:
+        return value if isinstance(value, Markup) else Markup(escape(str(value)))
+
+    made = Environment(
+        loader=PackageLoader("weigh.layout"),
+        autoescape=True,
+        finalize=show,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"lines": _lines, "pretty": _pretty}
+    return made
+
+
+def _lines(texts: Iterable[str]) -> Markup:
+    """Texts below each other, for a page that keeps line breaks."""
+    from markupsafe import Markup
+
+    return Markup("\n".join(map(escape, texts)))
+
+
+def _pretty(data: Any) -> Markup:
+    """JSON on several lines."""
+    return _lines(json.dumps(data, indent=1, ensure_ascii=False).splitlines())
+
+
+ENDLESS = 10_000
+"""Characters that nothing needs."""
+
+
+def to_plain(*parts: Any, width: int) -> str:
+    """Sentences and renderables below each other, at most `width` characters wide.
+
+    No line ends with blanks, and no name writes the codes of a terminal.
+    """
+    buffer = io.StringIO()
+    console = _console(buffer, width)
+    for part in parts:
+        console.print(_cell(part) if isinstance(part, str) else part)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().rstrip().splitlines())
+
+
+def lay_out(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> Any:
+    """A table below its headings. Columns are set to the right, except those in `left`."""
+    from rich import box
+    from rich.table import Table
+
+    grid, left = Table(box=box.SIMPLE_HEAD), set(left)
+    for j, name in enumerate(head):
+        grid.add_column(_cell(name), justify="left" if j in left else "right", overflow="fold")
+    for row in rows:
+        grid.add_row(*map(_cell, row))
+    return grid
+
+
+def _cell(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(printable(text))
+
+
+def percent(share: float) -> str:
+    """A share with as many digits as it has.
+
+    >>> percent(0.95), percent(0.999)
+    ('95%', '99.9%')
+    """
+    return f"{100 * share:.6g}%"
+
+
+def natural_width(part: Any) -> int:
+    """How wide a renderable is where nothing has to be folded."""
+    return int(_console(io.StringIO(), ENDLESS).measure(part).maximum)
+
+
+def _console(file: io.StringIO, width: int) -> Any:
+    """A console that only writes to `file`, wherever it runs.
+
+    Left to itself, rich displays in a notebook in place of writing, and a variable of the
+    environment (FORCE_COLOR) lets it write the codes of a terminal.
+    """
+    from rich.console import Console
+
+    return Console(
+        file=file,
+        width=width,
+        force_jupyter=False,
+        force_terminal=False,
+        legacy_windows=False,
+        color_system=None,
+        highlight=False,
+    )
+
+
+FOR, AGAINST = "#0072B2", "#D55E00"  # told apart by colour-blind eyes
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A number as a bar from the middle of its cell, or from the left where none is negative."""
+
+    share: float  # from -1 to 1
+    from_left: bool = False
+
+    @property
+    def style(self) -> str:
+        """Where it begins, how long it is, and its colour."""
+        if self.from_left:
+            return f"left:0;width:{100 * min(self.share, 1.0):.1f}%;background:{FOR}"
+        width = 50 * min(abs(self.share), 1.0)
+        left = 50.0 if self.share > 0 else 50 - width
+        colour = FOR if self.share > 0 else AGAINST
+        return f"left:{left:.1f}%;width:{width:.1f}%;background:{colour}"
+
+
+Cell: TypeAlias = str | Bar
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows below a heading. A folded grid shows its title and opens with a click."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+    foot: tuple[tuple[Cell, ...], ...] = ()
+    n_names: int = 1  # columns of text, which stand left
+    folded: bool | None = None  # None cannot be folded
+
+    def without_bars(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Headings and cells of the columns that hold text alone; the foot comes last."""
+        rows = (*self.rows, *self.foot)
+        drawn = {j for row in rows for j, cell in enumerate(row) if isinstance(cell, Bar)}
+        keep = [j for j in range(len(self.head)) if j not in drawn]
+        cells = [tuple(str(row[j]) for j in keep if j < len(row)) for row in rows]
+        return tuple(self.head[j] for j in keep), cells
+
+
+@dataclass(frozen=True)
+class View:
+    """A title, grids and sentences."""
+
+    title: str
+    grids: tuple[Grid, ...]
+    lead: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_text(self, width: int) -> str:
+        """Plain text, at most `width` characters wide, without bars."""
+        parts: list[Any] = []
+        for grid in self.grids:
+            head, rows = grid.without_bars()
+            parts += [*filter(None, [grid.title]), lay_out(head, rows, range(grid.n_names))]
+        return to_plain(self.title, *self.lead, *parts, *self.notes, width=width)
+
+    def to_html(self) -> str:
+        """One element with its style, which needs no script; every name is escaped."""
+        return str(render("view.html", view=self))

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import label
+from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, evidence_of, model_of
-from weigh.frames import FarTable, Floats, Sample, Table, label_sample, match, read, warn_caller
+from weigh.frames import FarTable, Floats, Sample, Table, label_sample, match, read
 from weigh.metrics.numbers import read_number
 from weigh.metrics.stability import compare_counts
 from weigh.monitoring.checks import (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from weigh.bins import label
 from weigh.evaluation.show import bounded, number
+from weigh.layout import Grid, View
 from weigh.monitoring.checks import Check
 from weigh.monitoring.result import Drift, FeatureDrift
-from weigh.views import Grid, View
 
 MOST = 12
 """Features, levels and values that a page lists."""

@@ -9,9 +9,10 @@ import numpy as np
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
+from weigh.errors import warn_caller
 from weigh.evidence import Evidence, Scorer, weigh_tally
 from weigh.folds import check_folds, read_splits
-from weigh.frames import FarTable, Floats, Sample, Table, warn_caller
+from weigh.frames import FarTable, Floats, Sample, Table
 from weigh.parameters import is_count, is_number
 from weigh.perplexed.dampen import dampen, undampened, undo
 from weigh.perplexed.mean import Mean

@@ -8,7 +8,7 @@ from typing import Any
 
 from weigh.bins import label
 from weigh.frames import Value, build
-from weigh.views import Grid, View
+from weigh.layout import Grid, View
 
 
 @dataclass(frozen=True)

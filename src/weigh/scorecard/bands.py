@@ -9,8 +9,8 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.frames import Floats, Sample, Value, build
+from weigh.layout import Grid, View
 from weigh.parameters import is_count
-from weigh.views import Grid, View
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard

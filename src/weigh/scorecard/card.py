@@ -14,6 +14,7 @@ from weigh.bins import Level, label
 from weigh.evidence import Evidence, FeatureTable, Provenance, Recalibration, Units
 from weigh.formula import Costs, Formula
 from weigh.frames import Floats, Table, build, label_sample, match, read
+from weigh.layout import View
 from weigh.parameters import is_count
 from weigh.scorecard import file, reasons, show
 from weigh.scorecard.bands import Bands, Scores, band_rows
@@ -24,7 +25,6 @@ from weigh.scorecard.reasons import find_level, read_level_texts, read_texts, te
 from weigh.scorecard.rounding import Rounding, measure_rows, read_model, round_model
 from weigh.scorecard.scale import Scale
 from weigh.sheet import BalanceSheet, find_class
-from weigh.views import View
 
 
 class Scorecard:

@@ -8,7 +8,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.frames import Floats, build
-from weigh.views import Bar, Grid, View
+from weigh.layout import Bar, Grid, View
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard

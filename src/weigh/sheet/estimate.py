@@ -11,10 +11,9 @@ from weigh import engine
 from weigh.evidence import Evidence, hundredths
 from weigh.evidence.amounts import digits_of, factor, spell
 from weigh.frames import Floats, Integers, Table
+from weigh.layout import Bar, Grid, View, lay_out, percent, to_plain
 from weigh.sheet.balance import COVERAGE
 from weigh.sheet.explain import items_of
-from weigh.text import lay_out, percent, to_plain
-from weigh.views import Bar, Grid, View
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from weigh.bins import label, printable
 from weigh.evidence import Units, hundredths, signed
 from weigh.frames import NOT_KNOWN
-from weigh.text import percent, to_plain
-from weigh.views import Bar, Grid, View
+from weigh.layout import Bar, Grid, View, percent, to_plain
 
 if TYPE_CHECKING:
     from weigh.sheet.balance import BalanceSheet, Item

@@ -5,15 +5,13 @@ the weight that it has there. Levels and cut points are then found in the short 
 in a whole one.
 
     codes     categories: every one, or the most frequent ones and the others together
-    frequent  which categories are the most frequent, where there is no room for all
     numbers   numbers: every one while they are few, else cells between some of them
     column    either, by the type of the column
     rows      hashes of some rows, to know them again
 """
 
-from weigh.sketches.codes import DistinctCodes
+from weigh.sketches.codes import DistinctCodes, Frequent
 from weigh.sketches.column import Short, Survey
-from weigh.sketches.frequent import Frequent
 from weigh.sketches.numbers import CellCounts, DistinctNumbers
 from weigh.sketches.rows import RowSketch, hash_rows, sketch_rows
 

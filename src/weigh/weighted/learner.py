@@ -10,9 +10,10 @@ from sklearn.utils import check_random_state
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
+from weigh.errors import warn_caller
 from weigh.evidence import PRINTED, Evidence, Scorer, scale_table, weigh_tally
 from weigh.folds import check_folds
-from weigh.frames import Floats, Sample, warn_caller
+from weigh.frames import Floats, Sample
 from weigh.parameters import is_number
 from weigh.tally import Tally
 from weigh.weighted import histograms

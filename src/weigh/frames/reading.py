@@ -1,0 +1,233 @@
+"""Any table in: dataframes of any library, arrays, lists of dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from weigh.frames.cluster import find_far
+from weigh.frames.columns import (
+    Column,
+    array_is_category,
+    convert,
+)
+from weigh.frames.tables import Table, refuse_empty
+from weigh.frames.values import NOT_KNOWN
+
+
+def read(X: Any, allow_sparse: bool = False) -> Table:
+    """Any table as a `Table`: dataframe, array, list of dicts, or sparse matrix of counts."""
+    kind = find_far(X)
+    if isinstance(X, Table):
+        table = X
+    elif kind is not None:
+        table = kind.open(X)
+    elif isinstance(X, pa.RecordBatchReader):  # whose rows come once
+        from weigh.frames.sources import scan
+
+        table = scan(X)
+    elif sparse.issparse(X):
+        if not allow_sparse:
+            raise ValueError(
+                "sparse input holds counts, not levels: use EvidenceNB(event_model='counts'), or "
+                "X.toarray()"
+            )
+        table = _read_sparse(X)
+    else:
+        frame = wrap(X)
+        table = _read_array(X) if frame is None else _read_frame(frame, X)
+    if table.named:
+        _refuse_twice(table.names)
+    refuse_empty(table)
+    return table
+
+
+def _refuse_twice(names: tuple[str, ...]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"column names must differ, but {twice!r} occurs twice; rename one")
+
+
+def as_rows(row: Any) -> Any:
+    """One case as a table: a mapping, a series, a sequence of values, or a table already."""
+    if isinstance(row, Mapping):
+        return [row]
+    if hasattr(row, "to_dict") and hasattr(row, "iloc") and row.ndim == 1:  # a row of pandas
+        return [row.to_dict() if all(isinstance(k, str) for k in row.index) else [*row]]
+    if sparse.issparse(row) and getattr(row, "ndim", 2) == 1:
+        return sparse.csr_array(row.toarray()[None])  # type: ignore[attr-defined]
+    if sparse.issparse(row) or wrap(row) is not None or getattr(row, "ndim", 1) > 1:
+        return row
+    if isinstance(row, np.ndarray):
+        return row[None]
+    if isinstance(row, str) or not isinstance(row, Iterable):
+        raise ValueError(f"a row is a dict, a list of values or a table of one row, got {row!r}")
+    nested = [*row]
+    whole = nested and (np.ndim(nested[0]) > 0 or isinstance(nested[0], Mapping))
+    return nested if whole else [nested]
+
+
+def _read_sparse(X: Any) -> Table:
+    matrix = X.tocsr()
+    n_rows, n_columns = matrix.shape
+    return Table(positions(n_columns), n_rows, lambda j: None, list, False, matrix=matrix)
+
+
+def wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
+    """The frame of whatever library, or None where X is no dataframe."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return None
+    kind = type(X)  # a DataFrame of Spark Connect has an attribute of any name
+    if (
+        hasattr(kind, "iloc") and X.ndim == 2 and not X.columns.is_unique
+    ):  # narwhals would refuse it in its own words
+        _refuse_twice(tuple(map(str, X.columns)))
+    if hasattr(kind, "column_names"):
+        _refuse_twice(tuple(X.column_names))
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return frame
+    table = _open_stream(X)
+    return None if table is None else nw.from_native(table, eager_only=True)
+
+
+def _open_stream(X: Any) -> pa.Table | None:
+    """What offers its columns through Arrow alone: a RecordBatch, or an object of any library."""
+    offers = [hasattr(type(X), f"__arrow_c_{way}__") for way in ("stream", "array")]
+    if not any(offers) or isinstance(X, pa.RecordBatchReader | pa.Array | pa.ChunkedArray):
+        return None
+    if isinstance(nw.from_native(X, series_only=True, pass_through=True), nw.Series):
+        return None
+    table = pa.table(X)
+    _refuse_twice(tuple(table.column_names))
+    return table
+
+
+def _read_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], X: Any) -> Table:
+    if isinstance(frame, nw.LazyFrame):
+        from weigh.frames.sources import scan_lazy
+
+        return scan_lazy(frame)
+    names, backend = tuple(frame.columns), frame.implementation.value
+    if not all(isinstance(name, str) for name in names):
+        return _read_unnamed(X, names)
+    n_rows, get = len(frame), frame.get_column
+    return Table(names, n_rows, lambda j: get(names[j]), lambda: _listed(frame), True, backend)
+
+
+def _listed(frame: nw.DataFrame[Any]) -> Sequence[Sequence[Any]]:
+    if frame.implementation.is_pandas_like():
+        return frame.to_native().to_numpy(dtype=object).T  # type: ignore[no-any-return]
+    return [*zip(*frame.rows(), strict=True)]
+
+
+def _read_unnamed(X: Any, names: tuple[Any, ...]) -> Table:
+    """A pandas frame whose columns have no text names is an array."""
+    if any(isinstance(name, str) for name in names):
+        raise TypeError(
+            "column names must be all text or none: found "
+            f"{sorted({type(n).__name__ for n in names})}; use X.columns = X.columns.astype(str)"
+        )
+    series = [nw.from_native(X.iloc[:, j], series_only=True) for j in range(len(names))]
+    listed = lambda: [column.to_list() for column in series]  # noqa: E731
+    return Table(positions(len(names)), len(X), lambda j: series[j], listed, False, "pandas")
+
+
+@lru_cache(maxsize=8)
+def positions(n: int) -> tuple[str, ...]:
+    """The names of columns that have none."""
+    return tuple(f"x{j}" for j in range(n))
+
+
+def _read_array(X: Any) -> Table:
+    if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
+        return _read_dicts(X)
+    # a list of mixed rows must turn neither into text nor into floats
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(object), None)
+    array = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
+    if array.dtype.names:
+        raise ValueError(
+            "structured NumPy arrays are not read; pass a dataframe, such as pandas.DataFrame(X)"
+        )
+    if array.ndim != 2:
+        raise ValueError(
+            f"Expected a 2D array or a dataframe, got {array.ndim}D (shape {array.shape}). "
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row; "
+            "rows of a list must be of equal length"
+        )
+    if array.dtype.kind == "c":
+        array_is_category(array, "x0")
+    columns = array.T
+    dates = array.dtype.kind in "mM"  # which tolist would turn into numbers
+    listed: Any = (lambda: columns) if dates else columns.tolist
+    return Table(positions(len(columns)), len(array), columns.__getitem__, listed, named=False)
+
+
+def _read_dicts(rows: Sequence[Mapping[str, Any]]) -> Table:
+    names = tuple(dict.fromkeys(name for row in rows for name in row))
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"the keys of a list of dicts must be text, found {name!r}")
+
+    def column(j: int) -> np.ndarray[Any, Any]:
+        values = np.empty(len(rows), dtype=object)
+        values[:] = [row.get(names[j], NOT_KNOWN) for row in rows]
+        return values
+
+    listed = lambda: [[row.get(name, NOT_KNOWN) for row in rows] for name in names]  # noqa: E731
+    return Table(names, len(rows), column, listed, partial=True)
+
+
+def blank(X: Any, where: Any) -> Table:
+    """Mark cells of a table as not known, for any estimator to predict.
+
+    Whatever the table is (pandas, Polars, Arrow, NumPy, dicts), a cell that is blanked weighs
+    nothing, also where training had missing values and null is a level of its own.
+
+    Parameters
+    ----------
+    X : table
+        Any dataframe, array or list of dicts.
+    where : array or table of bool
+        The cells that are not known: one row and one column for each of X, in its order.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> model = weigh.EducatedNB(pairs=0).fit(people, "Survived")
+    >>> first = people.select(["Class", "Sex", "Age"]).slice(0, 1)
+    >>> model.predict_proba(weigh.blank(first, [[True, True, True]])).round(3)
+    array([[0.677, 0.323]])
+    """
+    table = read(X)
+    if type(table) is not Table or table.matrix is not None:
+        raise ValueError("blank takes a table in memory; collect the rows first")
+    hidden = np.asarray(where)
+    if hidden.dtype != np.bool_ or hidden.shape != (table.n_rows, len(table.names)):
+        raise ValueError(
+            f"where must hold true or false for {table.n_rows} rows and {len(table.names)} "
+            f"columns, got {hidden.dtype} of shape {hidden.shape}"
+        )
+    return replace(table, hidden=hidden)
+
+
+def vector(values: Any, name: str, categorical: bool | None) -> Column:
+    """One array, series or list as a column."""
+    series = nw.from_native(values, series_only=True, pass_through=True)
+    if not isinstance(series, nw.Series):
+        series = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+        if series.ndim != 1:
+            raise ValueError(f"{name} should be a 1d array, got one of shape {series.shape}")
+    try:
+        return convert(series, name, categorical)
+    except TypeError as error:
+        raise TypeError(f"{name}: {error}") from None
