@@ -168,7 +168,10 @@ LEARNERS = {
     "softmax": lambda: weigh.EvidenceNB(**SHARED),
     "one against the rest": lambda: weigh.AdjustedNB(random_state=0, multiclass="ovr", **SHARED),
     "calm softmax": lambda: weigh.PerplexedNB(missing="skip", attenuation=2.0, **SHARED),
+    "amounts": lambda: weigh.EducatedRegressor(pairs=[("age", "job")], **SHARED),
+    "factors": lambda: weigh.EducatedRegressor(family="poisson", missing="skip", **SHARED),
 }
+NUMBERS = ("amounts", "factors")
 ATTENUATED = ("root", "geometric", "asked root", "calm softmax")
 MANY = ("asked softmax", "softmax", "one against the rest", "calm softmax")
 
@@ -185,7 +188,11 @@ def hide_unasked(X):
 
 @cache
 def fitted(name):
-    """A learner's model of a table, for a population of another base rate."""
+    """A learner's model of a table; of classes for a population of another base rate."""
+    if name in NUMBERS:
+        X, y = draw_table(3)
+        numbers = np.random.default_rng(0).poisson(1 + 2 * (y == "yes") + (X.job == "a"))
+        return LEARNERS[name]().fit(X, 1000 * numbers if name == "amounts" else numbers)
     X, y = draw_table(3 if name in MANY else 2)
     model = LEARNERS[name]().fit(hide_unasked(X) if name.startswith("asked") else X, y)
     return model.with_prior([0.5, 0.2, 0.3] if name in MANY else 0.3)

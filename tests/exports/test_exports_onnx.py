@@ -12,7 +12,7 @@ from tests.exported import LEARNERS, assert_same, draw_table, fitted, models, vi
 
 import weigh
 from weigh.exports import Formula, checks
-from weigh.exports.onnx import MISSING, run
+from weigh.exports.onnx import MISSING, prediction_name, run
 
 LIGHT = settings(max_examples=40, deadline=None, database=None)
 
@@ -21,7 +21,7 @@ def assert_onnx(model, python=None):
     formula = Formula.of(model)
     python = python or visited(model)[1]
     found = run(weigh.export(model, "onnx"), formula, python.rows)
-    assert_same(python, found["totals"], found["probabilities"])
+    assert_same(python, found["totals"], found[prediction_name(formula)])
     np.testing.assert_array_equal(found["contributions"], python.contributions)
 
 

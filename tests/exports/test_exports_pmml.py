@@ -40,7 +40,7 @@ def evaluate():
             asked = output_names(formula, names)
             return [[row[name] for name in asked] for row in found]
 
-        assert_same(python, pick(formula.total_names), pick(formula.probability_names))
+        assert_same(python, pick(formula.total_names), pick(formula.prediction_names))
         return found, python
 
     return assert_pmml
@@ -82,7 +82,7 @@ def test_a_thousand_levels_are_not_too_many(n_classes, evaluate):
     found = run(weigh.export(model, "pmml"), formula, few)
     wanted = model.predict_proba(few)
     for row, p in zip(found, wanted, strict=True):
-        assert [row[name] for name in formula.probability_names] == pytest.approx(p, abs=1e-9)
+        assert [row[name] for name in formula.prediction_names] == pytest.approx(p, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ATTENUATED)

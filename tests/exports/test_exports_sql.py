@@ -46,7 +46,7 @@ def assert_sql(model, dialect, run, reasons=0, python=None):
     def pick(names):
         return np.array([[row[name] for name in names] for row in found], dtype=float)
 
-    assert_same(python, pick(query.totals), pick(query.probabilities))
+    assert_same(python, pick(query.totals), pick(query.predictions))
     parts = pick(query.contributions).reshape(python.contributions.shape)
     np.testing.assert_allclose(parts, python.contributions, rtol=1e-12, atol=0)
     if reasons:
@@ -280,7 +280,7 @@ def test_names_that_a_database_takes_for_one_another_are_told_apart():
     rows = [{long + "a": 1, long + "b": "2"}] * 4
     model = weigh.EvidenceNB().fit(rows, ["A", "a"] * 2)
     query = plan(Formula.of(model), "postgres", contributions=True)
-    names = [name.casefold() for name in (*query.probabilities, *query.contributions)]
+    names = [name.casefold() for name in (*query.predictions, *query.contributions)]
     assert len({*names}) == len(names) == 4
     assert max(len(name.encode()) for name in names) <= 63
 
@@ -308,7 +308,7 @@ def test_every_dialect_is_written_and_read_by_its_own_parser(name, dialect):
     query = plan(Formula.of(fitted(name)), dialect, contributions=True)
     (tree,) = sqlglot.parse(query.text, dialect=dialect)
     named = [column.alias for column in tree.expressions]
-    assert named == [*query.totals, *query.probabilities, *query.contributions]
+    assert named == [*query.totals, *query.predictions, *query.contributions]
 
 
 def test_a_query_in_another_dialect_says_the_same_when_translated():
@@ -513,7 +513,7 @@ def test_a_column_that_a_database_cannot_name_is_refused(dialect, name, says):
 def test_names_that_we_make_are_ones_that_the_database_can_read():
     rows, labels = [{"a": "x"}, {"a": "y"}] * 2, ["😀", "😎 ", "${x}", "b "]
     formula = Formula.of(weigh.EvidenceNB().fit(rows, labels))
-    made = {dialect: plan(formula, dialect).probabilities for dialect in ("mysql", "spark")}
+    made = {dialect: plan(formula, dialect).predictions for dialect in ("mysql", "spark")}
     assert made["mysql"] == (
         "probability_${x}", "probability_b", "probability_U+1F600", "probability_U+1F60E",
     )  # fmt: skip

@@ -40,7 +40,7 @@ def recalculate():
         rows = checks.visit(formula, step=STEP, finite=True)
         python = checks.wanted(model, rows)
         found = run(weigh.export(model, "xlsx"), formula, python.rows)
-        assert_same(python, found.totals, found.probabilities)
+        assert_same(python, found.totals, found.predictions)
 
     return assert_xlsx
 

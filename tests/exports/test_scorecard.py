@@ -441,7 +441,7 @@ def test_a_card_is_exported_with_its_score(card):
     assert checks.compare_rows(
         python,
         [[row["log_odds"]] for row in found],
-        [[row[p] for p in query.probabilities] for row in found],
+        [[row[p] for p in query.predictions] for row in found],
     ).holds
     np.testing.assert_array_equal([row["score"] for row in found], card.score(python.rows))
 

@@ -44,7 +44,7 @@ from weigh.evidence.estimate import (
 from weigh.evidence.flipped import flip
 from weigh.evidence.importance import share_importance
 from weigh.evidence.labels import with_labels
-from weigh.evidence.model import Model, evidence_of, model_of
+from weigh.evidence.model import Model, evidence_of, is_sum, model_of
 from weigh.evidence.provenance import Provenance, hash_files, record
 from weigh.evidence.show import join_intervals, rule
 from weigh.evidence.tables import (
@@ -84,6 +84,7 @@ __all__ = [
     "flip",
     "hash_files",
     "hundredths",
+    "is_sum",
     "join_intervals",
     "login_name",
     "model_of",

@@ -34,6 +34,14 @@ def model_of(model: Any) -> Any:
     return model if own is None else own()
 
 
+def is_sum(model: Any) -> bool:
+    """Whether a model of numbers is its table: the total is the estimate, or its logarithm.
+
+    The estimate of `BoostedNBRegressor` is read off a curve of its own.
+    """
+    return bool(getattr(getattr(model, "_learnt", model), "estimates", False))
+
+
 def evidence_of(model: Any, numbers: bool = False) -> Evidence:
     """The table of weights of a fitted model or a scorecard; what has none says why.
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Feature, Kind
-from weigh.evidence import Evidence, evidence_of
+from weigh.evidence import Evidence, evidence_of, is_sum
 from weigh.exports.pmml.document import own_name
 from weigh.exports.targets import is_large
 from weigh.formula import Formula, Input
@@ -32,10 +32,13 @@ NEARLY = 3
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """What Python says of some rows: one column per total, class, or feature and total."""
+    """What Python says of some rows: one column per total, class, or feature and total.
+
+    Predictions are the probability of each class, or the estimate of a number.
+    """
 
     totals: Floats
-    probabilities: Floats
+    predictions: Floats
     contributions: Floats
     evidence: Evidence
     rows: list[dict[str, Value]]
@@ -53,11 +56,12 @@ class Wanted:
 
 def wanted(model: Any, rows: list[dict[str, Value]]) -> Wanted:
     """What a model says of rows, given as dicts."""
-    evidence = evidence_of(model)
+    evidence = evidence_of(model, is_sum(model))
     table = match(read(rows), evidence.column_names, True, "the model")
     totals = evidence.total(table)
     parts = evidence.contributions(table)
-    return Wanted(totals, evidence.probabilities(totals), parts, evidence, rows)
+    told = evidence.means(totals) if evidence.estimates else evidence.probabilities(totals)
+    return Wanted(totals, told, parts, evidence, rows)
 
 
 def visit(formula: Formula, step: float = 0.0, finite: bool = False) -> list[dict[str, Value]]:
@@ -183,7 +187,7 @@ class Difference:
     """How far an export is from Python at the most, over rows, and where."""
 
     total: float
-    probability: float
+    prediction: float
     n_rows: int
     row: dict[str, Value]
     other: str = ""  # what differs that is neither
@@ -191,17 +195,22 @@ class Difference:
     @property
     def holds(self) -> bool:
         """Whether it is as near as promised."""
-        return not self.other and max(self.total, self.probability) <= TOLERANCE
+        return not self.other and max(self.total, self.prediction) <= TOLERANCE
 
 
-def compare_rows(python: Wanted, totals: Any, probabilities: Any) -> Difference:
-    """How far totals (as a share of their size) and probabilities are from Python's."""
+def compare_rows(python: Wanted, totals: Any, predictions: Any) -> Difference:
+    """How far totals and predictions are from Python's, as shares of what is beyond 1."""
     gaps = gap_of_totals(python, np.asarray(totals, dtype=np.float64).reshape(python.totals.shape))
-    given = np.asarray(probabilities, dtype=np.float64).reshape(python.probabilities.shape)
-    apart = np.abs(given - python.probabilities)
-    apart = np.where(np.isnan(apart), np.inf, apart)
+    given = np.asarray(predictions, dtype=np.float64).reshape(python.predictions.shape)
+    apart = _gap(given, python.predictions)
     worst = int(np.maximum(gaps.max(axis=1), apart.max(axis=1)).argmax())
     return Difference(float(gaps.max()), float(apart.max()), len(gaps), python.rows[worst])
+
+
+def _gap(given: Floats, own: Floats) -> Floats:
+    """As shares of numbers beyond 1, which no probability is; NaN is infinitely far."""
+    gaps = np.abs(given - own) / np.maximum(np.abs(own), 1.0)
+    return np.where(np.isnan(gaps), np.inf, gaps)
 
 
 def gap_of_totals(python: Wanted, totals: Floats) -> Floats:
@@ -210,8 +219,7 @@ def gap_of_totals(python: Wanted, totals: Floats) -> Floats:
     An isotonic curve of nearly 0 or 1 has log odds that one bit moves: there only the probability
     is compared.
     """
-    gaps = np.abs(totals - python.totals) / np.maximum(np.abs(python.totals), 1.0)
-    gaps = np.where(np.isnan(gaps), np.inf, gaps)
+    gaps = _gap(totals, python.totals)
     curve = python.evidence.recalibration
     if curve is not None and curve.method == "isotonic":
         gaps = np.where(np.abs(python.totals - curve.shift) < EXTREME, gaps, 0.0)

@@ -1,4 +1,4 @@
-"""A model as an ONNX graph: text and doubles in; totals, probabilities and contributions out.
+"""A model as an ONNX graph: text and doubles in; totals, predictions, contributions out.
 
 Doubles throughout, because single precision would move rows that stand on a cut point.
 """
@@ -76,7 +76,7 @@ def write(formula: Formula) -> bytes:
 
 def input_names(formula: Formula) -> dict[str, str]:
     """What each column is called in the graph: its name, unless the graph has that already."""
-    taken = {"", "totals", "probabilities", "contributions"}
+    taken = {"", "totals", "probabilities", "estimate", "contributions"}
     return {
         c.name: f"column:{j}:{c.name}" if c.name in taken or c.name.startswith(OWN) else c.name
         for j, c in enumerate(formula.inputs)
@@ -108,7 +108,7 @@ def _outputs(formula: Formula) -> list[Any]:
     onnx, n = import_onnx(), len(formula.prior)
     shapes = {
         "totals": ["rows", n],
-        "probabilities": ["rows", len(formula.classes)],
+        prediction_name(formula): ["rows", len(formula.classes)],
         "contributions": ["rows", len(formula.terms), n],
     }
     make = onnx.helper.make_tensor_value_info
@@ -287,7 +287,15 @@ def _apply(graph: _Graph, curve: Curve, totals: str) -> str:
     return graph.add("Add", [value, graph.constant(curve.shift)])
 
 
+def prediction_name(formula: Formula) -> str:
+    """What the output is called that totals mean."""
+    return "estimate" if formula.estimates else "probabilities"
+
+
 def _link(graph: _Graph, formula: Formula) -> None:
+    if formula.estimates:
+        graph.add("Exp" if formula.link == "log" else "Identity", ["totals"], "estimate")
+        return
     if formula.link == "softmax":
         graph.add("Softmax", ["totals"], "probabilities", axis=1)
         return

@@ -35,7 +35,7 @@ class Checked:
         found = self.difference
         text = (
             f"{found.n_rows} rows that visit every level and boundary, in {self.ran_in}: totals "
-            f"differ by {found.total:.1e} and probabilities by {found.probability:.1e} at the most"
+            f"differ by {found.total:.1e} and predictions by {found.prediction:.1e} at the most"
         )
         if found.other:
             return f"{text}, and {found.other}"
@@ -47,7 +47,7 @@ class Ran:
     """What a file says of rows, and what ran it; None where it says nothing."""
 
     totals: Any
-    probabilities: Any
+    predictions: Any
     by: str
     classes: list[str] | None = None
     features: list[str] | None = None
@@ -63,7 +63,7 @@ def check(path: str | os.PathLike[str], model: Any, dialect: str | None = None) 
     ----------
     path : path
         What `weigh.export` wrote; its ending says what it is. A Python file is executed.
-    model : classifier, Evidence or Scorecard
+    model : classifier, EducatedRegressor, Evidence or Scorecard
         What it was written from.
     dialect : str, optional
         Of SQL whose first line does not say it.
@@ -74,7 +74,7 @@ def check(path: str | os.PathLike[str], model: Any, dialect: str | None = None) 
         raise ValueError(f"{path}: the name must end in one of {', '.join(RUNNERS)}")
     python = wanted(model, _visit(formula, file, dialect))
     ran = runner(file, formula, python, dialect)
-    found = compare_rows(python, ran.totals, ran.probabilities)
+    found = compare_rows(python, ran.totals, ran.predictions)
     return Checked(replace(found, other=ran.other or _compare_rest(formula, python, ran)), ran.by)
 
 
@@ -87,7 +87,7 @@ def _visit(formula: Formula, file: Path, dialect: str | None) -> list[dict[str, 
 
 
 def _compare_rest(formula: Formula, python: Wanted, ran: Ran) -> str:
-    """What differs beside totals and probabilities, where the file says it."""
+    """What differs beside totals and predictions, where the file says it."""
     classes, features = [*formula.class_names], [term.name for term in formula.terms]
     if ran.classes not in (None, classes):
         return f"its classes are {ran.classes}, not {classes}"
@@ -119,7 +119,7 @@ def _run_python(file: Path, formula: Formula, python: Wanted, _: str | None) -> 
     found = [names["score"](row) for row in python.rows]
     return Ran(
         [f["totals"] for f in found],
-        [f["probabilities"] for f in found],
+        [f["estimate"] if formula.estimates else f["probabilities"] for f in found],
         "Python",
         [label(c) for c in names["CLASSES"]],
         [*found[0]["contributions"]],
@@ -134,7 +134,7 @@ def _run_json(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
     again = wanted(load(file), python.rows)
     return Ran(
         again.totals,
-        again.probabilities,
+        again.predictions,
         "weigh",
         [label(c) for c in again.evidence.classes.tolist()],
         [table.name for table in again.evidence],
@@ -144,13 +144,13 @@ def _run_json(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
 
 
 def _run_onnx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
-    from weigh.exports.onnx import read_metadata, run
+    from weigh.exports.onnx import prediction_name, read_metadata, run
 
     data = file.read_bytes()
     found, told = run(data, formula, python.rows), read_metadata(data)
     return Ran(
         found["totals"],
-        found["probabilities"],
+        found[prediction_name(formula)],
         "onnxruntime",
         json.loads(told["classes"]),
         json.loads(told["features"]),
@@ -167,7 +167,7 @@ def _run_pmml(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
         return _pick(file, found, output_names(formula, names))
 
     scores = pick(formula.score_name)[:, 0] if formula.score_name else None
-    totals, shares = pick(*formula.total_names), pick(*formula.probability_names)
+    totals, shares = pick(*formula.total_names), pick(*formula.prediction_names)
     return Ran(totals, shares, "PMML4S", scores=scores)
 
 
@@ -175,7 +175,7 @@ def _run_xlsx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
     from weigh.exports.xlsx.run import run
 
     found = run(file.read_bytes(), formula, python.rows)
-    return Ran(found.totals, found.probabilities, "LibreOffice")
+    return Ran(found.totals, found.predictions, "LibreOffice")
 
 
 def _run_sql(file: Path, formula: Formula, python: Wanted, dialect: str | None) -> Ran:
@@ -190,7 +190,7 @@ def _run_sql(file: Path, formula: Formula, python: Wanted, dialect: str | None) 
     by = {"sqlite": "SQLite", "duckdb": "DuckDB"}[_engine(written)]
     return Ran(
         _pick(file, found, own.totals),
-        _pick(file, found, own.probabilities),
+        _pick(file, found, own.predictions),
         by if written == _engine(written) else f"{by}, translated from {written}",
         contributions=_pick(file, found, weights) if weights else None,
         scores=_pick(file, found, (own.score,))[:, 0] if own.score else None,

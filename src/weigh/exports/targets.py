@@ -16,12 +16,9 @@ from weigh.store import to_json
 from weigh.writing import write_bytes, write_text
 
 
-def read_formula(model: Any, numbers: bool = False) -> Formula:
-    """The formula of a model whose rows have a level in every column.
-
-    `numbers` says whether the target can compute an estimate in place of probabilities.
-    """
-    formula = Formula.of(model, numbers)
+def read_formula(model: Any) -> Formula:
+    """The formula of a model whose rows have a level in every column."""
+    formula = Formula.of(model)
     if formula.tokens:
         raise ValueError(
             "a model of documents (event_model='counts') has a column for every token and is not "
@@ -109,12 +106,12 @@ def export(
 
     total = prior + sum over features of the weight of the row's level
 
-    in another language, with its numbers: the same total and probability to 1e-9 on rows that visit
-    every level, boundary, missing and unseen value.
+    in another language, with its numbers: the same total, and probability or estimate, to 1e-9 on
+    rows that visit every level, boundary, missing and unseen value.
 
     Parameters
     ----------
-    model : classifier, Evidence or Scorecard
+    model : classifier, EducatedRegressor, Evidence or Scorecard
         Anything that ends as a table of weights.
     to : "sql", "xlsx", "pmml", "onnx", "python" or "json"
         A query, a workbook that computes, PMML 4.4, an ONNX graph, a function without dependencies,
@@ -174,7 +171,7 @@ def render(model: Any, to: str, options: SqlOptions) -> Any:
         raise ValueError(f"{given[0]} is an option of to='sql', not of to={to!r}; leave it out")
     if to == "json":
         return _json(model)
-    return import_module(f"weigh.exports.{to}").write(read_formula(model, to == "python"))
+    return import_module(f"weigh.exports.{to}").write(read_formula(model))
 
 
 def _json(model: Any) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import polygamma
 
 from weigh.bins import SINGLE, Ask, Cross, Feature, Kind, label, sort_values
-from weigh.evidence import Attenuation, Curve, Evidence, FeatureTable, evidence_of
+from weigh.evidence import Attenuation, Curve, Evidence, FeatureTable, evidence_of, is_sum
 from weigh.frames import Floats, Value, key
 
 
@@ -193,7 +193,7 @@ class Costs:
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """A whole model: one total for two classes, else one for each.
+    """A whole model: one total for two classes or a number, else one for each class.
 
     Examples
     --------
@@ -220,16 +220,12 @@ class Formula:
     costs: Costs | None = None  # of a scorecard
 
     @classmethod
-    def of(cls, model: Any, numbers: bool = False) -> Formula:
-        """The formula of a model, of its evidence, or of a scorecard, which describes itself.
-
-        That of a model whose total is a number is refused, unless `numbers` allows it.
-        """
+    def of(cls, model: Any) -> Formula:
+        """The formula of a model, of its evidence, or of a scorecard, which describes itself."""
         own: Callable[[], Formula] | None = getattr(model, "formula", None)
         if own is not None:
             return own()
-        total = getattr(getattr(model, "_learnt", model), "estimates", False)  # no curve after it
-        return cls.of_evidence(evidence_of(model, numbers and total), type(model).__name__)
+        return cls.of_evidence(evidence_of(model, is_sum(model)), type(model).__name__)
 
     @classmethod
     def of_evidence(cls, evidence: Evidence, name: str = "Evidence", **more: Any) -> Formula:
@@ -258,15 +254,24 @@ class Formula:
         return tuple(map(label, self.classes))
 
     @property
+    def estimates(self) -> bool:
+        """Whether totals mean a number, not probabilities of classes."""
+        return self.link in ("identity", "log")
+
+    @property
     def total_names(self) -> tuple[str, ...]:
         """What the totals are called, as in `weigh score`."""
+        if self.estimates:
+            return ("total",)
         if len(self.prior) == 1:
             return ("log_odds",)
         return tuple(f"total_{name}" for name in self.class_names)
 
     @property
-    def probability_names(self) -> tuple[str, ...]:
-        """What the probabilities are called."""
+    def prediction_names(self) -> tuple[str, ...]:
+        """What the totals mean: the probability of each class, or the estimate of a number."""
+        if self.estimates:
+            return ("estimate",)
         return tuple(f"probability_{name}" for name in self.class_names)
 
     @cached_property

@@ -1,7 +1,7 @@
-"""A model as PMML 4.4: a Scorecard with reason codes for two classes, a RegressionModel for more.
+"""A model as PMML 4.4: a Scorecard with reason codes, or a RegressionModel for many classes.
 
 document     what both share: the columns, numbers and names
-scorecard    two classes: characteristics with attributes, then what the score means
+scorecard    two classes or a number: characteristics with attributes, then what the score means
 regression   more classes: weights and totals as derived fields
 """
 

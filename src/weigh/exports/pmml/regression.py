@@ -178,7 +178,7 @@ def _outputs(formula: Formula) -> Element:
     made = node("Output")
     for k, name in enumerate(formula.total_names):
         made.append(output(own_name(formula, name), field(_own(formula, f"total {k}"))))
-    for label, name in zip(formula.class_names, formula.probability_names, strict=True):
+    for label, name in zip(formula.class_names, formula.prediction_names, strict=True):
         made.append(
             node(
                 "OutputField",

@@ -1,4 +1,4 @@
-"""Two classes as a Scorecard: characteristics with attributes, then what the score means."""
+"""One total as a Scorecard: characteristics with attributes, then what the score means."""
 
 from __future__ import annotations
 
@@ -139,12 +139,10 @@ def _outputs(formula: Formula) -> Element:
     score = own_name(formula, formula.score_name or "score")
     made = node("Output", _predicted(score))
     total = field(score) if formula.curve is None else _worth(formula.curve, score)
-    odds = own_name(formula, formula.total_names[0])
-    made.append(output(odds, total))
-    for name, sign in zip(formula.probability_names, (1.0, -1.0), strict=True):
-        power = apply("exp", apply("*", number(sign), field(odds)))
-        share = apply("/", number(1.0), apply("+", number(1.0), power))
-        made.append(output(own_name(formula, name), share))
+    said = own_name(formula, formula.total_names[0])
+    made.append(output(said, total))
+    for name, tree in zip(formula.prediction_names, _predictions(formula, said), strict=True):
+        made.append(output(own_name(formula, name), tree))
     for rank in range(1, min(3, len(formula.terms)) + 1):
         made.append(
             node(
@@ -157,6 +155,14 @@ def _outputs(formula: Formula) -> Element:
             )
         )
     return made
+
+
+def _predictions(formula: Formula, total: str) -> list[Element]:
+    """What the total means: the probability of each class, or a number."""
+    if formula.estimates:
+        return [apply("exp", field(total)) if formula.link == "log" else field(total)]
+    powers = (apply("exp", apply("*", number(sign), field(total))) for sign in (1.0, -1.0))
+    return [apply("/", number(1.0), apply("+", number(1.0), power)) for power in powers]
 
 
 def _predicted(name: str) -> Element:

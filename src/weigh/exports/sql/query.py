@@ -34,7 +34,7 @@ class Query:
 
     text: str
     totals: tuple[str, ...]
-    probabilities: tuple[str, ...]
+    predictions: tuple[str, ...]
     contributions: tuple[str, ...] = ()  # by feature, then by total
     reasons: tuple[str, ...] = ()
     score: str = ""
@@ -96,7 +96,7 @@ def plan(
     return Query(
         head + text + "\n",
         names.totals,
-        names.probabilities,
+        names.predictions,
         names.contributions,
         names.reasons,
         names.score[0] if names.score else "",
@@ -184,9 +184,10 @@ def _add_steps(chain: _Chain, formula: Formula, reasons: int) -> None:
     if formula.curve is not None:
         chain.step("worth", steps.apply_curve(formula.curve, say))
         chain.step("shifted", steps.shift_curve(formula.curve, say))
-    if formula.link != "logistic":
+    if len(formula.prior) > 1:
         chain.step("top", steps.find_top(formula, say))
-    chain.step("powers", steps.raise_totals(formula, say), drop="top")
+    if not formula.estimates:
+        chain.step("powers", steps.raise_totals(formula, say), drop="top")
     for i in range(reasons):
         chain.step(f"heaviest_{i + 1}", why.find_heaviest(formula, say, i))
         chain.step(f"named_{i + 1}", why.name_heaviest(formula, say, i))
@@ -199,14 +200,14 @@ class _Names:
     kept: tuple[str, ...]
     score: tuple[str, ...]
     totals: tuple[str, ...]
-    probabilities: tuple[str, ...]
+    predictions: tuple[str, ...]
     contributions: tuple[str, ...]
     reasons: tuple[str, ...]
 
     @property
     def every(self) -> tuple[str, ...]:
         """All of them in order."""
-        own = (*self.score, *self.totals, *self.probabilities, *self.contributions, *self.reasons)
+        own = (*self.score, *self.totals, *self.predictions, *self.contributions, *self.reasons)
         return (*self.kept, *own)
 
 
@@ -222,7 +223,7 @@ def _names(
     groups = (
         [formula.score_name] if formula.score_name else [],
         [*formula.total_names],
-        [*formula.probability_names],
+        [*formula.prediction_names],
         weights if contributions else [],
         [f"{what}_{i + 1}" for i in range(reasons) for what in ("reason", kind)],
     )
@@ -239,15 +240,15 @@ def _columns(formula: Formula, say: Dialect, names: _Names) -> list[Any]:
     kept = [name_column(f"k{i}") for i in range(len(names.kept))]
     score = [name_column("score") for _ in names.score]
     totals = [name_column(f"t{k}") for k in range(len(formula.prior))]
-    shares = steps.share(formula, say)
+    told = steps.estimate(formula) if formula.estimates else steps.share(formula, say)
     every = [f"w{j}_{k}" for j in range(len(formula.terms)) for k in range(len(formula.prior))]
     weights = [name_column(name) for name in every] if names.contributions else []
-    told = [why.tell_reason(formula, say, i) for i in range(len(names.reasons) // 2)]
+    whys = [why.tell_reason(formula, say, i) for i in range(len(names.reasons) // 2)]
     return [
         *kept,
         *score,
         *totals,
-        *shares,
+        *told,
         *weights,
-        *(tree for one in told for tree in one.values()),
+        *(tree for one in whys for tree in one.values()),
     ]

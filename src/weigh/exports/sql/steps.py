@@ -219,6 +219,12 @@ def share(formula: Formula, dialect: Dialect) -> list[Any]:
     return [divide(first, whole), divide(second, whole.copy())]
 
 
+def estimate(formula: Formula) -> list[Any]:
+    """The number that a total means."""
+    total = name_column("t0")
+    return [import_sqlglot().exp.Exp(this=total) if formula.link == "log" else total]
+
+
 def power(x: Any, dialect: Dialect) -> Any:
     """The exponential of what is not above 0; of what is far below, 0."""
     exp = import_sqlglot().exp

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import exp
 from typing import Any
 
 from weigh.bins import Kind
@@ -16,6 +17,7 @@ from weigh.exports.xlsx.cells import (
     address,
     choices,
     import_openpyxl,
+    look_of,
     put,
     put_formula,
     spell_boolean,
@@ -28,6 +30,13 @@ FIRST = 5
 ANSWER = 2
 NAMES, LEVELS, WEIGHTS = 1, 2, 3
 LONGEST = 225  # characters of a message that a spreadsheet shows
+
+
+def prediction_cells(formula: Formula) -> list[str]:
+    """The names of the cells of what totals mean."""
+    if formula.estimates:
+        return ["estimate"]
+    return [f"probability_{k + 1}" for k in range(len(formula.classes))]
 
 
 class Case:
@@ -52,12 +61,15 @@ class Case:
             totals = [apply(self.formula.curve, totals[0])]
         named = self.words.totals(self.formula)
         cells = [
-            self.line(name, total, f"total_{k + 1}")
+            self.line(name, total, f"total_{k + 1}", self.words.look)
             for k, (name, total) in enumerate(zip(named, totals, strict=True))
         ]
-        shares = zip(self.words.probabilities(self.formula), self._share(cells), strict=True)
-        for k, (name, p) in enumerate(shares):
-            self.line(name, p, f"probability_{k + 1}", "0.0000")
+        found, look = self._share, "0.0000"
+        if self.formula.estimates:
+            found, look = self._estimate, self._look
+        told = zip(self.words.predictions(self.formula), found(cells), strict=True)
+        for name, (text, cell) in zip(prediction_cells(self.formula), told, strict=True):
+            self.line(text, cell, name, look)
 
     def line(self, text: str, formula: str, name: str = "", look: str = "0.0000") -> str:
         """A line of its own, whose cell may have a name."""
@@ -173,8 +185,12 @@ class Case:
             self.row += 1
 
     def _sides(self) -> None:
-        """What speaks for and what against, as on paper."""
-        if len(self.formula.prior) == 1 and not self.formula.score_name:
+        """What speaks for and what against, as on paper; factors where logarithms are added."""
+        if self.formula.estimates:
+            if self.formula.link == "log":
+                factor = f"EXP({address(self.row, WEIGHTS)})"
+                put_formula(self.sheet, self.row, WEIGHTS + 1, factor, "0.000")
+        elif len(self.formula.prior) == 1 and not self.formula.score_name:
             weight = address(self.row, WEIGHTS)
             for column, sign in ((WEIGHTS + 1, ">"), (WEIGHTS + 2, "<")):
                 formula = f'IF({weight}{sign}0,100*{weight},"")'
@@ -258,6 +274,17 @@ class Case:
             p = self.line("Share", f"MAX(MIN({value},{1 - BOUND!r}),{BOUND!r})")
             value = f"LN({p}/(1-{p}))"
         return f"{value}+({curve.shift!r})"
+
+    def _estimate(self, cells: list[str]) -> list[str]:
+        """The number that the cell of a total means."""
+        return [f"EXP({cells[0]})" if self.formula.link == "log" else cells[0]]
+
+    @property
+    def _look(self) -> str:
+        """The format of an estimate."""
+        if self.formula.link == "log":
+            return look_of(exp(min(self.formula.prior[0], 700.0)))
+        return self.words.look
 
     def _share(self, cells: list[str]) -> list[str]:
         """Probabilities from the cells of totals; no exponential overflows."""

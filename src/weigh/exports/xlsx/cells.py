@@ -8,6 +8,7 @@ from typing import Any
 
 from weigh.bins import Feature, Kind
 from weigh.evidence import Curve
+from weigh.evidence.amounts import digits_of
 from weigh.formula import Formula, Input, Term
 
 BIG = 9.99999999999999e307
@@ -104,9 +105,9 @@ class Words:
         """What the totals are called."""
         return formula.total_names
 
-    def probabilities(self, formula: Formula) -> tuple[str, ...]:
-        """What the probabilities are called."""
-        return formula.probability_names
+    def predictions(self, formula: Formula) -> tuple[str, ...]:
+        """What the totals mean."""
+        return formula.prediction_names
 
 
 class CardWords(Words):
@@ -120,13 +121,41 @@ class CardWords(Words):
         """What the score means."""
         return (f"Log odds of {formula.class_names[1]}",)
 
-    def probabilities(self, formula: Formula) -> tuple[str, ...]:
+    def predictions(self, formula: Formula) -> tuple[str, ...]:
         """What that means in turn."""
         return tuple(f"Probability of {name}" for name in formula.class_names)
 
 
+class NumberWords(Words):
+    """The words of a model whose total is a number, or its logarithm."""
+
+    def heads(self, formula: Formula) -> tuple[str, ...]:
+        """What stands above the weights of a case."""
+        return (self.weight, "Factor") if formula.link == "log" else (self.weight,)
+
+    def totals(self, formula: Formula) -> tuple[str, ...]:
+        """What weights add up to."""
+        return ("Total",)
+
+    def predictions(self, formula: Formula) -> tuple[str, ...]:
+        """What the total means."""
+        return (f"Estimate of {formula.class_names[0]}",)
+
+
+def look_of(size: float) -> str:
+    """The format of numbers of this size: three figures, and commas between thousands."""
+    digits = digits_of(size)
+    return f"#,##0.{'0' * digits}" if digits else "#,##0"
+
+
 def words_of(formula: Formula) -> Words:
-    """The words for a model or for a scorecard."""
+    """The words for a model of classes, for one of numbers, or for a scorecard."""
+    if formula.link == "log":
+        return NumberWords("Start: nothing known", "Logarithm")
+    if formula.link == "identity":
+        weights = [abs(w) for term in formula.terms for (w,) in term.weights]
+        look = look_of(max(weights, default=0.0) or formula.prior[0])
+        return NumberWords("Start: nothing known", "Change", look=look)
     if not formula.score_name:
         return Words()
     return CardWords("Base points", "Points", "Odds of the less likely class", "Points", "0")

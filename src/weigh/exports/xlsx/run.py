@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.exports.xlsx.case import ANSWER, FIRST, SHEET
+from weigh.exports.xlsx.case import ANSWER, FIRST, SHEET, prediction_cells
 from weigh.exports.xlsx.cells import escape, import_openpyxl
 from weigh.formula import Formula
 from weigh.frames import Floats
@@ -25,7 +25,7 @@ class Recalculated:
     """What a workbook says of rows."""
 
     totals: Floats
-    probabilities: Floats
+    predictions: Floats
     levels: list[list[Any]]
     notes: list[list[Any]]  # beside answers that are not understood
 
@@ -79,7 +79,7 @@ def _collect(book: Any, places: dict[str, str], formula: Formula, n: int) -> Rec
 
     sheets, asked = [book[f"row{i}"] for i in range(n)], range(len(formula.inputs))
     totals = [f"total_{k + 1}" for k in range(len(formula.prior))]
-    shares = [f"probability_{k + 1}" for k in range(len(formula.classes))]
+    shares = prediction_cells(formula)
     return Recalculated(
         np.array([[pick(sheet, name) for name in totals] for sheet in sheets], dtype=np.float64),
         np.array([[pick(sheet, name) for name in shares] for sheet in sheets], dtype=np.float64),
