@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import weigh
-from weigh.budget.features import Ranking
 from weigh.budget.levels import Shape, Ways, allot, choose_groups
 from weigh.budget.quadratic import Quadratic
 from weigh.budget.rows import Rows
+from weigh.budget.small import Ranking
 from weigh.cli import main
 
 

@@ -2,9 +2,8 @@
 
 quadratic   the loss near a model, to second order in its weights
 levels      the levels of each table within a budget
-features    the tables within a budget
 rows        the rows, and the parameters of the model that was given
-small       `weigh.simplify`
+small       `weigh.simplify`: the tables within a budget
 prices      `weigh.price`: hold-out loss of every budget
 curve       what it found, as text and as a figure
 """

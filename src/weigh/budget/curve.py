@@ -8,6 +8,7 @@ from typing import Any
 
 from weigh.evaluation.page import Page, Section
 from weigh.frames import build
+from weigh.layout import Shown
 from weigh.plot.axes import AGAINST, OKABE_ITO, TOTAL, Drawing, new_figure
 
 
@@ -53,7 +54,7 @@ class Price:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prices:
+class Prices(Shown):
     """Hold-out loss and AUC against the number of features and levels.
 
     Attributes
@@ -106,17 +107,8 @@ class Prices:
             "folds": self.n_splits,
         }
 
-    def to_text(self, width: int = 100) -> str:
-        """A table of all budgets."""
-        return self._page().to_text(width)
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self._page().to_html()
-
-    def _page(self) -> Page:
+    def view(self) -> Page:
+        """The tables and sentences that are shown."""
         title = f"What a budget costs: {self.n_rows:,} hold-out rows of {self.n_splits} folds"
         head = ("Features", "Levels each", "Levels", "Loss", "Cost", "AUC")
         rows = [self._row(found) for found in (self.full, *self.prices)]

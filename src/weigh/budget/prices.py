@@ -16,9 +16,8 @@ from sklearn.base import clone
 
 from weigh import engine
 from weigh.budget.curve import Estimate, Price, Prices
-from weigh.budget.features import Ranking
 from weigh.budget.rows import Rows
-from weigh.budget.small import Budget, shrink
+from weigh.budget.small import Budget, Ranking, shrink
 from weigh.evidence import BOUND
 from weigh.folds import Mask, check_folds, read_splits
 from weigh.frames import Floats, Table

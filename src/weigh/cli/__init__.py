@@ -6,25 +6,22 @@ evaluating  evaluate, drift, compare, split
 pages      report, calculator, serve
 exporting  export, check
 scorecards  scorecard, levers, letter
-smaller    simplify, price
-updating   recalibrate, set-prior, update
+changing   simplify, price, recalibrate, set-prior, update
 options    what the options mean
-task       classes, or a number
-holdout    rows that a fit holds out
+training   what fit decides: classes or a number, hold-out rows, checkpoints
 data       tables on their way between files and models
 messages   what is said to people
 """
 
-from weigh.cli import evaluating, exporting, pages, scorecards, scoring, smaller, updating
+from weigh.cli import changing, evaluating, exporting, pages, scorecards, scoring
 from weigh.cli.commands import main
 
 __all__ = [
+    "changing",
     "evaluating",
     "exporting",
     "main",
     "pages",
     "scorecards",
     "scoring",
-    "smaller",
-    "updating",
 ]

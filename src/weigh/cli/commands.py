@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from weigh.cli.checkpoint import keep_passes
 from weigh.cli.data import (
     check_output,
     count_rows,
@@ -21,7 +20,6 @@ from weigh.cli.data import (
     trace,
     without_columns,
 )
-from weigh.cli.holdout import hold_out, judge
 from weigh.cli.messages import (
     advise,
     hint,
@@ -41,10 +39,9 @@ from weigh.cli.options import (
     json_option,
     max_levels_option,
     model_argument,
-    read_parameters,
     weight_option,
 )
-from weigh.cli.task import choose_learner, known_parameters
+from weigh.cli.training import choose_learner, hold_out, judge, keep_passes, make_model
 from weigh.progress import show_progress
 
 
@@ -232,16 +229,7 @@ def fit(
     held = hold_out(whole, target, holdout, holdout_by, holdout_time)
     table = without_columns(held.train, apart)
     learner = choose_learner(learner, task, table, target)
-    kind = getattr(weigh, learners()[learner])
-    given = {name: value for name, value in parameters.items() if value not in (None, ())}
-    model = kind(**known_parameters(kind, given, learner))
-    if "random_state" in model.get_params():
-        model.set_params(random_state=0)  # the same command writes the same file
-    model.set_params(**read_parameters(own, model))
-    if recalibrate is not None:
-        if not hasattr(model, "predict_proba"):
-            raise ValueError(f"--recalibrate is for probabilities, and {learner} estimates numbers")
-        model = weigh.RecalibratedClassifier(model, method=recalibrate, random_state=0)
+    model = make_model(learner, parameters, own, recalibrate)
     about = [target, weight, drop, categorical, holdout, holdout_by, holdout_time]
     with show_progress("fitting"), keep_passes(checkpoint, data, model, about) as kept:
         model.fit(table, target, sample_weight=weight)
@@ -256,11 +244,15 @@ def fit(
     kept.clear()
     if held.rest is not None:
         judge(model, held, target, weight, to_stderr=output == "-")
-    if output == "-":
-        return
-    rows, columns = f"{count_rows(table):,}", model.n_features_in_
-    done = "" if recalibrate is None else ", recalibrated,"
-    say(f"{learners()[learner]}{done} from {rows} rows and {columns} columns: {output}")
+    if output != "-":
+        _say_fitted(model, table, output)
+
+
+def _say_fitted(model: Any, table: Any, output: str) -> None:
+    """What was fitted, to what, and how to see it."""
+    inner = getattr(model, "estimator", None)
+    name = type(model).__name__ if inner is None else f"{type(inner).__name__}, recalibrated,"
+    say(f"{name} from {count_rows(table):,} rows and {model.n_features_in_} columns: {output}")
     say_class(model._learnt)
     hint(f"weigh show {output}")
 

@@ -22,7 +22,6 @@ from weigh.cli.data import (
     read_table,
     tell_class,
 )
-from weigh.cli.holdout import hold_out
 from weigh.cli.messages import hint, say, terminal_width
 from weigh.cli.options import (
     by_option,
@@ -38,6 +37,7 @@ from weigh.cli.options import (
     target_option,
     weight_option,
 )
+from weigh.cli.training import hold_out
 
 DRIFTED = 3
 """The exit code where drift is found; 1 is an error and 2 a mistyped option."""

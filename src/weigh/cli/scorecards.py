@@ -130,23 +130,7 @@ def scorecard(
 
     keep_apart(output, source)
     if source.endswith(".json"):
-        given = [
-            option
-            for option, value in (
-                ("--target", target),
-                ("--weight", weight),
-                ("--drop", drop),
-                ("--categorical", categorical),
-                ("--bins", cuts),
-                ("--monotone", trends),
-            )
-            if value
-        ]
-        source_of = click.get_current_context().get_parameter_source
-        if source_of("levels") is click.core.ParameterSource.COMMANDLINE:
-            given.append("--levels")
-        if given:
-            raise click.UsageError(f"{source} is a model: {', '.join(given)} goes with a table")
+        _refuse_table_options(source)
         card = _from_model(source, adverse, settings)
     else:
         if target is None:
@@ -156,23 +140,36 @@ def scorecard(
         if adverse not in classes:
             known = ", ".join([*classes][:12])
             raise click.UsageError(f"--adverse {adverse!r} is not a class of {target!r}: {known}")
+        settings |= {"bins": dict(map(_read_cuts, cuts)), "levels": levels, "sample_weight": weight}
+        settings["monotonic_cst"] = _read_trends(trends, rises=adverse == next(iter(classes)))
         with show_progress("fitting"):
-            card = weigh.Scorecard.from_table(
-                table,
-                target,
-                adverse=classes[adverse],
-                levels=levels,
-                sample_weight=weight,
-                bins=dict(map(_read_cuts, cuts)),
-                monotonic_cst=_read_trends(trends, rises=adverse == next(iter(classes))),
-                **settings,
-            )
+            card = weigh.Scorecard.from_table(table, target, adverse=classes[adverse], **settings)
         card.provenance_ = trace(card, source, table, target)
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
     say(f"Scorecard of {len(card.points)} features and {n_levels} levels: {output}")
     say(f"High scores favour {label_text(card.pos_label)}; low scores {label_text(card.adverse)}.")
     hint(f"weigh show {output}")
+
+
+TABLE_OPTIONS = {
+    "target": "--target",
+    "weight": "--weight",
+    "drop": "--drop",
+    "categorical": "--categorical",
+    "cuts": "--bins",
+    "trends": "--monotone",
+    "levels": "--levels",
+}
+"""Parameters of `weigh scorecard` that a model, which is fitted already, does not take."""
+
+
+def _refuse_table_options(source: str) -> None:
+    source_of = click.get_current_context().get_parameter_source
+    typed = click.core.ParameterSource.COMMANDLINE
+    given = [option for name, option in TABLE_OPTIONS.items() if source_of(name) is typed]
+    if given:
+        raise click.UsageError(f"{source} is a model: {', '.join(given)} goes with a table")
 
 
 may_change_option = click.option(

@@ -18,6 +18,7 @@ from weigh.evaluation.multiclass import ManyMeasures, measure_many
 from weigh.evaluation.page import Page
 from weigh.evaluation.values import columns_of, flatten, plain
 from weigh.frames import Floats, Value, build, canonical
+from weigh.layout import Shown
 from weigh.metrics import Scored
 from weigh.metrics.numbers import COVERAGE, check_coverage
 from weigh.plot.axes import Drawing
@@ -50,7 +51,7 @@ class Entry:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Shown):
     """Result of `compare`: learners sorted by loss; those that failed come last.
 
     It prints as a table, shows as HTML in notebooks, and `to_dict()` is plain data for JSON.
@@ -138,17 +139,8 @@ class Comparison:
         """Draw how much more each learner loses than the best on a new `figure_`."""
         return draw_comparison(self)
 
-    def to_text(self, width: int = 100) -> str:
-        """The tables as plain text, at most `width` characters wide."""
-        return self._page().to_text(width)
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self._page().to_html()
-
-    def _page(self) -> Page:
+    def view(self) -> Page:
+        """The tables and sentences that are shown."""
         shown = page(self)
         return replace(shown, words=(*shown.words, *self.notes))
 

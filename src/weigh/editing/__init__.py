@@ -1,8 +1,7 @@
 """Models that people change by hand, with a record of who changed what, and why.
 
 actions   what can be done to the tables of a model
-start     the model before all changes, which a refit starts from
-refit     the other tables fitted again
+refit     the other tables fitted again, from the model before all changes
 editor    `weigh.edit`: one change after the other, undone and repeated
 """
 

@@ -5,16 +5,23 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Required, Self, TypedDict, Unpack
 
 import numpy as np
 
 from weigh.budget.rows import Rows
 from weigh.editing.actions import ACTIONS, HOLD
-from weigh.editing.refit import refit_others
-from weigh.editing.start import Start
+from weigh.editing.refit import Start, refit_others
 from weigh.evidence import BOUND, Change, Evidence, login_name, now
 from weigh.frames import Sample
+
+
+class Signature(TypedDict, total=False):
+    """What every change takes: the reason, another name than the editor's, and whether to refit."""
+
+    why: Required[str]
+    who: str | None
+    refit: bool
 
 
 @dataclass(frozen=True)
@@ -139,89 +146,43 @@ class Editor:
 
     # ------------------------------------------------------------ changes
 
-    def drop(self, feature: str, *, why: str, who: str | None = None, refit: bool = False) -> Self:
+    def drop(self, feature: str, **signed: Unpack[Signature]) -> Self:
         """Leave a table out."""
-        return self._do("drop", {"feature": feature}, why, who, refit)
+        return self._do("drop", {"feature": feature}, **signed)
 
     def freeze(self, feature: str, *, why: str, who: str | None = None) -> Self:
         """Hold the weights of a table where others are refitted."""
-        return self._do("freeze", {"feature": feature}, why, who, False)
+        return self._do("freeze", {"feature": feature}, why=why, who=who)
 
-    def merge(
-        self,
-        feature: str,
-        levels: Sequence[Any],
-        *,
-        why: str,
-        who: str | None = None,
-        refit: bool = False,
-    ) -> Self:
+    def merge(self, feature: str, levels: Sequence[Any], **signed: Unpack[Signature]) -> Self:
         """Make one level of neighbouring bins, or of categories."""
-        return self._do("merge", {"feature": feature, "levels": [*levels]}, why, who, refit)
+        return self._do("merge", {"feature": feature, "levels": [*levels]}, **signed)
 
-    def set(
-        self,
-        feature: str,
-        level: Any,
-        weight: Any,
-        *,
-        why: str,
-        who: str | None = None,
-        refit: bool = False,
-    ) -> Self:
+    def set(self, feature: str, level: Any, weight: Any, **signed: Unpack[Signature]) -> Self:
         """Give a level another weight, in nats; of more than two classes, one for each."""
         given = {"feature": feature, "level": level, "weight": np.asarray(weight).tolist()}
-        return self._do("set", given, why, who, refit)
+        return self._do("set", given, **signed)
 
-    def tie(
-        self,
-        feature: str,
-        levels: Sequence[Any],
-        *,
-        why: str,
-        who: str | None = None,
-        refit: bool = False,
-    ) -> Self:
+    def tie(self, feature: str, levels: Sequence[Any], **signed: Unpack[Signature]) -> Self:
         """Give several levels their mean weight; they stay levels of their own."""
-        return self._do("tie", {"feature": feature, "levels": [*levels]}, why, who, refit)
+        return self._do("tie", {"feature": feature, "levels": [*levels]}, **signed)
 
-    def move_cut(
-        self,
-        feature: str,
-        cut: float,
-        to: float,
-        *,
-        why: str,
-        who: str | None = None,
-        refit: bool = False,
-    ) -> Self:
+    def move_cut(self, feature: str, cut: float, to: float, **signed: Unpack[Signature]) -> Self:
         """Move a cut point between its neighbours."""
         given = {"feature": feature, "cut": float(cut), "to": float(to)}
-        return self._do("move_cut", given, why, who, refit)
+        return self._do("move_cut", given, **signed)
 
-    def monotone(
-        self,
-        feature: str,
-        direction: int,
-        *,
-        why: str,
-        who: str | None = None,
-        refit: bool = False,
-    ) -> Self:
+    def monotone(self, feature: str, direction: int, **signed: Unpack[Signature]) -> Self:
         """Make the weights of a table rise (1) or fall (-1), with the least change over rows."""
-        return self._do("monotone", {"feature": feature, "direction": direction}, why, who, refit)
+        return self._do("monotone", {"feature": feature, "direction": direction}, **signed)
 
-    def scale(
-        self, feature: str, factor: float, *, why: str, who: str | None = None, refit: bool = False
-    ) -> Self:
+    def scale(self, feature: str, factor: float, **signed: Unpack[Signature]) -> Self:
         """Multiply the weights of a table by a factor."""
-        return self._do("scale", {"feature": feature, "factor": factor}, why, who, refit)
+        return self._do("scale", {"feature": feature, "factor": factor}, **signed)
 
-    def remove_pair(
-        self, first: str, second: str, *, why: str, who: str | None = None, refit: bool = False
-    ) -> Self:
+    def remove_pair(self, first: str, second: str, **signed: Unpack[Signature]) -> Self:
         """Leave the table of a pair out."""
-        return self._do("remove_pair", {"first": first, "second": second}, why, who, refit)
+        return self._do("remove_pair", {"first": first, "second": second}, **signed)
 
     # ------------------------------------------------------------ history
 
@@ -247,7 +208,13 @@ class Editor:
         return self
 
     def _do(
-        self, action: str, arguments: dict[str, Any], why: str, who: str | None, refit: bool
+        self,
+        action: str,
+        arguments: dict[str, Any],
+        *,
+        why: str,
+        who: str | None = None,
+        refit: bool = False,
     ) -> Self:
         if not (isinstance(why, str) and why.strip()):
             raise ValueError(f"why must give the reason for this change, got {why!r}")

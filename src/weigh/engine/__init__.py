@@ -9,8 +9,7 @@ whatever the number of threads.
     counts    tables to tallies
     totals    rows to levels, totals and probabilities
     passes    rows of levels to any statistic that adds
-    splits    levels found again in each split, and rows coded once for all
-    searches  passes that answer several searches at once
+    splits    levels found again in each split, rows coded once for all, and searches side by side
     checkpoints  what passes found, for a fit that is interrupted
 """
 
@@ -32,8 +31,7 @@ from weigh.engine.passes import (
     code_rows,
     positions,
 )
-from weigh.engine.searches import side_by_side, sum_each
-from weigh.engine.splits import Levels, Splits, find_splits
+from weigh.engine.splits import Levels, Splits, find_splits, side_by_side, sum_each
 from weigh.engine.surveys import Setting, batches
 from weigh.engine.threads import (
     BLOCK,

@@ -7,16 +7,16 @@ splits, because it counts values by group of rows and class, and the counts of g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from weigh.bins import Cross, Feature, coarsen, refine
 from weigh.engine.checkpoints import recall_counts
 from weigh.engine.counts import count_all_pairs, count_short, group_columns
-from weigh.engine.passes import Coded, code_rows
+from weigh.engine.passes import Block, Coded, PerBlock, Sums, code_rows
 from weigh.engine.surveys import Setting, rows_of, survey
 from weigh.engine.threads import spread
 from weigh.folds import TRAIN, Mask, deal_groups, fold_roles
@@ -187,3 +187,53 @@ def _join(cells: Counts, counts: Sequence[Counts], part: Mask) -> Counts:
     np.add.at(sums, numbers, by_group[:, part].sum(axis=1))
     used = sums.any(axis=1) & cross.is_pair(found)
     return Counts(cross.of_cells(found[used]), sums[used])
+
+
+Ask = TypeVar("Ask")
+Answer = TypeVar("Answer")
+Found = TypeVar("Found")
+
+
+def side_by_side(
+    searches: Sequence[Generator[Ask, Answer, Found]],
+    answer: Callable[[dict[int, Ask]], Sequence[Answer]],
+) -> list[Found]:
+    """What each search finds, where `answer` tells all that still run what they ask.
+
+    >>> def double(start):
+    ...     told = yield start
+    ...     return told
+    >>> side_by_side([double(1), double(4)], lambda asks: [2 * ask for ask in asks.values()])
+    [2, 8]
+    """
+    found: dict[int, Found] = {}
+    told: dict[int, Any] = dict.fromkeys(range(len(searches)))
+    while told:
+        asks: dict[int, Ask] = {}
+        for i, answered in told.items():
+            try:
+                asks[i] = searches[i].send(answered)
+            except StopIteration as end:
+                found[i] = end.value
+        told = dict(zip(asks, answer(asks), strict=True)) if asks else {}
+    return [found[i] for i in range(len(searches))]
+
+
+@dataclass(frozen=True)
+class Each:
+    """Statistics of one kind, one after the other in the same sums."""
+
+    statistics: tuple[PerBlock, ...]
+
+    def __call__(self, block: Block) -> Sums:
+        """The sums of a block."""
+        return Sums(tuple(array for each in self.statistics for array in each(block).arrays))
+
+
+def sum_each(rows: Coded, statistics: Sequence[PerBlock]) -> list[Sums]:
+    """Several statistics that give equally many arrays, in one pass."""
+    if len(statistics) == 1:
+        return [rows.sum(statistics[0])]
+    arrays = rows.sum(Each(tuple(statistics))).arrays
+    size = len(arrays) // len(statistics)
+    return [Sums(arrays[start : start + size]) for start in range(0, len(arrays), size)]

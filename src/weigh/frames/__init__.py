@@ -12,8 +12,7 @@ The only package that knows of dataframe libraries.
     scans     tables that are read batch by batch
     sources   where a scan may come from: `weigh.scan`
     folders   files that make one table together
-    delimited  text files: encodings, separators, quotes, decimal marks
-    amounts   numbers with separators and percent signs
+    delimited  text files: encodings, separators, quotes, decimal marks, percent signs
     formats   files of other programs
     targets   a table with class labels and row weights: a `Sample`
 """

@@ -14,9 +14,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv, dataset, parquet
 
-from weigh.frames.amounts import amount_columns
 from weigh.frames.columns import as_doubles
-from weigh.frames.delimited import Dialect, find_delimiter, to_utf8, trim
+from weigh.frames.delimited import Dialect, amount_columns, find_delimiter, to_utf8, trim
 from weigh.frames.scans import ROWS, Scan, open_scan
 from weigh.frames.values import Declared, declared_in, stored_as_levels
 

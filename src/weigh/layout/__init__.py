@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 import io
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from weigh.bins import printable
 
@@ -204,3 +205,31 @@ class View:
     def to_html(self) -> str:
         """One element with its style, which needs no script; every name is escaped."""
         return str(render("view.html", view=self))
+
+
+class Rendered(Protocol):
+    """What can be read: a `View`, or another page."""
+
+    def to_text(self, width: int) -> str:
+        """Plain text, at most `width` characters wide."""
+
+    def to_html(self) -> str:
+        """One element for a notebook."""
+
+
+class Shown(ABC):
+    """What is printed as text and shown in notebooks, both from one view."""
+
+    @abstractmethod
+    def view(self) -> Rendered:
+        """Everything that is shown, as data."""
+
+    def to_text(self, width: int = 100) -> str:
+        """Everything as plain text, at most `width` characters wide."""
+        return self.view().to_text(width)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        return self.view().to_html()

@@ -51,8 +51,7 @@ class LiftDisplay(ScoredDisplay):
     array([2.  , 1.  , 1.33, 1.  ])
     """
 
-    def __init__(self, scored: Scored, *, name: str | None = None, pos_label: Any = None) -> None:
-        super().__init__(scored, name=name, pos_label=pos_label)
+    def _measure(self) -> None:
         refuse_no_positives(self.scored)
         self.curve = lift_curve(self.scored)
 
@@ -117,8 +116,7 @@ class GainsDisplay(ScoredDisplay):
     array([0. , 0.5, 0.5, 1. , 1. ])
     """
 
-    def __init__(self, scored: Scored, *, name: str | None = None, pos_label: Any = None) -> None:
-        super().__init__(scored, name=name, pos_label=pos_label)
+    def _measure(self) -> None:
         refuse_no_positives(self.scored)
         self.curve = gains_curve(self.scored)
 

@@ -9,7 +9,7 @@ from scipy.special import ndtri
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
 from weigh.frames import Floats
-from weigh.metrics import Scored, auc
+from weigh.metrics import auc
 from weigh.plot.axes import TOTAL
 from weigh.plot.scored import (
     LINE,
@@ -57,8 +57,7 @@ class ROCDisplay(ScoredDisplay):
     ([0.0, 0.5, 0.5, 1.0, 1.0], 0.75)
     """
 
-    def __init__(self, scored: Scored, *, name: str | None = None, pos_label: Any = None) -> None:
-        super().__init__(scored, name=name, pos_label=pos_label)
+    def _measure(self) -> None:
         rows = self.scored
         refuse_no_positives(rows)
         if rows.positive.all():
@@ -119,8 +118,7 @@ class PrecisionRecallDisplay(ScoredDisplay):
     ([1.0, 1.0, 0.5, 0.5, 0.0], 0.8333)
     """
 
-    def __init__(self, scored: Scored, *, name: str | None = None, pos_label: Any = None) -> None:
-        super().__init__(scored, name=name, pos_label=pos_label)
+    def _measure(self) -> None:
         rows = self.scored
         refuse_no_positives(rows)
         weighted = {"sample_weight": rows.weight}

@@ -34,6 +34,10 @@ class ScoredDisplay(Display):
         self.scored = Scored.read(scored)
         self.name = name
         self.pos_label = pos_label
+        self._measure()
+
+    def _measure(self) -> None:
+        """Find what is drawn."""
 
     @classmethod
     def from_estimator(

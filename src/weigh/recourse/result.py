@@ -8,7 +8,7 @@ from typing import Any
 
 from weigh.bins import label
 from weigh.frames import Value, build
-from weigh.layout import Grid, View
+from weigh.layout import Grid, Shown, View
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Lever:
         return {**row, **{change.column: change.after for change in self.changes}}
 
 
-@dataclass(frozen=True)
-class Levers:
+@dataclass(frozen=True, repr=False)
+class Levers(Shown):
     """The smallest changes that cross a cut-off, the smallest first; empty where there are none."""
 
     pos_label: Any
@@ -110,13 +110,3 @@ class Levers:
         head = ("", "Change", "Probability" if self.score is None else "Score", "Cost")
         grids = (Grid(head, rows, n_names=2),) if rows else ()
         return View(f"Smallest changes that cross the cut-off for {of}", grids, notes=tuple(notes))
-
-    def to_text(self, width: int = 100) -> str:
-        """The levers as plain text."""
-        return self.view().to_text(width)
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self.view().to_html()

@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.frames import Floats, Sample, Value, build
-from weigh.layout import Grid, View
+from weigh.layout import Grid, Shown, View
 from weigh.parameters import is_count
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Scores = np.ndarray[Any, np.dtype[np.int64]]
 
 
-@dataclass(frozen=True, eq=False)
-class Bands:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bands(Shown):
     """Score bands, the highest first. Each line counts the cases of its band and above it.
 
     Attributes
@@ -76,16 +76,6 @@ class Bands:
     def to_frame(self) -> Any:
         """One row per band."""
         return build(self.to_dict(), self.backend)
-
-    def to_text(self, width: int = 100) -> str:
-        """The table as plain text."""
-        return self.view().to_text(width)
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self.view().to_html()
 
     def view(self) -> View:
         """The table as data for text and pages."""

@@ -1,0 +1,200 @@
+"""What `weigh fit` decides: classes or a number, its learner, hold-out rows, and checkpoints."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob
+from typing import Any
+
+import click
+
+from weigh.cli.data import check_column, count_rows
+from weigh.cli.messages import MOST_CLASSES, hint, say
+from weigh.cli.options import read_parameters
+
+REGRESSOR = "-regressor"
+
+
+def choose_learner(learner: str, task: str, table: Any, target: str) -> str:
+    """The learner for the task; the flagship takes a number of many values as a regression."""
+    from weigh.store import learners
+
+    numbers = learner + REGRESSOR
+    if learner.endswith(REGRESSOR):
+        if task == "classification":
+            raise click.UsageError(
+                f"--learner {learner} estimates numbers; for classes give "
+                f"--learner {learner.removesuffix(REGRESSOR)}"
+            )
+        return learner
+    if task == "regression":
+        if numbers not in learners():
+            known = [name.removesuffix(REGRESSOR) for name in learners() if REGRESSOR in name]
+            raise click.UsageError(
+                f"--learner {learner} predicts classes; for --task regression give "
+                f"{' or '.join(known)}"
+            )
+        return numbers
+    n = count_numbers(table, target) if task == "auto" and learner == "educated" else 0
+    if n <= MOST_CLASSES:
+        return learner
+    say(f"{target!r} is a number with {n:,} values, so this is a regression.")
+    hint("--task classification takes each value for a class")
+    return numbers
+
+
+def count_numbers(table: Any, target: str) -> int:
+    """How many different numbers a column holds; 0 of one that is no number, or read in batches."""
+    import numpy as np
+
+    from weigh.frames import Numbers, read
+
+    if hasattr(table, "batches") or target not in table.column_names:
+        return 0
+    try:
+        column = read(table.select([target])).column(target)
+    except ValueError:
+        return 0
+    if not isinstance(column, Numbers):
+        return 0
+    return len(np.unique(column.values[np.isfinite(column.values)]))
+
+
+def make_model(
+    learner: str, options: dict[str, Any], own: tuple[str, ...], recalibrate: str | None
+) -> Any:
+    """The estimator that the options of `weigh fit` ask for; `own` is what --set gives."""
+    import weigh
+    from weigh.store import learners
+
+    kind = getattr(weigh, learners()[learner])
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    model = kind(**_known_parameters(kind, given, learner))
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)  # the same command writes the same file
+    model.set_params(**read_parameters(own, model))
+    if recalibrate is None:
+        return model
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(f"--recalibrate is for probabilities, and {learner} estimates numbers")
+    return weigh.RecalibratedClassifier(model, method=recalibrate, random_state=0)
+
+
+def _known_parameters(kind: Any, given: dict[str, Any], learner: str) -> dict[str, Any]:
+    """The options that a learner has; one that it does not have is refused, unless it is usual."""
+    known = kind._get_param_names()
+    for name, value in given.items():
+        if name not in known and (name, value) != ("smoothing", 1.0):
+            raise click.UsageError(f"{learner} has no --{name.replace('_', '-')}; leave it out")
+    return {name: value for name, value in given.items() if name in known}
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Training rows, hold-out rows (None where there are none), and how they were chosen."""
+
+    train: Any
+    rest: Any = None
+    how: str = ""
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows were held out."""
+        return 0 if self.rest is None else count_rows(self.rest)
+
+    def say(self) -> None:
+        """Say how many rows were held out, and how."""
+        n, total = self.n_rows, self.n_rows + count_rows(self.train)
+        say(f"Hold-out: {n:,} of {total:,} rows ({n / total:.0%}), {self.how}.")
+
+
+def hold_out(
+    table: Any,
+    target: str | None,
+    holdout: float | None,
+    holdout_by: str | None,
+    holdout_time: str | None,
+    rows: Any = None,
+) -> HeldOut:
+    """Set hold-out rows apart; `rows`, where given, is the same table read in another way."""
+    columns = [name for name in (holdout_by, holdout_time) if name is not None]
+    if holdout is None:
+        if columns:
+            raise click.UsageError("--holdout-by and --holdout-time need --holdout SHARE")
+        return HeldOut(table)
+    if len(columns) == 2:
+        raise click.UsageError("give --holdout-by or --holdout-time, not both")
+    import numpy as np
+
+    from weigh.frames import read, take_rows
+    from weigh.holdout import mark_holdout
+
+    for name in (*columns, *([target] if target is not None else [])):
+        check_column(table, name)
+    held = mark_holdout(read(table), target, holdout=holdout, by=holdout_by, time=holdout_time)
+    taken = table if rows is None else rows
+    train, rest = (take_rows(taken, np.flatnonzero(mask)) for mask in (~held, held))
+    if holdout_time is not None:
+        how = f"the latest by {holdout_time!r}"
+    elif holdout_by is not None:
+        how = f"whole groups of {holdout_by!r}"
+    else:
+        classes = target is not None and count_numbers(table, target) <= MOST_CLASSES
+        how = f"the same share of each class of {target!r}" if classes else "at random"
+    return HeldOut(train, rest, how)
+
+
+def judge(model: Any, held: HeldOut, target: str, weight: str | None, to_stderr: bool) -> None:
+    """Print what an evaluation on the hold-out rows finds."""
+    import weigh
+
+    found = weigh.evaluate(model, held.rest, target, sample_weight=weight)
+    held.say()
+    click.echo("\n".join(found.findings), err=to_stderr)
+
+
+class _Nothing:
+    """Nothing was kept."""
+
+    def clear(self) -> None:
+        """Nothing to remove."""
+
+
+@contextmanager
+def keep_passes(folder: str | None, data: str, model: Any, about: list[Any]) -> Iterator[Any]:
+    """Keep in a folder what each pass of a fit finds, and say what was found there."""
+    if folder is None:
+        yield _Nothing()
+        return
+    from weigh import __version__, engine
+    from weigh.store.features import feature_from_dict, feature_to_dict
+
+    which = [__version__, type(model).__name__, repr(model.get_params()), about, fingerprint(data)]
+    spelling = engine.Spelling(
+        lambda features: [feature_to_dict(feature) for feature in features],
+        lambda listed: [feature_from_dict(feature) for feature in listed],
+    )
+    with engine.checkpoint(folder, which, spelling) as kept:
+        yield kept
+    if kept.recalled:
+        say(f"{kept.recalled:,} of {kept.asked:,} passes were in {folder} already")
+
+
+def fingerprint(data: str) -> list[tuple[str, int, int]]:
+    """The names, sizes and times of the files that make a table."""
+    if data == "-":
+        raise ValueError(
+            "--checkpoint cannot tell what standard input holds; write the data to a file"
+        )
+    paths = [data] if os.path.exists(data) else sorted(glob(data, recursive=True))
+    files = [file for path in paths for file in _files(path)]
+    return [(os.path.abspath(f), os.stat(f).st_size, os.stat(f).st_mtime_ns) for f in files]
+
+
+def _files(path: str) -> list[str]:
+    if not os.path.isdir(path):
+        return [path]
+    return sorted(os.path.join(root, name) for root, _, names in os.walk(path) for name in names)
