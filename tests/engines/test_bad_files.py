@@ -165,8 +165,9 @@ def test_it_is_refused_with_its_place_and_the_fix(tmp_path, name):
         assert word in str(error.value)
 
 
-def test_a_column_named_as_text_keeps_its_text(tmp_path):
-    path = write(tmp_path, "t.csv", 'code,y\n"1,5",007\n')
+@pytest.mark.parametrize("before", ["", "\n\n", "\ufeff\ufeff"])
+def test_a_column_named_as_text_keeps_its_text(tmp_path, before):
+    path = write(tmp_path, "t.csv", before + 'code,y\n"1,5",007\n')
     assert read_file(path, text=["code", "y"]).to_pylist() == [{"code": "1,5", "y": "007"}]
 
 

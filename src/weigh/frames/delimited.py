@@ -115,7 +115,7 @@ def _parse(
 
 def _read_names(data: bytes, mark: str) -> list[str]:
     rows = python_csv.reader(_open(data[: 1 << 20]), delimiter=mark)
-    return next(rows, [])
+    return next((row for row in rows if row), [])  # blank lines may come first
 
 
 def _open(data: bytes) -> Any:
@@ -164,7 +164,7 @@ def to_utf8(data: bytes, encoding: str | None) -> bytes:
             f"line {line} holds {data[error.start : error.start + 1]!r}, which is not {told} text; "
             "name the encoding, such as encoding='latin-1' or --encoding latin-1"
         ) from None
-    text = text.removeprefix("\ufeff")
+    text = text.lstrip("\ufeff")
     return text.encode("utf-8")
 
 
