@@ -3,6 +3,7 @@
 # make test-fast the same without tests that need system programs
 # make test-oldest the tests with the oldest dependencies that are declared (TESTS=tests/engines/test_frames.py for some)
 # make test-kernels the numerical tests with each kernel of linear algebra that the processor can run
+# make fuzz      20,000 model files, 5,000 CSV files and 10,000 requests that were changed at random
 # make docs      build the documentation site into build/docs (warnings are errors)
 # make wheel     build the wheel into dist, install it into an empty environment, and run it there
 # make bench     speed, memory, growth and accuracy beside rivals
@@ -22,7 +23,7 @@ NUMERICAL := tests/learners tests/theorems/test_metrics.py tests/theorems/test_n
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
-.PHONY: demo test test-fast test-oldest test-kernels lint docs wheel bench bench-rivals bench-scale pictures quality clean
+.PHONY: demo test test-fast test-oldest test-kernels fuzz lint docs wheel bench bench-rivals bench-scale pictures quality clean
 
 ROWS ?= 5e7
 
@@ -39,6 +40,9 @@ test-fast: lint
 test-kernels: .venv/system
 	for kernel in $(KERNELS); do echo "OPENBLAS_CORETYPE=$$kernel"; \
 	  OPENBLAS_CORETYPE=$$kernel $(PYTEST) $(NUMERICAL) || exit 1; done
+
+fuzz: .venv/test
+	WEIGH_FUZZ=100 $(BIN)/python -m pytest -q -s tests/system/test_fuzz.py
 
 test-oldest: .venv-oldest/ready
 	.venv-oldest/bin/python -m pytest -n auto -q -rs -m "not system" $(TESTS)

@@ -3,7 +3,6 @@
 import copy
 import errno
 import json
-import math
 import os
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from scipy import sparse
 from tests.model_files import SCHEMA, read_model
+from tests.outside import find_level, score
 
 import weigh
 from weigh import EvidenceNB
@@ -312,40 +312,6 @@ def test_a_loaded_model_goes_on_learning(tmp_path):
 # ---------------------------------------------------------------- a reader outside
 
 
-def outside_level(feature, value):
-    """The place of a value's level, or None for no level, as docs/model.schema.json says it."""
-    values = [float(v["number"]) if isinstance(v, dict) else v for v in feature["values"]]
-    cuts = feature["cuts"]
-    intervals = 0 if cuts is None else len(cuts) + 1
-    joins = "other" in feature
-    if value is None or value != value:
-        return intervals + len(values) + joins if feature["has_missing"] else None
-    for place, known in enumerate(values):
-        if known == value and isinstance(known, bool) is isinstance(value, bool):
-            return intervals + place
-    if joins:
-        return len(values)
-    return None if cuts is None else sum(cut < value for cut in cuts)
-
-
-def outside_probabilities(data, row):
-    """Score with the file alone."""
-    evidence = data["evidence"]
-    totals = list(evidence["prior"])
-    for feature in evidence["features"]:
-        place = outside_level(feature, row[feature["name"]])
-        asks = feature.get("asked", [])
-        others = [outside_level(ask["feature"], row[ask["feature"]["name"]]) for ask in asks]
-        asked = all(at in ask["levels"] for at, ask in zip(others, asks, strict=True))
-        if place is not None and asked:
-            totals = [t + w for t, w in zip(totals, feature["weights"][place], strict=True)]
-    if evidence["link"] == "logistic":
-        totals = [0.0, *totals]
-    top = max(totals)
-    parts = [math.exp(total - top) for total in totals]
-    return [part / sum(parts) for part in parts]
-
-
 @LIGHT
 @given(samples())
 def test_the_file_alone_is_enough_to_score(folder, sample):
@@ -353,7 +319,7 @@ def test_the_file_alone_is_enough_to_score(folder, sample):
     model = EvidenceNB(**chosen).fit(rows, y)
     data = strict(save(model, folder / "outside.json"))
     cases = more_rows(rows)
-    found = [outside_probabilities(data, row) for row in cases]
+    found = [score(data, row) for row in cases]
     assert np.allclose(found, model.predict_proba(cases), rtol=1e-12, atol=1e-12)
 
 
@@ -369,7 +335,7 @@ def branching(tmp_path):
 def test_the_file_alone_says_which_questions_are_asked(tmp_path):
     model, data = branching(tmp_path)
     cases = [{"a": a, "b": b, "c": "u"} for a in ("y", "n", None) for b in (1, 2, None)]
-    found = [outside_probabilities(data, row) for row in cases]
+    found = [score(data, row) for row in cases]
     assert np.allclose(found, model.predict_proba(cases), rtol=1e-12, atol=1e-12)
     same_bits(weigh.load(tmp_path / "m.json"), model, cases)
 
@@ -403,7 +369,7 @@ def test_labels_stand_in_the_order_of_the_levels(tmp_path):
     (feature,) = strict(save(model, tmp_path / "m.json"))["evidence"]["features"]
     assert feature["labels"] == ["<= 1", "2 to 3", ">= 4", "-9", "missing"]
     assert feature["counts"] == [[1, 0], [1, 0], [0, 1], [1, 0], [0, 1]]
-    assert [outside_level(feature, row["n"]) for row in rows] == [0, 2, 3, 4, 1]
+    assert [find_level(feature, row["n"]) for row in rows] == [0, 2, 3, 4, 1]
 
 
 # ---------------------------------------------------------------- refusals
