@@ -2,6 +2,7 @@
 
 commands   fit, show, merge, demo
 scoring    score, explain
+editing    edit
 evaluating  evaluate, drift, compare, split
 pages      report, calculator, serve
 exporting  export, check
@@ -13,11 +14,12 @@ data       tables on their way between files and models
 messages   what is said to people
 """
 
-from weigh.cli import changing, evaluating, exporting, pages, scorecards, scoring
+from weigh.cli import changing, editing, evaluating, exporting, pages, scorecards, scoring
 from weigh.cli.commands import main
 
 __all__ = [
     "changing",
+    "editing",
     "evaluating",
     "exporting",
     "main",

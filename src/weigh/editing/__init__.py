@@ -5,6 +5,6 @@ refit     the other tables fitted again, from the model before all changes
 editor    `weigh.edit`: one change after the other, undone and repeated
 """
 
-from weigh.editing.editor import Editor, edit
+from weigh.editing.editor import Editor, edit, loss_of
 
-__all__ = ["Editor", "edit"]
+__all__ = ["Editor", "edit", "loss_of"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Required, Self, TypedDict, Unpack
 
@@ -13,7 +13,7 @@ from weigh.budget.rows import Rows
 from weigh.editing.actions import ACTIONS, HOLD
 from weigh.editing.refit import Start, refit_others
 from weigh.evidence import BOUND, Change, Evidence, login_name, now
-from weigh.frames import Sample
+from weigh.frames import Floats, Sample
 
 
 class Signature(TypedDict, total=False):
@@ -138,13 +138,40 @@ class Editor:
             model.provenance_ = self._given.provenance_
         return model._name(self.evidence.column_names, True)
 
+    @property
+    def given(self) -> Any:
+        """The model before the changes."""
+        return self._given
+
+    @property
+    def sample(self) -> Sample:
+        """The rows to judge by."""
+        return self._sample
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a change to undo."""
+        return self._at > 0
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether a change was undone and can be made again."""
+        return self._at + 1 < len(self._states)
+
     def _loss(self, evidence: Evidence) -> float:
-        sample = self._sample
-        p = evidence.probabilities(evidence.total(sample.table))
-        own = np.clip(p[np.arange(len(p)), sample.labels], BOUND, 1.0)
-        return float(np.average(-np.log2(own), weights=sample.weight))
+        return loss_of(evidence, evidence.total(self._sample.table), self._sample)
 
     # ------------------------------------------------------------ changes
+
+    def preview(self, action: str, arguments: Mapping[str, Any]) -> Evidence:
+        """The tables as a change would leave them, without making it."""
+        return _find(action)(self.evidence, self._train, **arguments)
+
+    def change(
+        self, action: str, arguments: Mapping[str, Any], **signed: Unpack[Signature]
+    ) -> Self:
+        """Make a change by its name: `change("drop", {"feature": "age"}, why="a proxy")`."""
+        return self._do(action, dict(arguments), **signed)
 
     def drop(self, feature: str, **signed: Unpack[Signature]) -> Self:
         """Leave a table out."""
@@ -222,10 +249,8 @@ class Editor:
         return self
 
     def _apply(self, action: str, given: dict[str, Any], signed: _Signed, refit: bool) -> None:
-        if action not in ACTIONS:
-            raise ValueError(f"action must be one of {[*ACTIONS]}, got {action!r}")
         before, start = self.evidence, self._states[self._at].start
-        after = ACTIONS[action](before, self._train, **given)
+        after = _find(action)(before, self._train, **given)
         start = start.changed(action, self._train, given)
         if refit:
             after = refit_others(after, self._train, self._held(action, given), start)
@@ -239,3 +264,16 @@ class Editor:
         """The tables whose weights were given by hand, by this change or one before."""
         every = [(one.action, one.arguments) for one in self.edits] + [(action, given)]
         return {own["feature"] for name, own in every if name in HOLD}
+
+
+def _find(action: str) -> Callable[..., Evidence]:
+    if action not in ACTIONS:
+        raise ValueError(f"action must be one of {[*ACTIONS]}, got {action!r}")
+    return ACTIONS[action]
+
+
+def loss_of(evidence: Evidence, totals: Floats, sample: Sample) -> float:
+    """The loss of rows with these totals, in bits a row."""
+    p = evidence.probabilities(totals)
+    own = np.clip(p[np.arange(len(p)), sample.labels], BOUND, 1.0)
+    return float(np.average(-np.log2(own), weights=sample.weight))

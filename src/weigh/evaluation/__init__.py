@@ -12,7 +12,7 @@ result      `Evaluation`, from predictions
 model       from a model and a table
 """
 
-from weigh.evaluation.groups import Group, ManyGroup
+from weigh.evaluation.groups import Group, ManyGroup, split_rows
 from weigh.evaluation.measures import Decision, Gains, Measures
 from weigh.evaluation.model import evaluate
 from weigh.evaluation.multiclass import ClassMeasures, ManyMeasures
@@ -33,4 +33,5 @@ __all__ = [
     "Measures",
     "NumberEvaluation",
     "evaluate",
+    "split_rows",
 ]

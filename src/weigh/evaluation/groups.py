@@ -13,7 +13,7 @@ from weigh.evaluation.measures import Options
 from weigh.evaluation.multiclass import mean_of_rows
 from weigh.evaluation.values import Bounded
 from weigh.evidence import BOUND
-from weigh.frames import Codes, Integers, Value, key
+from weigh.frames import Codes, Floats, Integers, Value, key
 from weigh.metrics import (
     Scored,
     Stability,
@@ -69,7 +69,7 @@ def measure_groups(
 ) -> tuple[Group | ManyGroup, ...]:
     """Every group of rows that share a value of `by`, or an interval of its numbers, in order."""
     found: list[Group | ManyGroup] = []
-    for text, places in _split(by, name, predicted):
+    for text, places in split_rows(by, name, predicted.kept, predicted.rows.weight):
         rows = _take(predicted.rows, places)
         if isinstance(rows, Scored):
             found.append(_measure(text, rows, question.pos_label, options))
@@ -78,9 +78,10 @@ def measure_groups(
     return tuple(found)
 
 
-def _split(by: Any, name: str, predicted: Predicted) -> Iterator[tuple[str, Integers]]:
+def split_rows(
+    by: Any, name: str, kept: Integers, weight: Floats | None
+) -> Iterator[tuple[str, Integers]]:
     """The name of each group and its rows, in the order of its values."""
-    kept = predicted.kept
     column = read_codes(by, name)
     if len(column.codes) != len(kept):
         raise ValueError(
@@ -88,7 +89,7 @@ def _split(by: Any, name: str, predicted: Predicted) -> Iterator[tuple[str, Inte
         )
     rows = Codes(column.codes[kept], column.values)
     used = {key(column.values[code]) for code in np.unique(rows.codes)}
-    feature = _feature(name, rows, sort_values({k for k in used if k[1] is not None}), predicted)
+    feature = _feature(name, rows, sort_values({k for k in used if k[1] is not None}), weight)
     placed = feature.place(rows)
     levels = placed.levels[placed.codes]
     for level, text in enumerate(feature.labels):
@@ -97,10 +98,10 @@ def _split(by: Any, name: str, predicted: Predicted) -> Iterator[tuple[str, Inte
             yield text, places
 
 
-def _feature(name: str, rows: Codes, values: tuple[Value, ...], predicted: Predicted) -> Feature:
+def _feature(name: str, rows: Codes, values: tuple[Value, ...], weight: Floats | None) -> Feature:
     """Groups as levels: values as they are, or intervals of about as many rows each."""
     if len(values) > FEW and all(_is_number(value) for value in values):
-        numbers, weight = rows.numbers(name).values, predicted.rows.weight
+        numbers = rows.numbers(name).values
         known = ~np.isnan(numbers)
         cuts = quantile_cuts(numbers[known], None if weight is None else weight[known], PARTS)
         return Feature(name, cuts=cuts, has_missing=True, whole=are_whole(numbers))

@@ -12,18 +12,24 @@ from weigh.layout import embed, render
 from weigh.pages.levels import spell_levels
 
 
-def asset(*names: str) -> str:
-    """The text of files that come with the package, one after another."""
-    folder = files("weigh.pages")
+def asset(*names: str, package: str = "weigh.pages") -> str:
+    """The text of files that come with a package, one after another."""
+    folder = files(package)
     return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
 
 
-def document(title: str, body: Any, style: str, script: str = "", data: Any = None) -> str:
-    """A page whose policy lets this style and this script run and nothing else load or run."""
+def document(
+    title: str, body: Any, style: str, script: str = "", data: Any = None, connect: bool = False
+) -> str:
+    """A page whose policy lets this style and this script run and nothing else load or run.
+
+    With `connect` the script may ask the server that the page came from.
+    """
     policy = [
         "default-src 'none'",
         f"style-src '{_hash(style)}'",
         *([f"script-src '{_hash(script)}'"] if script else []),
+        *(["connect-src 'self'"] if connect else []),
         "base-uri 'none'",
         "form-action 'none'",
     ]

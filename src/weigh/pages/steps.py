@@ -46,7 +46,7 @@ class Steps:
 
     def draw(self, name: str, title: str, caption: str = "") -> Any:
         """The chart, with words for those who do not see it; its caption may begin with others."""
-        top, bottom = self._limits()
+        top, bottom = self.limits
         x = LEFT + self.axis.edges * (WIDTH - LEFT - EDGE)
 
         def y(values: Floats) -> Floats:
@@ -69,7 +69,8 @@ class Steps:
             upwards=self._upwards(top, bottom),
         )
 
-    def _limits(self) -> tuple[float, float]:
+    @property
+    def limits(self) -> tuple[float, float]:
         """The greatest and the least that is drawn: all weights, and zero."""
         reach = np.where(np.isfinite(self.reach), self.reach, 0.0)
         high, low = float((self.weights + reach).max()), float((self.weights - reach).min())

@@ -179,14 +179,23 @@ def _charts(layout: Layout, table: FeatureTable, name: str, n: int) -> list[Any]
     return [_steps(layout, table, f"{name}-{k}", n, k) for k in columns]
 
 
-def _steps(layout: Layout, table: FeatureTable, name: str, n: int, column: int) -> Any:
+def shape_of(subject: Subject, table: FeatureTable) -> Steps:
+    """The intervals of a table as steps, of the class that the page is about."""
+    layout = Layout.read(subject)
+    return _shape(layout, table, _intervals(table), layout.column(table.by_class))
+
+
+def _shape(layout: Layout, table: FeatureTable, n: int, column: int) -> Steps:
     assert isinstance(table.feature, Feature)
     weights = table.by_class[:n, column]
     reach, least = _reach(_errors(layout, table)[:n]), layout.scale / FLAT
     labels = spell_levels(table.feature)[:n]
-    share = table.share[:n]
     cuts = table.feature.cuts or ()
-    steps = Steps(cuts, weights, reach, labels, share, least, layout.units)
+    return Steps(cuts, weights, reach, labels, table.share[:n], least, layout.units)
+
+
+def _steps(layout: Layout, table: FeatureTable, name: str, n: int, column: int) -> Any:
+    steps = _shape(layout, table, n, column)
     if layout.of is not None:
         return steps.draw(name, table.shown)
     of = layout.classes[column]

@@ -1,0 +1,89 @@
+"""The command that opens the editor in the browser. It imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import os
+import webbrowser
+
+import click
+
+from weigh.cli.commands import main
+from weigh.cli.data import check_output, find_target, keep_apart, read_like
+from weigh.cli.messages import hint, say
+from weigh.cli.options import data_argument, model_argument, target_option
+
+
+@main.command()
+@model_argument
+@data_argument
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="Where to write the edited model."
+)
+@target_option
+@click.option(
+    "--train",
+    metavar="DATA",
+    help="Training rows, for refits and for counts after a cut point moves (default: DATA).",
+)
+@click.option("--by", metavar="COL", help="Show the effect on each group of this column.")
+@click.option(
+    "--cut-off",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.5,
+    show_default=True,
+    metavar="P",
+    help="Count the rows whose probability is above P.",
+)
+@click.option("--who", metavar="NAME", help="The name to record (default: the login name).")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    show_default="any free port",
+    help="Port of the page.",
+)
+@click.option("--open", "show", is_flag=True, help="Open the page in the default browser.")
+def edit(
+    model: str,
+    data: str,
+    output: str,
+    target: str | None,
+    train: str | None,
+    by: str | None,
+    cut_off: float,
+    who: str | None,
+    port: int,
+    show: bool,
+) -> None:
+    """Edit a model on a page in the browser, and see at once what each change does.
+
+    DATA are the rows to judge changes by: use hold-out rows. Only this machine can reach the page,
+    and only with the address that is printed. Ctrl-C ends it; accepted changes that were not saved
+    are in a draft, which the same command continues.
+
+    Example: weigh edit model.json rest.csv --target Survived --train train.csv -o edited.json
+    """
+    import weigh
+    from weigh.store import load_model
+    from weigh.workbench import Session, edit_in_browser
+
+    keep_apart(output, model, data, *([train] if train else []))
+    check_output(output)
+    fitted = load_model(model)
+    table = read_like(fitted, data, target)
+    target = target or find_target(fitted, table)
+    rows = None if train is None else (read_like(fitted, train, target), target)
+    editor = weigh.edit(fitted, table, target, train=rows, who=who)
+    session = Session(editor, table, output, cut_off, by)
+    if session.continued:
+        say(f"continued the draft {session.draft} with {session.continued} changes")
+
+    def tell(address: str) -> None:
+        say(f"edit {os.path.basename(model)} at {address}")
+        hint("press Ctrl-C to end")
+        if show:
+            webbrowser.open(address)
+
+    edit_in_browser(session, port, f"Edit {os.path.basename(model)}", tell=tell)
+    if session.draft.exists():
+        say(f"changes that were not saved are in {session.draft}; the same command continues")

@@ -1,0 +1,117 @@
+"""How good a model is on the rows that it is judged by, fast enough to follow a change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weigh.editing import loss_of
+from weigh.evaluation import split_rows
+from weigh.evidence import Evidence, FeatureTable
+from weigh.frames import Floats, Integers, Sample
+from weigh.metrics import Scored, auc, reliability_table
+from weigh.pages.charts import draw_reliability
+
+
+@dataclass(frozen=True)
+class GroupEffect:
+    """What the model says of a group of rows."""
+
+    name: str
+    rows: int
+    observed: float
+    mean_prediction: float
+    above: float  # the share of rows whose probability is above the cut-off
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The measures of a model on the rows that it is judged by."""
+
+    loss: float  # bits a row
+    auc: float
+    observed: float
+    mean_prediction: float
+    above: float
+    groups: tuple[GroupEffect, ...]
+    calibration: str  # a chart
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """The rows that a model of two classes is judged by, their groups, and a cut-off."""
+
+    sample: Sample
+    cut_off: float = 0.5
+    by: str = ""
+    groups: tuple[tuple[str, Integers], ...] = ()
+
+    def grouped(self, by: str, values: Any) -> Judge:
+        """Measure groups of rows by the values of a column; no name is no groups."""
+        if not by:
+            return replace(self, by="", groups=())
+        every = np.arange(len(self.sample.labels))
+        return replace(self, by=by, groups=(*split_rows(values, by, every, self.sample.weight),))
+
+    def measure(self, totals: Totals, name: str = "now") -> Effects:
+        """The measures of a model whose totals of these rows are known."""
+        p, positive = totals.probability, self.sample.labels == 1
+        rows = Scored(positive, p, self.sample.weight)
+        both = bool(positive.any() and not positive.all())
+        text = str(totals.evidence.class_names[1])
+        return Effects(
+            loss_of(totals.evidence, totals.values, self.sample),
+            float(auc(rows).value) if both else float("nan"),
+            *self._shares(p, positive, slice(None)),
+            tuple(
+                GroupEffect(label, len(places), *self._shares(p, positive, places))
+                for label, places in self.groups
+            ),
+            str(draw_reliability(reliability_table(rows), text, name)),
+        )
+
+    def _shares(self, p: Floats, positive: Any, places: Any) -> tuple[float, float, float]:
+        """The rate of the class, its mean prediction, and the share above the cut-off."""
+        weight = None if self.sample.weight is None else self.sample.weight[places]
+        every = positive[places], p[places], p[places] > self.cut_off
+        observed, mean, above = (float(np.average(part, weights=weight)) for part in every)
+        return observed, mean, above
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """The totals of the judging rows, kept table by table: a change reads one column again."""
+
+    evidence: Evidence
+    columns: tuple[tuple[FeatureTable, Floats], ...]
+    values: Floats
+
+    @classmethod
+    def of(cls, evidence: Evidence, sample: Sample, before: Totals | None = None) -> Totals:
+        """The totals of a model; tables that were there before keep their columns."""
+        known = {id(table): column for table, column in (before.columns if before else ())}
+        columns = tuple(
+            (table, known[id(table)] if id(table) in known else _column(table, sample))
+            for table in evidence
+        )
+        return cls(evidence, columns, _add(evidence, [column for _, column in columns], sample))
+
+    @property
+    def probability(self) -> Floats:
+        """The probability of the second class."""
+        return np.asarray(self.evidence.probabilities(self.values)[:, 1])
+
+
+def _column(table: FeatureTable, sample: Sample) -> Floats:
+    """The weight of each row's level."""
+    placed = table.feature.read(sample.table)
+    return np.asarray(table.padded[placed.levels][placed.codes])
+
+
+def _add(evidence: Evidence, columns: list[Floats], sample: Sample) -> Floats:
+    if evidence.attenuation is not None:  # the exponent depends on the answers of a row
+        return evidence.total(sample.table)
+    totals = evidence.prior_row + np.add.reduce(columns)
+    return totals if evidence.recalibration is None else evidence.recalibration.apply(totals)

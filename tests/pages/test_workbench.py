@@ -1,0 +1,368 @@
+"""The editor in the browser: its numbers, its draft, who may reach it, and the page itself."""
+
+import asyncio
+import csv
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+import weigh
+from tests.serving import call
+from weigh.exports.selftest import check
+from weigh.workbench import Session, make_editor
+
+TOKEN = "secret"
+BINS = {"age": [30.0, 40.0, 50.0, 60.0], "noise": [0.0]}
+MERGE = "merge", {"feature": "age", "levels": ["(30.0, 40.0]", "(40.0, 50.0]"]}
+CHANGES = [
+    MERGE,
+    ("tie", {"feature": "town", "levels": ["a", "b"]}),
+    ("set", {"feature": "town", "level": "c", "weight": 0.4}),
+    ("move_cut", {"feature": "age", "cut": 40.0, "to": 42.0}),
+    ("monotone", {"feature": "age", "direction": -1}),
+    ("scale", {"feature": "age", "factor": 0.5}),
+    ("freeze", {"feature": "age"}),
+    ("drop", {"feature": "noise"}),
+]
+
+
+def draw(n=500, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"age": rng.normal(45, 12, n), "town": rng.choice([*"abcd"], n)})
+    X["noise"] = rng.normal(size=n)
+    X["y"] = rng.random(n) < 1 / (1 + np.exp(-(X.age - 45) / 8 - (X.town == "a")))
+    X["group"] = rng.choice(["young <b>", "old"], n)
+    X["w"] = rng.integers(1, 4, n).astype(float)
+    return X
+
+
+def fit(learner=None):
+    learner = weigh.EducatedNB(bins=BINS, pairs=[("age", "town")]) if learner is None else learner
+    return learner.fit(draw()[["age", "town", "noise", "y"]], "y")
+
+
+LEARNERS = {
+    "educated": lambda: fit(),
+    "counted": lambda: fit(weigh.EvidenceNB(bins=BINS)),
+    "attenuated": lambda: fit(weigh.PerplexedNB(bins=BINS, random_state=0)),
+    "recalibrated": lambda: fit(
+        weigh.RecalibratedClassifier(weigh.EvidenceNB(bins=BINS), random_state=0)
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fit()
+
+
+def sit(model, path, rows=None, **options):
+    rows = draw(seed=1) if rows is None else rows
+    return Session(weigh.edit(model, rows, "y", who="ada"), rows, path, **options)
+
+
+def agree(effects, model, rows, cut_off, by="group"):
+    """The numbers of the page are those of `evaluate` and of the model's own predictions."""
+    found = weigh.evaluate(model, rows, "y", by=by, thresholds=[cut_off])
+    own = found.validation
+    p = model.predict_proba(rows)[:, 1]
+    wanted = [own.loss.value, own.auc.value, own.base_rate.value, p.mean(), (p > cut_off).mean()]
+    names = ("loss", "auc", "observed", "mean_prediction", "above")
+    assert_allclose([effects[name] for name in names], wanted, atol=1e-9)
+    for shown, group in zip(effects["groups"], found.groups, strict=True):
+        assert shown["name"] == group.name and shown["rows"] == group.n_rows
+        values = shown["observed"], shown["mean_prediction"]
+        assert_allclose(values, [group.base_rate.value, group.mean_prediction], atol=1e-9)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_numbers_of_the_page_are_those_of_python(name, tmp_path):
+    model, rows = LEARNERS[name](), draw(seed=1)
+    session = sit(model, tmp_path / "new.json", rows, cut_off=0.3, by="group")
+    agree(session.state()["effects"]["before"], model, rows, 0.3)
+    for action, given in CHANGES:
+        tried = session.preview(action, given)["effects"]
+        done = session.accept(action, given, "asked for")["effects"]["now"]
+        assert tried["loss"] == done["loss"] and tried["groups"] == done["groups"]
+        agree(done, session.editor.model, rows, 0.3)
+        session.undo()
+    session.accept(*MERGE, "asked for", refit=True)
+    agree(session.state()["effects"]["now"], session.editor.model, rows, 0.3)
+
+
+def test_a_preview_changes_nothing(model, tmp_path):
+    session = sit(model, tmp_path / "new.json")
+    before = session.state()
+    for action, given in CHANGES:
+        session.preview(action, given)
+    assert session.state() == before and not session.draft.exists()
+
+
+def test_another_cut_off_and_other_groups_measure_the_same_model_anew(model, tmp_path):
+    rows = draw(seed=1)
+    session = sit(model, tmp_path / "new.json", rows)
+    session.accept(*MERGE, "asked for")
+    agree(
+        session.look(0.7, "town").state()["effects"]["now"], session.editor.model, rows, 0.7, "town"
+    )
+    assert session.look(0.7, "").state()["effects"]["now"]["groups"] == []
+
+
+# ------------------------------------------------------------ draft and save
+
+
+def test_a_session_that_ends_is_continued_from_its_draft_to_the_bit(model, tmp_path):
+    first = sit(model, tmp_path / "new.json")
+    first.accept(*MERGE, "few rows")
+    first.accept("drop", {"feature": "noise"}, "noise", refit=True)
+    first.accept("scale", {"feature": "town", "factor": 2.0}, "no")
+    first.undo()
+    second = sit(model, tmp_path / "new.json")
+    assert second.continued == 2
+    weigh.save(first.editor.model, tmp_path / "a.json")
+    weigh.save(second.editor.model, tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    assert second.state()["history"] == first.state()["history"] and second.state()["unsaved"]
+
+
+def test_saving_writes_a_model_that_exports_and_a_record_and_ends_the_draft(model, tmp_path):
+    session = sit(model, tmp_path / "new.json")
+    session.accept(*MERGE, "=few rows")
+    session.accept("drop", {"feature": "noise"}, "noise")
+    state = session.save()
+    assert not state["unsaved"] and not session.draft.exists()
+    loaded = weigh.load(tmp_path / "new.json")
+    rows = draw(seed=2)
+    assert (loaded.predict_proba(rows) == session.editor.model.predict_proba(rows)).all()
+    weigh.export(loaded, "sql", path=tmp_path / "score.sql")
+    assert check(tmp_path / "score.sql", loaded).difference.holds
+    with open(tmp_path / "new.changes.csv", newline="", encoding="utf-8") as file:
+        lines = [*csv.DictReader(file)]
+    assert [line["action"] for line in lines] == ["merge", "drop"]
+    assert [line["who"] for line in lines] == ["ada", "ada"]
+    assert lines[0]["why"] == "'=few rows"  # which a spreadsheet does not run
+    assert float(lines[1]["after"]) == pytest.approx(session.editor.loss)
+
+
+def test_a_draft_of_another_model_or_one_that_is_broken_is_refused_and_kept(model, tmp_path):
+    session = sit(model, tmp_path / "new.json")
+    session.accept(*MERGE, "few rows")
+    kept = session.draft.read_bytes()
+    with pytest.raises(ValueError, match=re.escape(str(session.draft))):
+        sit(fit(weigh.EvidenceNB(bins=BINS)), tmp_path / "new.json")
+    session.draft.write_bytes(kept[:-20])
+    with pytest.raises(ValueError, match=re.escape(str(session.draft))):
+        sit(model, tmp_path / "new.json")
+    assert session.draft.read_bytes() == kept[:-20]
+
+
+def test_a_change_that_cannot_be_written_to_the_draft_is_told(model, tmp_path):
+    session = sit(model, tmp_path / "new.json")
+    session.output = tmp_path / "gone" / "new.json"
+    with pytest.raises(FileNotFoundError, match="gone"):
+        session.accept(*MERGE, "few rows")
+
+
+def test_models_of_more_classes_and_bad_cut_offs_are_refused(model, tmp_path):
+    rows = draw()
+    rows["y"] = rows["town"]
+    three = weigh.EvidenceNB(bins=BINS).fit(rows[["age", "noise", "y"]], "y")
+    with pytest.raises(ValueError, match="two classes"):
+        sit(three, tmp_path / "new.json", rows)
+    with pytest.raises(ValueError, match="cut-off"):
+        sit(model, tmp_path / "new.json", cut_off=1.0)
+    with pytest.raises(ValueError, match="nowhere"):
+        sit(model, tmp_path / "new.json", by="nowhere")
+
+
+# ------------------------------------------------------------ who may reach it
+
+
+def ask(app, method, path, body=b"", **headers):
+    given = {"host": "127.0.0.1:1", "content-length": str(len(body)), **headers}
+    return asyncio.run(call(app, method, path, body, headers=given))
+
+
+@pytest.fixture
+def app(model, tmp_path):
+    return make_editor(sit(model, tmp_path / "new.json"), TOKEN)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/", {}),
+        ("/wrong/", {}),
+        ("/wrong/state", {}),
+        ("/secret/nothing", {}),
+        ("/secret/state", {"host": "evil.example"}),
+        ("/secret/", {"host": "evil.example:80"}),
+    ],
+)
+def test_without_the_token_or_for_another_host_nothing_is_shown(path, headers, app):
+    answer = ask(app, "GET", path, **headers)
+    assert answer.status in (404, 405) and b"age" not in answer.body
+    assert ask(app, "POST", path, b"{}", **headers).status in (404, 405)
+
+
+def test_the_page_is_its_own_and_may_ask_only_its_server(app):
+    answer = ask(app, "GET", "/secret/", host="localhost:1")
+    page = answer.body.decode()
+    assert answer.status == 200 and answer.headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in page and "connect-src 'self'" in page
+    assert "https://" not in page
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"{", b"[]", b"null", b'{"action": "fly", "arguments": {}}', b"\xff",
+        b'{"action": "drop", "arguments": {"feature": "nowhere"}}',
+        b'{"action": "drop", "arguments": {"other": 1}}', b'{"action": "drop", "arguments": 3}',
+        b'{"action": "set", "arguments": {"feature": "age", "level": "x", "weight": "y"}}',
+        b'{"action": "set", "arguments": {"feature": "town", "level": "a", "weight": 1e999}}',
+    ],
+)  # fmt: skip
+def test_a_bad_change_is_refused_in_words_and_changes_nothing(body, app):
+    before = ask(app, "GET", "/secret/state").json
+    for verb in ("preview", "accept"):
+        answer = ask(app, "POST", f"/secret/{verb}", body)
+        assert answer.status == 400 and answer.json["error"]
+    assert ask(app, "GET", "/secret/state").json == before
+
+
+def test_a_change_needs_a_reason_and_a_long_body_is_refused(app):
+    body = b'{"action": "drop", "arguments": {"feature": "age"}, "why": " "}'
+    assert ask(app, "POST", "/secret/accept", body).status == 400
+    assert ask(app, "POST", "/secret/accept", b" " * (1 << 19)).status == 413
+    body = body.replace(b'" "', b'"a proxy"')
+    answer = ask(app, "POST", "/secret/accept", body)
+    assert answer.status == 200 and [one["why"] for one in answer.json["history"]] == ["a proxy"]
+
+
+# ------------------------------------------------------------ the page and the command
+
+
+@pytest.fixture
+def served(model, tmp_path):
+    """The command, and the address of its page."""
+    weigh.save(model, tmp_path / "model.json")
+    draw(seed=1).to_csv(tmp_path / "rest.csv", index=False)
+    started = []
+
+    def start():
+        command = [sys.executable, "-m", "weigh", "edit", "model.json", "rest.csv"]
+        command += ["--target", "y", "--by", "group", "-o", "new.json", "--who", "ada"]
+        env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        one = subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True)
+        started.append(one)
+        told = ""
+        while "http" not in told:
+            told = one.stderr.readline()
+            assert told, "the command ended"
+        return one, re.search(r"http\S+", told).group()
+
+    yield start
+    for one in started:
+        one.kill()
+        one.wait(30)
+        one.stderr.close()
+
+
+def wait(browser, script):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(browser.driver, 60).until(lambda _: browser.run(f"return {script}"))
+
+
+def show(browser, url):
+    browser.driver.get(url)
+    wait(browser, "document.querySelectorAll('#levels tbody tr').length > 0")
+
+
+@pytest.mark.system
+def test_two_bins_are_merged_in_the_browser_by_keyboard_and_a_kill_loses_nothing(
+    browser, served, tmp_path
+):
+    from selenium.webdriver.common.keys import Keys
+
+    process, url = served()
+    show(browser, url)
+    browser.run(
+        "[...document.querySelectorAll('#tables button')]"
+        ".find((b) => b.textContent === 'age').click()"
+    )
+    wait(browser, "document.getElementById('name').textContent === 'age'")
+    boxes = browser.driver.find_elements("css selector", "#levels input[type=checkbox]")
+    for box in boxes[1:3]:
+        box.send_keys(" ")
+    browser.driver.find_element("css selector", "[data-do=merge]").send_keys(Keys.ENTER)
+    wait(browser, "!document.getElementById('proposal').hidden")
+    browser.driver.switch_to.active_element.send_keys("few rows", Keys.ENTER)
+    wait(browser, "document.querySelectorAll('#history li').length === 1")
+    process.send_signal(signal.SIGKILL)
+    process.wait(30)
+
+    _, url = served()
+    show(browser, url)
+    assert "few rows" in browser.run("return document.getElementById('history').textContent")
+    browser.driver.find_element("id", "save").click()
+    wait(browser, "document.getElementById('save').disabled")
+    loaded = weigh.load(tmp_path / "new.json")
+    assert loaded.evidence_["age"].labels == ("<= 30.0", "(30.0, 50.0]", "(50.0, 60.0]", "> 60.0")
+    assert [change.who for change in loaded.evidence_.edits] == ["ada"]
+    assert browser.logs() == []
+
+
+@pytest.mark.system
+def test_bins_and_cut_points_are_dragged(browser, served):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    _, url = served()
+    show(browser, url)
+    browser.run(
+        "[...document.querySelectorAll('#tables button')]"
+        ".find((b) => b.textContent === 'age').click()"
+    )
+    wait(browser, "document.getElementById('name').textContent === 'age'")
+    for selector, across, down, word in (
+        ("circle.knob", 12, 0, "cut point"),
+        (".bin", 0, 25, "weight"),
+    ):
+        part = browser.driver.find_elements("css selector", f"#shape {selector}")[1]
+        ActionChains(browser.driver).drag_and_drop_by_offset(part, across, down).perform()
+        wait(browser, "!document.getElementById('proposal').hidden")
+        assert word in browser.run("return document.getElementById('proposed').textContent")
+        browser.driver.find_element("id", "cancel").click()
+    part = browser.driver.find_elements("css selector", "#shape .bin")[1]
+    part.click()
+    assert browser.run("return document.querySelectorAll('#levels input:checked').length") == 1
+
+
+@pytest.mark.system
+def test_axe_finds_no_barrier_in_the_editor(browser, served):
+    _, url = served()
+    for width, scheme in ((390, "light"), (1280, "light"), (390, "dark"), (1280, "dark")):
+        browser.width(width)
+        browser.media(scheme=scheme)
+        show(browser, url)
+        assert browser.violations() == []
+        browser.run("document.querySelector('[data-do=drop]').click()")
+        wait(browser, "!document.getElementById('proposal').hidden")
+        assert browser.violations() == []
+        assert browser.run("return document.documentElement.scrollWidth") <= width
+        assert browser.logs() == []
+
+
+@pytest.mark.system
+def test_ctrl_c_ends_the_command_and_names_the_draft(served, tmp_path):
+    process, _ = served()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
