@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from tests.serving import call
 
 import weigh
-from tests.serving import call
 from weigh.exports.selftest import check
 from weigh.workbench import Session, make_editor
 
@@ -77,7 +77,8 @@ def agree(effects, model, rows, cut_off, by="group"):
     names = ("loss", "auc", "observed", "mean_prediction", "above")
     assert_allclose([effects[name] for name in names], wanted, atol=1e-9)
     for shown, group in zip(effects["groups"], found.groups, strict=True):
-        assert shown["name"] == group.name and shown["rows"] == group.n_rows
+        assert shown["name"] == group.name
+        assert shown["rows"] == group.n_rows
         values = shown["observed"], shown["mean_prediction"]
         assert_allclose(values, [group.base_rate.value, group.mean_prediction], atol=1e-9)
 
@@ -90,7 +91,8 @@ def test_the_numbers_of_the_page_are_those_of_python(name, tmp_path):
     for action, given in CHANGES:
         tried = session.preview(action, given)["effects"]
         done = session.accept(action, given, "asked for")["effects"]["now"]
-        assert tried["loss"] == done["loss"] and tried["groups"] == done["groups"]
+        assert tried["loss"] == done["loss"]
+        assert tried["groups"] == done["groups"]
         agree(done, session.editor.model, rows, 0.3)
         session.undo()
     session.accept(*MERGE, "asked for", refit=True)
@@ -102,7 +104,8 @@ def test_a_preview_changes_nothing(model, tmp_path):
     before = session.state()
     for action, given in CHANGES:
         session.preview(action, given)
-    assert session.state() == before and not session.draft.exists()
+    assert session.state() == before
+    assert not session.draft.exists()
 
 
 def test_another_cut_off_and_other_groups_measure_the_same_model_anew(model, tmp_path):
@@ -129,7 +132,8 @@ def test_a_session_that_ends_is_continued_from_its_draft_to_the_bit(model, tmp_p
     weigh.save(first.editor.model, tmp_path / "a.json")
     weigh.save(second.editor.model, tmp_path / "b.json")
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
-    assert second.state()["history"] == first.state()["history"] and second.state()["unsaved"]
+    assert second.state()["history"] == first.state()["history"]
+    assert second.state()["unsaved"]
 
 
 def test_saving_writes_a_model_that_exports_and_a_record_and_ends_the_draft(model, tmp_path):
@@ -137,7 +141,8 @@ def test_saving_writes_a_model_that_exports_and_a_record_and_ends_the_draft(mode
     session.accept(*MERGE, "=few rows")
     session.accept("drop", {"feature": "noise"}, "noise")
     state = session.save()
-    assert not state["unsaved"] and not session.draft.exists()
+    assert not state["unsaved"]
+    assert not session.draft.exists()
     loaded = weigh.load(tmp_path / "new.json")
     rows = draw(seed=2)
     assert (loaded.predict_proba(rows) == session.editor.model.predict_proba(rows)).all()
@@ -208,15 +213,18 @@ def app(model, tmp_path):
 )
 def test_without_the_token_or_for_another_host_nothing_is_shown(path, headers, app):
     answer = ask(app, "GET", path, **headers)
-    assert answer.status in (404, 405) and b"age" not in answer.body
+    assert answer.status in (404, 405)
+    assert b"age" not in answer.body
     assert ask(app, "POST", path, b"{}", **headers).status in (404, 405)
 
 
 def test_the_page_is_its_own_and_may_ask_only_its_server(app):
     answer = ask(app, "GET", "/secret/", host="localhost:1")
     page = answer.body.decode()
-    assert answer.status == 200 and answer.headers["cache-control"] == "no-store"
-    assert "default-src 'none'" in page and "connect-src 'self'" in page
+    assert answer.status == 200
+    assert answer.headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in page
+    assert "connect-src 'self'" in page
     assert "https://" not in page
 
 
@@ -234,7 +242,8 @@ def test_a_bad_change_is_refused_in_words_and_changes_nothing(body, app):
     before = ask(app, "GET", "/secret/state").json
     for verb in ("preview", "accept"):
         answer = ask(app, "POST", f"/secret/{verb}", body)
-        assert answer.status == 400 and answer.json["error"]
+        assert answer.status == 400
+        assert answer.json["error"]
     assert ask(app, "GET", "/secret/state").json == before
 
 
@@ -244,7 +253,8 @@ def test_a_change_needs_a_reason_and_a_long_body_is_refused(app):
     assert ask(app, "POST", "/secret/accept", b" " * (1 << 19)).status == 413
     body = body.replace(b'" "', b'"a proxy"')
     answer = ask(app, "POST", "/secret/accept", body)
-    assert answer.status == 200 and [one["why"] for one in answer.json["history"]] == ["a proxy"]
+    assert answer.status == 200
+    assert [one["why"] for one in answer.json["history"]] == ["a proxy"]
 
 
 # ------------------------------------------------------------ the page and the command

@@ -11,10 +11,11 @@ from typing import Any
 
 from weigh.layout import render
 from weigh.pages.document import asset, document
+from weigh.serving.app import LACKS
 from weigh.serving.hosts import check_host
 from weigh.serving.limits import read_body
 from weigh.serving.rows import RefusalError
-from weigh.serving.server import LACKS, bind
+from weigh.serving.server import bind
 from weigh.workbench.session import Session
 
 HOST = "127.0.0.1"

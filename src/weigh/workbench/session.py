@@ -56,7 +56,8 @@ class Session:
         if len(editor.evidence.classes) != 2:
             n = len(editor.evidence.classes)
             raise ValueError(
-                f"the page edits models of two classes, but this one has {n}; use weigh.edit in Python"
+                f"the page edits models of two classes, but this one has {n}; "
+                "weigh.edit in Python takes more"
             )
         self.editor, self._table, self.output = editor, read(table), Path(output)
         self._given = len(editor.edits)
