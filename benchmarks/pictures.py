@@ -5,7 +5,8 @@ python -m benchmarks.pictures --only heloc --rows 5000
 
 Three models: `census` (mixed columns, fourteen of the census set), `heloc` (23 numeric columns with
 special codes, generated) and `pairs` (forty pairs). Each gives the display, the report on a wide
-screen, on a phone, in the dark and on paper, and the calculator. They need Chromium and WEIGH_DATA.
+screen, on a phone, in the dark and on paper, and the calculator. `editor` is the editor in the
+browser. They need Chromium and WEIGH_DATA.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+import time
 from base64 import b64decode
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from typing import Any
 
 import matplotlib
@@ -28,6 +32,7 @@ import pyarrow as pa
 
 import weigh
 from weigh.frames import read_file
+from weigh.workbench import Session, edit_in_browser
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 DATA = Path(os.environ.get("WEIGH_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -99,14 +104,46 @@ def draw(name: str, rows: int, camera: Any, folder: Path) -> None:
     print(f"{name}: {len(model.evidence_)} tables, the report prints on {n_pages} pages")
 
 
-def take(camera: Any, page: Path, picture: Path, width: int = 1280, scheme: str = "light") -> None:
-    """A picture of a page, at half of its size and in few colours, so that it is small."""
-    from PIL import Image
+def draw_editor(rows: int, camera: Any, folder: Path) -> None:
+    """The editor in the browser, with a change of age that is tried."""
+    learner, table, target = census(rows)
+    model = learner.set_params(pairs=0).fit(table.slice(0, rows), target)
+    rest = table.slice(rows)
+    with tempfile.TemporaryDirectory() as place:
+        session = Session(weigh.edit(model, rest, target), rest, Path(place, "new.json"), by="sex")
+        addresses: Queue[str] = Queue()
+        ends = {"title": "Edit model.json", "tell": addresses.put}
+        Thread(target=edit_in_browser, args=(session,), kwargs=ends, daemon=True).start()
+        camera.media()
+        camera.width(1280)
+        camera.driver.get(addresses.get(timeout=60))
+        for step in TRIED:
+            time.sleep(3)
+            camera.run(step)
+        time.sleep(3)
+        photograph(camera, folder / "editor.png", 1280, 1000)
 
+
+TRIED = (
+    "[...document.querySelectorAll('#tables button')].find((b) => b.textContent === 'age').click()",
+    "document.querySelector('[data-do=rise]').click()",
+)
+"""What is done on the editor's page before it is photographed."""
+
+
+def take(camera: Any, page: Path, picture: Path, width: int = 1280, scheme: str = "light") -> None:
+    """A picture of a page."""
     camera.media(scheme=scheme)
     camera.width(width)
     camera.open(page)
     height = min(int(camera.run("return document.documentElement.scrollHeight")), TALLEST)
+    photograph(camera, picture, width, height)
+
+
+def photograph(camera: Any, picture: Path, width: int, height: int) -> None:
+    """What the browser shows, at half of its size and in few colours, so that it is small."""
+    from PIL import Image
+
     camera.width(width, height)
     shot = Image.open(BytesIO(camera.driver.get_screenshot_as_png())).convert("RGB")
     small = shot.resize((shot.width // 2, shot.height // 2), Image.Resampling.LANCZOS)
@@ -129,15 +166,18 @@ def main() -> None:
     from tests.browser import Browser
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=SETS)
+    parser.add_argument("--only", choices=[*SETS, "editor"])
     parser.add_argument("--rows", type=int, default=2500, help="rows to fit, and as many to judge")
     given = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as profile:
         camera = Browser(Path(profile))
         try:
-            for name in [given.only] if given.only else SETS:
-                draw(name, given.rows, camera, FOLDER)
+            for name in [given.only] if given.only else [*SETS, "editor"]:
+                if name == "editor":
+                    draw_editor(given.rows, camera, FOLDER)
+                else:
+                    draw(name, given.rows, camera, FOLDER)
         finally:
             camera.close()
     for picture in sorted(FOLDER.glob("*.png")):
