@@ -155,7 +155,6 @@ def edit_in_browser(
     token = secrets.token_urlsafe(18)
     app = make_editor(session, token, title)
     settings = {"log_level": "warning", "access_log": False, "ws": "none", "lifespan": "off"}
-    with bind(HOST, port) as listener:
+    with bind(HOST, port) as listener, suppress(KeyboardInterrupt):  # raised again by uvicorn
         tell(f"http://{HOST}:{listener.getsockname()[1]}/{token}/")
-        with suppress(KeyboardInterrupt):  # which uvicorn raises again when it has stopped
-            uvicorn.Server(uvicorn.Config(app, **settings)).run(sockets=[listener])
+        uvicorn.Server(uvicorn.Config(app, **settings)).run(sockets=[listener])
