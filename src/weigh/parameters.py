@@ -19,20 +19,49 @@ FINE, ALL_LEVELS = (24, 128), 2048
 
 def check_parameters(learner: Any) -> None:
     """Refuse a shared parameter of a wrong kind, naming it and what it may be."""
-    smoothing, bins, missing = learner.smoothing, learner.bins, learner.missing
+    _check_events(learner)
+    _check_smoothing(learner)
+    _check_bins(learner.bins)
+    if not (learner.special_values is None or isinstance(learner.special_values, Mapping)):
+        raise ValueError(
+            "special_values must be a dict from column to codes, such as {'income': [-999]}, got "
+            f"{learner.special_values!r}"
+        )
+    _check_caps(learner)
+    read_rules(learner.ask_if)
+    for choice in _each(learner.missing):
+        if choice not in ("level", "skip"):
+            raise ValueError(
+                f"missing must be 'level', 'skip', or a dict from column to these, got {choice!r}"
+            )
+
+
+def _each(given: Any) -> Iterable[Any]:
+    """What is given for all columns, or for each by name."""
+    return given.values() if isinstance(given, Mapping) else [given]
+
+
+def _check_events(learner: Any) -> None:
     if learner.event_model not in ("levels", "counts"):
         raise ValueError(f"event_model must be 'levels' or 'counts', got {learner.event_model!r}")
     if learner.crosses is not None and learner.event_model == "counts":
         raise ValueError("crosses join columns of levels; tokens (event_model='counts') have none")
     if learner.ask_if is not None and learner.event_model == "counts":
         raise ValueError("ask_if is of columns of levels; tokens (event_model='counts') have none")
+
+
+def _check_smoothing(learner: Any) -> None:
+    smoothing = learner.smoothing
     named = isinstance(smoothing, str) and smoothing in learner._smoothings
     if not (named or (is_number(smoothing) and 0 <= smoothing < np.inf)):
         names = " or ".join(map(repr, learner._smoothings))
         raise ValueError(f"smoothing must be a number of at least 0 or {names}, got {smoothing!r}")
-    by_column = isinstance(bins, Mapping)
-    for rule in bins.values() if by_column else [bins]:
-        cuts = by_column and isinstance(rule, Iterable) and not isinstance(rule, str)
+
+
+def _check_bins(bins: Any) -> None:
+    for rule in _each(bins):
+        listed = isinstance(rule, Iterable) and not isinstance(rule, str)
+        cuts = isinstance(bins, Mapping) and listed
         count = is_count(rule) and rule >= 2
         known = isinstance(rule, Binning) or (isinstance(rule, str) and rule in ("mdl", "fine"))
         if not (cuts or count or known):
@@ -41,23 +70,11 @@ def check_parameters(learner: Any) -> None:
                 "or a dict from column to one of these, to cut points, or to lists of the "
                 f"categories that share a level, got {rule!r}"
             )
-    if not (learner.special_values is None or isinstance(learner.special_values, Mapping)):
-        raise ValueError(
-            "special_values must be a dict from column to codes, such as {'income': [-999]}, got "
-            f"{learner.special_values!r}"
-        )
-    _check_caps(learner)
-    read_rules(learner.ask_if)
-    for choice in missing.values() if isinstance(missing, Mapping) else [missing]:
-        if choice not in ("level", "skip"):
-            raise ValueError(
-                f"missing must be 'level', 'skip', or a dict from column to these, got {choice!r}"
-            )
 
 
 def _check_caps(learner: Any) -> None:
     given = learner.max_levels
-    for most in given.values() if isinstance(given, Mapping) else [given]:
+    for most in _each(given):
         if not (most is None or (is_count(most) and most >= 1)):
             raise ValueError(
                 "max_levels must be None, a whole number of at least 1, or a dict from column to "

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from weigh.base import EvidenceClassifier, read_sample, warn_ids
+from weigh.base import EvidenceClassifier, EvidenceModel, read_sample, warn_ids
 from weigh.calibrate import FITS, SCALINGS, Held, RestCurves, recalibrate
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, evidence_of, record
@@ -22,7 +22,7 @@ from weigh.parameters import read_rate
 PREFIT = "prefit"
 
 
-class RecalibratedClassifier(EvidenceClassifier):
+class RecalibratedClassifier(EvidenceModel):
     """A learner whose totals are recalibrated on rows held out.
 
     log odds = f(prior + w_1(x_1) + ... + w_d(x_d))
@@ -129,14 +129,14 @@ class RecalibratedClassifier(EvidenceClassifier):
         return self._keep(self._join(evidence, rows, rate))
 
     def _check(self) -> None:
+        if isinstance(self.estimator, RecalibratedClassifier):
+            raise ValueError("estimator is recalibrated already; give the learner itself")
         if not isinstance(self.estimator, EvidenceClassifier):
             raise ValueError(
                 "estimator must be a classifier of this package that ends as a table of weights, "
                 f"got {self.estimator!r:.80}; "
                 "sklearn.calibration.CalibratedClassifierCV takes any other"
             )
-        if isinstance(self.estimator, RecalibratedClassifier):
-            raise ValueError("estimator is recalibrated already; give the learner itself")
         if self.method not in FITS:
             raise ValueError(f"method must be one of {[*FITS]}, got {self.method!r}")
         if not self._is_prefit:

@@ -18,7 +18,7 @@ from weigh.exports import Formula, checks
 from weigh.exports.sql import plan
 from weigh.exports.sql.run import run_duckdb, run_sqlite
 from weigh.scorecard import reasons, show
-from weigh.scorecard.rounding import mean_added, round_nearest, round_together
+from weigh.scorecard.points import mean_added, round_nearest, round_together
 
 LIGHT = settings(max_examples=60, deadline=None, database=None)
 ROWS = draw_table()[0]

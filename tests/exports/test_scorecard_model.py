@@ -31,7 +31,10 @@ def card(request):
 
 def test_the_model_of_a_card_gives_its_probabilities_and_its_scores(card):
     model = card.as_model()
-    assert model.predict_proba(ROWS) == pytest.approx(card.predict_proba(ROWS), abs=1e-12)
+    assert model.classes_.tolist() == [card.adverse, card.pos_label]
+    order = [card.classes_.tolist().index(c) for c in model.classes_.tolist()]
+    found = model.predict_proba(ROWS)
+    assert found == pytest.approx(card.predict_proba(ROWS)[:, order], abs=1e-12)
     units = model.evidence_.units
     assert [units.total(t) for t in model.decision_function(ROWS)] == card.score(ROWS).tolist()
 
@@ -107,7 +110,23 @@ def test_the_report_of_a_card_prints_its_levels_and_its_cut_offs(card):
         assert title in page
     assert "Score<td>" in page
     assert "Total weight of evidence" not in page
-    assert "EvidenceClassifier" not in page
+    assert "EvidenceModel" not in page
+
+
+def test_everything_that_is_said_of_a_card_is_about_the_class_that_high_scores_favour(card):
+    good = card.pos_label
+    found = weigh.evaluate(card, PEOPLE, "Survived")
+    positive = [label == good for label in PEOPLE["Survived"].to_pylist()]
+    area = weigh.metrics.auc(positive, card.probability(card.score(PEOPLE))).value
+    assert (found.pos_label, found.validation.auc.value) == (good, pytest.approx(area))
+    drifted = weigh.drift(card, PEOPLE, "Survived")
+    assert drifted.level == "none"
+    assert [q.pos_label for q in drifted.quality] == [good]
+    assert card.balance_sheet(ROWS[0]).pos_label == good
+    assert f"probability of {good} against" in weigh.report(card, PEOPLE, "Survived")
+    scored = weigh.score_table(card, ROWS)
+    odds = np.array(scored["log_odds"].to_pylist())
+    np.testing.assert_allclose(odds, (card.score(ROWS) - card.scale.even) / card.scale.per_nat)
 
 
 def test_drift_of_a_card_is_that_of_its_model(card):

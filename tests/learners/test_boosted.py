@@ -220,7 +220,7 @@ def test_one_round_is_alpha_times_naive_bayes(table, smoothing):
 def test_the_tables_total_is_the_sum_over_rounds(table, n_rounds):
     X, y, weight = table
     model = BoostedNB(n_rounds=n_rounds, random_state=0, combine="vote").fit(X, y, weight)
-    rounds, table = model._learnt, model._learnt.linear
+    rounds, table = model._learnt, model._learnt.evidence
     features = [t.feature for t in table]
     read = model._read(X)
     total = 0.0

@@ -40,15 +40,14 @@ from weigh import (
     compare,
     datasets,
 )
-from weigh.comparison.differences import Difference, Differences
-from weigh.comparison.ranking import choose
+from weigh.comparison.differences import Difference, Differences, choose
 from weigh.comparison.result import Entry
 from weigh.comparison.run import SIMPLEST_FIRST, family, rank
 from weigh.comparison.show import page
 from weigh.engine import watch
 from weigh.evaluation.measures import Options, measure
-from weigh.evaluation.values import Bounded
 from weigh.metrics import Scored, auc, auc_difference, loss_bits
+from weigh.metrics.numbers import Bounded
 
 LIGHT = settings(max_examples=15, deadline=None)
 PEOPLE = datasets.titanic()

@@ -10,7 +10,7 @@ from tests.model_files import read_model
 import weigh
 from weigh.bins import Feature
 from weigh.datasets import titanic
-from weigh.store.tree import _check_ways
+from weigh.store.model import _check_ways
 
 MODEL = weigh.EvidenceNB().fit(titanic(), "Survived")
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weigh
-from weigh.evidence.importance import loss_without, mean_contribution
+from weigh.evidence.feature_table import loss_without, mean_contribution
 
 few = settings(max_examples=25, deadline=None)
 

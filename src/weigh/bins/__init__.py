@@ -1,22 +1,20 @@
 """A column's values become levels: categories, intervals, special codes, missing.
 
-kinds         what values are: text, numbers, booleans
 labels        how intervals are written; whole numbers where training had no others
 levels        a `Feature` says which levels there are and finds the level of any value
-asked         questions that are asked only where another has some level
-conditions    from a value to its level, as data that other languages render
+conditions    kinds of values; from a value to its level, as data that other languages render;
+              questions that are asked only where another has some level
+uniting       the levels of two parts of the rows as one
 crosses       two features joined into one, whose levels are pairs
 cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
 binning       limits of a binning, and the best cut points within them
 discretizer   the cuts alone, as a scikit-learn transformer
 """
 
-from weigh.bins.asked import Ask, read_rules
 from weigh.bins.binning import Binning
-from weigh.bins.conditions import Condition, finder
+from weigh.bins.conditions import SINGLE, Ask, Condition, Kind, finder, read_rules
 from weigh.bins.crosses import AND, Cross, coarsen, refine
 from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
-from weigh.bins.kinds import SINGLE, Kind
 from weigh.bins.labels import (
     BRIEF,
     OTHER,
@@ -30,7 +28,8 @@ from weigh.bins.labels import (
     printable,
     spell_number,
 )
-from weigh.bins.levels import Feature, Placed, sort_values
+from weigh.bins.levels import Feature, Placed
+from weigh.bins.uniting import sort_values
 
 __all__ = [
     "AND",

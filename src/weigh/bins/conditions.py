@@ -1,21 +1,82 @@
-"""From a value to its level, as a list of conditions: the definition that every target renders.
-
-Of a column's conditions the first that holds decides. `finder` is the same for one value at a time,
-in Python, by dict and bisection; `Feature.place` is the same for a whole column.
-"""
+"""When a value has a level, as data that other languages render; and when a question is asked."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from weigh.bins.kinds import Kind
-from weigh.frames import NOT_KNOWN, Value
+import numpy as np
+
+from weigh.frames import NOT_KNOWN, Integers, Table, Value
 
 if TYPE_CHECKING:
     from weigh.bins.levels import Feature
+
+
+class Kind(StrEnum):
+    """The kind of a value, or of the values of a column; `MIXED` is a column of several kinds.
+
+    The value of each member is what people read, and what model files hold.
+
+    >>> Kind.of(True), Kind.of(3), Kind.of("3")
+    (<Kind.BOOLEANS: 'booleans'>, <Kind.NUMBERS: 'numbers'>, <Kind.TEXT: 'text'>)
+    >>> Kind.of_all([Kind.TEXT, Kind.NUMBERS])
+    <Kind.MIXED: 'mixed'>
+    """
+
+    BOOLEANS = "booleans"
+    NUMBERS = "numbers"
+    TEXT = "text"
+    MIXED = "mixed"
+
+    @classmethod
+    def of(cls, value: Value) -> Kind:
+        """The kind of a value that is not missing: whole numbers and others are one kind."""
+        if isinstance(value, str):
+            return cls.TEXT
+        return cls.BOOLEANS if isinstance(value, bool) else cls.NUMBERS
+
+    @classmethod
+    def of_all(cls, kinds: Iterable[Kind]) -> Kind:
+        """The kind of a column that holds such values; a column without values counts as text."""
+        found = {*kinds}
+        return cls.MIXED if len(found) > 1 else next(iter(found), cls.TEXT)
+
+    @property
+    def types(self) -> frozenset[type]:
+        """The types of Python, and so of JSON, whose values are of the kind."""
+        return TYPES[self]
+
+    @property
+    def singular(self) -> str:
+        """What one value is called."""
+        return SINGULAR[self]
+
+    @property
+    def json(self) -> str:
+        """What a JSON schema calls the type of such values."""
+        return {Kind.TEXT: "string", Kind.BOOLEANS: "boolean"}.get(self, "number")
+
+
+SINGLE = (Kind.TEXT, Kind.BOOLEANS, Kind.NUMBERS)
+"""The kinds that a value can have, in the order in which sentences list them."""
+
+TYPES = {
+    Kind.TEXT: frozenset({str}),
+    Kind.BOOLEANS: frozenset({bool}),
+    Kind.NUMBERS: frozenset({int, float}),
+    Kind.MIXED: frozenset({str, bool, int, float}),
+}
+SINGULAR = {
+    Kind.TEXT: "text",
+    Kind.BOOLEANS: "true or false",
+    Kind.NUMBERS: "a number",
+    Kind.MIXED: "text, a number, true or false",
+}
+
 
 Holds: TypeAlias = Literal["missing", "equal", "at most", "any"]
 
@@ -82,3 +143,49 @@ def _number_finder(feature: Feature, codes: dict[Value, int]) -> Callable[[Any],
         return bisect_left(cuts, number) if found is None else found
 
     return place
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question is asked only where another feature has a level at one of these places.
+
+    The feature is a copy, so that a change of the other's own table does not move the places.
+
+    >>> from weigh.bins import Feature
+    >>> Ask(Feature("pain", ("no", "yes")), (1,)).words
+    'pain = yes'
+    """
+
+    feature: Feature
+    places: tuple[int, ...]
+
+    @property
+    def words(self) -> str:
+        """When the question is asked, as people say it."""
+        return " or ".join(map(self.feature.phrase, self.places))
+
+    def holds(self, table: Table) -> Integers:
+        """In which rows of a table the question is asked."""
+        placed = self.feature.read(table)
+        return np.asarray(np.isin(placed.levels, self.places)[placed.codes])
+
+
+def read_rules(given: Any) -> list[tuple[Any, Any, Any]]:
+    """Each column with the other one that it depends on, and the levels that this must have."""
+    if given is None:
+        return []
+    if not isinstance(given, Mapping):
+        raise ValueError(
+            f"ask_if must be a dict such as {{'pain_site': ('pain', 'yes')}}, got {given!r:.80}"
+        )
+    rules = []
+    for name, condition in given.items():
+        listed = isinstance(condition, Iterable) and not isinstance(condition, str)
+        pair = [*condition] if listed else []
+        if len(pair) != 2:
+            raise ValueError(
+                f"ask_if for {name!r} must be a pair of a column and its level, such as ('pain', "
+                f"'yes'), got {condition!r:.80}"
+            )
+        rules.append((name, *pair))
+    return rules

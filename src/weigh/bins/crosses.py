@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from weigh.bins.labels import EXACT, Level, Notation
-from weigh.bins.levels import Feature, Placed, sort_values
+from weigh.bins.levels import Feature, Placed
+from weigh.bins.uniting import sort_values
 from weigh.frames import Integers, Table, keys
 
 AND = " & "

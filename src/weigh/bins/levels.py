@@ -10,13 +10,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from weigh.bins.asked import Ask
-from weigh.bins.conditions import Condition, list_conditions
-from weigh.bins.kinds import Kind
+from weigh.bins.conditions import Ask, Condition, Kind, list_conditions
 from weigh.bins.labels import (
     EXACT,
     OTHER,
@@ -27,6 +25,7 @@ from weigh.bins.labels import (
     hold_whole_numbers,
     label,
 )
+from weigh.bins.uniting import unite_features
 from weigh.errors import ParameterError
 from weigh.frames import (
     NOT_KNOWN,
@@ -39,7 +38,6 @@ from weigh.frames import (
     Value,
     key,
     keys,
-    order,
 )
 
 
@@ -355,77 +353,14 @@ class Feature:
         return np.array([places[type(level), level] for level in other.levels], np.intp)
 
     def unite(self, other: Feature) -> Feature:
-        """The levels of both; cut points and treatment of missing values must be the same.
-
-        A column without a single value takes the other's levels. Where rare values were joined, the
-        levels that were kept must be the same too: nobody knows what the joined ones were.
-        """
-        for one, two in ((self, other), (other, self)):
-            if not (one.is_numeric or one.values) and two.skip_missing == one.skip_missing:
-                return replace(two, has_missing=one.has_missing or two.has_missing)
-        for what, mine, theirs in (
-            ("cut points", self.cuts, other.cuts),
-            ("missing", self.skip_missing, other.skip_missing),
-            ("special values", self.is_numeric and self.values, other.is_numeric and other.values),
-            ("categories that share levels", self.joined, other.joined),
-        ):
-            if mine != theirs:
-                raise ValueError(
-                    f"column {self.name!r}: {what} differ ({_show(mine)} against {_show(theirs)}); "
-                    "fit both parts with the same settings, cut points given through bins="
-                )
-        has_missing = self.has_missing or other.has_missing
-        if self.groups:
-            other_kinds = tuple(sorted({*self.other, *other.other}))
-            return replace(self, other=other_kinds, has_missing=has_missing)
-        if self.other or other.other:
-            return replace(self._unite_rare(other), has_missing=has_missing)
-        if self.is_numeric:
-            return replace(self, has_missing=has_missing, whole=self.whole and other.whole)
-        if not self.kinds & other.kinds:
-            self.check_kind(other.values)
-        if self.ordered or other.ordered:
-            return replace(self._unite_ordered(other), has_missing=has_missing)
-        keys = dict.fromkeys(map(key, self.values + other.values))
-        values = tuple(value for _, value in keys) if self.in_order else sort_values({*keys})
-        return replace(self, values=values, has_missing=has_missing)
-
-    def _unite_ordered(self, other: Feature) -> Feature:
-        """The one of both whose order holds every level of the other, in no other order."""
-        for one, two in ((self, other), (other, self)):
-            places = {value: i for i, value in enumerate(keys(one.values))}
-            found = [places.get(value, -1) for value in keys(two.values)]
-            if one.ordered and -1 not in found and (not two.ordered or found == sorted(found)):
-                return one
-        raise ValueError(
-            f"column {self.name!r}: the levels are in order, and the order differs ({self.values} "
-            f"against {other.values}); declare the same levels in the same order in both parts"
-        )
+        """The levels of both; cut points and treatment of missing values must be the same."""
+        return unite_features(self, other)
 
     @property
     def n_in_order(self) -> int:
         """How many levels, from the first, stand in an order: intervals, or ordered categories."""
         return len(self._categories) if self.ordered else self.n_intervals
 
-    def _unite_rare(self, other: Feature) -> Feature:
-        if not (self.other and other.other and self.values == other.values):
-            raise ValueError(
-                f"column {self.name!r}: max_levels joined rare values, and kept other levels in "
-                "one part than in the other; fit all rows at once, or both parts without max_levels"
-            )
-        return replace(self, other=tuple(sorted({*self.other, *other.other})))
-
-
-def sort_values(distinct: set[tuple[type, Value]]) -> tuple[Value, ...]:
-    """Distinct values in one order for every engine."""
-    values = [value for _, value in distinct]
-    text = all(kind is str for kind, _ in distinct)
-    return tuple(sorted(values, key=None if text else order))  # type: ignore[type-var,arg-type]
-
 
 def _first_of_each_type(values: Sequence[Value]) -> list[Value]:
     return [*dict(zip(map(type, reversed(values)), reversed(values), strict=True)).values()][::-1]
-
-
-def _show(value: Any) -> str:
-    return "none" if value is None or value is False else str(value)

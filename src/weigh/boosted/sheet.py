@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import logit
 
-from weigh.bins import Cross, Feature
-from weigh.evidence import Evidence
+from weigh.evidence import Evidence, OnEvidence
 from weigh.frames import Floats, Table
 from weigh.sheet import COVERAGE, EstimateSheet, Push, items_of
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(OnEvidence):
     """Weights that push up, against down, and where each total leads to.
 
     The estimate for a total w is the smallest of `points` whose entry in `levels` is at least w;
@@ -30,28 +29,6 @@ class Estimate:
     scale: float = 1.0
     backend: str | None = None
     columns: tuple[str, ...] = ()
-
-    event_model: ClassVar[str] = "levels"
-
-    @property
-    def classes(self) -> np.ndarray[Any, Any]:
-        """Down and up."""
-        return self.evidence.classes
-
-    @property
-    def class_counts(self) -> Floats:
-        """The weight of the training rows below and above, over the whole range."""
-        return self.evidence.class_counts
-
-    @property
-    def features(self) -> tuple[Feature | Cross, ...]:
-        """The levels alone, feature by feature."""
-        return self.evidence.features
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """The columns of the tables that it reads, in order."""
-        return self.columns
 
     def total(self, table: Table) -> Floats:
         """The sum of the weights of evidence of each row."""
@@ -73,16 +50,9 @@ class Estimate:
         evidence = replace(self.evidence, columns=columns, backend=backend)
         return replace(self, evidence=evidence, columns=columns, backend=backend)
 
-    def to_text(self, width: int = 100) -> str:
-        """The tables of weights as plain text."""
-        return self.evidence.to_text(width)
-
     def to_frame(self) -> Any:
         """One row per level."""
         return self.evidence.to_frame()
-
-    def __repr__(self) -> str:
-        return self.to_text()
 
 
 def below_all(points: Floats, weight: Floats) -> tuple[Floats, Floats]:

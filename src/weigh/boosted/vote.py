@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from weigh import engine
-from weigh.bins import Cross, Feature
 from weigh.boosted.history import Fit
-from weigh.evidence import Evidence, FeatureTable, squeeze, weigh_tally
+from weigh.evidence import Evidence, FeatureTable, OnEvidence, squeeze, weigh_tally
 from weigh.frames import Floats, Table
 from weigh.tally import Tally
 
 
-@dataclass(frozen=True, eq=False)
-class Vote:
+@dataclass(frozen=True, eq=False, repr=False)
+class Vote(OnEvidence):
     """ln h(x)/(1 - h(x)) = sum over rounds of ln beta_t (1 - 2 P_t(x)), for one class or each.
 
     `alphas` and `priors` hold one row per class (one for two classes) and one column per round;
     `tables[j]` the weights of feature j by level, class and round. A class that took fewer rounds
-    has alpha 0 in the others. `linear` is the linearised model, `shift` a change of the prior.
+    has alpha 0 in the others. `evidence` is the linearised model, `shift` a change of the prior.
     """
 
-    linear: Evidence
+    evidence: Evidence
     alphas: Floats
     priors: Floats
     tables: tuple[Floats, ...]
@@ -33,35 +32,7 @@ class Vote:
     backend: str | None = None
     columns: tuple[str, ...] = ()
 
-    event_model: ClassVar[str] = "levels"
-    no_table: ClassVar[str] = (
-        "AdaBoost's vote is no table of weights; fit with combine='evidence' for one"
-    )
-
-    @property
-    def classes(self) -> np.ndarray[Any, Any]:
-        """The class labels."""
-        return self.linear.classes
-
-    @property
-    def class_counts(self) -> Floats:
-        """The weight of the training rows of each class."""
-        return self.linear.class_counts
-
-    @property
-    def link(self) -> str:
-        """What turns totals into probabilities."""
-        return self.linear.link
-
-    @property
-    def features(self) -> tuple[Feature | Cross, ...]:
-        """The levels alone, feature by feature."""
-        return self.linear.features
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """The columns of the tables that the rounds read, in order."""
-        return self.columns
+    no_table = "AdaBoost's vote is no table of weights; fit with combine='evidence' for one"
 
     @cached_property
     def _padded(self) -> list[Floats]:
@@ -75,19 +46,11 @@ class Vote:
         votes: Floats = (2 * self.alphas * np.tanh(rounds / 2)).sum(axis=2) + self.shift
         return votes
 
-    def probabilities(self, totals: Floats) -> Floats:
-        """What totals mean: the probability of each class."""
-        return self.linear.probabilities(totals)
-
-    def decide(self, totals: Floats) -> np.ndarray[Any, Any]:
-        """The most probable class of each row."""
-        return self.linear.decide(totals)
-
     def with_prior(self, rate: Floats) -> Vote:
         """The same rounds for a population of other class frequencies."""
-        linear = self.linear.with_prior(rate)
-        shift = self.shift + linear.prior_row - self.linear.prior_row
-        return replace(self, linear=linear, shift=shift)
+        evidence = self.evidence.with_prior(rate)
+        shift = self.shift + evidence.prior_row - self.evidence.prior_row
+        return replace(self, evidence=evidence, shift=shift)
 
     def to_text(self, width: int = 100) -> str:
         """What can be said of it: how many rounds there are, and their voices."""
@@ -100,13 +63,6 @@ class Vote:
     def _names(self) -> list[str]:
         many = len(self.alphas) > 1
         return [f"{name}: " if many else "" for name in self.classes.tolist()[-len(self.alphas) :]]
-
-    def to_frame(self) -> Any:
-        """There is none."""
-        raise ValueError(self.no_table)
-
-    def __repr__(self) -> str:
-        return self.to_text()
 
 
 def add_up(tally: Tally, fits: list[Fit], smoothing: Any) -> Evidence:

@@ -108,7 +108,7 @@ class Prices(Shown):
         }
 
     def view(self) -> Page:
-        """The tables and sentences that are shown."""
+        """The tables as data for text and pages."""
         title = f"What a budget costs: {self.n_rows:,} hold-out rows of {self.n_splits} folds"
         head = ("Features", "Levels each", "Levels", "Loss", "Cost", "AUC")
         rows = [self._row(found) for found in (self.full, *self.prices)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weigh.base import EvidenceClassifier, read_sample
+from weigh.base import EvidenceModel, read_sample
 from weigh.bins import Feature
 from weigh.educated import EducatedNB
 from weigh.evidence import evidence_of
@@ -24,7 +24,7 @@ class Rows:
     @classmethod
     def read(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Rows:
         """Rows with the columns that a fitted model reads."""
-        if not isinstance(model, EvidenceClassifier):
+        if not isinstance(model, EvidenceModel):
             evidence_of(model)  # which says why a model of numbers, or a stranger, has none
             kind = type(model).__name__
             raise ValueError(f"a fitted classifier of this package was expected, got {kind}")

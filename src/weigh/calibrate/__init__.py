@@ -2,14 +2,12 @@
 
     spline       a natural cubic spline that rises everywhere
     calibrator   `SplineCalibrator`, for predictions of any model
-    scaling      more than two classes: totals scaled, which tables of weights take in
-    rest         more than two classes: a curve for each against the rest
+    multiclass   more than two classes: totals scaled, or a curve for each against the rest
 
 `RecalibratedClassifier` fits one on held-out totals of a learner and keeps its table.
 """
 
 from weigh.calibrate.calibrator import FITS, SplineCalibrator, recalibrate
-from weigh.calibrate.rest import RestCurves
-from weigh.calibrate.scaling import SCALINGS, Held
+from weigh.calibrate.multiclass import SCALINGS, Held, RestCurves
 
 __all__ = ["FITS", "SCALINGS", "Held", "RestCurves", "SplineCalibrator", "recalibrate"]

@@ -16,7 +16,8 @@ from weigh.calibrate.spline import fit_spline, soften
 from weigh.evidence import BOUND, Method, Recalibration
 from weigh.frames import Floats
 from weigh.metrics import Groups
-from weigh.metrics.scored import Flags, Labels, Scored, read_matrix, read_numbers, shape_of
+from weigh.metrics.numbers import read_matrix
+from weigh.metrics.scored import Flags, Labels, Scored, read_numbers, shape_of
 from weigh.newton.regression import LOGISTIC, Rows, fit_coefficients
 
 N_KNOTS, MOST_GROUPS = 5, 4096

@@ -151,7 +151,7 @@ def read_table_of(path: str) -> Any:
     if holds_card(path):
         return load(path)
     learnt = load_learnt(path)
-    return getattr(learnt, "evidence", learnt)  # of an estimate
+    return learnt if hasattr(learnt, "no_table") else getattr(learnt, "evidence", learnt)
 
 
 def is_card(model: Any) -> bool:
@@ -170,7 +170,7 @@ def reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) 
         if given:
             words = f"reasons of a scorecard are what costs points: leave out {' and '.join(given)}"
             raise ValueError(words)
-        from weigh.scorecard.rounding import cost_columns
+        from weigh.scorecard.points import cost_columns
 
         return lambda card, part: cost_columns(card, part, n)
     from weigh.evidence import evidence_of
@@ -248,6 +248,8 @@ def find_class(model: Any, text: str | None) -> Any:
 def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
     """The class in question; costs are about one, so where they are given it is said which."""
     names = [label_text(label) for label in model.classes_.tolist()]
+    if is_card(model):
+        names = [label_text(model.adverse), label_text(model.pos_label)]
     if text is None and cost != (1.0, 1.0):
         if len(names) > 2:
             raise ValueError(

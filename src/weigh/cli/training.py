@@ -170,7 +170,7 @@ def keep_passes(folder: str | None, data: str, model: Any, about: list[Any]) -> 
         yield _Nothing()
         return
     from weigh import __version__, engine
-    from weigh.store.features import feature_from_dict, feature_to_dict
+    from weigh.store.plain import feature_from_dict, feature_to_dict
 
     which = [__version__, type(model).__name__, repr(model.get_params()), about, fingerprint(data)]
     spelling = engine.Spelling(

@@ -1,8 +1,7 @@
 """Learners side by side on the same folds: `compare` returns one `Comparison`.
 
 run           fits and predictions, fold by fold
-ranking       the AUC within folds
-differences   how far apart two learners are on the same rows
+differences   how far apart two learners are on the same rows, and which to choose
 show          a comparison as a page
 result        `Comparison`
 """

@@ -1,16 +1,140 @@
-"""How far apart two learners are on the same rows."""
+"""How far apart two learners are on the same rows, and which to choose."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weigh.comparison.ranking import Ranking
-from weigh.comparison.run import Task
+from weigh.comparison.run import Task, rank
 from weigh.evidence import BOUND
 from weigh.frames import Floats
+from weigh.metrics import AUC, Scored
 from weigh.metrics.numbers import NAN, reach_of
+from weigh.metrics.ranking import Ranks, with_interval
+from weigh.metrics.scored import Flags
+
+if TYPE_CHECKING:
+    from weigh.comparison.result import Entry
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The share of pairs of the same fold that are ranked rightly, and what each row adds to it.
+
+    AUC = sum over folds of n_f m_f AUC_f / sum over folds of n_f m_f
+
+    with n_f positives and m_f negatives in a fold; one without both has no pairs. The variance is
+    the sum of DeLong's over folds, the parts of a row that is held out often being added up first.
+    Without any pairs all is NaN; where a class has a weight of no more than 1 in a fold that
+    counts, the error is.
+    """
+
+    value: float
+    parts: Floats
+    weight: Floats
+
+    @classmethod
+    def of(cls, task: Task, positive: Flags, p: Floats) -> Ranking:
+        """From whether each row of the table is positive, and what is said of those held out."""
+        weight = np.ones(len(positive)) if task.weight is None else task.weight
+        parts, right, pairs, start = np.zeros(len(positive)), 0.0, 0.0, 0
+        for _, held_out in task.splits:
+            rows = np.flatnonzero(held_out)
+            scored = Scored(positive[rows], p[start : start + len(rows)], weight[rows])
+            start += len(rows)
+            if not scored.groups.one_class:
+                n = scored.groups.n_positive * scored.groups.n_negative
+                ranks = Ranks.of(scored.groups)
+                parts[rows] += n * _parts(scored, ranks)
+                right, pairs = right + n * ranks.value, pairs + n
+        if not pairs:
+            return cls(np.nan, np.full(len(positive), np.nan), weight)
+        return cls(right / pairs, parts / pairs, weight)
+
+    @property
+    def error(self) -> float:
+        """DeLong's."""
+        return _error(self.weight, self.parts)
+
+    def auc(self, coverage: float) -> AUC:
+        """With its interval."""
+        return with_interval(self.value, self.error, coverage)
+
+    def error_of_difference(self, other: Ranking) -> float:
+        """Of this AUC less that of another learner on the same folds."""
+        return _error(self.weight, self.parts - other.parts)
+
+
+def _parts(scored: Scored, ranks: Ranks) -> Floats:
+    """What each row adds to the error of its fold's AUC."""
+    groups, own = scored.groups, scored.positive
+    shares = np.where(own, ranks.positive[scored.place], ranks.negative[scored.place])
+    scale = np.where(own, _scale(groups.n_positive), _scale(groups.n_negative))
+    return np.asarray((shares - ranks.value) * scale)
+
+
+def _scale(n: float) -> float:
+    """Squared and added up n times, 1/(n - 1): a variance of the mean of n rows."""
+    return float(1 / np.sqrt(n * (n - 1))) if n > 1 else np.nan
+
+
+def _error(weight: Floats, parts: Floats) -> float:
+    return float(np.sqrt(weight @ parts**2))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The name of a learner, or None, and a sentence."""
+
+    name: str | None
+    reason: str
+
+
+def choose(entries: Sequence[Entry], base_loss: float, errors: float = 1.0) -> Choice:
+    """The simplest of those that stand as well as the learner of least loss.
+
+    Going up from the least loss these are the learners within so many standard errors of it, up to
+    the first that is not: that a learner is worse in a noisy way speaks no more for it. Where the
+    best is better than the base rate alone, so must they be. The error is that of the paired
+    difference from the best. `entries` stand by loss.
+    """
+    fitted = [entry for entry in entries if entry.differences is not None]
+    if not fitted:
+        return Choice(None, "None of the learners could be fitted; their errors are below.")
+    best = fitted[0]
+    limit = base_loss if best.loss < base_loss else np.inf
+    near = [best, *takewhile(lambda entry: _is_near(entry, limit, errors), fitted[1:])]
+    chosen = min(near, key=lambda entry: (rank(entry.estimator), entry.loss))
+    reason = _reason(chosen, best, len(fitted))
+    if best.loss >= base_loss:
+        reason += " But none is of use: the base rate alone has less."
+    return Choice(chosen.name, reason)
+
+
+def _is_near(entry: Entry, limit: float, errors: float) -> bool:
+    assert entry.differences is not None
+    loss = entry.differences.loss
+    return loss.value <= errors * loss.error and entry.loss < limit
+
+
+def _reason(chosen: Entry, best: Entry, n: int) -> str:
+    if n == 1:
+        return f"{chosen.name} is the only learner that could be fitted."
+    if chosen is best:
+        return (
+            f"{best.name} has the least loss, {best.loss:.4f} bits a row, and no simpler learner "
+            "stands as well within a standard error."
+        )
+    assert chosen.differences is not None
+    loss = chosen.differences.loss
+    return (
+        f"{chosen.name} is the simplest whose loss is within a standard error of the least, that "
+        f"of {best.name}: {loss.value:+.4f} bits a row, with a standard error of {loss.error:.4f}."
+    )
 
 
 @dataclass(frozen=True)

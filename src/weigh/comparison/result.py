@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from weigh.comparison.differences import Differences, RowScores, subtract
-from weigh.comparison.ranking import choose
+from weigh.comparison.differences import Differences, RowScores, choose, subtract
 from weigh.comparison.run import Outcome, Task, read_learners, run_learner
 from weigh.comparison.show import draw_comparison, page
 from weigh.evaluation.measures import Measures, Options, entropy, measure
 from weigh.evaluation.multiclass import ManyMeasures, measure_many
 from weigh.evaluation.page import Page
-from weigh.evaluation.values import columns_of, flatten, plain
 from weigh.frames import Floats, Value, build, canonical
 from weigh.layout import Shown
 from weigh.metrics import Scored
-from weigh.metrics.numbers import COVERAGE, check_coverage
+from weigh.metrics.numbers import COVERAGE, check_coverage, columns_of, flatten, plain
 from weigh.plot.axes import Drawing
 from weigh.progress import show_progress
 
@@ -140,7 +138,7 @@ class Comparison(Shown):
         return draw_comparison(self)
 
     def view(self) -> Page:
-        """The tables and sentences that are shown."""
+        """The tables as data for text and pages."""
         shown = page(self)
         return replace(shown, words=(*shown.words, *self.notes))
 

@@ -1,6 +1,5 @@
 """Whether a model is any good, and for what: `evaluate` returns one `Evaluation`.
 
-values      numbers with intervals, plain data
 measures    every measure of probabilities of one class
 multiclass  of more than two classes
 groups      of groups of rows
@@ -18,7 +17,7 @@ from weigh.evaluation.model import evaluate
 from weigh.evaluation.multiclass import ClassMeasures, ManyMeasures
 from weigh.evaluation.numbers import Band, NumberEvaluation
 from weigh.evaluation.result import Evaluation
-from weigh.evaluation.values import Bounded
+from weigh.metrics.numbers import Bounded
 
 __all__ = [
     "Band",

@@ -11,9 +11,9 @@ from weigh.bins import label
 from weigh.evaluation.groups import Group
 from weigh.evaluation.measures import Measures
 from weigh.evaluation.multiclass import ManyMeasures
-from weigh.evaluation.values import Bounded
 from weigh.frames import Codes, Column, FarTable, Floats, Integers, Value, read
 from weigh.metrics import Scored
+from weigh.metrics.numbers import Bounded
 from weigh.metrics.predicted import Predicted
 from weigh.sketches import hash_rows
 

@@ -11,7 +11,6 @@ import numpy as np
 from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
 from weigh.evaluation.measures import Options
 from weigh.evaluation.multiclass import mean_of_rows
-from weigh.evaluation.values import Bounded
 from weigh.evidence import BOUND
 from weigh.frames import Codes, Floats, Integers, Value, key
 from weigh.metrics import (
@@ -22,7 +21,7 @@ from weigh.metrics import (
     error_rates,
     population_stability_index,
 )
-from weigh.metrics.numbers import NAN
+from weigh.metrics.numbers import NAN, Bounded
 from weigh.metrics.predicted import Predicted
 from weigh.metrics.scored import read_codes
 from weigh.metrics.scores import Many

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
-from weigh.evaluation.values import Bounded
 from weigh.evidence import BOUND
 from weigh.frames import Floats
 from weigh.metrics import (
@@ -28,7 +27,7 @@ from weigh.metrics import (
     net_benefit,
     reliability_table,
 )
-from weigh.metrics.numbers import COVERAGE, LARGEST, NAN, check_coverage
+from weigh.metrics.numbers import COVERAGE, LARGEST, NAN, Bounded, check_coverage
 
 TENTHS = np.arange(1, 11) / 10
 ALIKE = 1e-9

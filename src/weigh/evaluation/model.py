@@ -46,7 +46,7 @@ def evaluate(
 
     Parameters
     ----------
-    model : classifier or regressor
+    model : classifier, regressor or Scorecard
         Fitted: one of this package, of scikit-learn, or a pipeline.
     X : table
         Rows, best those that the model has not seen.
@@ -68,7 +68,8 @@ def evaluate(
     coverage : float, default=0.95
         Of intervals.
     pos_label : label, optional
-        The class in question: by default the second of two; of more than two, all.
+        The class in question: by default the second of two, or the class that high scores of a
+        scorecard favour; of more than two, all.
     exposure : array or str, optional
         Of a regressor with a log link: what each row's mean is multiplied by.
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from weigh.evaluation.measures import entropy, mean_of_spread, rmse_of_rows
-from weigh.evaluation.values import Bounded
 from weigh.evidence import BOUND
 from weigh.frames import Floats, Value
 from weigh.metrics import AUC, CalibrationLine, Scored, auc, calibration_line, reliability_table
-from weigh.metrics.numbers import NAN
+from weigh.metrics.numbers import NAN, Bounded
 from weigh.metrics.scores import Many
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.page import Page, Section
-from weigh.evaluation.values import Bounded, plain
-from weigh.evidence.amounts import digits_of, spell
+from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats, build, number_sample, read
-from weigh.layout import percent
-from weigh.metrics.numbers import NAN, check_coverage
+from weigh.layout import Shown, percent
+from weigh.metrics.numbers import NAN, Bounded, check_coverage, plain
 from weigh.newton.families import Power
 
 BANDS, STATED = 10, 0.9
@@ -31,7 +29,7 @@ class Band:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NumberEvaluation:
+class NumberEvaluation(Shown):
     """How good a model's estimates of a number are, on rows that it has not seen.
 
     Attributes
@@ -93,10 +91,6 @@ class NumberEvaluation:
             said.append(f"{percent(STATED)} intervals contain {share} of rows ({low} to {high}).")
         return said
 
-    def to_text(self, width: int = 100) -> str:
-        """The evaluation as plain text, at most `width` characters wide."""
-        return self._page.to_text(width)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         return plain(self) | {"findings": self.findings}  # type: ignore[no-any-return]
@@ -110,14 +104,8 @@ class NumberEvaluation:
         names = ("rows", "estimate", "observed", "observed_low", "observed_high")
         return build(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), None)
 
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return self._page.to_html()
-
-    @cached_property
-    def _page(self) -> Page:
+    def view(self) -> Page:
+        """The measures as data for text and pages."""
         rows = [
             (
                 f"{band.rows:,.0f}",

@@ -13,11 +13,13 @@ from weigh.evaluation.findings import find
 from weigh.evaluation.groups import Group, ManyGroup, compare_predictions, measure_groups
 from weigh.evaluation.measures import Measures, Options, measure
 from weigh.evaluation.multiclass import ManyMeasures, measure_many
+from weigh.evaluation.page import Page
 from weigh.evaluation.show import page
-from weigh.evaluation.values import columns_of, flatten, plain
 from weigh.frames import Value
 from weigh.frames import build as build_frame
+from weigh.layout import Shown
 from weigh.metrics import COVERAGE, Scored, Stability
+from weigh.metrics.numbers import columns_of, flatten, plain
 from weigh.metrics.predicted import Predicted, Question
 from weigh.metrics.scored import Labels, shape_of
 from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure
@@ -72,7 +74,7 @@ def _net_benefit(ax: Any, m: Measures) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Shown):
     """Result of `evaluate`: measures on hold-out rows, on training rows and by group.
 
     It prints as a page, shows as HTML in notebooks, and `to_dict()` is plain data for JSON. Of two
@@ -193,15 +195,9 @@ class Evaluation:
         """Draw reliability, gains and net benefit on the `axes_` of a new `figure_`."""
         return draw_evaluation(self)
 
-    def to_text(self, width: int = 100) -> str:
-        """The page as plain text, at most `width` characters wide."""
-        return page(self).to_text(width)
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return page(self).to_html()
+    def view(self) -> Page:
+        """The measures as data for text and pages."""
+        return page(self)
 
 
 @dataclass(frozen=True)

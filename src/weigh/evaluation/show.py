@@ -9,8 +9,8 @@ from weigh.evaluation.groups import Group, ManyGroup
 from weigh.evaluation.measures import Decision, Measures
 from weigh.evaluation.multiclass import ManyMeasures
 from weigh.evaluation.page import Page, Section
-from weigh.evaluation.values import Bounded
 from weigh.layout import percent
+from weigh.metrics.numbers import Bounded
 
 if TYPE_CHECKING:
     from weigh.evaluation.result import Evaluation

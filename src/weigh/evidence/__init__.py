@@ -2,20 +2,17 @@
 
 total(x) = prior + sum over features j of table_j[level of x_j]
 
-tables       `Evidence` and its `FeatureTable`s
-curve        the same in pieces of cubics, which every target computes
-estimate     counts to weights, with their uncertainty
-importance   how much a table matters
-model        what a fitted model can do, and where its table is
-units        how people read weights: times 100, or as points
-edits        what was changed by hand, who and why
-provenance   where a model comes from
-branches     questions that are asked only where another has some level
-labels       names in the user's words
-flipped      two classes seen from the other side
-amounts      numbers in the target's unit, and factors
-show         the table as text and dataframe
-view         the table, and a model's summary, in a notebook
+tables          `Evidence`, also seen from its other class
+feature_table   `FeatureTable`: the weights of one feature, and how much they matter
+curve           recalibration and attenuation, in pieces of cubics that every target computes
+estimate        counts to weights, with their uncertainty
+model           what a fitted model can do, and where its table is
+units           how people read weights: times 100, as points, in the target's unit, as factors
+provenance      where a model comes from, and what was changed by hand
+branches        questions that are asked only where another has some level
+labels          names in the user's words
+show            the table as text and dataframe
+view            the table, and a model's summary, in a notebook
 """
 
 from weigh.evidence.branches import ask_only
@@ -30,7 +27,6 @@ from weigh.evidence.curve import (
     apply_exponent,
     attenuate,
 )
-from weigh.evidence.edits import Change, login_name, now
 from weigh.evidence.estimate import (
     PRINTED,
     Added,
@@ -41,20 +37,17 @@ from weigh.evidence.estimate import (
     weigh_counts,
     weigh_tally,
 )
-from weigh.evidence.flipped import flip
-from weigh.evidence.importance import share_importance
-from weigh.evidence.labels import with_labels
-from weigh.evidence.model import Model, evidence_of, is_sum, model_of
-from weigh.evidence.provenance import Provenance, hash_files, record
-from weigh.evidence.show import join_intervals, rule
-from weigh.evidence.tables import (
-    Evidence,
+from weigh.evidence.feature_table import (
     FeatureTable,
-    contrast,
     scale_table,
     scale_variances,
-    squeeze,
+    share_importance,
 )
+from weigh.evidence.labels import with_labels
+from weigh.evidence.model import Model, OnEvidence, evidence_of, is_sum, model_of
+from weigh.evidence.provenance import Change, Provenance, hash_files, login_name, now, record
+from weigh.evidence.show import join_intervals, rule
+from weigh.evidence.tables import Evidence, contrast, flip, squeeze
 from weigh.evidence.units import HUNDREDTHS, Units, hundredths, signed
 
 __all__ = [
@@ -70,6 +63,7 @@ __all__ = [
     "Form",
     "Method",
     "Model",
+    "OnEvidence",
     "Piece",
     "Provenance",
     "Recalibration",

@@ -11,7 +11,8 @@ from scipy.special import polygamma
 
 from weigh.engine import HELD_OUT, Block, Levels
 from weigh.evidence.curve import BOUND
-from weigh.evidence.tables import Evidence, FeatureTable, contrast, squeeze
+from weigh.evidence.feature_table import FeatureTable
+from weigh.evidence.tables import Evidence, contrast, squeeze
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts, Tally, smoothed_levels
 

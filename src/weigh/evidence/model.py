@@ -1,11 +1,14 @@
-"""What a fitted model can do, and its table of weights."""
+"""What a fitted model can do, and its table of weights; what a model is that ends as no table."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
+import numpy as np
+
+from weigh.bins import Cross, Feature
 from weigh.evidence.tables import Evidence
-from weigh.frames import Table
+from weigh.frames import Floats, Table
 
 
 class Model(Protocol):
@@ -26,6 +29,67 @@ class Model(Protocol):
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> Any:
         """One case: a balance sheet, or its path down a tree."""
+
+
+class OnEvidence:
+    """What a learner ends as where that is no table of weights, but rests on one.
+
+    Classes, levels and columns are those of `evidence`. `no_table` says why there is no table, and
+    which variant of the learner has one.
+    """
+
+    evidence: Evidence
+    columns: tuple[str, ...]
+    no_table: str
+
+    @property
+    def classes(self) -> np.ndarray[Any, Any]:
+        """The class labels."""
+        return self.evidence.classes
+
+    @property
+    def class_counts(self) -> Floats:
+        """The weight of the training rows of each class."""
+        return self.evidence.class_counts
+
+    @property
+    def link(self) -> str:
+        """What turns totals into probabilities."""
+        return self.evidence.link
+
+    @property
+    def event_model(self) -> str:
+        """Whether rows are levels or counts."""
+        return self.evidence.event_model
+
+    @property
+    def features(self) -> tuple[Feature | Cross, ...]:
+        """The levels alone, feature by feature."""
+        return self.evidence.features
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The columns of the tables that it reads, in order."""
+        return self.columns or self.evidence.column_names
+
+    def probabilities(self, totals: Floats) -> Floats:
+        """What totals mean: the probability of each class."""
+        return self.evidence.probabilities(totals)
+
+    def decide(self, totals: Floats) -> np.ndarray[Any, Any]:
+        """The most probable class of each row."""
+        return self.evidence.decide(totals)
+
+    def to_text(self, width: int = 100) -> str:
+        """The table that it rests on, as plain text."""
+        return self.evidence.to_text(width)
+
+    def to_frame(self) -> Any:
+        """There is none."""
+        raise ValueError(self.no_table)
+
+    def __repr__(self) -> str:
+        return self.to_text()
 
 
 def model_of(model: Any) -> Any:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import Cross, label, printable
-from weigh.evidence.amounts import Amounts, Words, digits_of, words_of
-from weigh.evidence.units import hundredths
+from weigh.evidence.units import Amounts, Words, digits_of, hundredths, words_of
 from weigh.frames import Floats, build
 from weigh.layout import lay_out, natural_width, to_plain
 from weigh.shapes import outline
 
 if TYPE_CHECKING:
-    from weigh.evidence.tables import Evidence, FeatureTable
+    from weigh.evidence.feature_table import FeatureTable
+    from weigh.evidence.tables import Evidence
 
 
 ROWS = 8

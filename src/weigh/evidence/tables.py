@@ -11,136 +11,15 @@ import numpy as np
 from scipy.special import logit
 
 from weigh import engine
-from weigh.bins import Cross, Feature, Level, label
+from weigh.bins import Cross, Feature, label
 from weigh.evidence import show
-from weigh.evidence.curve import BOUND, Attenuation, Recalibration
-from weigh.evidence.edits import Change
-from weigh.evidence.importance import (
-    centre_weights,
-    loss_without,
-    mean_contribution,
-    share_rows,
-)
+from weigh.evidence.curve import Attenuation, Recalibration
+from weigh.evidence.feature_table import FeatureTable
+from weigh.evidence.provenance import Change
 from weigh.evidence.show import ROWS
 from weigh.evidence.units import HUNDREDTHS, Units
 from weigh.frames import Floats, Table, did_you_mean, match, read
-from weigh.tally import Counts, Tally, smoothed_levels
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FeatureTable:
-    """The weights of evidence of one feature, level by level.
-
-    `by_class` holds the weights as columns: one for two classes, else one per class. `variances`
-    holds the posterior variance of ln P(v|c) for each level and class, NaN where it cannot be
-    known, or None where the learner has no such thing.
-    """
-
-    feature: Feature | Cross
-    counts: Floats
-    by_class: Floats
-    variances: Floats | None = None
-    smoothing: float = 0.0
-    note: str = ""
-    known_errors: Floats | None = None  # of the weights, where they do not follow from variances
-
-    @property
-    def name(self) -> str:
-        """The feature's name."""
-        return self.feature.name
-
-    @property
-    def shown(self) -> str:
-        """The feature's name as people read it."""
-        return self.feature.shown
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        """Categories as they are, intervals as `Interval`, missing as None."""
-        return self.feature.levels
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The levels as people read them."""
-        return self.feature.labels
-
-    @property
-    def weights(self) -> Floats:
-        """One weight per level (two classes), or one per level and class."""
-        return self.by_class[:, 0] if self.by_class.shape[1] == 1 else self.by_class
-
-    @cached_property
-    def padded(self) -> Floats:
-        """The weights by level, and zero for what is no level."""
-        return np.vstack([self.by_class, np.zeros((1, self.by_class.shape[1]))])
-
-    @property
-    def errors(self) -> Floats | None:
-        """Posterior standard errors of the weights; NaN where they cannot be known."""
-        if self.known_errors is not None:
-            return self.known_errors[:, 0] if self.known_errors.shape[1] == 1 else self.known_errors
-        if self.variances is None:
-            return None
-        n_classes = self.variances.shape[1]
-        total = self.variances.sum(axis=1, keepdims=True)
-        centred = self.variances * (1 - 2 / n_classes) + total / n_classes**2
-        errors: Floats = np.sqrt(total[:, 0] if n_classes == 2 else centred)
-        return errors
-
-    @property
-    def share(self) -> Floats:
-        """The share of each level in the training rows."""
-        return share_rows(self.counts)
-
-    @property
-    def centred(self) -> Floats:
-        """The weights less their mean over the training rows, as columns like `by_class`."""
-        return centre_weights(self.by_class, self.counts)
-
-    @property
-    def importance(self) -> float:
-        """The mean absolute contribution over the training rows; the mean over classes of many."""
-        return float(self.importances.mean())
-
-    @property
-    def importances(self) -> Floats:
-        """The mean absolute contribution over the training rows: one for two classes, or by class.
-
-        sum over levels v of share_v |w_v - mean|
-        """
-        return mean_contribution(self.by_class, self.counts)
-
-    @property
-    def added_loss(self) -> float | None:
-        """Nats a row that the log loss would rise by without the table; None where not known.
-
-        An approximation from the table's own counts (`importance.loss_without`). It needs weights
-        that were fitted together: counted ones repeat each other, and may lose nothing.
-        """
-        if self.known_errors is None or self.counts.shape[1] == 1:
-            return None
-        return loss_without(self.by_class, self.counts)
-
-    @property
-    def information_value(self) -> float:
-        """Expected weight of evidence of the counts; the mean over pairs of classes.
-
-        sum_v (P(v|1) - P(v|0)) ln P(v|1)/P(v|0), whatever a learner made of the weights. Levels
-        that were declared and have no rows are left out of the sum. NaN for a numeric target.
-        """
-        if self.counts.shape[1] == 1:
-            return float("nan")
-        own = self.counts[smoothed_levels(self)]
-        counts = own + self.smoothing
-        if len(counts) < 2 or not counts.sum(axis=0).all():
-            return 0.0
-        share = counts / counts.sum(axis=0)
-        logs = np.log(share if self.smoothing else np.clip(share, BOUND, 1 - BOUND))
-        pairs = (share * (logs - logs.mean(axis=1, keepdims=True)))[own.any(axis=1)].sum()
-        return float(2 / (share.shape[1] - 1) * pairs)
-
-    def __repr__(self) -> str:
-        return show.feature_text(self)
+from weigh.tally import Counts, Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,17 +250,61 @@ def contrast(logs: Floats) -> Floats:
     return weights
 
 
-def scale_table(table: FeatureTable, factors: Floats, note: str = "") -> FeatureTable:
-    """The weights times one factor, or times one per class; errors follow the first factor."""
-    variances = scale_variances(table.variances, float(factors[0]))
-    return replace(table, by_class=table.by_class * factors, variances=variances, note=note)
-
-
-def scale_variances(variances: Floats | None, factor: float) -> Floats | None:
-    """The variances of something times a factor, whose own error is left out."""
-    return None if variances is None else variances * factor**2
-
-
 def squeeze(row: Floats) -> float | Floats:
     """A row of totals as a prior: one number for two classes."""
     return float(row[0]) if len(row) == 1 else row
+
+
+def flip(evidence: Evidence) -> Evidence:
+    """The same evidence with its two classes in the other order: positive speaks for the first.
+
+    total'(x) = -total(x), and what turned it into a probability is turned with it
+
+    >>> import weigh
+    >>> evidence = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived").evidence_
+    >>> turned = flip(evidence)
+    >>> turned.classes.tolist(), (100 * turned["Sex"].weights).round().tolist()
+    (['Yes', 'No'], [-174.0, 57.0])
+    """
+    if len(evidence.classes) != 2:
+        raise ValueError(f"only two classes can be turned round, not {len(evidence.classes)}")
+    rule, worth = evidence.attenuation, evidence.recalibration
+    return replace(
+        evidence,
+        classes=evidence.classes[::-1],
+        class_counts=evidence.class_counts[::-1],
+        prior=-float(evidence.prior_row[0]),
+        tables=tuple(map(_turn_table, evidence.tables)),
+        assumed_rate=evidence.assumed_rate[::-1],
+        prior_variances=_swap(evidence.prior_variances),
+        attenuation=rule and replace(rule, shift=-rule.shift),
+        recalibration=worth and _turn_curve(worth),
+        class_texts=evidence.class_texts[::-1],
+        outcomes=evidence.outcomes[::-1],
+        units=evidence.units.turned,
+    )
+
+
+def _swap(by_class: Floats | None) -> Floats | None:
+    return None if by_class is None else by_class[..., ::-1]
+
+
+def _turn_table(table: FeatureTable) -> FeatureTable:
+    return replace(
+        table,
+        counts=table.counts[:, ::-1],
+        by_class=-table.by_class + 0.0,  # no negative zero
+        variances=_swap(table.variances),
+    )
+
+
+def _turn_curve(worth: Recalibration) -> Recalibration:
+    """-f(-total): the points from right to left."""
+    steps = worth.method == "isotonic"
+    return replace(
+        worth,
+        points=-worth.points[::-1],
+        levels=1 - worth.levels[::-1] if steps else -worth.levels[::-1],
+        slopes=worth.slopes[::-1],
+        shift=-worth.shift + 0.0,
+    )

@@ -1,8 +1,14 @@
-"""How people read weights: times 100, or as the points of a scorecard."""
+"""How people read weights: times 100, as points, in the unit of a target, or as factors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from weigh.evidence.tables import Evidence
 
 
 @dataclass(frozen=True)
@@ -51,3 +57,113 @@ def signed(whole: int) -> str:
 def hundredths(weight: float) -> str:
     """A weight as people read it: times 100, rounded, with its sign."""
     return HUNDREDTHS.text(weight)
+
+
+FIGURES = 3
+
+
+@dataclass(frozen=True)
+class Words:
+    """How the weights of one model are written: weights of evidence, times 100."""
+
+    heading: str = "Weight"
+    bars: str = "against | for"
+    smallest: float = 0.05  # bars are drawn against at least this weight
+    importance_is: str = "the mean absolute contribution to the log odds, times 100"
+
+    def weight(self, weight: float) -> str:
+        """The weight of a level, or the prior."""
+        return hundredths(weight)
+
+    def prior(self, prior: float) -> str:
+        """What a row starts from."""
+        return self.weight(prior)
+
+    def error(self, error: float) -> str:
+        """A standard error, or a mean absolute contribution."""
+        return f"{100 * error:.0f}"
+
+
+@dataclass(frozen=True)
+class Amounts(Words):
+    """Weights in the unit of the target, with so many decimal places."""
+
+    bars: str = "down | up"
+    smallest: float = 0.0
+    importance_is: str = "the mean absolute contribution to the estimate, in the target's unit"
+    digits: int = 2
+
+    def weight(self, weight: float) -> str:
+        """By how much a level moves the estimate."""
+        return spell(weight, self.digits, "+")
+
+    def prior(self, prior: float) -> str:
+        """The mean of the training rows."""
+        return spell(prior, self.digits)
+
+    def error(self, error: float) -> str:
+        """In the same unit."""
+        return spell(error, self.digits)
+
+
+@dataclass(frozen=True)
+class Factors(Words):
+    """Weights as what the estimate is multiplied by."""
+
+    heading: str = "Factor"
+    bars: str = "down | up"
+    importance_is: str = "the mean absolute contribution to the estimate's logarithm, times 100"
+
+    def weight(self, weight: float) -> str:
+        """What a level multiplies the estimate by."""
+        return factor(float(np.exp(weight)))
+
+    def prior(self, prior: float) -> str:
+        """The mean of the training rows."""
+        mean = float(np.exp(prior))
+        return spell(mean, digits_of(mean))
+
+
+def words_of(evidence: Evidence) -> Words:
+    """How the weights of a model are written."""
+    if evidence.link == "log":
+        return Factors()
+    if evidence.link != "identity":
+        return Words()
+    most = max((float(np.abs(t.by_class).max(initial=0.0)) for t in evidence), default=0.0)
+    return Amounts(digits=digits_of(most or float(evidence.prior_row[0])))
+
+
+def digits_of(size: float) -> int:
+    """Decimal places that show three figures of a number of this size.
+
+    >>> digits_of(27.5), digits_of(12345.0)
+    (1, 0)
+    """
+    size = abs(size)
+    if not 0 < size < np.inf:
+        return FIGURES - 1
+    return max(FIGURES - 1 - int(np.floor(np.log10(size))), 0)
+
+
+def spell(value: float, digits: int, sign: str = "") -> str:
+    """A number with so many decimal places, and commas between thousands.
+
+    >>> spell(4200.0, 0, "+"), spell(0.00012345, 7)
+    ('+4,200', '0.000123')
+    """
+    if digits > 6 or not np.isfinite(value):
+        return f"{value:{sign}.3g}"
+    text = f"{value:{sign},.{digits}f}"
+    return text if float(text.replace(",", "")) else f"{0.0:.{digits}f}"
+
+
+def factor(value: float) -> str:
+    """What a mean is multiplied by.
+
+    >>> factor(1.1834), factor(0.04)
+    ('× 1.18', '× 0.040')
+    """
+    if not 1e-4 < value < 1e4:
+        return f"× {value:.3g}"
+    return f"× {value:.2f}" if value >= 0.095 else f"× {value:.{digits_of(value) - 1}f}"

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.evidence.amounts import Words, words_of
 from weigh.evidence.show import MOST_CLASSES, rule, title, worth
+from weigh.evidence.units import Words, words_of
 from weigh.layout import Bar, Grid, View
 
 if TYPE_CHECKING:
-    from weigh.evidence.tables import Evidence, FeatureTable
+    from weigh.evidence.feature_table import FeatureTable
+    from weigh.evidence.tables import Evidence
 
 SHORT, LEVELS, TABLES = 24, 40, 60
 """Levels that are shown at once; levels of a table, and tables, that are shown at all."""

@@ -6,40 +6,46 @@ the positive class: the greater of two labels unless `pos_label` names it. A wei
 given twice, in intervals too; `effective_weight` makes sampling weights such weights. A row is
 decided positive where its probability is above the threshold.
 
-    numbers       thresholds, costs and coverages, checked
-    scored        labels and probabilities, read and sorted
-    predicted     what a classifier says of a table
-    scores        loss in bits, Brier, misclassification
-    thresholds    error rates, the threshold of least cost, net benefit
-    auc           the area under the ROC curve, and differences
-    curves        gains and lift
-    reliability   reliability table, parts of the Brier score
-    stability     population stability index
+    numbers           thresholds, costs and coverages, checked; numbers with intervals
+    scored            labels and probabilities, read and sorted
+    predicted         what a classifier says of a table
+    scores            loss in bits, Brier score, error rates at a threshold
+    costs             the threshold of least cost, expected cost, net benefit
+    ranking           the area under the ROC curve, differences, gains and lift
+    reliability       reliability table, parts of the Brier score
+    calibration_line  slope and intercept of what came true on the log odds
+    stability         population stability index
 """
 
-from weigh.metrics.auc import AUC, AUCDifference, auc, auc_difference
 from weigh.metrics.calibration_line import CalibrationLine, calibration_line
-from weigh.metrics.curves import GainsCurve, LiftCurve, expected_cost, gains_curve, lift_curve
-from weigh.metrics.numbers import COVERAGE
+from weigh.metrics.costs import (
+    BestThreshold,
+    NetBenefit,
+    best_threshold,
+    expected_cost,
+    net_benefit,
+)
+from weigh.metrics.numbers import COVERAGE, clopper_pearson
 from weigh.metrics.predicted import effective_weight
+from weigh.metrics.ranking import (
+    AUC,
+    AUCDifference,
+    GainsCurve,
+    LiftCurve,
+    auc,
+    auc_difference,
+    gains_curve,
+    lift_curve,
+)
 from weigh.metrics.reliability import (
     BrierDecomposition,
     ReliabilityTable,
     brier_decomposition,
-    clopper_pearson,
     reliability_table,
 )
 from weigh.metrics.scored import Groups, Scored
-from weigh.metrics.scores import brier, loss_bits, misclassification_rate
+from weigh.metrics.scores import ErrorRates, brier, error_rates, loss_bits, misclassification_rate
 from weigh.metrics.stability import Stability, population_stability_index
-from weigh.metrics.thresholds import (
-    BestThreshold,
-    ErrorRates,
-    NetBenefit,
-    best_threshold,
-    error_rates,
-    net_benefit,
-)
 
 __all__ = [
     "AUC",

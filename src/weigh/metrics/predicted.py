@@ -19,12 +19,12 @@ from weigh.frames import (
     pick_columns,
     read,
 )
+from weigh.metrics.numbers import read_matrix
 from weigh.metrics.scored import (
     Flags,
     Labels,
     Scored,
     check_probabilities,
-    read_matrix,
     read_numbers,
     read_weight,
     shape_of,
@@ -52,9 +52,13 @@ class Question:
 
     @classmethod
     def of_model(cls, model: Any, pos_label: Any = None) -> Question:
-        """That of a fitted classifier: the second of its two classes, unless one is named."""
+        """That of a fitted classifier: the second of its two classes, unless one is named.
+
+        Of a scorecard it is the class that high scores favour.
+        """
         known = tuple(canonical(value) for value in _classes(model))
-        return cls(known, _choose(known, pos_label))
+        own = model.pos_label if pos_label is None and hasattr(model, "as_model") else pos_label
+        return cls(known, _choose(known, own))
 
     @classmethod
     def of_labels(

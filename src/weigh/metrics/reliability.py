@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from weigh.frames import Floats, Integers, build
-from weigh.metrics.numbers import COVERAGE, check_coverage
-from weigh.metrics.scored import Groups, Scored, read_matrix, shape_of
+from weigh.metrics.numbers import COVERAGE, check_coverage, clopper_pearson, read_matrix
+from weigh.metrics.scored import Groups, Scored, shape_of
 
 STRATEGIES = ("width", "count")
 
@@ -182,42 +181,6 @@ def brier_decomposition(
         within_variance=groups.mean(gap**2),
         within_covariance=2 * float(with_truth.sum()) / groups.n,
     )
-
-
-def clopper_pearson(
-    successes: Any, total: Any, coverage: float = COVERAGE
-) -> tuple[Floats, Floats]:
-    """The exact interval of a rate (Clopper & Pearson 1934), also for weights that are not whole.
-
-    low = B^-1(a/2; k, n - k + 1),   high = B^-1(1 - a/2; k + 1, n - k),   a = 1 - coverage
-
-    with B^-1 the quantile of a beta distribution; no successes have a low end of 0, nothing but
-    successes a high end of 1.
-
-    Parameters
-    ----------
-    successes, total : float or array
-        Counts, or weights.
-    coverage : float, default=0.95
-        Of the interval.
-
-    Examples
-    --------
-    >>> from weigh.metrics import clopper_pearson
-    >>> low, high = clopper_pearson(3, 10)
-    >>> round(float(low), 3), round(float(high), 3)
-    (0.067, 0.652)
-    """
-    check_coverage(coverage)
-    counts = read_matrix(successes, "successes"), read_matrix(total, "total")
-    k, n = np.broadcast_arrays(*counts)
-    if not ((k >= 0) & (k <= n)).all():
-        raise ValueError("successes must be from 0 to total; exchange them if they are swapped")
-    tail = (1 - coverage) / 2
-    failures = n - k
-    low = betaincinv(np.where(k > 0, k, 1.0), failures + 1, tail)
-    high = betaincinv(k + 1, np.where(failures > 0, failures, 1.0), 1 - tail)
-    return np.where(k > 0, low, 0.0), np.where(failures > 0, high, 1.0)
 
 
 def _edges(groups: Groups, bins: Any, strategy: str) -> Floats:

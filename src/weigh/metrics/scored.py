@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND
 from weigh.frames import Codes, Floats, Integers, Numbers, Value, order, vector
-from weigh.metrics.numbers import check_size
+from weigh.metrics.numbers import check_size, read_matrix
 
 Flags = NDArray[np.bool_]
 
@@ -288,11 +288,3 @@ def shape_of(values: Any, name: str) -> tuple[int, ...]:
         return tuple(np.shape(values))
     except ValueError:
         raise ValueError(f"{name} must have rows of equal length") from None
-
-
-def read_matrix(values: Any, name: str) -> Floats:
-    """Rows of numbers."""
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must hold numbers only; got {values!r:.60}") from None

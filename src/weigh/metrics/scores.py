@@ -1,4 +1,4 @@
-"""Scores of probabilities for two classes and for many: loss in bits, Brier score, error rate."""
+"""Scores of probabilities, for two classes and for many: loss in bits, Brier score, error rates."""
 
 from __future__ import annotations
 
@@ -9,15 +9,8 @@ import numpy as np
 
 from weigh.evidence import BOUND
 from weigh.frames import Floats, Integers
-from weigh.metrics.numbers import read_threshold
-from weigh.metrics.scored import (
-    Labels,
-    Scored,
-    check_probabilities,
-    read_codes,
-    read_matrix,
-    shape_of,
-)
+from weigh.metrics.numbers import NAN, read_matrix, read_threshold
+from weigh.metrics.scored import Groups, Labels, Scored, check_probabilities, read_codes, shape_of
 
 
 def is_wide(y_prob: Any) -> bool:
@@ -188,3 +181,116 @@ def brier(
     groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
     p = groups.p
     return float(groups.positives @ (1 - p) ** 2 + groups.negatives @ p**2) / groups.n
+
+
+@dataclass(frozen=True)
+class ErrorRates:
+    """What deciding by a threshold gets right and wrong, as weights and as rates.
+
+    A rate of nothing is NaN: the false positive rate of rows without negatives, the ppv where
+    nothing is decided positive.
+    """
+
+    threshold: float
+    true_positives: float
+    false_positives: float
+    true_negatives: float
+    false_negatives: float
+
+    @property
+    def n(self) -> float:
+        """The weight of all rows."""
+        right = self.true_positives + self.true_negatives
+        return right + self.false_positives + self.false_negatives
+
+    @property
+    def false_positive_rate(self) -> float:
+        """The share of negatives that are called positive (Ridgeway 2025, Eq. 3)."""
+        return _share(self.false_positives, self.true_negatives)
+
+    @property
+    def false_negative_rate(self) -> float:
+        """The share of positives that are called negative (Ridgeway 2025, Eq. 4)."""
+        return _share(self.false_negatives, self.true_positives)
+
+    @property
+    def sensitivity(self) -> float:
+        """The share of positives that are found, or recall."""
+        return _share(self.true_positives, self.false_negatives)
+
+    @property
+    def specificity(self) -> float:
+        """The share of negatives that are left alone."""
+        return _share(self.true_negatives, self.false_positives)
+
+    @property
+    def ppv(self) -> float:
+        """The share of those called positive that are, or precision."""
+        return _share(self.true_positives, self.false_positives)
+
+    @property
+    def npv(self) -> float:
+        """The share of those called negative that are."""
+        return _share(self.true_negatives, self.false_negatives)
+
+    @property
+    def misclassification(self) -> float:
+        """The share of rows that are decided wrongly."""
+        wrong = self.false_positives + self.false_negatives
+        return _share(wrong, self.true_positives + self.true_negatives)
+
+    @property
+    def flagged(self) -> float:
+        """The share of rows that are called positive."""
+        called = self.true_positives + self.false_positives
+        return _share(called, self.true_negatives + self.false_negatives)
+
+
+def _share(part: float, rest: float) -> float:
+    return part / (part + rest) if part + rest else NAN
+
+
+def error_rates(
+    y_true: Any,
+    y_prob: Any = None,
+    threshold: float = 0.5,
+    *,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> ErrorRates:
+    """False positives and negatives, sensitivity, specificity and more at a threshold.
+
+    A row is decided positive where p > threshold, as `predict` does at one half.
+
+    Parameters
+    ----------
+    y_true : array or Scored
+        True labels.
+    y_prob : array of shape (n,) or (n, 2)
+        The probability of the positive class; of two columns, the second.
+    threshold : float, default=0.5
+        Where to decide.
+    sample_weight : array, optional
+        Row weights; a weight of two is a row given twice.
+    pos_label : label, optional
+        The positive class; by default the greater of two.
+
+    Examples
+    --------
+    >>> from weigh.metrics import error_rates
+    >>> rates = error_rates([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8])
+    >>> rates.sensitivity, rates.specificity
+    (0.5, 0.5)
+    """
+    groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
+    at = read_threshold(threshold)
+    found, alarms = (float(part[0]) for part in count_above(groups, np.array([at])))
+    rest = groups.n_negative - alarms, groups.n_positive - found
+    return ErrorRates(at, found, alarms, *rest)
+
+
+def count_above(groups: Groups, thresholds: Floats) -> tuple[Floats, Floats]:
+    """The weight of positives and of negatives above each threshold."""
+    place = np.searchsorted(groups.p, thresholds, side="right")
+    positives = groups.n_positive - groups.positives_up_to[place]
+    return positives, groups.n_negative - groups.negatives_up_to[place]

@@ -1,25 +1,20 @@
-"""One comparison of training rows with new rows, and the rule that makes it an alarm.
-
-A check is significant where its p-value, adjusted for all checks by Holm's method, is below
-`alpha`. It is then a notice, a warning or an alarm by its index less the index that chance alone
-would give: from 0.01, 0.1 and 0.25. So noise in small samples and trifles in large ones stay quiet.
-
-An index is a population stability index (PSI), or a mean squared change of the total. Both have
-the same scale: the PSI of two normal distributions of equal variance is the squared distance of
-their means in standard deviations. 0.01, 0.1 and 0.25 are distances of 0.1, 0.32 and 0.5.
-"""
+"""New rows beside training rows: their counts, one comparison, and the rule of an alarm."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammainc, ndtr
 from scipy.stats import chi2
 
-from weigh.frames import Floats
+from weigh import engine
+from weigh.bins import AND, Cross, Feature, Placed, label
+from weigh.evidence import Evidence
+from weigh.frames import NOT_KNOWN, Codes, Floats, Scan, Table
 from weigh.metrics.numbers import NAN
 
 LEVELS = ("none", "notice", "warning", "alarm")
@@ -115,3 +110,80 @@ def compare_unseen(old: Floats, new: Floats) -> float:
     if not variance:
         return 0.0
     return float(gammainc(unseen * mean / variance, mean * mean / variance))
+
+
+@dataclass
+class Seen:
+    """The rows of each level of a table, of values without a level, and of no value."""
+
+    levels: Floats
+    absent: float
+    unseen: Counter[str]
+
+
+def in_batches(table: Table) -> Iterator[tuple[slice, Table]]:
+    """The rows of a table, and where they stand; those of a scan batch by batch."""
+    done = 0
+    for batch in table.batches() if isinstance(table, Scan) else [table]:
+        yield slice(done, done + batch.n_rows), batch
+        done += batch.n_rows
+
+
+def count_rows(evidence: Evidence, table: Table) -> tuple[list[Seen], Floats]:
+    """The new rows on the levels of each table, and the sum of prior and weights of each row."""
+    seen = [Seen(np.zeros(len(t.levels)), 0.0, Counter()) for t in evidence]
+    totals = np.empty((table.n_rows, len(evidence.prior_row)))
+    weights = [t.padded for t in evidence]
+    for rows, batch in in_batches(table):
+        placed = engine.place(batch, evidence.features)
+        totals[rows] = engine.total_placed(placed, weights, evidence.prior_row, batch.n_rows)
+        for found, feature, places in zip(seen, evidence.features, placed, strict=True):
+            by_level = np.bincount(places.levels[places.codes], minlength=len(feature.levels) + 1)
+            unseen = _unseen(feature, batch, places) if by_level[-1] else Counter()
+            found.levels += by_level[:-1]
+            found.absent += float(by_level[-1] - unseen.total())
+            found.unseen += unseen
+    return seen, totals
+
+
+def sum_by_level(table: Table, evidence: Evidence, columns: Floats) -> list[Floats]:
+    """The sums of columns over the rows of each level, table by table."""
+    sums = [np.zeros((len(t.levels) + 1, columns.shape[1])) for t in evidence]
+    for rows, batch in in_batches(table):
+        for found, places in zip(sums, engine.place(batch, evidence.features), strict=True):
+            np.add.at(found, places.levels[places.codes], columns[rows])
+    return [found[:-1] for found in sums]
+
+
+def _unseen(feature: Feature | Cross, table: Table, placed: Placed) -> Counter[str]:
+    """The values without a level, by the name that people read; missing is none."""
+    if isinstance(feature, Cross):
+        return _unseen_pairs(feature, table, placed)
+    column = table.column(feature.name, not feature.is_numeric)
+    if not isinstance(column, Codes) or feature.is_numeric:
+        return Counter()
+    rows = np.bincount(column.codes, minlength=len(placed.levels)).tolist()
+    codes = [code for code in np.flatnonzero(placed.levels == feature.no_level) if rows[code]]
+    named = [(column.values[code], rows[code]) for code in codes]
+    return Counter({label(v): n for v, n in named if v is not None and v is not NOT_KNOWN})
+
+
+def _unseen_pairs(cross: Cross, table: Table, placed: Placed) -> Counter[str]:
+    """Pairs that training did not have, of two values that are there."""
+    odd = np.flatnonzero(placed.levels[placed.codes] == len(cross.levels))
+    parts = [_name_rows(part, table) for part in cross.parts]
+    pairs = (tuple(names[row] for names in parts) for row in odd.tolist())
+    return Counter(AND.join(pair) for pair in pairs if all(pair))
+
+
+def _name_rows(feature: Feature, table: Table) -> Sequence[str]:
+    """The level of each row by name; a value without one as it is, and no value as nothing."""
+    placed = feature.read(table)
+    names = np.array([*feature.labels, ""], dtype=object)[placed.levels]
+    if not feature.is_numeric:
+        column = table.column(feature.name, True)
+        assert isinstance(column, Codes)
+        for code in np.flatnonzero(placed.levels == feature.no_level).tolist():
+            value = column.values[code] if code < len(column.values) else None
+            names[code] = "" if value is None or value is NOT_KNOWN else label(value)
+    return [*names[placed.codes]]

@@ -13,8 +13,7 @@ from weigh.evaluation import Bounded
 from weigh.evidence import BOUND, Evidence, FeatureTable
 from weigh.frames import Floats, Sample, Value
 from weigh.metrics import COVERAGE, Scored, auc, calibration_line
-from weigh.monitoring.checks import FEWEST, Check, check_normal
-from weigh.monitoring.counts import sum_by_level
+from weigh.monitoring.checks import FEWEST, Check, check_normal, sum_by_level
 
 HALF = 0.5
 """Added to counts before their logarithm, so that a level without a class has a finite weight."""

@@ -1,29 +1,34 @@
-"""drift: a fitted model and new rows, with or without their classes."""
+"""From a model and new rows: `drift` compares them, `update` adds them."""
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from weigh.bins import label
-from weigh.errors import warn_caller
+from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, FeatureTable, evidence_of, model_of
 from weigh.frames import FarTable, Floats, Sample, Table, label_sample, match, read
 from weigh.metrics.numbers import read_number
 from weigh.metrics.stability import compare_counts
 from weigh.monitoring.checks import (
     Check,
+    Seen,
     check_normal,
     compare_samples,
     compare_unseen,
+    count_rows,
     expected_index,
     judge,
 )
-from weigh.monitoring.counts import Seen, count_rows
 from weigh.monitoring.labels import Labelled, Moved, Quality, compare_weights, measure
 from weigh.monitoring.result import Drift, FeatureDrift
+from weigh.naive import EvidenceNB
+from weigh.parameters import is_number
 
 NEW = "new values"
 
@@ -128,6 +133,11 @@ def _read_rows(model: Any, evidence: Evidence, X: Any, y: Any) -> Table | Sample
     if y is None:
         return match(table, evidence.column_names, table.named, name)
     sample = label_sample(table, y, classes=evidence.classes)
+    if sample.classes[0] != evidence.classes[0]:  # of a scorecard, whose good class is the second
+        counts = sample.class_counts[::-1]
+        sample = replace(
+            sample, labels=1 - sample.labels, classes=evidence.classes, class_counts=counts
+        )
     return replace(sample, table=match(sample.table, evidence.column_names, table.named, name))
 
 
@@ -212,3 +222,70 @@ def _check_classes(evidence: Evidence, sample: Sample) -> Check:
     index = compare_counts(names, old, new).value
     chance = expected_index(len(old), n_old, float(new.sum()))
     return Check("class frequencies", "classes", index, chance, compare_samples(old, new))
+
+
+def update(
+    model: Any, X: Any, y: Any, *, sample_weight: Any = None, half_life: float | None = None
+) -> EvidenceNB:
+    """Add new rows to a fitted `EvidenceNB`, without the rows that it was fitted on.
+
+    counts = 2^(-n/half_life) * old counts + new counts
+
+    with n the weight of the new rows. Cut points stay as they are; new categories are added. A
+    model that was edited by hand (`weigh.edit`) is refused, because new counts would undo the
+    edits: update the model before its edits, and `replay` them.
+
+    Parameters
+    ----------
+    model : EvidenceNB
+        Fitted, without edits. It is not changed.
+    X : table
+        New rows.
+    y : array or str
+        Class labels, or the name of the column of X that holds them.
+    sample_weight : array or str, optional
+        Row weights, or the name of the column of X that holds them.
+    half_life : float, optional
+        New rows that halve the weight of the old ones. By default old rows count in full.
+
+    Returns
+    -------
+    EvidenceNB
+        The updated model.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> old, new = weigh.split(people, "Survived", holdout=0.5)
+    >>> model = weigh.EvidenceNB().fit(old, "Survived")
+    >>> weigh.update(model, new, "Survived").evidence_.class_counts.tolist()
+    [1490.0, 711.0]
+    >>> faded = weigh.update(model, new, "Survived", half_life=new.num_rows)
+    >>> float(faded.evidence_.class_counts.sum()) == old.num_rows / 2 + new.num_rows
+    True
+    """
+    if not isinstance(model, EvidenceNB):
+        raise ValueError(
+            f"update takes an EvidenceNB, whose fit is a sum of counts, got "
+            f"{type(model).__name__}; fit others to old and new rows together, or recalibrate"
+        )
+    check_is_fitted(model, "evidence_")
+    if half_life is not None and not (is_number(half_life) and half_life > 0):
+        raise ParameterError(
+            Parameter("half_life"), f" must be a positive number of rows, got {half_life!r}"
+        )
+    new = copy.copy(model)
+    if half_life is not None:
+        table = read(X, allow_sparse=model.event_model == "counts")
+        rows = label_sample(table, y, sample_weight, model.classes_).class_counts.sum()
+        new._keep(_fade(model.evidence_, 0.5 ** (float(rows) / half_life)))
+        if hasattr(model, "provenance_"):
+            new.provenance_ = model.provenance_
+    return new.partial_fit(X, y, sample_weight=sample_weight)
+
+
+def _fade(evidence: Any, share: float) -> Any:
+    """Evidence whose rows count less; its weights are found again from the sum."""
+    tables = tuple(replace(table, counts=share * table.counts) for table in evidence.tables)
+    return replace(evidence, class_counts=share * evidence.class_counts, tables=tables)

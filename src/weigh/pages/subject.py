@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weigh.base import EvidenceClassifier
+from weigh.base import EvidenceModel
 from weigh.bins import Cross, Feature
 from weigh.evidence import Evidence, evidence_of, flip, model_of, with_labels
 from weigh.frames import read
@@ -87,10 +87,8 @@ class Subject:
         """The model, or the table alone as one that scores such rows."""
         if self.model is not None:
             return self.model
-        bare = EvidenceClassifier()
         tokens = self.evidence.event_model == "counts"
-        bare._name(self.evidence.column_names, read(X, allow_sparse=tokens).named)
-        return bare._keep(self.evidence)
+        return EvidenceModel.of(self.evidence, read(X, allow_sparse=tokens).named)
 
 
 def read_subject(model: Any) -> Subject:

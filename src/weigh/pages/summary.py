@@ -9,8 +9,8 @@ import numpy as np
 from weigh.bins import Cross
 from weigh.evaluation import Evaluation, Measures
 from weigh.evaluation.show import bounded, number
-from weigh.evaluation.values import Bounded
 from weigh.evidence import FeatureTable, weigh_counts
+from weigh.metrics.numbers import Bounded
 from weigh.pages.subject import Subject
 from weigh.tally import Counts
 

@@ -4,67 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
 
 from weigh import engine
-from weigh.bins import Cross, Feature
-from weigh.evidence import Evidence, FeatureTable, contrast, share_counts
+from weigh.evidence import Evidence, FeatureTable, OnEvidence, contrast, share_counts
 from weigh.frames import Floats, Table
 from weigh.tally import smoothed_levels
 
 
-@dataclass(frozen=True, eq=False)
-class Mean:
+@dataclass(frozen=True, eq=False, repr=False)
+class Mean(OnEvidence):
     """P(C|x) is proportional to P(C) (P(x_1|C) + ... + P(x_n|C))/n        (Carlos 2015, Eq. 15).
 
     n is the same for all classes and cancels. What a row lacks, what was never seen in training and
-    a feature of one level add nothing; where nothing is added the prior is left. `naive` holds the
-    counts that the probabilities come from, and the prior.
+    a feature of one level add nothing; where nothing is added the prior is left. `evidence` holds
+    the counts that the probabilities come from, and the prior.
     """
 
-    naive: Evidence
+    evidence: Evidence
     backend: str | None = None
     columns: tuple[str, ...] = ()
 
-    no_table: ClassVar[str] = (
-        "the arithmetic mean (Eq. 15) is no table of weights; fit with form='root' for one"
-    )
-
-    @property
-    def classes(self) -> np.ndarray[Any, Any]:
-        """The class labels."""
-        return self.naive.classes
-
-    @property
-    def class_counts(self) -> Floats:
-        """The weight of the training rows of each class."""
-        return self.naive.class_counts
-
-    @property
-    def link(self) -> str:
-        """What turns totals into probabilities."""
-        return self.naive.link
-
-    @property
-    def event_model(self) -> str:
-        """Whether rows are levels or counts."""
-        return self.naive.event_model
-
-    @property
-    def features(self) -> tuple[Feature | Cross, ...]:
-        """The levels alone, feature by feature."""
-        return self.naive.features
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """The columns of the tables that it reads, in order."""
-        return self.columns or self.naive.column_names
+    no_table = "the arithmetic mean (Eq. 15) is no table of weights; fit with form='root' for one"
 
     @cached_property
     def _shares(self) -> list[Floats]:
-        return [_share(table) for table in self.naive]
+        return [_share(table) for table in self.evidence]
 
     def total(self, table: Table) -> Floats:
         """The log odds in one column, or one total per class."""
@@ -74,32 +40,17 @@ class Mean:
         else:
             sums = engine.total(table, self.features, self._shares, nothing)
         told = sums.any(axis=1, keepdims=True)
-        return self.naive.prior_row + contrast(np.log(np.where(told, sums, 1.0)))
-
-    def probabilities(self, totals: Floats) -> Floats:
-        """What totals mean: the probability of each class."""
-        return self.naive.probabilities(totals)
-
-    def decide(self, totals: Floats) -> np.ndarray[Any, Any]:
-        """The most probable class of each row."""
-        return self.naive.decide(totals)
+        return self.evidence.prior_row + contrast(np.log(np.where(told, sums, 1.0)))
 
     def with_prior(self, rate: Floats) -> Mean:
         """The same means for a population of other class frequencies."""
-        return replace(self, naive=self.naive.with_prior(rate))
+        return replace(self, evidence=self.evidence.with_prior(rate))
 
     def to_text(self, width: int = 100) -> str:
         """What can be said of it."""
-        n = f"{len(self.naive)} features" if self.event_model == "levels" else "tokens"
+        n = f"{len(self.evidence)} features" if self.event_model == "levels" else "tokens"
         lines = [f"The arithmetic mean of the probabilities of {n}.", f"{self.no_table}."]
         return "\n".join(line[:width] for line in lines)
-
-    def to_frame(self) -> Any:
-        """There is none."""
-        raise ValueError(self.no_table)
-
-    def __repr__(self) -> str:
-        return self.to_text()
 
 
 def _share(table: FeatureTable) -> Floats:

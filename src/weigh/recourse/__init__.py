@@ -1,11 +1,10 @@
 """The smallest changes of a case that cross a cut-off.
 
-result    the levers as values, text and HTML
-case      a row, and the cheapest change of some of its columns
+changes   a row, the cheapest change of some of its columns, and the levers that result
 search    `levers`: which sets of columns are tried, and which values they may take
 """
 
-from weigh.recourse.result import Change, Lever, Levers
+from weigh.recourse.changes import Change, Lever, Levers
 from weigh.recourse.search import levers
 
 __all__ = ["Change", "Lever", "Levers", "levers"]

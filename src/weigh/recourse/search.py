@@ -13,8 +13,7 @@ from weigh.bins import Feature, label
 from weigh.formula import Input
 from weigh.frames import NOT_KNOWN, Floats, Value, canonical, did_you_mean, match, read
 from weigh.parameters import is_count, is_number
-from weigh.recourse.case import Case, Options
-from weigh.recourse.result import Lever, Levers
+from weigh.recourse.changes import Case, Lever, Levers, Options
 
 DIRECTIONS = ("any", "up", "down")
 

@@ -1,19 +1,17 @@
 """Integer points in place of weights, for people who add up by hand.
 
 learn      a model with few levels, fitted to a table
-scale      what a score means
-rounding   weights to whole points, so that ranking changes least
+points     weights to whole points, so that ranking changes least; what a score means
+model      a card where a model is expected: scores, predictions, sheets
 card       the `Scorecard`
-edits      points that were changed by hand
 bands      the cut-off table by score band
-reasons    what cost a case most points: reason codes and their texts
-letter     what an applicant who was refused is told
+reasons    what cost a case most points: reason codes, their texts, and the letter
 show       the card as text, HTML and dataframe
-file       the card as JSON
+file       the card as JSON, with the points that were changed by hand
 """
 
 from weigh.scorecard.card import Scorecard
-from weigh.scorecard.edits import Edit
-from weigh.scorecard.rounding import Rounding
+from weigh.scorecard.file import Edit
+from weigh.scorecard.points import Rounding
 
 __all__ = ["Edit", "Rounding", "Scorecard"]

@@ -5,29 +5,32 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
-
-from weigh.bins import Level, label
-from weigh.evidence import Evidence, FeatureTable, Provenance, Recalibration, Units
+from weigh.bins import Level
+from weigh.evidence import Provenance
 from weigh.formula import Costs, Formula
-from weigh.frames import Floats, Table, build, label_sample, match, read
-from weigh.layout import View
+from weigh.frames import Floats, build, label_sample, read
+from weigh.layout import Shown, View
 from weigh.parameters import is_count
 from weigh.scorecard import file, reasons, show
-from weigh.scorecard.bands import Bands, Scores, band_rows
-from weigh.scorecard.edits import Edit
+from weigh.scorecard.bands import Bands, band_rows
+from weigh.scorecard.file import Edit
 from weigh.scorecard.learn import fit_card
-from weigh.scorecard.letter import Letter, write_letter
-from weigh.scorecard.reasons import find_level, read_level_texts, read_texts, texts_of
-from weigh.scorecard.rounding import Rounding, measure_rows, read_model, round_model
-from weigh.scorecard.scale import Scale
-from weigh.sheet import BalanceSheet, find_class
+from weigh.scorecard.model import CardModel
+from weigh.scorecard.points import Rounding, Scale, measure_rows, read_model, round_model
+from weigh.scorecard.reasons import (
+    Letter,
+    find_level,
+    read_level_texts,
+    read_texts,
+    texts_of,
+    write_letter,
+)
+from weigh.sheet import find_class
 
 
-class Scorecard:
+class Scorecard(CardModel, Shown):
     """Whole points for every level; a higher score favours one class.
 
     score = base points + points of the levels,   log odds = ln base_odds + (score - base_score)/f
@@ -47,7 +50,8 @@ class Scorecard:
     base_odds : float, default=50
         The odds of the class that high scores favour at `base_score`.
     pos_label : label, optional
-        The class that high scores favour: by default `classes_[1]`.
+        The good class, which high scores favour: by default `classes_[1]`. Log odds, sheets,
+        evaluations, reports, calculators, drift and exports of the card are about this class.
     texts : dict, optional
         What reason codes say, by feature; by default its name.
     level_texts : dict, optional
@@ -106,7 +110,8 @@ class Scorecard:
         self._source = read_model(model)
         self.points_to_double, self.base_score = float(points_to_double), float(base_score)
         self.base_odds = float(base_odds)
-        self.pos_label = self._source.classes.tolist()[self._of(pos_label)]
+        classes = self._source.classes.tolist()
+        self.pos_label = classes[find_class(classes, pos_label, 1)]
         self.texts = read_texts(texts, self._source)
         self.level_texts = read_level_texts(level_texts, self._source)
         self.base, self.woe = show.read_choices(base, woe)
@@ -120,114 +125,7 @@ class Scorecard:
 
     from_table = classmethod(fit_card)
 
-    def _of(self, pos_label: Any) -> int:
-        return find_class(self._source.classes.tolist(), pos_label, 1)
-
-    @property
-    def _scale(self) -> float:
-        """Points for one nat of the model's total; of the first class they turn round."""
-        sign = 1.0 if self.pos_label == self._source.classes.tolist()[1] else -1.0
-        return sign * self.scale.per_nat
-
     # ------------------------------------------------------------ scoring
-
-    @property
-    def points(self) -> dict[str, tuple[int, ...]]:
-        """Whole points for each level, by feature."""
-        return {name: tuple(int(p) for p in found) for name, found in self._points.items()}
-
-    @property
-    def evidence(self) -> Evidence:
-        """The card as evidence: its weights are points, and a line says what their sum is worth."""
-        tables = tuple(self._table(table) for table in self._source)
-        line = Recalibration(
-            "sigmoid", np.array([self.scale.even]), np.zeros(1), np.array([1 / self._scale])
-        )
-        return replace(
-            self._source,
-            prior=float(self.base_points),
-            tables=tables,
-            recalibration=line,
-            prior_variances=None,
-            covariance=None,
-        )
-
-    def as_model(self) -> Any:
-        """A model whose weights are the points in nats, for whatever takes a model.
-
-        It gives the card's probabilities; its sheets and pages show points and the score.
-        """
-        from weigh.base import EvidenceClassifier
-
-        evidence = self.evidence
-        tables = tuple(replace(t, by_class=t.by_class / self._scale) for t in evidence)
-        weights = replace(
-            evidence,
-            prior=(self.base_points - self.scale.even) / self._scale,
-            tables=tables,
-            recalibration=None,
-            units=Units(self._scale, self.scale.even),
-        )
-        model = EvidenceClassifier()
-        model._name(self._source.column_names, True)
-        if self.provenance_ is not None:
-            model.provenance_ = self.provenance_
-        return model._keep(weights)
-
-    def balance_sheet(
-        self, row: Any, pos_label: Any = None, against: Any = None, *, labels: Any = None
-    ) -> BalanceSheet:
-        """The points of one case, those for and those against `pos_label`, and its score.
-
-        Parameters
-        ----------
-        row, pos_label, against, labels
-            As in a model's `balance_sheet`; `pos_label` is by default the class that high scores
-            favour.
-        """
-        if pos_label is None and against is None:
-            pos_label = self.pos_label
-        sheet: BalanceSheet = self.as_model().balance_sheet(row, pos_label, against, labels=labels)
-        return replace(sheet, no_interval="points have no standard errors")
-
-    @property
-    def classes_(self) -> np.ndarray[Any, Any]:
-        """The classes, in the model's order."""
-        return self._source.classes
-
-    @property
-    def adverse(self) -> Any:
-        """The class that low scores stand for."""
-        return self._source.classes.tolist()[1 - self._of(self.pos_label)]
-
-    @property
-    def feature_names_in_(self) -> np.ndarray[Any, Any]:
-        """The columns that a case is scored by."""
-        return np.asarray(self._source.column_names, dtype=object)
-
-    @property
-    def n_features_in_(self) -> int:
-        """How many columns these are."""
-        return len(self._source.column_names)
-
-    def _column_names(self) -> tuple[str, ...]:
-        return self._source.column_names
-
-    @property
-    def evidence_(self) -> Evidence:
-        """The card as evidence, by the name that models have for it."""
-        return self.evidence
-
-    def _score_columns(self, table: Table) -> dict[str, Any]:
-        """The score, log odds of the second class and probabilities of every row, as columns."""
-        evidence, rows = self.evidence, self._match(table)
-        totals = evidence.total(rows)
-        found = {"score": self._add(rows), "log_odds": totals[:, 0]}
-        names = [f"probability_{label(value)}" for value in evidence.classes.tolist()]
-        return found | dict(zip(names, evidence.probabilities(totals).T, strict=True))
-
-    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
-        return self.balance_sheet(row, pos_label, against)
 
     def formula(self) -> Formula:
         """The card as data that exports render: its score, and what costs points."""
@@ -239,37 +137,6 @@ class Scorecard:
             self.woe == "bad",
         )
         return Formula.of_evidence(self.evidence, "Scorecard", score_name="score", costs=told)
-
-    def _table(self, table: FeatureTable) -> FeatureTable:
-        points = self._points[table.name].reshape(-1, 1)
-        return replace(table, by_class=points, variances=None, known_errors=None)
-
-    def _read(self, X: Any) -> Table:
-        return self._match(read(X))
-
-    def _match(self, table: Table) -> Table:
-        return match(table, self._source.column_names, table.named, "Scorecard")
-
-    @property
-    def _learnt(self) -> Evidence:
-        """What it was made of, under the name that models have."""
-        return self._source
-
-    def score(self, X: Any) -> Scores:
-        """The score of every row, a whole number."""
-        return self._add(self._read(X))
-
-    def _add(self, rows: Table) -> Scores:
-        return np.rint(self.evidence.raw_total(rows)[:, 0]).astype(np.int64)
-
-    def predict_proba(self, X: Any) -> Floats:
-        """What scores mean: the probability of each class, in the model's order."""
-        evidence = self.evidence
-        return evidence.probabilities(evidence.total(self._read(X)))
-
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
-        """The more probable class of every row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def bands(self, X: Any, y: Any, n_bands: int = 10, *, sample_weight: Any = None) -> Bands:
         """The cut-off table: rows, bads, approval rate and KS by score band.
@@ -286,10 +153,6 @@ class Scorecard:
             Row weights, or the name of their column.
         """
         return band_rows(self, label_sample(read(X), y, sample_weight, self.classes_), n_bands)
-
-    def probability(self, score: Any) -> Floats:
-        """What a score means: the probability of the class that high scores favour."""
-        return self.scale.probability(score)
 
     def measure(self, X: Any, y: Any = None) -> Rounding:
         """What rounding (and editing) does to rows: AUC before and after, and probabilities.
@@ -394,16 +257,6 @@ class Scorecard:
     def view(self) -> View:
         """The card as data for text and pages."""
         return show.view(self)
-
-    def to_text(self, width: int = 100) -> str:
-        """The card as plain text."""
-        return show.to_text(self, width)
-
-    def __repr__(self) -> str:
-        return self.to_text()
-
-    def _repr_html_(self) -> str:
-        return show.to_html(self)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -46,20 +46,19 @@ def level_columns(card: Scorecard) -> dict[str, list[Any]]:
     describe the counts of one feature alone. A level without goods or without bads has half a row
     added to both. Where features share the base points, so does an answer that is not known.
     """
-    bad = card.classes_.tolist().index(card.adverse)
     sign = 1.0 if card.woe == "good" else -1.0
     found: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for table, shift in zip(card.evidence, shifts(card), strict=True):
         counts = np.vstack([table.counts, np.zeros((int(shift != 0), 2))])
-        rows, bads = counts.sum(axis=1), counts[:, bad]
-        shares, woe = _shares(counts), _woe(counts, bad)
+        rows, bads = counts.sum(axis=1), counts[:, 0]
+        shares, woe = _shares(counts), _woe(counts)
         columns = {
             "rows": rows,
             "share": rows / max(rows.sum(), HALF),
             "bads": bads,
             "bad_rate": np.divide(bads, rows, out=np.full(len(rows), np.nan), where=rows > 0),
             "woe": sign * woe + 0.0,
-            "iv": (shares[:, 1 - bad] - shares[:, bad]) * woe,
+            "iv": (shares[:, 1] - shares[:, 0]) * woe,
         }
         found["feature"] += [table.name] * len(rows)
         found["level"] += [*table.labels, "not known"][: len(rows)]
@@ -71,8 +70,7 @@ def level_columns(card: Scorecard) -> dict[str, list[Any]]:
 
 def count_levels(card: Scorecard) -> tuple[tuple[tuple[float, float], ...], ...]:
     """By feature and level: rows, and bads of them."""
-    bad = card.classes_.tolist().index(card.adverse)
-    columns = [(t.counts.sum(axis=1).tolist(), t.counts[:, bad].tolist()) for t in card.evidence]
+    columns = [(t.counts.sum(axis=1).tolist(), t.counts[:, 0].tolist()) for t in card.evidence]
     return tuple(tuple(zip(*pair, strict=True)) for pair in columns)
 
 
@@ -118,10 +116,10 @@ def _runs_against(card: Scorecard, name: str) -> bool:
     """Whether points fall where WoE rises, over the rows, by more than rounding would."""
     table = card.evidence[name]
     counts, points = table.counts, table.by_class[:, 0]
-    rows, bad = counts.sum(axis=1), card.classes_.tolist().index(card.adverse)
+    rows = counts.sum(axis=1)
     if np.count_nonzero(rows) < 2:
         return False
-    woe = _woe(counts, bad)
+    woe = _woe(counts)
     share = rows / rows.sum()
     mean = share @ points
     spread = float(np.sqrt(share @ (points - mean) ** 2))
@@ -132,26 +130,16 @@ LEAST_POINTS = 1.0
 """Points that vary less over the rows are noise of rounding."""
 
 
-def _woe(counts: Floats, bad: int) -> Floats:
-    """ln(share of goods/share of bads) of every level; 0 of one without rows."""
+def _woe(counts: Floats) -> Floats:
+    """ln(share of goods/share of bads) by level, from bads and goods; 0 of one without rows."""
     shares = _shares(counts)
-    return np.where(counts.any(axis=1), np.log(shares[:, 1 - bad] / shares[:, bad]), 0.0)
+    return np.where(counts.any(axis=1), np.log(shares[:, 1] / shares[:, 0]), 0.0)
 
 
 def _shares(counts: Floats) -> Floats:
     """The share of each class that a level holds; of one with an empty cell after half a row."""
     empty = np.where((counts == 0).any(axis=1, keepdims=True), HALF, 0.0)
     return np.asarray((counts + empty) / np.maximum(counts.sum(axis=0), HALF))
-
-
-def to_text(card: Scorecard, width: int = 100) -> str:
-    """The card as plain text."""
-    return view(card).to_text(width)
-
-
-def to_html(card: Scorecard) -> str:
-    """The card for a notebook."""
-    return view(card).to_html()
 
 
 HEAD = ("Feature", "Level", "Rows", "Share", "Bads", "Bad rate", "WoE", "IV", "Points", "")

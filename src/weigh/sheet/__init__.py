@@ -3,17 +3,21 @@
 The layout is that of Spiegelhalter & Knill-Jones (1984), Ridgeway et al. (1998) and Table 3 of
 Ridgeway (2025): two columns, weights times 100, the totals, and what they mean as a probability.
 
-    balance      the `BalanceSheet`
-    attenuated   what an exponent did to the sum
-    recalibrated what a recalibration did to the total
+    balance      the `BalanceSheet`, and what a rule or a recalibration did to its total
     explain      from evidence and a row to a sheet
     estimate     an `EstimateSheet`: a number in place of a probability
     rows         what weighs most in each of many rows
     show         the sheet as text and HTML
 """
 
-from weigh.sheet.attenuated import Attenuated, Recalibrated
-from weigh.sheet.balance import COVERAGE, BalanceSheet, Item, conversion_table
+from weigh.sheet.balance import (
+    COVERAGE,
+    Attenuated,
+    BalanceSheet,
+    Item,
+    Recalibrated,
+    conversion_table,
+)
 from weigh.sheet.estimate import (
     EstimateSheet,
     Push,

@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh import engine
 from weigh.evidence import Evidence, hundredths
-from weigh.evidence.amounts import digits_of, factor, spell
+from weigh.evidence.units import digits_of, factor, spell
 from weigh.frames import Floats, Integers, Table
 from weigh.layout import Bar, Grid, View, lay_out, percent, to_plain
 from weigh.sheet.balance import COVERAGE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,15 @@ from weigh.bins import Cross, Feature
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
 from weigh.frames import NOT_KNOWN, Floats, Table, count_matrix, did_you_mean
-from weigh.sheet.attenuated import Attenuated, attenuate_row, map_ends, recalibrate_row
-from weigh.sheet.balance import COVERAGE, BalanceSheet, Item
+from weigh.sheet.balance import (
+    COVERAGE,
+    Attenuated,
+    BalanceSheet,
+    Item,
+    attenuate_row,
+    map_ends,
+    recalibrate_row,
+)
 
 UNSEEN = "not seen in training"
 
@@ -48,45 +55,53 @@ class _Line:
 
 def explain(evidence: Evidence, table: Table, pos_label: Any, against: Any) -> BalanceSheet:
     """The balance sheet of a table's only row."""
-    classes = evidence.classes.tolist()
-    tokens = evidence.event_model == "counts"
-    lines = _token_lines(evidence, table) if tokens else _lines(evidence, table)
-    totals = evidence.total(table)
-    row, two = totals[0], len(classes) == 2
-    a, b = _choose(classes, pos_label, against, row)
+    classes, totals = evidence.classes.tolist(), evidence.total(table)
+    a, b = _choose(classes, pos_label, against, totals[0])
     if evidence.link == "ovr" and b >= 0:
         raise ValueError(
             "totals of one class against the rest do not add up to the odds of two classes; leave "
             "against out (sheets of AdjustedNB(multiclass='softmax') take it)"
         )
-    sign = difference(len(classes), a, b)
-    log_odds = _log_odds(row, a, b, evidence.link)
-    pair = b >= 0 and not two
-    parts = [_token_variance(lines, evidence)] if tokens else [line.variances for line in lines]
-    prior, items = float(sign @ evidence.prior_row), tuple(line.item(sign) for line in lines)
-    before = prior + sum(item.weight for item in items)
-    rule = attenuate_row(evidence, table, before, sign, a)
-    worth = recalibrate_row(evidence, table, sign)
-    error = _standard_error(evidence.link, _scale(evidence, parts, rule), row, a, b)
+    lines = _lines(evidence, table)
+    sheet = _add_up(evidence, table, totals, a, b, lines)
+    parts = _variances(evidence, lines)
+    scaled = _scale(evidence, parts, sheet.attenuation)
+    error = _standard_error(evidence.link, scaled, totals[0], a, b)
     if evidence.covariance is not None:
         error = _joint_error(evidence, table)
-    interval = _interval(evidence, sign, log_odds if worth is None else worth.before, error)
+    if error is None:
+        return replace(sheet, no_interval=_why_none(evidence, parts))
+    worth = sheet.recalibration
+    centre = _log_odds(totals[0], a, b, evidence.link) if worth is None else worth.before
+    interval = _interval(evidence, difference(len(classes), a, b), centre, error)
+    return replace(sheet, interval=interval, assumes=_assumption(evidence, lines))
+
+
+def _add_up(
+    evidence: Evidence, table: Table, totals: Floats, a: int, b: int, lines: list[_Line]
+) -> BalanceSheet:
+    """The sheet without its interval."""
+    classes, row = evidence.classes.tolist(), totals[0]
+    sign = difference(len(classes), a, b)
+    prior, items = float(sign @ evidence.prior_row), tuple(line.item(sign) for line in lines)
+    before = prior + sum(item.weight for item in items)
+    probability = evidence.probabilities(totals)[0, a]
+    if b >= 0 and len(classes) > 2:
+        probability = expit(_log_odds(row, a, b, evidence.link))
     return BalanceSheet(
         pos_label=classes[a],
         against=None if b < 0 else classes[b],
         prior=prior,
         items=items,
         total=float(sign @ row),
-        probability=float(expit(log_odds) if pair else evidence.probabilities(totals)[0, a]),
-        interval=interval,
+        probability=float(probability),
+        interval=None,
         totals=dict(zip(classes, row.tolist(), strict=True)) if b < 0 else None,
-        two_classes=two,
+        two_classes=len(classes) == 2,
         link=evidence.link,
         caveat=evidence.caveat,
-        attenuation=rule,
-        recalibration=worth,
-        assumes="" if interval is None else _assumption(evidence, lines),
-        no_interval=_why_none(evidence, parts) if interval is None else "",
+        attenuation=attenuate_row(evidence, table, before, sign, a),
+        recalibration=recalibrate_row(evidence, table, sign),
         backend=evidence.backend,
         names=dict(zip(classes, evidence.class_names, strict=True)) if evidence.class_texts else {},
         outcome=evidence.outcomes[a] if evidence.outcomes else "",
@@ -126,11 +141,9 @@ def _choose(classes: list[Any], pos_label: Any, against: Any, row: Floats) -> tu
 
 
 def _interval(
-    evidence: Evidence, sign: Floats, log_odds: float, error: float | None
-) -> tuple[float, float] | None:
+    evidence: Evidence, sign: Floats, log_odds: float, error: float
+) -> tuple[float, float]:
     """Of the log odds before the recalibration, whose ends this moves as it moves any total."""
-    if error is None:
-        return None
     reach = float(ndtri((1 + COVERAGE) / 2)) * error
     low, high = expit(map_ends(evidence, sign, log_odds + np.array([-reach, reach])))
     return float(low), float(high)
@@ -229,6 +242,8 @@ def items_of(evidence: Evidence, table: Table) -> list[Item]:
 
 
 def _lines(evidence: Evidence, table: Table) -> list[_Line]:
+    if evidence.event_model == "counts":
+        return _token_lines(evidence, table)
     lines = []
     for part in evidence:
         placed = part.feature.read(table)
@@ -280,6 +295,13 @@ def _token_lines(evidence: Evidence, table: Table) -> list[_Line]:
         weights = times * part.by_class[j]
         lines.append(_Line(table.names[j], f"{times:g}", note, weights, variances, times=times))
     return lines
+
+
+def _variances(evidence: Evidence, lines: list[_Line]) -> list[Floats | None]:
+    """Of independent parts of the sum; all tokens are one."""
+    if evidence.event_model == "counts":
+        return [_token_variance(lines, evidence)]
+    return [line.variances for line in lines]
 
 
 def _token_variance(lines: list[_Line], evidence: Evidence) -> Floats | None:

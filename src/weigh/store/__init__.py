@@ -1,11 +1,8 @@
 """Models as versioned JSON: readable, nothing executed on load, written whole or not at all.
 
-values     numbers and parameters, and what must hold of them
-features   classes and features
+plain      numbers, parameters, classes and features, and what must hold of them
 evidence   a prior and tables
-totals     means, estimates and votes
-tree       the nodes of a tree
-model      a learner, its parameters, and one of these
+model      a learner, its parameters, and a table, tree, mean, estimate or vote
 file       saving and loading
 """
 

@@ -11,14 +11,17 @@ from weigh.bins import Cross, Feature
 from weigh.engine import TOKEN
 from weigh.evidence import Attenuation, Change, Evidence, FeatureTable, Recalibration, squeeze
 from weigh.frames import Floats
-from weigh.store.features import (
+from weigh.store.plain import (
+    check,
     feature_to_dict,
+    numbers,
     read_classes,
     read_columns,
     read_features,
     read_target,
+    rows,
+    variances,
 )
-from weigh.store.values import check, numbers, rows, variances
 
 NUMBERS = ("identity", "log")
 """The links of models that estimate numbers."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weigh.store.evidence import evidence_from_dict
-from weigh.store.values import FORMAT, VERSION
+from weigh.store.plain import FORMAT, VERSION
 from weigh.writing import write_text
 
 if TYPE_CHECKING:

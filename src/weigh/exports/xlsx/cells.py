@@ -8,7 +8,7 @@ from typing import Any
 
 from weigh.bins import Feature, Kind
 from weigh.evidence import Curve
-from weigh.evidence.amounts import digits_of
+from weigh.evidence.units import digits_of
 from weigh.formula import Formula, Input, Term
 
 BIG = 9.99999999999999e307

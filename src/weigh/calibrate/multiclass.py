@@ -1,8 +1,4 @@
-"""More than two classes: totals scaled so that weights stay a table (temperature, vector scaling).
-
-Each class's total t_k becomes a_k t_k + b_k. Both are linear, so that a table of weights takes them
-in: the weights of class k times a_k, the prior too, plus b_k.
-"""
+"""More than two classes: totals scaled, or a curve for each class against the rest."""
 
 from __future__ import annotations
 
@@ -11,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logit
 
 from weigh import engine
 from weigh.calibrate.calibrator import LOG_SLOPES, recalibrate
-from weigh.evidence import BOUND, Evidence, FeatureTable, Method, Recalibration, squeeze
-from weigh.frames import Floats, Integers
+from weigh.evidence import BOUND, Evidence, FeatureTable, Method, OnEvidence, Recalibration, squeeze
+from weigh.frames import Floats, Integers, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,3 +148,54 @@ def _soften(held: Held, n: int) -> Floats:
 
 SCALINGS = {"temperature": fit_temperature, "sigmoid": fit_vector}
 """The methods that scale totals, and so keep the table."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RestCurves(OnEvidence):
+    """P(k) is in proportion to the logistic of f_k(log odds of class k against the rest).
+
+    `evidence` gives the log odds, and `curves` holds f_k of each class.
+    """
+
+    evidence: Evidence
+    curves: tuple[Recalibration, ...]
+    backend: str | None = None
+    columns: tuple[str, ...] = ()
+    link = "ovr"
+
+    no_table = (
+        "curves of each class against the rest are no table of weights; method='temperature' and "
+        "method='sigmoid' recalibrate more than two classes and keep one"
+    )
+
+    @classmethod
+    def fit(cls, evidence: Evidence, held: Held, method: Method) -> RestCurves:
+        """The curves of rows that the evidence has not seen."""
+        curves = rest_curves(held.log_odds, held, method)
+        return cls(evidence, curves, evidence.backend, evidence.columns)
+
+    def total(self, table: Table) -> Floats:
+        """The recalibrated log odds of each class against the rest."""
+        raw = rest_log_odds(self.evidence.total(table), self.evidence.link)
+        return np.column_stack([f.apply(t) for f, t in zip(self.curves, raw.T, strict=True)])
+
+    def probabilities(self, totals: Floats) -> Floats:
+        """What totals mean: the probability of each class."""
+        return engine.link(totals, self.link)
+
+    def with_prior(self, rate: Floats) -> RestCurves:
+        """Move the curves to a population with other class frequencies."""
+        change = logit(rate) - logit(self.evidence.assumed_rate)
+        moved = [
+            replace(curve, shift=curve.shift + float(step))
+            for curve, step in zip(self.curves, change, strict=True)
+        ]
+        return replace(
+            self, evidence=replace(self.evidence, assumed_rate=rate), curves=tuple(moved)
+        )
+
+    def to_text(self, width: int = 100) -> str:
+        """What can be said of it."""
+        method = self.curves[0].method
+        lines = [f"{len(self.curves)} classes, recalibrated ({method}) one against the rest."]
+        return "\n".join(line[:width] for line in [*lines, f"{self.no_table}."])

@@ -1,4 +1,4 @@
-"""Curves over cut-offs, and what decisions cost."""
+"""What decisions cost: the threshold of least cost, expected cost, net benefit."""
 
 from __future__ import annotations
 
@@ -8,108 +8,134 @@ from typing import Any
 import numpy as np
 
 from weigh.frames import Floats, did_you_mean
-from weigh.metrics.numbers import LARGEST, read_threshold
-from weigh.metrics.scored import Labels, Scored, read_codes, read_matrix, shape_of
-from weigh.metrics.scores import Many, find, read_classes
+from weigh.metrics.numbers import LARGEST, read_cost, read_matrix, read_threshold
+from weigh.metrics.scored import Labels, Scored, read_codes, shape_of
+from weigh.metrics.scores import Many, count_above, find, read_classes
+
+
+@dataclass(frozen=True)
+class BestThreshold:
+    """The threshold of least cost on the rows given, and the one that theory asks for."""
+
+    threshold: float
+    cost: float
+    theoretical: float
+    theoretical_cost: float
 
 
 @dataclass(frozen=True, eq=False)
-class GainsCurve:
-    """The share of positives (`gain`) among the most probable share of rows (`depth`).
+class NetBenefit:
+    """Net benefit by threshold: of the model, of treating all, and of treating none."""
 
-    It begins at 0 and ends at 1. Rows of equal probability come together: between two points they
-    are taken in random order, which is a straight line.
-    """
-
-    depth: Floats
-    gain: Floats
-    base_rate: float
-
-    def at(self, depth: Any) -> Floats:
-        """The gain at any depth."""
-        return np.interp(_check_depth(depth), self.depth, self.gain)
+    threshold: Floats
+    model: Floats
+    treat_all: Floats
+    treat_none: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class LiftCurve:
-    """How many times the base rate the most probable share of rows (`depth`) holds."""
+def best_threshold(
+    y_true: Any,
+    y_prob: Any = None,
+    cost_fp: float = 1.0,
+    cost_fn: float = 1.0,
+    *,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> BestThreshold:
+    """The threshold of least cost on these rows.
 
-    depth: Floats
-    lift: Floats
-    base_rate: float
+    cost(t) = (cost_fp false positives(t) + cost_fn false negatives(t)) / n
 
-    def at(self, depth: Any) -> Floats:
-        """The lift at any depth above 0."""
-        at = _check_depth(depth)
-        if (at == 0).any():
-            raise ValueError("there is no lift at a depth of 0; give a share of rows above 0")
-        gain = np.concatenate([[0.0], self.depth * self.lift])
-        return np.asarray(np.interp(at, np.concatenate([[0.0], self.depth]), gain) / at)
+    Probabilities that mean what they say need no search: deciding for the positive class costs
+    cost_fp (1 - p) and against it cost_fn p, so the threshold is cost_fp/(cost_fp + cost_fn). That
+    one is given beside the one found; on few rows it is the safer of the two.
 
-
-def gains_curve(
-    y_true: Any, y_prob: Any = None, *, sample_weight: Any = None, pos_label: Any = None
-) -> GainsCurve:
-    """The share of all positives that the most probable rows hold.
-
-    gain(d) = share of the positives that are among the d n rows of highest probability
-
-    Where there are no positives the gain is NaN.
-
-    Parameters
-    ----------
-    y_true : array or Scored
-        True labels.
-    y_prob : array of shape (n,) or (n, 2)
-        The probability of the positive class; of two columns, the second.
-    sample_weight : array, optional
-        Row weights; a weight of two is a row given twice.
-    pos_label : label, optional
-        The positive class; by default the greater of two.
-
-    Examples
-    --------
-    >>> from weigh.metrics import gains_curve
-    >>> curve = gains_curve([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8])
-    >>> curve.depth, curve.gain
-    (array([0.  , 0.25, 0.5 , 0.75, 1.  ]), array([0. , 0.5, 0.5, 1. , 1. ]))
-    """
-    groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
-    depth = np.concatenate([[0.0], np.cumsum(groups.weight[::-1])])
-    depth /= depth[-1]
-    found = np.concatenate([[0.0], np.cumsum(groups.positives[::-1])])
-    gain = found / found[-1] if found[-1] else np.full(len(found), np.nan)
-    return GainsCurve(depth, gain, groups.base_rate)
-
-
-def lift_curve(
-    y_true: Any, y_prob: Any = None, *, sample_weight: Any = None, pos_label: Any = None
-) -> LiftCurve:
-    """How many times more positives the most probable rows hold than rows taken at random.
-
-    lift(d) = gain(d)/d
+    Thresholds tried lie midway between neighbouring probabilities, and beyond the outer ones (-inf,
+    where rows of probability 0 are to be positive too). Of equally good ones the nearest to the
+    theoretical one is taken.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, pos_label
-        As in `gains_curve`.
+        As in `error_rates`.
+    cost_fp, cost_fn : float, default=1
+        The cost of a false positive and of a false negative.
 
     Examples
     --------
-    >>> from weigh.metrics import lift_curve
-    >>> lift_curve([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8]).lift.round(2)
-    array([2.  , 1.  , 1.33, 1.  ])
+    >>> from weigh.metrics import best_threshold
+    >>> best = best_threshold([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8], cost_fp=1, cost_fn=4)
+    >>> best.threshold, best.theoretical, best.cost
+    (0.25, 0.2, 0.25)
     """
-    gains = gains_curve(y_true, y_prob, sample_weight=sample_weight, pos_label=pos_label)
-    depth = gains.depth[1:]
-    return LiftCurve(depth, gains.gain[1:] / depth, gains.base_rate)
+    cost_fp, cost_fn = read_cost(cost_fp, "cost_fp"), read_cost(cost_fn, "cost_fn")
+    if cost_fp + cost_fn == 0:
+        raise ValueError("cost_fp and cost_fn are both 0; one of the errors must cost something")
+    groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
+    theory = cost_fp / (cost_fp + cost_fn)
+    tried = _between(groups.p)
+    false_negatives, true_negatives = groups.positives_up_to, groups.negatives_up_to
+    costs = cost_fn * false_negatives + cost_fp * (groups.n_negative - true_negatives)
+    best = np.flatnonzero(costs <= costs.min() + 1e-12 * costs.max())
+    chosen = best[np.abs(tried[best] - theory).argmin()]
+    place = np.searchsorted(groups.p, theory, side="right")
+    return BestThreshold(
+        threshold=float(tried[chosen]),
+        cost=float(costs[chosen]) / groups.n,
+        theoretical=theory,
+        theoretical_cost=float(costs[place]) / groups.n,
+    )
 
 
-def _check_depth(depth: Any) -> Floats:
-    at = read_matrix(depth, "depth")
-    if not ((at >= 0) & (at <= 1)).all():
-        raise ValueError(f"depth must be a share of rows from 0 to 1, got {depth!r}")
-    return at
+def _between(p: Floats) -> Floats:
+    """A threshold below all probabilities, between each two, and above all."""
+    first = p[0] / 2 if p[0] > 0 else -np.inf
+    middle = p[:-1] + (p[1:] - p[:-1]) / 2
+    return np.concatenate([[first], middle, [(p[-1] + 1) / 2]])
+
+
+def net_benefit(
+    y_true: Any,
+    y_prob: Any = None,
+    thresholds: Any = None,
+    *,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> NetBenefit:
+    """What acting on a model is worth, in true positives per row.
+
+    net benefit(t) = TP/n - FP/n t/(1 - t)                               (Vickers & Elkin 2006)
+
+    A threshold t says that one true positive is worth (1 - t)/t false ones. Acting on everybody and
+    on nobody (0) are given beside the model.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight, pos_label
+        As in `error_rates`.
+    thresholds : array, optional
+        From 0 up to and without 1; by default 0.01, 0.02, ... 0.99.
+
+    Examples
+    --------
+    >>> from weigh.metrics import net_benefit
+    >>> curve = net_benefit([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8], thresholds=[0.2, 0.5])
+    >>> curve.model, curve.treat_all
+    (array([0.4375, 0.    ]), array([0.375, 0.   ]))
+    """
+    groups = Scored.read(y_true, y_prob, sample_weight, pos_label).groups
+    given = np.arange(1, 100) / 100 if thresholds is None else thresholds
+    t = np.atleast_1d(read_matrix(given, "thresholds"))
+    if t.ndim != 1 or not ((t >= 0) & (t < 1)).all():
+        raise ValueError(f"thresholds must be from 0 up to and without 1, got {thresholds!r}")
+    found, alarms = count_above(groups, t)
+    odds = t / (1 - t)
+    return NetBenefit(
+        threshold=t,
+        model=(found - alarms * odds) / groups.n,
+        treat_all=(groups.n_positive - groups.n_negative * odds) / groups.n,
+        treat_none=np.zeros(len(t)),
+    )
 
 
 def expected_cost(

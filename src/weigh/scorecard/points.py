@@ -1,9 +1,10 @@
-"""A model's weights as whole points, rounded so that the ranking changes least."""
+"""Weights as whole points, rounded so that the ranking changes least; and what a score means."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import inf, isfinite, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,47 @@ from scipy.stats import kendalltau
 from weigh.evidence import Evidence, evidence_of
 from weigh.frames import Floats, Table, label_sample, read
 from weigh.metrics import auc
+from weigh.parameters import is_number
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
+
+
+@dataclass(frozen=True)
+class Scale:
+    """log odds = ln base_odds + (score - base_score) ln 2/points_to_double.
+
+    >>> scale = Scale(points_to_double=20, base_score=600, base_odds=50)
+    >>> round(scale.per_nat, 2), round(scale.even, 2), scale.probability(600.0).round(4).item()
+    (28.85, 487.12, 0.9804)
+    """
+
+    points_to_double: float
+    base_score: float
+    base_odds: float
+
+    def __post_init__(self) -> None:
+        for name in ("points_to_double", "base_odds"):
+            value = getattr(self, name)
+            if not (is_number(value) and 0 < value < inf):
+                raise ValueError(f"{name} must be a positive number, got {value!r}")
+        if not (is_number(self.base_score) and isfinite(self.base_score)):
+            raise ValueError(f"base_score must be a number, got {self.base_score!r}")
+
+    @property
+    def per_nat(self) -> float:
+        """Points for one nat of log odds."""
+        return float(self.points_to_double) / log(2)
+
+    @property
+    def even(self) -> float:
+        """The score at even odds."""
+        return float(self.base_score) - self.per_nat * log(self.base_odds)
+
+    def probability(self, score: Any) -> Floats:
+        """The probability of the class that high scores favour."""
+        odds = (np.asarray(score, dtype=np.float64) - self.even) / self.per_nat
+        return np.asarray(expit(odds))
 
 
 @dataclass(frozen=True)
@@ -84,7 +123,7 @@ def measure_rows(card: Scorecard, X: Any, y: Any) -> Rounding:
     table, positive = read(X), None
     if y is not None:
         sample = label_sample(table, y, None, card.classes_)
-        table, positive = sample.table, sample.labels == card._of(card.pos_label)
+        table, positive = sample.table, sample.labels == card._good
     rows, sign = card._match(table), float(np.sign(card._scale))
     totals, scores = sign * card._source.total(rows)[:, 0], card.evidence.raw_total(rows)[:, 0]
     p = expit(np.append(totals, sign * card._source.prior_row[0]))

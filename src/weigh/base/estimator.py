@@ -1,33 +1,25 @@
-"""What learners share: read a table, learn `Evidence`, predict and explain from it.
-
-A learner stores its parameters and writes one method, `_learn(sample) -> Evidence`. One that ends
-as something else than a table builds on `TableEstimator`, which reads and nothing more.
-"""
+"""What every estimator shares: a table read, its columns as levels, and warnings about them."""
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
-from weigh.bins import Cross, Feature, label
+from weigh.bins import Cross, Feature
 from weigh.errors import warn_caller
 from weigh.evidence import (
     Evidence,
     FeatureTable,
     Provenance,
     ask_only,
-    evidence_of,
-    record,
     share_importance,
-    with_labels,
 )
 from weigh.evidence.view import summarise_model, tell_classes
 from weigh.frames import (
@@ -35,14 +27,12 @@ from weigh.frames import (
     Sample,
     Table,
     as_rows,
-    build_beside,
     label_sample,
     match,
     read,
     set_names,
 )
-from weigh.parameters import check_parameters, read_crosses, read_rate, read_settings
-from weigh.sheet import BalanceSheet, contribute, explain
+from weigh.parameters import check_parameters, read_crosses, read_settings
 from weigh.tally import Tally
 
 
@@ -79,9 +69,13 @@ class TableEstimator(BaseEstimator):
         self.__dict__.pop("provenance_", None)  # of other rows, unless a fit records it again
         return self
 
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "n_features_in_"):
+            check_is_fitted(self, "n_features_in_")  # which also asks for a method `fit`
+
     def _column_names(self) -> tuple[str, ...]:
         """The columns that the fitted model reads."""
-        check_is_fitted(self, "n_features_in_")
+        self._check_fitted()
         return self._learnt.column_names  # type: ignore[no-any-return]
 
     def _tally(self, sample: Sample) -> Tally:
@@ -188,185 +182,6 @@ def read_sample(
             "needs two or more"
         )
     return sample
-
-
-class EvidenceClassifier(ClassifierMixin, TableEstimator):
-    """What all classifiers of the family share; a learner adds `_learn`."""
-
-    class_prior: Any = None
-
-    def _learn(self, sample: Sample) -> Any:
-        raise NotImplementedError("a learner turns a sample into Evidence, or a vote")
-
-    @property
-    def evidence_(self) -> Evidence:
-        """The prior and the tables of weights."""
-        if not hasattr(self, "classes_"):
-            raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
-        if not isinstance(self._learnt, Evidence):
-            raise AttributeError(self._learnt.no_table)
-        return self._learnt
-
-    def _class_rate(self, classes: np.ndarray[Any, Any]) -> Floats | None:
-        """The class probabilities that `class_prior` gives, if it does."""
-        given = self.class_prior
-        return None if given is None else read_rate(given, classes, "class_prior")
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : table
-            Any dataframe, array or list of dicts.
-        y : array or str
-            Class labels, or the name of the column of X that holds them.
-        sample_weight : array or str, optional
-            Row weights, or the name of the column of X that holds them.
-        """
-        sample = read_sample(self, X, y, sample_weight)
-        learnt = self._fit_sample(sample)._learnt
-        table = getattr(learnt, "linear", learnt)  # the rounds of a vote have no counts
-        tables = getattr(table, "tables", ())  # nor has what is no sum of weights
-        warn_ids(learnt.features, sample.table.n_rows, tables)
-        self.provenance_ = record(sample.table, y)
-        return self
-
-    def _fit_sample(self, sample: Sample) -> Self:
-        learnt = branch(self._learn(sample), self.ask_if, sample.table)
-        self._name(sample.table.names, sample.table.named)
-        return self._keep(remember(learnt, sample.table))
-
-    def _read(self, X: Any) -> Table:
-        check_is_fitted(self, "classes_")
-        return self._match(read(X, allow_sparse=self._learnt.event_model == "counts"))
-
-    # ------------------------------------------------------------ predicting
-
-    def decision_function(self, X: Any) -> Floats:
-        """The total: log odds of `classes_[1]`, or one total per class for more than two."""
-        totals = self._total(X)
-        return totals[:, 0] if totals.shape[1] == 1 else totals
-
-    def _total(self, X: Any) -> Floats:
-        """Totals as columns: one for two classes, else one per class."""
-        table = self._read(X)
-        return self._learnt.total(table)  # type: ignore[no-any-return]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """The probability of each class, in the order of `classes_`."""
-        totals = self._total(X)
-        return self._learnt.probabilities(totals)  # type: ignore[no-any-return]
-
-    def predict_log_proba(self, X: Any) -> Floats:
-        """The log of the probability of each class, exact far into the tails."""
-        totals = self._total(X)
-        if totals.shape[1] == 1:
-            return -np.logaddexp(0.0, np.hstack([totals, -totals]))
-        if self._learnt.link == "ovr":
-            totals = -np.logaddexp(0.0, -totals)
-        shifted = totals - totals.max(axis=1, keepdims=True)
-        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))  # type: ignore[no-any-return]
-
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
-        """The most probable class."""
-        return self._decide(self._read(X))
-
-    def _decide(self, table: Table, totals: Floats | None = None) -> np.ndarray[Any, Any]:
-        """The most probable class of each row, whose totals may be known already."""
-        if totals is None:
-            totals = self._learnt.total(table)
-        return self._learnt.decide(totals)  # type: ignore[no-any-return]
-
-    def _score_columns(self, table: Table) -> dict[str, Any]:
-        """The class, the totals and the probabilities of every row, as columns."""
-        names, rows = [*map(label, self.classes_.tolist())], self._read(table)
-        totals = self._learnt.total(rows)
-        heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
-        found = {"prediction": self._decide(rows, totals)}
-        found |= dict(zip(heads, totals.T, strict=True))
-        shares = self._learnt.probabilities(totals).T
-        return found | {f"probability_{n}": p for n, p in zip(names, shares, strict=True)}
-
-    # ------------------------------------------------------------ explaining
-
-    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
-        evidence_of(self)  # what has no table says so
-        return self.balance_sheet(row, pos_label, against)
-
-    def balance_sheet(
-        self, row: Any, pos_label: Any = None, against: Any = None, *, labels: Any = None
-    ) -> BalanceSheet:
-        """What speaks for and against one case.
-
-        Parameters
-        ----------
-        row : mapping, sequence or table of one row
-            The case. A mapping may leave out answers that are not known.
-        pos_label : label, optional
-            The class that positive weights speak for: by default `classes_[1]` of two, the most
-            probable of more.
-        against : label, optional
-            Its rival, for more than two classes; by default all the others together.
-        labels : dict, optional
-            Columns, levels and classes in the user's words, as in `report`.
-        """
-        table = self._read_one(row, "a balance sheet")
-        return explain(with_labels(self.evidence_, labels), table, pos_label, against)
-
-    def contributions(self, X: Any, pos_label: Any = None) -> Any:
-        """What the prior and each table add to the total of every row.
-
-        Parameters
-        ----------
-        X : table
-            Rows.
-        pos_label : label, optional
-            The class that positive numbers favour: by default `classes_[1]` of two. Of more classes
-            it must be given, and the columns add up to that class's total.
-
-        Returns
-        -------
-        table
-            The columns "prior" and one for each table, in the library that X came from (an Arrow
-            table for arrays and lists). A recalibrated model has the column "recalibration" too.
-            The columns add up to `decision_function`.
-
-        Examples
-        --------
-        >>> import weigh
-        >>> people = weigh.datasets.titanic()
-        >>> model = weigh.EvidenceNB().fit(people, "Survived")
-        >>> parts = model.contributions([{"Class": "3rd", "Sex": "Female", "Age": "Child"}])
-        >>> {name: round(100 * parts[name][0].as_py()) for name in parts.column_names}
-        {'prior': -74, 'Class': -35, 'Sex': 174, 'Age': 83}
-        """
-        table = self._read(X)
-        return build_beside(X, contribute(self.evidence_, table, pos_label), table.backend)
-
-    def with_prior(self, rate: Any) -> Self:
-        """The fitted model for a population with other class frequencies.
-
-        It changes what was fitted and no parameter: `fit` learns the rows' own frequencies again,
-        unless `class_prior` gives others. `partial_fit` and `merge` keep the rate.
-
-        Parameters
-        ----------
-        rate : float, array or mapping
-            The probability of `classes_[1]` (two classes), or of every class: in the order of
-            `classes_`, or by label.
-        """
-        check_is_fitted(self, "classes_")
-        known = read_rate(rate, self.classes_, "rate")
-        moved = copy.copy(self)._keep(self._learnt.with_prior(known))
-        if hasattr(self, "provenance_"):
-            moved.provenance_ = self.provenance_
-        return moved
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = self.event_model == "counts"
-        return tags
 
 
 FEW_IDS = 50

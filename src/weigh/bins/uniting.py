@@ -1,0 +1,85 @@
+"""The levels of two parts of the rows as one: of models that are merged, or of batches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from weigh.frames import Value, key, keys, order
+
+if TYPE_CHECKING:
+    from weigh.bins.levels import Feature
+
+
+def unite_features(one: Feature, other: Feature) -> Feature:
+    """The levels of both; cut points and treatment of missing values must be the same.
+
+    A column without a single value takes the other's levels. Where rare values were joined, the
+    levels that were kept must be the same too: nobody knows what the joined ones were.
+    """
+    for empty, full in ((one, other), (other, one)):
+        if not (empty.is_numeric or empty.values) and full.skip_missing == empty.skip_missing:
+            return replace(full, has_missing=empty.has_missing or full.has_missing)
+    _check_same(one, other)
+    has_missing = one.has_missing or other.has_missing
+    if one.groups:
+        other_kinds = tuple(sorted({*one.other, *other.other}))
+        return replace(one, other=other_kinds, has_missing=has_missing)
+    if one.other or other.other:
+        return replace(_unite_rare(one, other), has_missing=has_missing)
+    if one.is_numeric:
+        return replace(one, has_missing=has_missing, whole=one.whole and other.whole)
+    if not one.kinds & other.kinds:
+        one.check_kind(other.values)
+    if one.ordered or other.ordered:
+        return replace(_unite_ordered(one, other), has_missing=has_missing)
+    known = dict.fromkeys(map(key, one.values + other.values))
+    values = tuple(value for _, value in known) if one.in_order else sort_values({*known})
+    return replace(one, values=values, has_missing=has_missing)
+
+
+def _check_same(one: Feature, other: Feature) -> None:
+    for what, mine, theirs in (
+        ("cut points", one.cuts, other.cuts),
+        ("missing", one.skip_missing, other.skip_missing),
+        ("special values", one.is_numeric and one.values, other.is_numeric and other.values),
+        ("categories that share levels", one.joined, other.joined),
+    ):
+        if mine != theirs:
+            raise ValueError(
+                f"column {one.name!r}: {what} differ ({_show(mine)} against {_show(theirs)}); "
+                "fit both parts with the same settings, cut points given through bins="
+            )
+
+
+def _unite_ordered(one: Feature, other: Feature) -> Feature:
+    """The one of both whose order holds every level of the other, in no other order."""
+    for whole, part in ((one, other), (other, one)):
+        places = {value: i for i, value in enumerate(keys(whole.values))}
+        found = [places.get(value, -1) for value in keys(part.values)]
+        if whole.ordered and -1 not in found and (not part.ordered or found == sorted(found)):
+            return whole
+    raise ValueError(
+        f"column {one.name!r}: the levels are in order, and the order differs ({one.values} "
+        f"against {other.values}); declare the same levels in the same order in both parts"
+    )
+
+
+def _unite_rare(one: Feature, other: Feature) -> Feature:
+    if not (one.other and other.other and one.values == other.values):
+        raise ValueError(
+            f"column {one.name!r}: max_levels joined rare values, and kept other levels in "
+            "one part than in the other; fit all rows at once, or both parts without max_levels"
+        )
+    return replace(one, other=tuple(sorted({*one.other, *other.other})))
+
+
+def sort_values(distinct: set[tuple[type, Value]]) -> tuple[Value, ...]:
+    """Distinct values in one order for every engine."""
+    values = [value for _, value in distinct]
+    text = all(kind is str for kind, _ in distinct)
+    return tuple(sorted(values, key=None if text else order))  # type: ignore[type-var,arg-type]
+
+
+def _show(value: Any) -> str:
+    return "none" if value is None or value is False else str(value)

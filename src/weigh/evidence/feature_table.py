@@ -1,0 +1,210 @@
+"""The weights of one feature, and how much they matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import entr, log_softmax
+
+from weigh.bins import Cross, Feature, Level
+from weigh.evidence import show
+from weigh.evidence.curve import BOUND
+from weigh.frames import Floats
+from weigh.tally import smoothed_levels
+
+if TYPE_CHECKING:
+    from weigh.evidence.tables import Evidence
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FeatureTable:
+    """The weights of evidence of one feature, level by level.
+
+    `by_class` holds the weights as columns: one for two classes, else one per class. `variances`
+    holds the posterior variance of ln P(v|c) for each level and class, NaN where it cannot be
+    known, or None where the learner has no such thing.
+    """
+
+    feature: Feature | Cross
+    counts: Floats
+    by_class: Floats
+    variances: Floats | None = None
+    smoothing: float = 0.0
+    note: str = ""
+    known_errors: Floats | None = None  # of the weights, where they do not follow from variances
+
+    @property
+    def name(self) -> str:
+        """The feature's name."""
+        return self.feature.name
+
+    @property
+    def shown(self) -> str:
+        """The feature's name as people read it."""
+        return self.feature.shown
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """Categories as they are, intervals as `Interval`, missing as None."""
+        return self.feature.levels
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The levels as people read them."""
+        return self.feature.labels
+
+    @property
+    def weights(self) -> Floats:
+        """One weight per level (two classes), or one per level and class."""
+        return self.by_class[:, 0] if self.by_class.shape[1] == 1 else self.by_class
+
+    @cached_property
+    def padded(self) -> Floats:
+        """The weights by level, and zero for what is no level."""
+        return np.vstack([self.by_class, np.zeros((1, self.by_class.shape[1]))])
+
+    @property
+    def errors(self) -> Floats | None:
+        """Posterior standard errors of the weights; NaN where they cannot be known."""
+        if self.known_errors is not None:
+            return self.known_errors[:, 0] if self.known_errors.shape[1] == 1 else self.known_errors
+        if self.variances is None:
+            return None
+        n_classes = self.variances.shape[1]
+        total = self.variances.sum(axis=1, keepdims=True)
+        centred = self.variances * (1 - 2 / n_classes) + total / n_classes**2
+        errors: Floats = np.sqrt(total[:, 0] if n_classes == 2 else centred)
+        return errors
+
+    @property
+    def share(self) -> Floats:
+        """The share of each level in the training rows."""
+        return share_rows(self.counts)
+
+    @property
+    def centred(self) -> Floats:
+        """The weights less their mean over the training rows, as columns like `by_class`."""
+        return centre_weights(self.by_class, self.counts)
+
+    @property
+    def importance(self) -> float:
+        """The mean absolute contribution over the training rows; the mean over classes of many."""
+        return float(self.importances.mean())
+
+    @property
+    def importances(self) -> Floats:
+        """The mean absolute contribution over the training rows: one for two classes, or by class.
+
+        sum over levels v of share_v |w_v - mean|
+        """
+        return mean_contribution(self.by_class, self.counts)
+
+    @property
+    def added_loss(self) -> float | None:
+        """Nats a row that the log loss would rise by without the table; None where not known.
+
+        An approximation from the table's own counts (`importance.loss_without`). It needs weights
+        that were fitted together: counted ones repeat each other, and may lose nothing.
+        """
+        if self.known_errors is None or self.counts.shape[1] == 1:
+            return None
+        return loss_without(self.by_class, self.counts)
+
+    @property
+    def information_value(self) -> float:
+        """Expected weight of evidence of the counts; the mean over pairs of classes.
+
+        sum_v (P(v|1) - P(v|0)) ln P(v|1)/P(v|0), whatever a learner made of the weights. Levels
+        that were declared and have no rows are left out of the sum. NaN for a numeric target.
+        """
+        if self.counts.shape[1] == 1:
+            return float("nan")
+        own = self.counts[smoothed_levels(self)]
+        counts = own + self.smoothing
+        if len(counts) < 2 or not counts.sum(axis=0).all():
+            return 0.0
+        share = counts / counts.sum(axis=0)
+        logs = np.log(share if self.smoothing else np.clip(share, BOUND, 1 - BOUND))
+        pairs = (share * (logs - logs.mean(axis=1, keepdims=True)))[own.any(axis=1)].sum()
+        return float(2 / (share.shape[1] - 1) * pairs)
+
+    def __repr__(self) -> str:
+        return show.feature_text(self)
+
+
+def scale_table(table: FeatureTable, factors: Floats, note: str = "") -> FeatureTable:
+    """The weights times one factor, or times one per class; errors follow the first factor."""
+    variances = scale_variances(table.variances, float(factors[0]))
+    return replace(table, by_class=table.by_class * factors, variances=variances, note=note)
+
+
+def scale_variances(variances: Floats | None, factor: float) -> Floats | None:
+    """The variances of something times a factor, whose own error is left out."""
+    return None if variances is None else variances * factor**2
+
+
+def share_rows(counts: Floats) -> Floats:
+    """The share of each level in the training rows.
+
+    >>> share_rows(np.array([[1.0, 2.0], [0.0, 1.0]]))
+    array([0.75, 0.25])
+    """
+    rows = counts.sum(axis=1)
+    return np.asarray(rows / max(rows.sum(), np.finfo(float).tiny))
+
+
+def centre_weights(by_class: Floats, counts: Floats) -> Floats:
+    """Weights less their mean over the training rows: how far a level moves a total from the usual.
+
+    Where a table's zero lies is a convention of the learner. Levels that no row has are left out of
+    the mean.
+    """
+    return np.asarray(by_class - share_rows(counts) @ by_class)
+
+
+def mean_contribution(by_class: Floats, counts: Floats) -> Floats:
+    """The mean absolute contribution over the training rows, for each total of a row.
+
+    sum over levels v of share_v |w_v - mean|
+    """
+    return np.asarray(share_rows(counts) @ np.abs(centre_weights(by_class, counts)))
+
+
+def loss_without(by_class: Floats, counts: Floats) -> float:
+    """Nats a row that the log loss would rise by if every row had the table's mean weight.
+
+    An approximation from the counts of the table alone: all rows of a level v have the class
+    frequencies r_v of that level. Their totals ln r_v then lose what the table says,
+
+        sum over levels v of share_v KL(r_v || softmax(ln r_v - (w_v - mean)))
+
+    It is exact where the model has no other table, and too high where other tables make rows more
+    certain than their level is. Other weights stay as they are: nothing is fitted again.
+    """
+    told = counts.sum(axis=1) > 0
+    moved = centre_weights(by_class, counts)[told]
+    if moved.shape[1] == 1:  # the log odds of two classes
+        moved = np.column_stack([np.zeros(len(moved)), moved])
+    rows = counts[told]
+    rate = rows / rows.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        after = log_softmax(np.log(rate) - moved, axis=1)
+    lost = -np.where(rate > 0, rate * np.where(rate > 0, after, 0.0), 0.0) - entr(rate)
+    return float(max(share_rows(rows) @ lost.sum(axis=1), 0.0))
+
+
+def share_importance(evidence: Evidence) -> Floats:
+    """The importance of each column that the evidence reads; a pair's is shared by its columns."""
+    names = evidence.column_names
+    shares = dict.fromkeys(names, 0.0)
+    if evidence.event_model == "counts":
+        table = evidence.tables[0]  # a token contributes its weight as often as it occurs
+        often = table.counts.sum(axis=1) / evidence.class_counts.sum()
+        return np.asarray(often * np.abs(table.by_class).mean(axis=1))
+    for table in evidence:
+        for part in table.feature.parts:
+            shares[part.name] += table.importance / len(table.feature.parts)
+    return np.array([shares[name] for name in names])
