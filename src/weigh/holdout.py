@@ -33,11 +33,12 @@ def split(
     y : str, optional
         Column of classes: each class gives the same share (a stratified split).
     holdout : float, default=0.3
-        Share of the rows to hold out, between 0 and 1.
+        Share of hold-out rows, between 0 and 1.
     by : str, optional
         Column of groups, such as customers or hospitals: each group stays whole.
     time : str, optional
-        Column of numbers or dates: the latest rows are held out. Rows of one time stay together.
+        Column of numbers or dates: the latest rows are the hold-out rows. Rows of one time stay
+        together.
     random_state : int, default=0
         Seed of the random order. It has no effect with `time`.
 

@@ -22,54 +22,58 @@ from weigh.tally import Tally, add
 class EvidenceNB(EvidenceClassifier):
     """Naive Bayes as weights of evidence.
 
-    log odds = w_0 + w_1(x_1) + ... + w_d(x_d),   w_j(v) = ln P(x_j = v|1)/P(x_j = v|0)
+    The model is::
 
-    with P(v|c) = (n_vc + s)/(N_c + s m): counts by level and class, smoothed by s (Ridgeway 2025,
-    Eq. 1; Good 1950; Spiegelhalter & Knill-Jones 1984).
+        log odds = w_0 + w_1(x_1) + ... + w_d(x_d),   w_j(v) = ln P(x_j = v|1)/P(x_j = v|0)
+        P(v|c) = (n_vc + s)/(N_c + s m)
+
+    with n_vc the count of level v in class c, s the pseudo-count and m the number of levels
+    (Ridgeway 2025, Eq. 1; Good 1950; Spiegelhalter & Knill-Jones 1984).
 
     Parameters
     ----------
     smoothing : float, "1/n", "zhang-sheng", "hong" or "hong-1/n", default=1.0
-        Rows added to every level of every class. 0 is plain frequency, kept within
-        [1e-10, 1 - 1e-10]; "1/n" is one over the number of rows. Corrections as papers print them:
-        "zhang-sheng" is P(v|c) = (n_vc + 1)/(N_c + k), k the number of classes, and "hong" is
-        P(c|v) = (n_vc + L)/(n_v + 2 L), L = 1 ("hong-1/n": one over the number of rows).
+        Pseudo-count s added to each level. 0 gives plain frequencies, kept within [1e-10, 1 -
+        1e-10]; "1/n" is one over the number of rows. Corrections of papers: "zhang-sheng" is P(v|c)
+        = (n_vc + 1)/(N_c + k), with k the number of classes, and "hong" is P(c|v) = (n_vc + L)/(n_v
+        + 2 L), with L = 1 ("hong-1/n": one over the number of rows).
     bins : "mdl", "fine", int or dict, default="mdl"
-        How numbers become intervals: Fayyad & Irani's splits, up to 128 levels of about equally
-        many rows, a number of quantile bins, or a dict from column to one of these or to cuts.
-        A dict may also list the categories that share a level, such as
-        {"town": [["North", "South"], ["East"]]}; categories that are not listed share `other`.
+        Bins of numeric columns: "mdl" (Fayyad & Irani), "fine" (up to 128 levels of about equal
+        size), a number of quantile bins, or a dict from column to one of these or to cut points. A
+        dict may also list the categories that share a level, such as {"town": [["North", "South"],
+        ["East"]]}; categories that are not listed share `other`.
     categorical_features : "from_dtype", "all", list or dict, default="from_dtype"
-        Columns that hold categories: by their type, all, names or positions, or a dict from column
-        to its levels (a list in order, a set without one).
+        Columns of categories: by their type, all, names or positions, or a dict from column to its
+        levels (a list is ordered, a set is not).
     missing : "level", "skip" or dict, default="level"
-        A missing value is a level of its own, or no evidence.
+        Whether a missing value is a level of its own or is ignored.
     special_values : dict, optional
-        Codes of numeric columns that are levels of their own, such as {"income": [-999]}.
+        Codes in numeric columns that become levels of their own, such as {"income": [-999]}.
     max_levels : int or dict, optional
-        The most frequent values of a column of categories that keep levels of their own, for all
-        columns or by name; the others, and values not seen in training, share the level `other`.
+        Number of the most frequent categories that keep their own levels, for all columns or by
+        name. The others, and values never seen in training, share the level `other`.
     class_prior : array, float or dict, optional
-        Class probabilities in place of the training frequencies.
+        Class probabilities instead of the training frequencies.
     crosses : list of pairs, optional
-        Columns to join two by two, such as [("Class", "Sex")]: each pair is one feature, whose
-        levels are the pairs of levels that occur together.
+        Pairs of columns to join into one feature, such as [("Class", "Sex")]. Its levels are the
+        combinations that occur.
     ask_if : dict, optional
-        Columns that are asked for only where another has a level, such as {"pain_site": ("pain",
-        "yes")}; elsewhere, and where they are missing, they are no evidence.
+        Columns that are asked for only where another column has a given level, such as
+        {"pain_site": ("pain", "yes")}. Elsewhere, and where they are missing, they weigh nothing.
     event_model : "levels" or "counts", default="levels"
-        Each column holds a level; or a row is a document and each column counts a token.
+        "levels": each column has a level. "counts": a row is a document and each column counts a
+        token.
 
     Attributes
     ----------
     evidence_ : Evidence
         The prior and the table of weights.
     classes_ : ndarray
-        The class labels. Of two, positive weights speak for the second.
+        The class labels. With two, positive weights favour the second.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of str
-        Their names, where the table had names.
+        Names of the columns, if the table has names.
 
     Examples
     --------
@@ -122,19 +126,19 @@ class EvidenceNB(EvidenceClassifier):
         return replace(evidence, event_model=self.event_model)  # type: ignore[arg-type]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add a batch of rows to what was learnt before.
+        """Add a batch of rows to the model.
 
-        The first batch fixes the cut points of numeric columns, unless `bins` gives them. Once a
-        column has more values than `max_levels`, the levels that it has then stay.
+        The first batch sets the cut points of numeric columns, unless `bins` gives them. When a
+        column first exceeds `max_levels`, its levels are fixed.
 
         Parameters
         ----------
         X : table
             Rows of the same columns as before.
         y : array or str
-            Class labels, or the name of the column of X that holds them.
+            Class labels, or the name of their column in X.
         classes : array, optional
-            All class labels there will be; needed at the first call unless the first batch has all.
+            All class labels; needed at the first call unless the first batch has all of them.
         sample_weight : array or str, optional
             Row weights, or the name of their column.
         """
@@ -189,14 +193,14 @@ class EvidenceNB(EvidenceClassifier):
         return self._keep(remember(evidence, sample.table))
 
     def merge(self, *others: EvidenceNB) -> EvidenceNB:
-        """The model that all rows together would have given.
+        """Merge models of different rows into the model of all rows.
 
         Parameters
         ----------
         *others : EvidenceNB
             Models of other rows, fitted with the same parameters and, for numeric columns, the same
-            cut points. Levels of categories are united; where `max_levels` has joined some, those
-            kept must be the same.
+            cut points. Levels of categories are united; if `max_levels` has joined some, the kept
+            levels must be the same.
         """
         check_is_fitted(self, "evidence_")
         _refuse_edits(self)

@@ -23,29 +23,31 @@ PREFIT = "prefit"
 
 
 class RecalibratedClassifier(EvidenceModel):
-    """A learner whose totals are recalibrated on rows held out.
+    """A learner whose probabilities are recalibrated by cross-validation.
 
-    log odds = f(prior + w_1(x_1) + ... + w_d(x_d))
+    The model is::
 
-    f is fitted to totals that the learner gives to rows held out, fold by fold, and rises, so that
-    it changes no ranking. The table is the learner's own, from all rows; `evidence_` holds it with
-    f, and a balance sheet states f as a line of its own.
+        log odds = f(prior + w_1(x_1) + ... + w_d(x_d))
 
-    More than two classes have a total t_k each. "temperature" multiplies all of them by one number,
-    and "sigmoid" makes them a_k t_k + b_k (vector scaling): `evidence_` is then the scaled table.
-    "spline" and "isotonic" fit f_k of each class against the rest, and have no table.
+    The rising curve f is fitted to the totals of hold-out rows, fold by fold, so it does not change
+    the ranking. The tables are the learner's own, fitted to all rows. `evidence_` includes f, and a
+    balance sheet shows it as a line of its own.
+
+    With more than two classes each class has a total t_k. "temperature" multiplies all of them by
+    one number, and "sigmoid" makes them a_k t_k + b_k (vector scaling): `evidence_` is then the
+    scaled table. "spline" and "isotonic" fit a curve f_k for each class against the rest, and have
+    no tables.
 
     Parameters
     ----------
     estimator : learner
-        A classifier of this package that ends as a table of weights.
+        A classifier of this package with tables of weights.
     method : "spline", "sigmoid", "temperature" or "isotonic", default="spline"
-        f: a natural cubic spline on the log odds (`SplineCalibrator`), a straight line (Platt), one
-        through 0, or steps. Steps make ties, and so can change the AUC; the others cannot.
+        The curve f: a natural cubic spline of the log odds (`SplineCalibrator`), a straight line
+        (Platt), a line through 0, or steps. Only steps can change the AUC, because they make ties.
     cv : int, splitter, iterable, str or "prefit", default=5
-        The folds whose rows are held out, or the name of the column of X that tells the fold of
-        each row. "prefit" takes `estimator` as it is, fitted already, and `fit` is given rows that
-        it has not seen.
+        Folds of hold-out rows, or the name of a column of X with the fold of each row. "prefit"
+        recalibrates a fitted `estimator`; give `fit` rows that it has not seen.
     random_state : int, RandomState or None
         Shuffles the folds.
 
@@ -54,9 +56,9 @@ class RecalibratedClassifier(EvidenceModel):
     evidence_ : Evidence
         The prior and the tables, and f in `evidence_.recalibration`.
     estimator_ : learner
-        The learner fitted on all rows, before f. A saved model has none.
+        The learner fitted to all rows, before f. Saved models do not have it.
     scaling_ : array of shape (2, n_classes) or None
-        a_k and b_k of a model of more than two classes whose totals are scaled.
+        a_k and b_k, if totals of more than two classes are scaled.
 
     Examples
     --------
@@ -84,16 +86,16 @@ class RecalibratedClassifier(EvidenceModel):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the table from all rows, and what its totals are worth from rows held out.
+        """Fit the tables to all rows, and the recalibration to hold-out rows.
 
         Parameters
         ----------
         X : table
             Any dataframe, array or list of dicts.
         y : array or str
-            Class labels, or the name of the column of X that holds them.
+            Class labels, or the name of their column in X.
         sample_weight : array or str, optional
-            Row weights, or the name of the column of X that holds them.
+            Row weights, or the name of their column in X.
         """
         self._check()
         if self._is_prefit:

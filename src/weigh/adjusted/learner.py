@@ -46,11 +46,12 @@ CAVEAT = " and leaves out the error of the exponents"
 class AdjustedNB(EvidenceClassifier):
     """Naive Bayes with an exponent per feature: the Adjusted Probability Model.
 
-    log odds = q_0 + sum_j a_j q_j(x_j),   q_j(v) = ln P(v|1)/P(v|0)        (Eq. 8)
+    The model (Eq. 8) is::
 
-    The exponents a_j have the least loss (Eq. 15) among those with sum_j a_j^2 = m. q_0 is a fixed
-    offset: exponents make up for dependence between features, nothing else (Hong, Hosking &
-    Natarajan 2002).
+        log odds = q_0 + sum_j a_j q_j(x_j),   q_j(v) = ln P(v|1)/P(v|0)
+
+    The exponents a_j correct for correlated features. They minimise the loss (Eq. 15) subject to
+    sum_j a_j^2 = m; q_0 is a fixed offset (Hong, Hosking & Natarajan 2002).
 
     Parameters
     ----------
@@ -58,29 +59,30 @@ class AdjustedNB(EvidenceClassifier):
     crosses, ask_if
         As in `EvidenceNB`.
     norm : "cv", "paper", None or float, default="cv"
-        m. "cv" is APMR: m is chosen on internal folds, whose tables are counted without the rows
-        that they hold out. "paper" is APMR as printed: tables of all rows in every fold, and norms
-        of equal distance. None is APM: no restriction; of several solutions that of least norm. A
-        number is APM(m); above the unrestricted norm it changes nothing, and a warning says so.
+        The norm m. "cv" is APMR: m is chosen by internal cross-validation, with tables counted
+        again in each fold. "paper" is APMR as printed: tables of all rows in every fold, and
+        equally spaced norms. None is APM: no limit; if there are several solutions, the one of
+        smallest norm. A number is APM(m); above the unlimited norm it has no effect, and a warning
+        says so.
     multiclass : "softmax", "ovr" or "shared", default="softmax"
-        More than two classes. "softmax" is one model with an exponent per class and feature,
-        trained jointly. "ovr" is a model of each class against the rest, as in the paper's
-        experiments. "shared" is Eq. 6: one exponent per feature for all classes.
+        Model for more than two classes. "softmax" fits one exponent per class and feature jointly.
+        "ovr" fits a model of each class against the rest, as in the paper's experiments. "shared"
+        is Eq. 6: one exponent per feature for all classes.
     aggregate : "mean" or "median", default="mean"
-        What summarises the folds' losses. The paper prefers the median.
+        How the losses of the folds are summarised. The paper prefers the median.
     fit_prior : bool, default=False
-        Give the prior an exponent too (a_0 of Eq. 17), counted in m. For comparison.
+        Whether the prior also has an exponent (a_0 of Eq. 17), counted in m. For comparison.
     cv : int, splitter, iterable or str, default=5
-        The number of internal folds, what scikit-learn takes for them, or the name of the column of
-        X that tells the fold of each row, which is then no feature.
+        Number of internal folds, a scikit-learn splitter or splits, or the name of a column of X
+        with the fold of each row, which is then not a feature.
     random_state : int, RandomState or None
         Shuffles the folds.
 
     Attributes
     ----------
     exponents_ : ndarray of shape (d,) or (K, d)
-        One exponent per feature of `evidence_`, in its order, and per class where there are more
-        than two. 0 for a feature that tells nothing.
+        One exponent per feature of `evidence_`, in its order, and per class if there are more than
+        two. 0 for a feature without information.
     prior_exponent_ : float or ndarray of shape (K,)
         1, unless `fit_prior`.
     norm_ : float or ndarray of shape (K,)
@@ -90,8 +92,8 @@ class AdjustedNB(EvidenceClassifier):
     loss_ : float
         The training loss in bits.
     n_passes_ : int
-        How often the search passed over the rows, after the passes that find and count levels. One
-        pass answers all folds and, where the table is read in batches, all norms of a stage.
+        Passes of the search over the rows, after the passes that find and count levels. One pass
+        serves all folds and, for tables read in batches, all norms of a stage.
     reversals_ : list of Reversal
         The features with negative exponents.
     evidence_ : Evidence

@@ -109,33 +109,32 @@ class EvidenceModel(ClassifierMixin, TableEstimator):
     def balance_sheet(
         self, row: Any, pos_label: Any = None, against: Any = None, *, labels: Any = None
     ) -> BalanceSheet:
-        """What speaks for and against one case.
+        """Explain one prediction: the weights for and against, their total, the probability.
 
         Parameters
         ----------
         row : mapping, sequence or table of one row
             The case. A mapping may leave out answers that are not known.
         pos_label : label, optional
-            The class that positive weights speak for: by default `classes_[1]` of two, the most
-            probable of more.
+            Positive class. Default: `classes_[1]` of two; with more classes, the most probable.
         against : label, optional
-            Its rival, for more than two classes; by default all the others together.
+            With more than two classes, the class to compare with. Default: all others together.
         labels : dict, optional
-            Columns, levels and classes in the user's words, as in `report`.
+            Your names of columns, levels and classes, as in `report`.
         """
         table = self._read_one(row, "a balance sheet")
         return explain(with_labels(self.evidence_, labels), table, pos_label, against)
 
     def contributions(self, X: Any, pos_label: Any = None) -> Any:
-        """What the prior and each table add to the total of every row.
+        """The contributions of the prior and of each table to the total of every row.
 
         Parameters
         ----------
         X : table
             Rows.
         pos_label : label, optional
-            The class that positive numbers favour: by default `classes_[1]` of two. Of more classes
-            it must be given, and the columns add up to that class's total.
+            Positive class. Default: `classes_[1]` of two. With more classes it is required, and the
+            columns add up to the total of that class.
 
         Returns
         -------
@@ -159,8 +158,8 @@ class EvidenceModel(ClassifierMixin, TableEstimator):
     def with_prior(self, rate: Any) -> Self:
         """The fitted model for a population with other class frequencies.
 
-        It changes what was fitted and no parameter: `fit` learns the rows' own frequencies again,
-        unless `class_prior` gives others. `partial_fit` and `merge` keep the rate.
+        Constructor parameters do not change: `fit` learns the frequencies of the rows again, unless
+        `class_prior` is set. `partial_fit` and `merge` keep the rate.
 
         Parameters
         ----------
@@ -196,16 +195,16 @@ class EvidenceClassifier(EvidenceModel, ABC):
         return None if given is None else read_rate(given, classes, "class_prior")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a table.
+        """Fit the model to a table.
 
         Parameters
         ----------
         X : table
             Any dataframe, array or list of dicts.
         y : array or str
-            Class labels, or the name of the column of X that holds them.
+            Class labels, or the name of their column in X.
         sample_weight : array or str, optional
-            Row weights, or the name of the column of X that holds them.
+            Row weights, or the name of their column in X.
         """
         sample = read_sample(self, X, y, sample_weight)
         learnt = self._fit_sample(sample)._learnt

@@ -135,11 +135,11 @@ class TableEstimator(BaseEstimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """How much each input column matters: its mean absolute contribution on training rows.
+        """Importance of each input column: its mean absolute contribution over training rows.
 
-        The tables' importances, those of a pair shared equally between its two columns, in the
-        order of `feature_names_in_`. They are in nats and do not add up to 1. Of more than two
-        classes it is the mean over classes.
+        The importance of a pair is divided equally between its two columns. The order is that of
+        `feature_names_in_`. Importances are in nats and do not add up to 1. With more than two
+        classes they are means over classes.
         """
         return share_importance(self.evidence_)
 

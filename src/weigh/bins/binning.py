@@ -28,27 +28,26 @@ PARTS = 512
 
 @dataclass(frozen=True)
 class Binning:
-    """How a numeric column is cut: limits within which the information value is the largest.
+    """Limits for the bins of a numeric column; within them the information value is largest.
 
     IV = sum over levels of (share of class 1 - share of class 0) ln(share of class 1/share of
     class 0)
 
-    The cut points are the best there are (dynamic programming, exact) between up to 512
-    intervals of about as many rows each, or between all distinct values where there are no more.
-    Every level holds rows of every class.
+    The cut points are optimal (dynamic programming, exact) among all distinct values, or, with more
+    than 512, among the limits of 512 bins of about equal size. Every bin has rows of every class.
 
     Parameters
     ----------
     max_levels : int, default=6
-        Intervals at most; missing and special codes come on top.
+        Largest number of bins; missing and special codes are extra levels.
     min_share : float, default=0.05
-        The least share of the rows (those with a number) in an interval.
+        Smallest share of the rows (those with a number) in a bin.
     min_class_share : float, default=0
-        The least share of the rows of each class in an interval.
+        Smallest share of the rows of each class in a bin.
     trend : str, default="free"
-        What the rate of the second class must do from interval to interval: "monotone" (rise or
-        fall, whichever has the larger IV), "rising", "falling", "peak" (rise, then fall), "valley"
-        (fall, then rise), or "free". A trend needs two classes.
+        Trend of the rate of the second class from bin to bin: "monotone" (rise or fall, whichever
+        has the larger IV), "rising", "falling", "peak" (rise, then fall), "valley" (fall, then
+        rise), or "free". A trend needs two classes.
 
     Examples
     --------

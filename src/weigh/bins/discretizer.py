@@ -14,11 +14,11 @@ from weigh.frames import Floats, Numbers, Sample, label_sample, match, read, set
 
 
 class MDLDiscretizer(TransformerMixin, BaseEstimator):
-    """Numbers to intervals, cut where the classes change (Fayyad & Irani 1993).
+    """Bin numeric columns where the classes change (Fayyad & Irani 1993).
 
-    Recursive splits at the point of least class entropy, as long as the minimum description
-    length criterion accepts them. A cut is the midpoint of two neighbouring distinct values; an
-    interval contains its upper end. Missing values stay missing.
+    Columns are split recursively at the point of lowest class entropy, while the minimum
+    description length criterion accepts the split. A cut point is the midpoint of two neighbouring
+    distinct values; bins include their upper limit. Missing values stay missing.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class MDLDiscretizer(TransformerMixin, BaseEstimator):
         return set_names(self, names, sample.table.named)  # type: ignore[no-any-return]
 
     def transform(self, X: Any) -> Floats:
-        """The number of each value's interval, from 0; NaN where it is missing."""
+        """The bin of each value, numbered from 0; NaN for missing values."""
         check_is_fitted(self)
         named = hasattr(self, "feature_names_in_")
         table = match(read(X), tuple(self.cuts_), named, type(self).__name__)

@@ -29,11 +29,13 @@ ONE_ROW = (
 class BoostedNB(EvidenceClassifier):
     """Boosted naive Bayes, linearised into one table of weights of evidence.
 
-    log odds = sum_t alpha_t w_0t + sum_j sum_t alpha_t w_jt(x_j),   alpha_t = 1/2 ln 1/beta_t
+    The model is::
 
-    Each round fits naive Bayes to rows that weigh more the worse the rounds before did on them
-    (Ridgeway, Madigan, Richardson & O'Kane 1998; Freund & Schapire 1997). AdaBoost lets the rounds
-    vote; to first order their vote is a sum of weights of evidence, which is again a table.
+        log odds = sum_t alpha_t w_0t + sum_j sum_t alpha_t w_jt(x_j),   alpha_t = 1/2 ln 1/beta_t
+
+    Each round fits naive Bayes with more weight on the rows that earlier rounds predicted badly
+    (Ridgeway, Madigan, Richardson & O'Kane 1998; Freund & Schapire 1997). In AdaBoost the rounds
+    vote. To first order the vote is a sum of weights of evidence, which is a table.
 
     Parameters
     ----------
@@ -41,38 +43,38 @@ class BoostedNB(EvidenceClassifier):
     crosses, ask_if
         As in `EvidenceNB`.
     n_rounds : int, default=10
-        Rounds at the most. They end early where the error reaches one half, or nothing.
+        Largest number of rounds. They end early if the error reaches one half or zero.
     combine : "evidence" or "vote", default="evidence"
-        The linearised sum, which is a table; or AdaBoost's own vote, which is none.
+        The linearised sum, which has tables, or AdaBoost's own vote, which has none.
     early_stopping : bool, default=True
-        Choose the number of rounds on internal folds, by loss in bits. Cut points are found again
-        in each.
+        Whether the number of rounds is chosen by internal cross-validation of the loss. Cut points
+        are found again in each fold.
     calibrate_scale : bool, default=True
-        Multiply the linearised total by one number, fitted on the same folds: boosting makes
-        probabilities too sure. A vote has no such number.
+        Whether the linearised total is multiplied by one number, fitted on the same folds, because
+        boosting is overconfident. A vote has no such number.
     cv : int, splitter, iterable or str, default=5
-        The number of internal folds, what scikit-learn takes for them, or the name of the column of
-        X that tells the fold of each row, which is then no feature.
+        Number of internal folds, a scikit-learn splitter or splits, or the name of a column of X
+        with the fold of each row, which is then not a feature.
     random_state : int, RandomState or None
         Shuffles the folds.
 
     Attributes
     ----------
     rounds_ : Rounds or list of Rounds
-        Error, beta, alpha, loss and quality of every round tried, and how many were chosen; one
-        for each of more than two classes. `RoundsDisplay` draws it; a saved model has none.
+        Error, beta, alpha, loss and quality of every round tried, and the number chosen; with more
+        than two classes, one for each. `RoundsDisplay` draws it. Saved models do not have it.
     scale_ : float or ndarray of shape (K,)
-        What the linearised total was multiplied by.
+        Factor of the linearised total.
     agreement_ : float
-        The share of the training rows on which vote and table decide for the same class, before
-        `class_prior` shifts either.
+        Share of the training rows on which vote and table choose the same class, before
+        `class_prior` is applied.
     cubic_ : float
-        How far they are apart otherwise: the mean size of the cubic term, the first that the
-        linearisation leaves out, relative to that of the linearised total.
+        Mean size of the cubic term, the first that the linearisation leaves out, relative to the
+        mean size of the linearised total.
     n_passes_ : int
-        How often the rows were passed over, after the passes that find and count levels: two for
-        each round, of the model and of each fold (on a cluster, of all together), and some to
-        choose and to describe.
+        Passes over the rows, after the passes that find and count levels: two for each round of the
+        model and of each fold (on a cluster, of all together), and a few to choose the rounds and
+        the scale.
     evidence_ : Evidence
         The prior and the tables.
 

@@ -29,52 +29,53 @@ SIDES = np.array(["down", "up"])
 
 
 class BoostedNBRegressor(RegressorMixin, TableEstimator):
-    """Boosted naive Bayes for numbers, with a table of weights that push the estimate up or down.
+    """Boosted naive Bayes for a numeric target, as tables of weights that raise or lower it.
 
-    ln P(y > s|x)/P(y <= s|x) = g(s) + w_1(x_1) + ... + w_d(x_d)
+    The model is::
 
-    Every s in the range of y gives a row (x, s) whose class is whether y is above s; boosted naive
-    Bayes, linearised, is fitted to all of them at once, and the estimate is the smallest s at which
-    "above" has no more than even odds (Ridgeway, Madigan, Richardson & O'Kane 1998). One round is
-    naive Bayes on soft labels, in closed form: the estimate is F^-1(sigmoid(sum_j w_j)), with F the
-    distribution function of y. Estimates stay in the range of the training targets.
+        ln P(y > s|x)/P(y <= s|x) = g(s) + w_1(x_1) + ... + w_d(x_d)
+
+    Every s in the range of y gives a row (x, s) whose class is whether y is above s. Boosted naive
+    Bayes, linearised, is fitted to all of them at once. The estimate is the smallest s at which
+    "above" has at most even odds (Ridgeway, Madigan, Richardson & O'Kane 1998). One round has a
+    closed form: the estimate is F^-1(sigmoid(sum_j w_j)), with F the distribution function of y.
+    Estimates stay within the range of the training targets. `EducatedRegressor` is more accurate.
 
     Parameters
     ----------
     smoothing : float or "1/n", default=1.0
-        Rows added to every level, above and below.
+        Pseudo-count added to each level, above and below.
     bins : int, "fine" or dict, default=10
-        A number of quantile bins, up to 128 of them ("fine"), or a dict from column to one of these
-        or to cut points.
+        Number of quantile bins, up to 128 ("fine"), or a dict from column to one of these or to cut
+        points.
     categorical_features, missing, special_values, max_levels, crosses
         As in `EvidenceNB`.
     n_rounds : int, default=10
-        Rounds at the most.
+        Largest number of rounds.
     grid : int, default=100
-        Cells that the range of y is parted into, where there is more than one round.
+        Number of cells of the range of y, with more than one round.
     y_range : (float, float), optional
-        The range that sets the scale, in place of the smallest and largest y; y beyond it counts as
-        its end, so that one outlier does not make all other cells too coarse.
+        Range of y, instead of its smallest and largest value. Values beyond it count as its limits,
+        so that one outlier does not make all other cells too coarse.
     calibrate_scale : bool, default=True
-        Fit, on rows held out, the one number that makes quantiles as wide as they should be.
+        Whether one number, fitted on hold-out rows, gives quantiles their right width.
     cv : int, splitter or iterable, default=5
-        The folds whose rows are held out. Of 10,000 rows or more one fold is enough, unless the
-        splits are given.
+        Folds of hold-out rows. From 10,000 rows one fold is enough, unless splits are given.
     random_state : int, RandomState or None
-        Shuffles the rows held out.
+        Shuffles the folds.
 
     Attributes
     ----------
     evidence_ : Evidence
-        The weights that push the estimate up, against down.
+        The weights that raise the estimate, against lowering it.
     scale_ : float
-        What log odds are multiplied by in quantiles.
+        Factor of the log odds in quantiles.
     errors_, alphas_ : ndarray
-        The error and the voice of each round.
+        Error and coefficient of each round.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of str
-        Their names, where the table had names.
+        Names of the columns, if the table has names.
 
     Examples
     --------
@@ -127,22 +128,22 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
 
     @property
     def evidence_(self) -> Evidence:
-        """The weights that push the estimate up, against down."""
+        """The weights that raise the estimate, against lowering it."""
         if "_learnt" not in vars(self):
             raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
         return self._learnt.evidence  # type: ignore[no-any-return]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from a table.
+        """Fit the model to a table.
 
         Parameters
         ----------
         X : table
             Any dataframe, array or list of dicts.
         y : array or str
-            Numbers, or the name of the column of X that holds them.
+            Numbers, or the name of their column in X.
         sample_weight : array or str, optional
-            Row weights, or the name of the column of X that holds them.
+            Row weights, or the name of their column in X.
         """
         self._check()
         sample, target = number_sample(read(X).to_learn_from(), y, sample_weight)
@@ -221,7 +222,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         return _fit_scale(parts)
 
     def predict(self, X: Any) -> Floats:
-        """The estimate: the smallest y that the target is as likely at or below as above."""
+        """The estimate: the smallest y that the target exceeds with at most even odds."""
         table = self._read(X)
         estimate: Estimate = self._learnt
         return estimate.read_off(estimate.total(table))
@@ -262,7 +263,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         return self.balance_sheet(row)
 
     def balance_sheet(self, row: Any) -> EstimateSheet:
-        """What pushes the estimate for one case up and down, in the unit of y.
+        """Explain the estimate of one case, in the unit of y.
 
         Parameters
         ----------

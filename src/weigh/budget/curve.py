@@ -64,7 +64,7 @@ class Prices(Shown):
     prices : tuple of Price
         One for each budget.
     knee : Price
-        The budget of fewest levels whose loss is within one standard error of the least.
+        The budget with the fewest levels whose loss is within one standard error of the lowest.
     n_rows, n_splits : int
         Hold-out rows, and folds.
     """
@@ -124,7 +124,7 @@ class Prices(Shown):
         return (marked + features, each, f"{found.total_levels:.0f}", str(found.loss), cost, area)
 
     def plot(self) -> Drawing:
-        """Loss, and AUC of two classes, against the number of features: a line for each levels."""
+        """Draw loss, and AUC of two classes, by number of features: a line per `levels`."""
         two = self.full.auc is not None
         figure, axes = new_figure(9.0 if two else 6.0, 4.2, 2 if two else 1)
         drawn = (("loss", "Loss, bits a row"), ("auc", "AUC"))

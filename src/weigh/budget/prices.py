@@ -41,15 +41,14 @@ def price(
 ) -> Prices:
     """Measure what each budget of features and levels costs on hold-out rows.
 
-    In each fold the model is fitted, and simplified to each budget, without the rows that are held
-    out.
+    Each fold fits the model, and simplifies it to each budget, without its hold-out rows.
 
     Parameters
     ----------
     model : classifier
         A fitted classifier of this package, as in `simplify`.
     X, y : table, and array or str
-        Rows with column names, and their classes or the name of the column that holds them.
+        Rows with column names, and their classes or the name of their column.
     features : list of int, optional
         Numbers of features to try; by default 1, 2, 3, 4, 6, 8, 12 and so on, up to all.
     levels : list of int, default=(2, 3, 4, 6)
@@ -59,13 +58,13 @@ def price(
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     random_state : int, RandomState or None, default=0
-        How rows are dealt to folds.
+        Seed of the folds.
 
     Returns
     -------
     Prices
-        Loss and AUC of every budget, with standard errors, and the `knee`: the budget of fewest
-        levels whose loss is within one standard error of the least.
+        Loss and AUC of every budget, with standard errors, and the `knee`: the budget with the
+        fewest levels whose loss is within one standard error of the lowest.
 
     Examples
     --------

@@ -139,22 +139,22 @@ def simplify(
 ) -> EducatedNB:
     """Fit the best model within a budget of features and levels.
 
-    Features are removed and levels are merged where that raises the loss least, to second order;
-    then all weights that are left are fitted together, as `EducatedNB` fits them.
+    Features are removed and levels are merged where that raises the loss least, to second order.
+    Then `EducatedNB` fits all remaining weights together.
 
     Parameters
     ----------
     model : classifier
-        A fitted classifier of this package. In place of any but an `EducatedNB` without pairs, an
-        `EducatedNB` with the same columns and shared parameters is fitted first.
+        A fitted classifier of this package. Unless it is an `EducatedNB` without pairs, one with
+        the same columns and shared parameters is fitted first.
     X, y : table, and array or str
-        Rows with column names, and their classes or the name of the column that holds them:
-        usually the training rows.
+        Rows with column names, usually the training rows, and their classes or the name of their
+        column.
     features : int, default=8
         The largest number of features.
     levels : int, default=6
-        The largest number of levels of a feature. Special codes and missing count, and stay as
-        they are.
+        The largest number of levels of a feature. Special codes and missing count, and are not
+        merged.
     total_levels : int, optional
         The largest number of levels of all features together.
     pairs : int, default=0
@@ -166,8 +166,8 @@ def simplify(
     Returns
     -------
     EducatedNB
-        A fitted model of the columns that are kept. Its parameter `bins` holds the cut points, and
-        the categories that share a level.
+        A fitted model of the kept columns. Its parameter `bins` has the cut points and the groups
+        of categories.
 
     Examples
     --------

@@ -22,41 +22,42 @@ TABLES_ONLY = ("balance_sheet", "decision_function", "evidence_", "merge", "with
 class C44Classifier(ClassifierMixin, TableEstimator):
     """C4.4: a C4.5 tree grown for its probabilities, and explained as a path.
 
-    P(c | leaf) = (n_c + s)/(N + s K),   split: max gain ratio = gain/(split information)
+    The model is::
 
-    Unpruned and uncollapsed, with Laplace's correction at the leaves (Provost & Domingos 2003;
-    the rules of splitting are those of Quinlan 1993). Numbers become intervals first, and a split
-    has one branch for every level of its feature.
+        P(c | leaf) = (n_c + s)/(N + s K),   split: max gain ratio = gain/(split information)
 
-    Of the features not yet used on the way, those may part a node of several classes that give two
-    or more branches `min_rows` rows and whose gain is at least the mean of the gains of these. The
-    one of best gain ratio does, the first column of equals. A row whose level is not known counts
-    in the split information as if it had a level of its own, and goes down every branch with the
-    part of its weight that the branch has in the rows that are known; so it does when predicting. A
-    level that occurs in training, but not in this node, gets the node's own probabilities.
+    The tree is not pruned, and leaves have Laplace's correction (Provost & Domingos 2003; splits
+    follow Quinlan 1993). Numeric columns are binned first, and a split has one branch per level.
+
+    A feature can split a node if it is not yet used on the path, gives at least two branches
+    `min_rows` rows, and has at least the mean gain of such features. The one of highest gain ratio
+    splits; the first column wins a tie. A row whose level is not known follows every branch with a
+    part of its weight, the branch's share of the known rows, in training and in prediction; in the
+    split information it counts as one more level. A level that occurs in training, but not in the
+    node, gets the probabilities of the node.
 
     Parameters
     ----------
     smoothing : float or "1/n", default=1.0
-        Rows added to every class of every leaf, s. 0 is plain frequency; "1/n" is one over the
-        number of rows.
+        Pseudo-count s added to every class of every leaf. 0 gives plain frequencies; "1/n" is one
+        over the number of rows.
     bins : "mdl", "fine", int or dict, default="mdl"
-        How numbers become intervals: Fayyad & Irani's splits, up to 128 levels of about equally
-        many rows, a number of quantile bins, or a dict from column to one of these or to cuts.
+        Bins of numeric columns: "mdl" (Fayyad & Irani), "fine" (up to 128 levels of about equal
+        size), a number of quantile bins, or a dict from column to one of these or to cut points.
     categorical_features : "from_dtype", "all", list or dict, default="from_dtype"
-        Columns that hold categories: by their type, all, names or positions, or a dict from column
-        to its levels (a list in order, a set without one).
+        Columns of categories: by their type, all, names or positions, or a dict from column to its
+        levels (a list is ordered, a set is not).
     missing : "level", "skip" or dict, default="skip"
-        A missing value is a level of its own, or goes down every branch in part.
+        Whether a missing value is a level of its own or follows every branch in part.
     special_values : dict, optional
-        Codes of numeric columns that are levels of their own, such as {"income": [-999]}.
+        Codes in numeric columns that become levels of their own, such as {"income": [-999]}.
     max_levels : int or dict, optional
-        The most frequent values of a column of categories that keep levels of their own, for all
-        columns or by name; the others, and values not seen in training, share the level `other`.
+        Number of the most frequent categories that keep their own levels, for all columns or by
+        name. The others, and values never seen in training, share the level `other`.
     crosses : list, optional
         Pairs of columns joined into one.
     min_rows : float, default=2
-        The rows that two branches of every split must have.
+        Smallest number of rows that two branches of a split must have.
 
     Attributes
     ----------
@@ -65,13 +66,13 @@ class C44Classifier(ClassifierMixin, TableEstimator):
     n_leaves_ : int
         The number of leaves.
     depth_ : int
-        The most features on the way to a leaf.
+        Largest number of features on the path to a leaf.
     classes_ : ndarray
         The class labels.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of str
-        Their names, where the table had names.
+        Names of the columns, if the table has names.
 
     Examples
     --------
@@ -117,9 +118,9 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         X : table
             Any dataframe, array or list of dicts.
         y : array or str
-            Class labels, or the name of the column of X that holds them.
+            Class labels, or the name of their column in X.
         sample_weight : array or str, optional
-            Row weights, or the name of the column of X that holds them.
+            Row weights, or the name of their column in X.
         """
         least = self._least()
         sample = read_sample(self, X, y, sample_weight)
@@ -149,7 +150,7 @@ class C44Classifier(ClassifierMixin, TableEstimator):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
-        """The most probable class, the first of equals."""
+        """The most probable class; the first one in a tie."""
         winner = self.predict_proba(X).argmax(axis=1)
         labels: np.ndarray[Any, Any] = self.tree_.classes[winner]
         return labels
@@ -173,7 +174,7 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         return self.path(row)
 
     def path(self, row: Any) -> TreePath:
-        """The way of one case down the tree.
+        """The path of one case through the tree.
 
         Parameters
         ----------

@@ -109,28 +109,30 @@ INPUTS = ("probability", "log_odds")
 
 
 class SplineCalibrator(BaseEstimator):
-    """From predictions to what came true: a natural cubic spline on the log odds that rises.
+    """Recalibrate predictions with a rising natural cubic spline of the log odds.
 
-    log odds of y = f(ln p/(1 - p)),   f'(x) > 0
+    The curve is::
 
-    Forwards it recalibrates. Backwards it gives the prediction at which a wanted rate comes true
-    (Ridgeway 2025, section 6.3 and Figure 2). Because f rises everywhere, it changes no ranking.
+        log odds of y = f(ln p/(1 - p)),   f'(x) > 0
+
+    `predict` recalibrates. `inverse` gives the prediction at which a given rate comes true
+    (Ridgeway 2025, section 6.3 and Figure 2). f rises everywhere, so the ranking does not change.
 
     Parameters
     ----------
     n_knots : int, default=5
-        Knots at the most, at quantiles from 5% to 95%; beyond the outer ones f is straight. Bends
-        are penalised, by as much as has the largest marginal likelihood: where the data ask for
-        none, f is a straight line.
+        Largest number of knots, at quantiles from 5% to 95%; beyond the outer ones f is straight.
+        Curvature is penalised, with the penalty of largest marginal likelihood, so f is a straight
+        line if the data show no curvature.
     input : "probability" or "log_odds", default="probability"
-        What predictions are given as. Probabilities are kept within [1e-10, 1 - 1e-10].
+        Scale of the predictions. Probabilities are kept within [1e-10, 1 - 1e-10].
 
     Attributes
     ----------
     curve_ : Recalibration
         f, by its values and slopes at the knots.
     penalty_ : float
-        The penalty that was chosen.
+        The chosen penalty.
 
     Examples
     --------
@@ -150,7 +152,7 @@ class SplineCalibrator(BaseEstimator):
         self.input = input
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the curve from predictions of rows that the model has not seen.
+        """Fit the curve to predictions of hold-out rows.
 
         Parameters
         ----------
@@ -159,7 +161,7 @@ class SplineCalibrator(BaseEstimator):
         y : array
             Two labels, of which the greater is the one predicted.
         sample_weight : array, optional
-            Row weights; a weight of two is a row given twice.
+            Row weights; a weight of two equals a row given twice.
         """
         self._check()
         labels, x = Labels.read(y, sample_weight), self._read(X)
@@ -174,16 +176,16 @@ class SplineCalibrator(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Floats:
-        """The probability that predictions are worth."""
+        """The recalibrated probabilities of predictions."""
         return np.asarray(expit(self._curve().apply(self._read(X))))
 
     def transform(self, X: Any) -> Floats:
-        """What predictions are worth, in the form that they are given in."""
+        """The recalibrated predictions, on the scale of `input`."""
         log_odds = self._curve().apply(self._read(X))
         return log_odds if self.input == "log_odds" else np.asarray(expit(log_odds))
 
     def inverse(self, rate: Any) -> Floats:
-        """The prediction at which a wanted rate comes true, in the form that they are given in.
+        """The prediction at which a given rate comes true, on the scale of `input`.
 
         Parameters
         ----------

@@ -180,7 +180,7 @@ class RestCurves(OnEvidence):
         return np.column_stack([f.apply(t) for f, t in zip(self.curves, raw.T, strict=True)])
 
     def probabilities(self, totals: Floats) -> Floats:
-        """What totals mean: the probability of each class."""
+        """The probability of each class, from totals."""
         return engine.link(totals, self.link)
 
     def with_prior(self, rate: Floats) -> RestCurves:

@@ -61,11 +61,11 @@ class Comparison(Shown):
     best : str or None
         The learner of least loss.
     choice : str or None
-        The one to take, and `reason` says why.
+        The recommended learner; `reason` says why.
     base_loss : float
-        Of saying to everybody how frequent each class is, in bits.
+        Loss of predicting the base rate for every row, in bits.
     notes : tuple of str
-        Why some of the numbers are none.
+        Why some numbers are not defined.
     """
 
     entries: tuple[Entry, ...]
@@ -119,7 +119,7 @@ class Comparison(Shown):
         return shown | {"learners": [entry.to_dict() for entry in self.entries]}
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """A row for each learner, with the single numbers that are known of it."""
+        """One row per learner, with its single numbers."""
         entries = [entry.to_dict() for entry in self.entries]
         return [
             {"learner": entry["name"], "chosen": entry["name"] == self.choice}
@@ -134,7 +134,7 @@ class Comparison(Shown):
         return build(columns_of(self.to_rows()), backend)
 
     def plot(self) -> Drawing:
-        """Draw how much more each learner loses than the best on a new `figure_`."""
+        """Draw how much more each learner loses than the best, on a new `figure_`."""
         return draw_comparison(self)
 
     def view(self) -> Page:
@@ -199,37 +199,36 @@ def compare(
 ) -> Comparison:
     """Compare learners by cross-validation on the same folds, and recommend one.
 
-    Every row is predicted by models that have not seen it, and all measures are of these
-    predictions together, but for the AUC: that is the share of pairs of the same fold that are
-    ranked rightly, because models of different folds say different base rates. The difference
-    between two learners is the mean of the differences of the rows, and so is its error: what is
-    easy or hard about a row is so for both. The choice is the simplest learner whose loss is within
-    a standard error of the least.
+    Every row is predicted by a model that was not fitted to it. Measures pool these predictions
+    over all folds, except the AUC: it ranks within folds, because models of different folds have
+    different base rates. Differences between two learners, and their errors, are paired row by row.
+    The recommended learner is the simplest one whose loss is within one standard error of the
+    lowest.
 
     Parameters
     ----------
     X : table
         Rows.
     y : array or str
-        Class labels, or the name of the column of X that holds them.
+        Class labels, or the name of their column in X.
     learners : list or dict, optional
         Names (`"adjusted"` or `"AdjustedNB"`), classes or estimators, also of scikit-learn; or a
         dict from a name of yours to one of these. By default every classifier of this package that
         takes two classes and more; `"recalibrated"` is `RecalibratedClassifier(EvidenceNB())`.
     cv : int, splitter or iterable, default=5
-        The number of folds, or what scikit-learn takes for them.
+        Number of folds, or a scikit-learn splitter or splits.
     sample_weight : array or str, optional
-        Row weights, or the name of their column; a learner that takes none fails. A weight of two
-        is a row given twice, in intervals too (see `weigh.metrics.effective_weight`).
+        Row weights, or the name of their column; learners that do not accept weights fail. A weight
+        of two equals a row given twice, also in intervals (see `weigh.metrics.effective_weight`).
     random_state : int, RandomState or None, default=0
-        Deals the folds, and goes to learners that are not given as estimators.
+        Seed of the folds, and of learners that are not given as estimators.
     coverage : float, default=0.95
-        Of intervals.
+        Coverage of intervals.
 
     Returns
     -------
     Comparison
-        Prints as a table. A learner that fails is a line with its error.
+        Prints as a table. A learner that fails is shown with its error.
 
     Examples
     --------

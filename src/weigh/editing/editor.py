@@ -42,18 +42,17 @@ class _State:
 
 
 def edit(model: Any, X: Any, y: Any, *, train: Any = None, who: str | None = None) -> Editor:
-    """Change a fitted model by hand, and record who changed what, why, and what it cost.
+    """Change a fitted model by hand, and record who, why and the change of the loss.
 
     Parameters
     ----------
     model : classifier
         A fitted classifier of this package.
     X, y : table, and array or str
-        Rows to judge by, with column names, and their classes or the name of the column that holds
-        them. Use hold-out rows.
+        Rows that measure the loss, with column names, and their classes or the name of their
+        column. Use hold-out rows.
     train : tuple of table and classes, optional
-        Rows to fit to where `refit=True`, and to count again where a cut point moves; by default
-        those of X.
+        Rows for `refit=True`, and for new counts when a cut point moves. Default: X and y.
     who : str, optional
         The name to record; by default the login name.
 
@@ -82,23 +81,22 @@ def edit(model: Any, X: Any, y: Any, *, train: Any = None, who: str | None = Non
 class Editor:
     """A model, and the changes that were made to it.
 
-    Every method that changes the model takes `why`, the reason, which must not be empty; `who`, a
-    name in place of the editor's; and `refit=True`, which fits all tables again but those that were
-    frozen or given weights by hand. Each returns the editor.
+    Every method that changes the model takes `why`, the reason (required), `who`, a name instead of
+    the editor's, and `refit=True`, which fits all tables again except frozen ones and those with
+    weights set by hand. Each method returns the editor.
 
-    A refit starts from the model that was given. It minimises the penalised loss that EducatedNB
-    was fitted to, with the scales of its fit; so a refit of what was not changed changes nothing,
-    for any model. Tables of `monotonic_cst` stay in order. A refit that does not converge raises a
-    `ConvergenceWarning`.
+    A refit starts from the given model and minimises the penalised loss of `EducatedNB`, with the
+    scales of its fit. So a refit of an unchanged model changes nothing. Tables of `monotonic_cst`
+    stay monotone. A refit that does not converge raises a `ConvergenceWarning`.
 
     Attributes
     ----------
     model : classifier
         The model as it is now.
     edits : tuple of Change
-        What was changed, who and why, and the loss in bits before and after.
+        The changes: what, who and why, and the loss in bits before and after.
     loss : float
-        The loss of the rows to judge by, in bits a row.
+        The loss on the rows X, in bits a row.
     """
 
     def __init__(self, model: Any, sample: Sample, train: Sample, who: str | None = None) -> None:
@@ -121,12 +119,12 @@ class Editor:
 
     @property
     def loss(self) -> float:
-        """The loss of the rows to judge by, in bits a row."""
+        """The loss on the rows X, in bits a row."""
         return self._loss(self.evidence)
 
     @property
     def model(self) -> Any:
-        """The model as it is now; of what its fit found out beside the tables, scales are kept."""
+        """The current model. Of the other results of its fit, only the scales are kept."""
         if self._at == 0:
             return self._given
         model = copy.copy(self._given)._keep(self.evidence)
@@ -174,24 +172,24 @@ class Editor:
         return self._do(action, dict(arguments), **signed)
 
     def drop(self, feature: str, **signed: Unpack[Signature]) -> Self:
-        """Leave a table out."""
+        """Remove a table."""
         return self._do("drop", {"feature": feature}, **signed)
 
     def freeze(self, feature: str, *, why: str, who: str | None = None) -> Self:
-        """Hold the weights of a table where others are refitted."""
+        """Keep the weights of a table in later refits."""
         return self._do("freeze", {"feature": feature}, why=why, who=who)
 
     def merge(self, feature: str, levels: Sequence[Any], **signed: Unpack[Signature]) -> Self:
-        """Make one level of neighbouring bins, or of categories."""
+        """Join neighbouring bins, or categories, into one level."""
         return self._do("merge", {"feature": feature, "levels": [*levels]}, **signed)
 
     def set(self, feature: str, level: Any, weight: Any, **signed: Unpack[Signature]) -> Self:
-        """Give a level another weight, in nats; of more than two classes, one for each."""
+        """Set the weight of a level, in nats; with more than two classes, one per class."""
         given = {"feature": feature, "level": level, "weight": np.asarray(weight).tolist()}
         return self._do("set", given, **signed)
 
     def tie(self, feature: str, levels: Sequence[Any], **signed: Unpack[Signature]) -> Self:
-        """Give several levels their mean weight; they stay levels of their own."""
+        """Give several levels their mean weight; they stay separate levels."""
         return self._do("tie", {"feature": feature, "levels": [*levels]}, **signed)
 
     def move_cut(self, feature: str, cut: float, to: float, **signed: Unpack[Signature]) -> Self:
@@ -208,27 +206,27 @@ class Editor:
         return self._do("scale", {"feature": feature, "factor": factor}, **signed)
 
     def remove_pair(self, first: str, second: str, **signed: Unpack[Signature]) -> Self:
-        """Leave the table of a pair out."""
+        """Remove the table of a pair."""
         return self._do("remove_pair", {"first": first, "second": second}, **signed)
 
     # ------------------------------------------------------------ history
 
     def undo(self) -> Self:
-        """Take the last change back."""
+        """Undo the last change."""
         if self._at == 0:
             raise ValueError("there is no change to undo")
         self._at -= 1
         return self
 
     def redo(self) -> Self:
-        """Make the change again that was taken back last."""
+        """Repeat the change that was undone last."""
         if self._at + 1 == len(self._states):
             raise ValueError("there is no change to redo")
         self._at += 1
         return self
 
     def replay(self, edits: Iterable[Change]) -> Self:
-        """Make recorded changes again, with their reasons, names and times; losses are new."""
+        """Repeat recorded changes with their reasons, names and times; losses are new."""
         for change in edits:
             signed = _Signed(change.why, change.who, change.when)
             self._apply(change.action, dict(change.arguments), signed, change.refit)

@@ -34,71 +34,69 @@ class Pair:
 
 
 class EducatedNB(EvidenceClassifier):
-    """A prior and one table per feature, all weights fitted together.
+    """Classifier with one table of weights per feature, all weights fitted together.
 
-    log odds = w_0 + w_1(x_1) + ... + w_d(x_d)
+    The model is that of naive Bayes::
 
-    as in naive Bayes, but with the weights of least penalised loss,
+        log odds = w_0 + w_1(x_1) + ... + w_d(x_d)
+
+    The weights minimise the penalised loss::
 
         loss(w) + 1/2 sum_j scale_j w_j' S_j w_j
 
-    Levels of categories are pulled to zero, each by itself; neighbouring intervals are pulled to
-    each other. The scales are those of most marginal likelihood (Fellner & Schall), so there is
-    nothing to tune.
+    Levels of categories are shrunk towards zero, and neighbouring bins towards each other. The
+    scales maximise the marginal likelihood (Fellner & Schall), so there is nothing to tune.
 
     Parameters
     ----------
     smoothing, categorical_features, missing, special_values, max_levels, class_prior,
     crosses, ask_if
-        As in `EvidenceNB`. `smoothing` changes no weight, only the information value.
+        As in `EvidenceNB`. `smoothing` affects only the information value, not the weights.
     bins : "fine", "mdl", int or dict, default="fine"
-        How numbers become intervals. "fine" gives up to 128 levels, fewer where there are more
-        than 16 columns; of these, intervals that turn out to agree are merged after the fit, which
-        moves no total by more than 0.1. Intervals that are asked for otherwise stay as they are.
+        Bins of numeric columns. "fine" gives up to 128 levels, fewer with more than 16 columns.
+        After the fit, fine bins of nearly equal weight are merged, which moves no total by more
+        than 0.1. Other bins are not merged.
     pairs : "auto", int or list of pairs of columns, default="auto"
-        Pairs of features that get a table of their own beside those of the features. "auto": up
-        to 40, as many as lower the leave-one-out loss by more than noise would; none where rows
-        are fewer than 100, and none with `multiclass="ovr"`. A number: up to so many, if together
-        they help. A list, such as [("Class", "Sex")]: these, whether or not they help. 0: none.
+        Pairs of features with their own tables, in addition to those of the single features.
+        "auto": up to 40, as many as lower the leave-one-out loss by more than noise; none with
+        fewer than 100 rows or with `multiclass="ovr"`. A number: up to that many, if together they
+        help. A list, such as [("Class", "Sex")]: these pairs. 0: none.
     unpaired : list of columns, optional
-        Columns that are in no pair that is found.
+        Columns to leave out of the search for pairs.
     monotonic_cst : dict or array, optional
-        Numeric columns whose weights may only rise (1) or only fall (-1), such as {"age": 1}.
+        Monotone constraints: numeric or ordered columns whose weights only rise (1) or only fall
+        (-1), such as {"age": 1}.
     multiclass : "softmax" or "ovr", default="softmax"
-        More than two classes: fitted jointly, or each against the rest.
+        Model for more than two classes: fitted jointly, or each class against the rest.
     cv : int, splitter, iterable or str, default=4
-        Not used: nothing is held out. A string names a column that is no feature.
+        Not used: there are no hold-out rows. A string names a column that is not a feature.
     random_state : int, RandomState or None
-        Not used: nothing is random. Both are here as in other learners.
+        Not used: nothing is random. Both exist for compatibility with other learners.
 
     Attributes
     ----------
     scales_ : ndarray
-        How strongly the weights of each feature of `evidence_` are held: one over their variance,
-        and one row per class for `multiclass="ovr"`. NaN for a feature of one level.
+        Strength of shrinkage of each table: one over the variance of its weights; one row per class
+        for `multiclass="ovr"`. NaN for a feature of one level.
     loo_loss_ : float or ndarray
         The leave-one-out loss of the training rows, in bits (one per class for "ovr").
     pairs_ : list of Pair
-        The pairs that were found: their `columns`, and the `gain` in bits a row: how much the
-        leave-one-out loss would rise without the pair, the other tables being fitted again. The
-        largest gain comes first.
+        The pairs, the largest gain first: their `columns`, and the `gain` in bits a row, which is
+        how much the leave-one-out loss would rise without the pair, with the other tables fitted
+        again.
     n_passes_ : int or ndarray
-        How often the rows were passed over after they were counted: for the weights, for the
-        scales, to judge by leave-one-out and to find pairs. What rows give at the same weights
-        (loss, gradient, Hessian) is one pass.
+        Passes over the rows after counting: for weights, scales, leave-one-out and pairs. One pass
+        gives loss, gradient and Hessian.
     evidence_ : Evidence
         The prior and the tables.
 
-    Notes
-    -----
-    Up to 3,072 weights share one Hessian; of fewer rows than weights it is inverted by way of the
-    rows. Of wider tables with more than 3,072 rows the largest features are blocks of their own:
-    conjugate gradients make the weights exact, while scales and `loo_loss_` come from the blocks
-    alone. So it is with the classes of `multiclass="softmax"`, whose scales are approximate; where
-    the blocks of many classes are large, they come from the 320 modes of each that rows tell most
-    about. More than 3,072 weights, and classes fitted jointly, have no errors. The intervals of a
-    column are a dense matrix among themselves, so thousands of cut points are slow. Errors take the
-    scales as known. A fit that has not converged raises a `ConvergenceWarning`.
+    Notes ----- Up to 3,072 weights share one Hessian. In wider tables with more than 3,072 rows the
+    largest features are separate blocks: conjugate gradients make the weights exact, but scales and
+    `loo_loss_` come from the blocks alone. The same is true of the classes of
+    `multiclass="softmax"`; for many large classes, scales come from the 320 most informative modes
+    of each. There are no errors with more than 3,072 weights or with classes fitted jointly. Errors
+    assume that the scales are known. The bins of a column form a dense matrix, so thousands of cut
+    points are slow. A fit that has not converged raises a `ConvergenceWarning`.
 
     Examples
     --------
@@ -173,7 +171,7 @@ class EducatedNB(EvidenceClassifier):
 
     @property
     def pairs_(self) -> list[Pair]:
-        """The pairs that have a table of their own, that of the largest gain first."""
+        """The pairs that have their own tables, the largest gain first."""
         return found_pairs(self.evidence_, self.pair_gains_)
 
     def _wish(self, sample: Sample) -> Wish:

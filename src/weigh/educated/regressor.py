@@ -72,62 +72,63 @@ class _Unit:
 
 
 class EducatedRegressor(RegressorMixin, TableEstimator):
-    """A prior and one table per feature for a numeric target, all weights fitted together.
+    """Regressor with one table of weights per feature, all weights fitted together.
 
-    estimate = w_0 + w_1(x_1) + ... + w_d(x_d)            family="gaussian"
-    estimate = exp(w_0 + w_1(x_1) + ... + w_d(x_d))       "poisson", "gamma", "tweedie"
+    The model is::
 
-    with the weights of least penalised loss, as in `EducatedNB`: levels of categories are shrunk to
-    zero, neighbouring intervals to each other, and the data decide how strongly (the scales and the
-    noise have the largest marginal likelihood), so there is nothing to tune. The prior is the mean
-    of the training rows. Weights of the gaussian family are in the target's unit; with a log link,
-    exp(weight) is a factor.
+        estimate = w_0 + w_1(x_1) + ... + w_d(x_d)            family="gaussian"
+        estimate = exp(w_0 + w_1(x_1) + ... + w_d(x_d))       "poisson", "gamma", "tweedie"
+
+    The weights minimise a penalised loss, as in `EducatedNB`. Levels of categories are shrunk
+    towards zero, and neighbouring bins towards each other. Scales and noise maximise the marginal
+    likelihood, so there is nothing to tune. The prior is the mean of the training rows. Weights of
+    the gaussian family are in the unit of the target; with a log link, exp(weight) is a factor.
 
     Parameters
     ----------
     bins : "fine", int or dict, default="fine"
-        How numbers become intervals, as in `EducatedNB`.
+        Bins of numeric columns, as in `EducatedNB`.
     categorical_features, missing, special_values, max_levels, crosses
         As in `EvidenceNB`.
     family : "gaussian", "poisson", "gamma" or "tweedie", default="gaussian"
-        What the target is: any amount (mean = total), a count of 0 or more, a positive amount, or
-        an amount of 0 or more (mean = exp(total)). Numbers of "poisson" that are not all whole are
-        amounts whose variance is a multiple of their mean.
+        Kind of target: any amount ("gaussian", mean = total), or, with mean = exp(total), a count
+        ("poisson"), a positive amount ("gamma") or an amount of 0 or more ("tweedie"). With
+        "poisson", targets that are not all whole are amounts whose variance is a multiple of their
+        mean.
     power : float, default=1.5
         The exponent of family="tweedie", between 1 and 2: variance = dispersion mean^power.
     pairs : "auto", int or list of pairs of columns, default="auto"
-        Pairs of features that get a table of their own, as in `EducatedNB`.
+        Pairs of features with their own tables, as in `EducatedNB`.
     unpaired : list of columns, optional
-        Columns that are in no pair that is found.
+        Columns to leave out of the search for pairs.
     monotonic_cst : dict or array, optional
-        Numeric columns whose weights may only rise (1) or only fall (-1), such as {"age": 1}.
+        Monotone constraints: numeric or ordered columns whose weights only rise (1) or only fall
+        (-1), such as {"age": 1}.
 
     Attributes
     ----------
     evidence_ : Evidence
         The prior and the tables, in the target's unit or its logarithm.
     dispersion_ : float
-        The variance of the noise (gaussian), or what the family's variance is multiplied by. Counts
-        (family="poisson" and whole numbers) have 1 at the least.
+        Variance of the noise (gaussian), or the factor of the family's variance. At least 1 for
+        counts (family="poisson" and whole numbers).
     loo_deviance_ : float
-        The mean deviance of training rows, each predicted from all others; for the gaussian family
-        it is the mean squared error.
+        Leave-one-out mean deviance of the training rows; for the gaussian family the mean squared
+        error.
     scales_ : ndarray
         One over the variance of the weights of each table.
     error_quantiles_ : ndarray
-        Quantiles of the errors of training rows, each predicted from all others, in standard
-        deviations: the intervals. None of counts.
+        Quantiles of the leave-one-out errors of the training rows, in standard deviations, which
+        give the intervals. None for counts.
     pairs_ : list of Pair
-        The pairs that were found: their `columns`, and the `gain`: the share by which
-        `loo_deviance_` would rise without the pair.
+        The pairs: their `columns`, and the `gain`, the share by which `loo_deviance_` would rise
+        without the pair.
     n_passes_ : int
-        How often the rows were passed over after they were counted.
+        Passes over the rows after counting.
 
-    Notes
-    -----
-    With an exposure e, a row's mean is e times exp(total). Sample weights count rows: a weight of
-    two is the row twice, and weights that add up to far less than the number of rows raise a
-    warning. Intervals take the scales as known.
+    Notes ----- With an exposure e, the mean of a row is e times exp(total). A sample weight of two
+    equals a row given twice; weights that add up to far less than the number of rows raise a
+    warning. Intervals assume that the scales are known.
 
     Examples
     --------
@@ -187,7 +188,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
 
     @property
     def pairs_(self) -> list[Pair]:
-        """The pairs that have a table of their own, that of the largest gain first."""
+        """The pairs that have their own tables, the largest gain first."""
         return found_pairs(self.evidence_, self.pair_gains_)
 
     # ------------------------------------------------------------ learning
@@ -195,18 +196,17 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
     ) -> Self:
-        """Learn from a table.
+        """Fit the model to a table.
 
         Parameters
         ----------
         X : table
             Any dataframe, array or list of dicts.
         y : array or str
-            Numbers, or the name of the column of X that holds them.
+            Numbers, or the name of their column in X.
         sample_weight, exposure, offset : array or str, optional
-            Row weights; what a row's mean is multiplied by (log link), such as years at risk; and
-            what is added to a row's total. Each may be the name of a column of X, which is then no
-            feature.
+            Row weights; factors of the mean (log link), such as years at risk; and numbers added to
+            the total. Each may be the name of a column of X, which is then not a feature.
         """
         family = self._check()
         table = read(X).to_learn_from()
@@ -336,12 +336,11 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     ) -> Floats:
         """The interval in which the target of a new row lies with probability `coverage`.
 
-        Two columns, the lower and the upper limit. Their distance from the estimate comes from the
-        errors of training rows that were predicted from all others, in standard deviations (for
-        counts, from Poisson's law). It is right on average; at any one estimate as far as the
-        noise has the same shape everywhere. What a feature varies by is added to the variance of
-        rows in which it is not known; with a log link, each of its levels is taken to be as likely
-        as it was in training.
+        The columns are the lower and the upper limit. Their distance from the estimate comes from
+        the leave-one-out errors of the training rows, in standard deviations (for counts, from the
+        Poisson distribution). Coverage is right on average, and at each estimate if the noise has
+        the same shape everywhere. A feature that is not known widens the interval by its variance;
+        with a log link, its levels are averaged as frequent as in training.
         """
         table = self._read(X)
         _check_coverage(coverage)
@@ -395,7 +394,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         return build_beside(X, contribute(self.evidence_, table), table.backend)
 
     def balance_sheet(self, row: Any) -> EstimateSheet:
-        """What raises and lowers the estimate for one case, in the unit of y.
+        """Explain the estimate of one case, in the unit of y.
 
         Parameters
         ----------

@@ -167,7 +167,7 @@ class Measures:
 
     @property
     def not_defined_because(self) -> str:
-        """Why some of the numbers are none."""
+        """Why some numbers are not defined."""
         if self.base_rate.value in (0, 1):
             return "one class"
         if self.equal_predictions:

@@ -34,44 +34,46 @@ def evaluate(
     pos_label: Any = None,
     exposure: Any = None,
 ) -> Evaluation | NumberEvaluation:
-    """Say how good a fitted model is, on rows that it has not seen.
+    """Measure how good a fitted model is, on hold-out rows.
 
-    loss in bits = -mean of log2 P(class of the row), beside that of the base rate alone
+    The main measure, beside that of the base rate alone, is::
 
-    and misclassification, AUC, Brier and its parts, reliability, the calibration line, lift, error
-    rates, cost and net benefit by threshold, each as in `weigh.metrics`. A weight of two is a row
-    given twice, in intervals too: sampling weights go through `weigh.metrics.effective_weight`
-    first, or intervals are too narrow. Of a regressor: RMSE, mean absolute error, R2, deviance,
-    calibration by decile, and the coverage of its intervals.
+        loss in bits = -mean of log2 P(class of the row)
+
+    The others are misclassification, AUC, Brier score and its parts, reliability, the calibration
+    line, lift, and error rates, cost and net benefit by cut-off, as in `weigh.metrics`. For a
+    regressor: RMSE, mean absolute error, R2, deviance, calibration by decile, and the coverage of
+    its intervals. A weight of two equals a row given twice, also in intervals: pass sampling
+    weights through `weigh.metrics.effective_weight` first.
 
     Parameters
     ----------
     model : classifier, regressor or Scorecard
-        Fitted: one of this package, of scikit-learn, or a pipeline.
+        Fitted model of this package or of scikit-learn, or a pipeline.
     X : table
-        Rows, best those that the model has not seen.
+        Rows; use hold-out rows.
     y : array or str
-        Class labels or numbers, or the name of the column of X that holds them.
+        Class labels or numbers, or the name of their column in X.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     train : pair (X, y), optional
-        The training rows, to see beside the others; a third item gives their weights.
+        Training rows, to compare with; a third item gives their weights.
     by : str or array, optional
-        Measure each group too: the name of a column of X, which need not be one of the model's, or
-        the group of each row. Numbers of more than 20 different values are cut into five intervals
-        of about as many rows each.
+        Groups to evaluate: the name of a column of X, which need not be a feature, or the group of
+        each row. A numeric column with more than 20 distinct values is cut into five bins of about
+        equal size.
     costs : pair, default=(1, 1)
-        Of a false positive and of a false negative. Error rates of groups are at the threshold
-        cost_fp/(cost_fp + cost_fn); to decide at 0.3, give (0.3, 0.7).
+        Costs of a false positive and of a false negative. The error rates of groups use the cut-off
+        cost_fp/(cost_fp + cost_fn); for 0.3 set (0.3, 0.7).
     thresholds : array, optional
-        Those to show; by default 0.1, 0.2, ... 0.9.
+        Cut-offs to show. Default: 0.1, 0.2, ... 0.9.
     coverage : float, default=0.95
-        Of intervals.
+        Coverage of intervals.
     pos_label : label, optional
-        The class in question: by default the second of two, or the class that high scores of a
-        scorecard favour; of more than two, all.
+        Positive class. Default: the second of two, or the class that high scores of a scorecard
+        favour; with more classes, all.
     exposure : array or str, optional
-        Of a regressor with a log link: what each row's mean is multiplied by.
+        For a regressor with a log link: factor of the mean of each row.
 
     Returns
     -------

@@ -68,7 +68,7 @@ class ManyMeasures:
 
     @property
     def not_defined_because(self) -> str:
-        """Why some of the numbers are none."""
+        """Why some numbers are not defined."""
         occur = (self.confusion.sum(axis=1) > 0).sum()
         return "one class" if occur == 1 else ""
 

@@ -75,7 +75,7 @@ class NumberEvaluation(Shown):
 
     @property
     def findings(self) -> list[str]:
-        """What the numbers say, in sentences."""
+        """The main results, in sentences."""
         said = [
             f"RMSE {self._range(self.rmse)}; the mean alone has {self._number(self.spread)}. "
             f"R2 {self.r2:.3f}. Mean absolute error {self._range(self.mae)}.",

@@ -87,17 +87,17 @@ class Evaluation(Shown):
     classes : tuple
         Their labels.
     pos_label : label or None
-        The class in question; None is every one of more than two.
+        The positive class; None with more than two classes.
     validation : Measures or ManyMeasures
-        Of the rows given.
+        Measures of the given rows.
     training : Measures, ManyMeasures or None
-        Of the training rows, where they were given.
+        Measures of the training rows, if given.
     stability : Stability or None
-        How far predictions moved from training to validation.
+        Shift of the predictions from training to validation.
     groups : tuple of Group or ManyGroup
-        By the values of `by`.
+        Measures by the values of `by`.
     leaks : tuple of str
-        The model's features that alone tell the classes of these rows apart without a mistake.
+        Features that separate the classes of these rows perfectly on their own.
     training_rows : float or None
         The estimated share of these rows that the model was fitted on; None is not known.
     """
@@ -149,11 +149,11 @@ class Evaluation(Shown):
         costs, thresholds, coverage
             As in `evaluate`.
         labels : array, optional
-            The classes that the columns of `y_prob` stand for; by default those of y_true, sorted.
+            Classes of the columns of `y_prob`. Default: those of y_true, sorted.
         pos_label : label, optional
-            The class in question: by default the greater of two; of more, all.
+            Positive class: by default the greater of two; with more classes, all.
         name : str, optional
-            What to call it.
+            Name of the model.
 
         Examples
         --------
@@ -173,7 +173,7 @@ class Evaluation(Shown):
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What the numbers say, in sentences."""
+        """The main results, in sentences."""
         return find(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class Evaluation(Shown):
         return plain(self)  # type: ignore[no-any-return]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """A row for each sample and group, with the single numbers that are known of it."""
+        """One row per sample and group, with its single numbers."""
         samples = [("training", self.training), ("validation", self.validation)]
         known = [(name, part) for name, part in samples if part is not None]
         parts = [*known, *((f"{self.by} = {group.name}", group) for group in self.groups)]

@@ -73,7 +73,7 @@ class OnEvidence:
         return self.columns or self.evidence.column_names
 
     def probabilities(self, totals: Floats) -> Floats:
-        """What totals mean: the probability of each class."""
+        """The probability of each class, from totals."""
         return self.evidence.probabilities(totals)
 
     def decide(self, totals: Floats) -> np.ndarray[Any, Any]:

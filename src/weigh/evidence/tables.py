@@ -26,9 +26,9 @@ from weigh.tally import Counts, Tally
 class Evidence:
     """A prior and a table of weights per feature.
 
-    It is a sequence of tables that have names: iterating gives each `FeatureTable` in order, and so
-    do `evidence[0]` and `evidence["Sex"]`. `names` lists them; `"Sex" in evidence` asks for one.
-    Weights are in nats. For two classes positive speaks for `classes[1]`.
+    It is a sequence of named tables: iteration, `evidence[0]` and `evidence["Sex"]` give a
+    `FeatureTable`. `names` lists the names, and `"Sex" in evidence` tests for one. Weights are in
+    nats. With two classes positive weights favour `classes[1]`.
 
     Examples
     --------
@@ -88,20 +88,20 @@ class Evidence:
 
     @property
     def link(self) -> Literal["logistic", "softmax", "ovr", "identity", "log"]:
-        """What turns totals into probabilities; `ovr` is one class against the rest, normalised.
+        """Function from totals to probabilities; `ovr` is one class against the rest, normalised.
 
-        A model of numbers has no classes but the name of its target: `identity` means that the
-        total is the estimate, `log` that it is the estimate's logarithm.
+        A regressor has `identity`, where the total is the estimate, or `log`, where it is the
+        logarithm of the estimate.
         """
         return "logistic" if len(self.classes) == 2 else self.form
 
     @property
     def estimates(self) -> bool:
-        """Whether totals mean numbers, not probabilities of classes."""
+        """Whether the model is a regressor: totals give numbers, not probabilities."""
         return self.link in ("identity", "log")
 
     def means(self, totals: Floats) -> Floats:
-        """What the totals of a model of numbers mean, in the target's unit."""
+        """The estimates of a regressor, in the unit of the target."""
         return np.exp(totals) if self.link == "log" else totals
 
     @property
@@ -133,7 +133,7 @@ class Evidence:
 
     @property
     def tally(self) -> Tally:
-        """The counts alone, which add."""
+        """The counts alone, which can be added."""
         tables = tuple(Counts(table.feature, table.counts) for table in self.tables)
         return Tally(self.classes, self.class_counts, tables)
 
@@ -160,7 +160,7 @@ class Evidence:
         return self.assumed_rate if known else None
 
     def read(self, X: Any) -> Table:
-        """Any table, as the columns that the evidence reads: by name where X has names."""
+        """Read the columns of the model from any table, by name if X has names."""
         if isinstance(X, Table):
             return X
         table = read(X, allow_sparse=self.event_model == "counts")
@@ -191,14 +191,14 @@ class Evidence:
         return np.stack(columns, axis=1)
 
     def observed(self, X: Any) -> Floats:
-        """How many features each row has an answer in; the number of tokens of a document."""
+        """Number of features with an answer in each row, or of tokens in a document."""
         table = self.read(X)
         if self.event_model == "counts":
             return engine.count_tokens(table)
         return engine.count_answers(table, self.features)
 
     def probabilities(self, totals: Floats) -> Floats:
-        """What totals mean: the probability of each class."""
+        """The probability of each class, from totals."""
         return engine.link(totals, self.form)
 
     def decide(self, totals: Floats) -> np.ndarray[Any, Any]:
@@ -207,7 +207,7 @@ class Evidence:
         return self.classes[winner.astype(np.intp)]
 
     def with_prior(self, rate: Floats) -> Evidence:
-        """The same evidence for a population of other class frequencies, taken as known."""
+        """The same evidence for a population with other class frequencies."""
         if self.link == "ovr":
             change = logit(rate) - logit(self.assumed_rate)
         else:
@@ -229,7 +229,7 @@ class Evidence:
     def to_text(self, width: int = 100, max_rows: int | None = ROWS) -> str:
         """The tables as plain text, at most `width` characters wide.
 
-        More than `max_rows` bins of a feature are joined into so many that keep the shape; None
+        If a feature has more than `max_rows` bins, they are joined so that the shape is kept. None
         prints every bin, level and table.
         """
         return show.to_text(self, width, max_rows)

@@ -104,35 +104,37 @@ def export(
 ) -> Any:
     """Export a model as SQL, Excel, PMML, ONNX, Python or JSON.
 
-    total = prior + sum over features of the weight of the row's level
+    Each export computes::
 
-    in another language, with its numbers: the same total, and probability or estimate, to 1e-9 on
-    rows that visit every level, boundary, missing and unseen value.
+        total = prior + sum over features of the weight of the row's level
+
+    It gives the total, and the probability or estimate, of Python to 1e-9, on rows that cover every
+    level, boundary, missing and unseen value.
 
     Parameters
     ----------
     model : classifier, EducatedRegressor, Evidence or Scorecard
-        Anything that ends as a table of weights.
+        Any model with tables of weights.
     to : "sql", "xlsx", "pmml", "onnx", "python" or "json"
-        A query, a workbook that computes, PMML 4.4, an ONNX graph, a function without dependencies,
+        A query, a workbook with formulas, PMML 4.4, an ONNX graph, a function without dependencies,
         or the file that `weigh.load` reads.
     path : path, optional
-        Where to write it; without one it is returned.
+        File to write; without it the export is returned.
     dialect : str, default="duckdb"
-        Of SQL: duckdb, postgres, sqlite, spark, bigquery, snowflake, tsql or mysql.
+        SQL dialect: duckdb, postgres, sqlite, spark, bigquery, snowflake, tsql or mysql.
     table : str, default="rows"
-        Of SQL: the table to read.
+        SQL: name of the table to read.
     keep : list of str
-        Of SQL: columns of the table to copy.
+        SQL: columns of the table to copy.
     contributions : bool, default=False
-        Of SQL: every feature's weight as a column.
+        SQL: whether the weight of every feature is a column.
     reasons : int, default=0
-        Of SQL: how many of the heaviest features to name, as `weigh.reasons` does.
+        SQL: number of the heaviest features to name, as in `weigh.reasons`.
 
     Returns
     -------
     str, bytes or None
-        The text (bytes of xlsx and onnx), unless a path is given.
+        The text (bytes for xlsx and onnx), unless a path is given.
 
     Examples
     --------

@@ -189,15 +189,15 @@ def _read_dicts(rows: Sequence[Mapping[str, Any]]) -> Table:
 def blank(X: Any, where: Any) -> Table:
     """Mark cells of a table as not known, for any estimator to predict.
 
-    Whatever the table is (pandas, Polars, Arrow, NumPy, dicts), a cell that is blanked weighs
-    nothing, also where training had missing values and null is a level of its own.
+    A blanked cell weighs nothing, even if missing is a level of the model. X may be pandas, Polars,
+    Arrow, NumPy or dicts.
 
     Parameters
     ----------
     X : table
         Any dataframe, array or list of dicts.
     where : array or table of bool
-        The cells that are not known: one row and one column for each of X, in its order.
+        True for the cells that are not known, with the shape of X.
 
     Examples
     --------

@@ -31,8 +31,8 @@ Batches: TypeAlias = Callable[[tuple[str, ...]], Iterator[Any]]
 class Scan(Table):
     """Columns of files, a lazy frame or a database, read batch by batch.
 
-    A scan stands wherever a table does. Fitting and scoring read it in passes; a pass holds one
-    batch of the columns that it needs.
+    Use a scan wherever you would use a table. Fitting and scoring read it in passes; a pass keeps
+    one batch of the columns that it needs in memory.
     """
 
     read_batches: Batches = iter

@@ -43,22 +43,20 @@ def scan(
         partitions (`year=2024/`) are columns; `postgresql://...`; a Polars LazyFrame; a DuckDB
         relation; a `pyarrow.RecordBatchReader`.
     query : str, optional
-        Of a database: the name of a table, or a SELECT.
+        For a database: the name of a table, or a SELECT.
     text : sequence of str, default=()
         Columns of CSV and TSV files to be read as text, such as codes that look like numbers.
     delimiter, decimal, encoding, na
-        How CSV and TSV files are written, as in `read_file`.
+        Format of CSV and TSV files, as in `read_file`.
 
     Returns
     -------
     Scan
-        It stands wherever a table does: `fit(scan, "target")`, `predict_proba(scan)`,
-        `weigh.score_table(model, scan, "scores.parquet")`.
+        Use it like a table: `fit(scan, "target")`, `predict_proba(scan)`, `weigh.score_table(model,
+        scan, "scores.parquet")`.
 
-    Notes
-    -----
-    Files are read where they are, in each pass the columns that it needs. Lazy frames, queries and
-    readers are run once, into a compressed file in the folder for temporary files.
+    Notes ----- Files are read in place; each pass reads only the columns that it needs. Lazy
+    frames, queries and readers are run once, into a compressed temporary file.
 
     Examples
     --------
@@ -205,20 +203,20 @@ def read_file(
     text : sequence of str, default=()
         Columns of CSV and TSV files to be read as text, such as codes that look like numbers.
     delimiter : str, optional
-        What separates fields: by default a comma, semicolon, tab or bar, whichever the lines agree
-        on.
+        Field separator. Default: comma, semicolon, tab or bar, whichever fits all lines.
     decimal : {".", ","}, optional
-        The decimal mark of text files; the other one separates thousands. By default it is told
-        from the columns.
+        Decimal mark of text files; the other one separates thousands. Default: detected from the
+        columns.
     encoding : str, optional
-        Of text files: by default UTF-8, or what the file's first bytes say.
+        Encoding of text files. Default: UTF-8, or UTF-16 if the file starts with its mark.
     na : sequence of str, default=()
-        Fields that are missing values, beside empty ones.
+        Texts that mean a missing value, in addition to empty fields.
 
     Returns
     -------
     pyarrow.Table
-        Spaces around names and text are left out. Numbers such as 1,234.50 or 12% are numbers.
+        Spaces around names and text are removed. Fields such as 1,234.50 or 12% are read as
+        numbers.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""How good probabilities are: proper scores in bits, error and cost, ranking, calibration, drift.
+"""Measures of probabilities: loss in bits, error, cost, ranking, calibration, drift.
 
 Functions take `(y_true, y_prob, *, sample_weight=None, pos_label=None)` as in scikit-learn, or a
-`Scored` in place of the first two, which is sorted once for all of them. The probability is that of
-the positive class: the greater of two labels unless `pos_label` names it. A weight of two is a row
-given twice, in intervals too; `effective_weight` makes sampling weights such weights. A row is
-decided positive where its probability is above the threshold.
+`Scored` in place of the first two, which is sorted once for all functions. The probability is that
+of the positive class: the greater of two labels unless `pos_label` names it. A weight of two equals
+a row given twice, also in intervals; `effective_weight` rescales sampling weights. A row counts as
+positive if its probability is above the cut-off.
 
     numbers           thresholds, costs and coverages, checked; numbers with intervals
     scored            labels and probabilities, read and sorted

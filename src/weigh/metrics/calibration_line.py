@@ -20,10 +20,10 @@ FURTHEST = 1e12
 
 @dataclass(frozen=True)
 class CalibrationLine:
-    """Slope and intercept of what came true on the log odds, with standard errors.
+    """Slope and intercept of a logistic regression of the outcome on the log odds, with errors.
 
-    Slope 1 and intercept 0 are perfect. A slope below 1 is a model that is too sure.
-    `in_the_large` is the intercept at slope 1: above 0, the model says too little on the whole.
+    Slope 1 and intercept 0 are perfect. A slope below 1 means overconfident. `in_the_large` is the
+    intercept at slope 1: above 0, predictions are too low on average.
     """
 
     slope: float
@@ -37,28 +37,30 @@ class CalibrationLine:
 def calibration_line(
     y_true: Any, y_prob: Any = None, *, sample_weight: Any = None, pos_label: Any = None
 ) -> CalibrationLine:
-    """The logistic regression of what came true on the log odds (Cox 1958).
+    """Calibration slope and intercept: regress the outcome on the log odds (Cox 1958).
 
-    log odds of y = intercept + slope ln p/(1 - p)
+    The regression is::
 
-    and, with the slope held at 1, calibration in the large. Probabilities are kept within [1e-10,
-    1 - 1e-10]. Errors are those of maximum likelihood.
+        log odds of y = intercept + slope ln p/(1 - p)
 
-    Where all rows are of one class, everything is NaN. Where all predictions are equal there is no
-    slope: it and the intercept are NaN. Where a threshold parts the classes without a fault, the
-    slope is inf (or -inf, where it parts them the wrong way round) and the intercept NaN.
+    With the slope fixed at 1, the intercept is calibration in the large. Probabilities are kept
+    within [1e-10, 1 - 1e-10]. Errors are those of maximum likelihood.
+
+    If all rows have one class, everything is NaN. If all predictions are equal, slope and intercept
+    are NaN. If a cut-off separates the classes perfectly, the slope is inf (-inf in the wrong
+    direction) and the intercept NaN.
 
     Parameters
     ----------
     y_true : array or Scored
         True labels.
     y_prob : array of shape (n,) or (n, 2)
-        The probability of the positive class; of two columns, the second.
+        Probability of the positive class; with two columns, the second.
     sample_weight : array, optional
-        Row weights; a weight of two is a row given twice, in errors and intervals too (see
+        Row weights; a weight of two equals a row given twice, also in errors and intervals (see
         `effective_weight`).
     pos_label : label, optional
-        The positive class; by default the greater of two.
+        Positive class. Default: the greater of two.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from weigh.metrics.scores import Many, count_above, find, read_classes
 
 @dataclass(frozen=True)
 class BestThreshold:
-    """The threshold of least cost on the rows given, and the one that theory asks for."""
+    """The cut-off of lowest cost on the given rows, and the theoretical one."""
 
     threshold: float
     cost: float
@@ -42,17 +42,19 @@ def best_threshold(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> BestThreshold:
-    """The threshold of least cost on these rows.
+    """Find the cut-off of lowest cost on these rows.
 
-    cost(t) = (cost_fp false positives(t) + cost_fn false negatives(t)) / n
+    The cost of a cut-off t is::
 
-    Probabilities that mean what they say need no search: deciding for the positive class costs
-    cost_fp (1 - p) and against it cost_fn p, so the threshold is cost_fp/(cost_fp + cost_fn). That
-    one is given beside the one found; on few rows it is the safer of the two.
+        cost(t) = (cost_fp false positives(t) + cost_fn false negatives(t)) / n
 
-    Thresholds tried lie midway between neighbouring probabilities, and beyond the outer ones (-inf,
-    where rows of probability 0 are to be positive too). Of equally good ones the nearest to the
-    theoretical one is taken.
+    Calibrated probabilities need no search: a positive decision costs cost_fp (1 - p) and a
+    negative one cost_fn p, so the cut-off is cost_fp/(cost_fp + cost_fn). It is given beside the
+    one found; on few rows it is the safer of the two.
+
+    The cut-offs tried lie midway between neighbouring probabilities and beyond the outer ones (-inf
+    makes all rows positive). Among equally good ones, the one nearest to the theoretical cut-off is
+    taken.
 
     Parameters
     ----------
@@ -102,19 +104,21 @@ def net_benefit(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> NetBenefit:
-    """What acting on a model is worth, in true positives per row.
+    """Net benefit of acting on a model, in true positives per row (decision curve).
 
-    net benefit(t) = TP/n - FP/n t/(1 - t)                               (Vickers & Elkin 2006)
+    The curve (Vickers & Elkin 2006) is::
 
-    A threshold t says that one true positive is worth (1 - t)/t false ones. Acting on everybody and
-    on nobody (0) are given beside the model.
+        net benefit(t) = TP/n - FP/n t/(1 - t)
+
+    A cut-off t means that one true positive is worth (1 - t)/t false ones. Treating all and
+    treating none (0) are given beside the model.
 
     Parameters
     ----------
     y_true, y_prob, sample_weight, pos_label
         As in `error_rates`.
     thresholds : array, optional
-        From 0 up to and without 1; by default 0.01, 0.02, ... 0.99.
+        Cut-offs from 0 to below 1. Default: 0.01, 0.02, ... 0.99.
 
     Examples
     --------
@@ -148,7 +152,7 @@ def expected_cost(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> float:
-    """What decisions cost per row.
+    """Mean cost of decisions per row.
 
     cost = mean of costs[class of the row][class decided for]
 
@@ -157,19 +161,18 @@ def expected_cost(
     y_true : array or Scored
         True labels.
     y_pred : array
-        Decisions, as labels; or, with `threshold`, the probability of the positive class, decided
-        for where it is above the threshold; or, with two dimensions, the probability of every
-        class, of which the one of least expected cost is decided for (the first of equal ones).
+        Decisions as labels; or, with `threshold`, probabilities of the positive class; or, with two
+        dimensions, probabilities of every class, where the class of lowest expected cost is chosen
+        (the first one in a tie).
     costs : pair or array of shape (k, k), default=(1, 1)
-        The cost of a false positive and of a false negative; or the cost of each true class (row)
-        and decision (column), in the order of `labels`; by threshold, negative comes first.
+        Costs of a false positive and of a false negative; or the cost of each true class (row) and
+        decision (column), in the order of `labels` (with `threshold`, negative first).
     threshold : float, optional
-        Says that `y_pred` holds probabilities.
+        Cut-off; `y_pred` then has probabilities.
     labels : array, optional
         The classes; by default those of y_true and of the decisions, sorted.
     sample_weight, pos_label
-        As in `loss_bits`. `pos_label` is the class that a false positive is taken for; a table of
-        costs by decisions has no need of it.
+        As in `loss_bits`. A table of costs needs no `pos_label`.
 
     Examples
     --------

@@ -143,15 +143,15 @@ def clopper_pearson(
 
     low = B^-1(a/2; k, n - k + 1),   high = B^-1(1 - a/2; k + 1, n - k),   a = 1 - coverage
 
-    with B^-1 the quantile of a beta distribution; no successes have a low end of 0, nothing but
-    successes a high end of 1.
+    with B^-1 the quantile of a beta distribution. Without successes the lower limit is 0; with
+    successes only the upper limit is 1.
 
     Parameters
     ----------
     successes, total : float or array
         Counts, or weights.
     coverage : float, default=0.95
-        Of the interval.
+        Coverage of the interval.
 
     Examples
     --------

@@ -180,14 +180,13 @@ def _features(model: Any, X: Any, table: Table, used: set[str], beside: Any) -> 
 
 
 def effective_weight(sample_weight: Any) -> Floats:
-    """Sampling weights, made to add up to the number of rows that they are worth.
+    """Rescale sampling weights to the effective number of rows.
 
     effective weight = w sum(w)/sum(w^2),   which adds up to sum(w)^2/sum(w^2)      (Kish 1965)
 
-    Every metric takes a weight of two for a row given twice, in intervals too. A sampling weight is
-    another thing: it says how many people a row stands for, and rows of unequal weights tell less
-    than as many of equal ones. Rescaled like this they change no value, and intervals become those
-    of so many rows.
+    In every metric a weight of two equals a row given twice, also in intervals. A sampling weight
+    is different: it says how many people a row represents, and rows of unequal weights carry less
+    information. Rescaling changes no estimate and gives intervals their right width.
 
     Parameters
     ----------

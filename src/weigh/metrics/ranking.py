@@ -15,7 +15,7 @@ from weigh.metrics.scored import Groups, Scored
 
 @dataclass(frozen=True)
 class AUC:
-    """An AUC, its standard error and an interval; NaN is what cannot be known."""
+    """An AUC, its standard error and an interval; NaN if not defined."""
 
     value: float
     error: float
@@ -26,7 +26,7 @@ class AUC:
 
 @dataclass(frozen=True)
 class AUCDifference:
-    """How much larger the first of two AUCs of the same rows is, with an interval."""
+    """Difference of two AUCs of the same rows, with an interval."""
 
     value: float
     error: float
@@ -46,28 +46,29 @@ def auc(
 ) -> AUC:
     """The area under the ROC curve, with DeLong's standard error and an interval.
 
-    AUC = P(p of a positive row > p of a negative row) + P(they are equal)/2
+    The measure is::
+
+        AUC = P(p of a positive row > p of a negative row) + P(they are equal)/2
 
     The error is that of DeLong, DeLong & Clarke-Pearson (1988), from mid-ranks (Sun & Xu 2014): one
     sort. The interval is symmetric on the scale of ln AUC/(1 - AUC), which keeps it within 0 and 1.
 
-    Where all rows are of one class, everything is NaN. Where a class has a weight of no more than
-    1, the error and the interval are NaN. An AUC of exactly 0 or 1 has an error of 0, which says
-    nothing about other rows, and an interval of NaN.
+    If all rows have one class, everything is NaN. If a class has a weight of at most 1, the error
+    and the interval are NaN. An AUC of exactly 0 or 1 has an error of 0 and an interval of NaN.
 
     Parameters
     ----------
     y_true : array or Scored
         True labels.
     y_prob : array of shape (n,) or (n, 2)
-        The probability of the positive class; of two columns, the second.
+        Probability of the positive class; with two columns, the second.
     coverage : float, default=0.95
-        Of the interval.
+        Coverage of the interval.
     sample_weight : array, optional
-        Row weights; a weight of two is a row given twice, in errors and intervals too (see
+        Row weights; a weight of two equals a row given twice, also in errors and intervals (see
         `effective_weight`).
     pos_label : label, optional
-        The positive class; by default the greater of two.
+        Positive class. Default: the greater of two.
 
     Examples
     --------
@@ -105,13 +106,13 @@ def auc_difference(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> AUCDifference:
-    """How much larger the AUC of one model is than that of another on the same rows.
+    """Difference of the AUCs of two models on the same rows, with an interval and a p-value.
 
     difference = AUC_a - AUC_b,   variance = var_a + var_b - 2 cov_ab       (DeLong et al. 1988)
 
-    Two `Scored` of the same rows can stand for `y_true` and `y_prob_a`. Where all rows are of one
-    class, everything is NaN; where a class has a weight of no more than 1, or one model ranks as
-    the other does, there is no p-value.
+    Two `Scored` of the same rows can replace `y_true` and `y_prob_a`. If all rows have one class,
+    everything is NaN. If a class has a weight of at most 1, or both models rank alike, there is no
+    p-value.
 
     Parameters
     ----------
@@ -213,7 +214,7 @@ class GainsCurve:
 
 @dataclass(frozen=True, eq=False)
 class LiftCurve:
-    """How many times the base rate the most probable share of rows (`depth`) holds."""
+    """Positive rate among the most probable share of rows (`depth`), relative to the base rate."""
 
     depth: Floats
     lift: Floats
@@ -231,22 +232,22 @@ class LiftCurve:
 def gains_curve(
     y_true: Any, y_prob: Any = None, *, sample_weight: Any = None, pos_label: Any = None
 ) -> GainsCurve:
-    """The share of all positives that the most probable rows hold.
+    """Share of all positives among the most probable rows.
 
     gain(d) = share of the positives that are among the d n rows of highest probability
 
-    Where there are no positives the gain is NaN.
+    Without positives the gain is NaN.
 
     Parameters
     ----------
     y_true : array or Scored
         True labels.
     y_prob : array of shape (n,) or (n, 2)
-        The probability of the positive class; of two columns, the second.
+        Probability of the positive class; with two columns, the second.
     sample_weight : array, optional
-        Row weights; a weight of two is a row given twice.
+        Row weights; a weight of two equals a row given twice.
     pos_label : label, optional
-        The positive class; by default the greater of two.
+        Positive class. Default: the greater of two.
 
     Examples
     --------
@@ -266,7 +267,7 @@ def gains_curve(
 def lift_curve(
     y_true: Any, y_prob: Any = None, *, sample_weight: Any = None, pos_label: Any = None
 ) -> LiftCurve:
-    """How many times more positives the most probable rows hold than rows taken at random.
+    """Positive rate among the most probable rows, relative to the base rate.
 
     lift(d) = gain(d)/d
 

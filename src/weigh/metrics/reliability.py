@@ -16,9 +16,10 @@ STRATEGIES = ("width", "count")
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityTable:
-    """Bins of predictions, their mean, and the rate that came true, with its interval.
+    """Bins of predictions, their mean, and the observed rate with its interval.
 
-    A bin holds its upper end: (low, high]; the first holds 0 too. Bins without rows are left out.
+    Bins include their upper limit, (low, high]; the first also includes 0. Bins without rows are
+    left out.
     """
 
     low: Floats
@@ -90,26 +91,26 @@ def reliability_table(
 ) -> ReliabilityTable:
     """Mean prediction and observed rate, bin by bin: the numbers of a reliability diagram.
 
-    The intervals of the rates are those of Clopper & Pearson (1934), which cover at least as often
-    as they say. A bin's counts are sums of weights; they need not be whole.
+    The intervals of the rates are those of Clopper & Pearson (1934), which have at least the stated
+    coverage. The counts of a bin are sums of weights and need not be whole.
 
     Parameters
     ----------
     y_true : array or Scored
         True labels.
     y_prob : array of shape (n,) or (n, 2)
-        The probability of the positive class; of two columns, the second.
+        Probability of the positive class; with two columns, the second.
     bins : int or array, default=10
         The number of bins, or their edges, ascending from 0 to 1.
     strategy : "width" or "count", default="width"
         Bins of equal width, or of equal weight as far as ties allow.
     coverage : float, default=0.95
-        Of the intervals.
+        Coverage of the intervals.
     sample_weight : array, optional
-        Row weights; a weight of two is a row given twice, in errors and intervals too (see
+        Row weights; a weight of two equals a row given twice, also in errors and intervals (see
         `effective_weight`).
     pos_label : label, optional
-        The positive class; by default the greater of two.
+        Positive class. Default: the greater of two.
 
     Examples
     --------
@@ -150,8 +151,8 @@ def brier_decomposition(
 
     Brier = REL - RES + UNC + WBV - WBC                  (Stephenson, Coelho & Jolliffe 2008)
 
-    WBV and WBC are the variance of predictions, and twice their covariance with what came true,
-    within bins; Murphy's three terms alone add up only where a bin holds one prediction.
+    WBV and WBC are the variance of predictions, and twice their covariance with the outcome, within
+    bins. Murphy's three terms alone add up only if each bin has a single prediction.
 
     Parameters
     ----------

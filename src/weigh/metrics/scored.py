@@ -83,8 +83,8 @@ class Groups:
 class Scored:
     """Labels, probabilities and weights, read and checked; sorted once, when first asked for.
 
-    Every metric of two classes takes one in place of `y_true` and `y_prob`, so that many of them
-    cost one sort.
+    Every metric of two classes accepts it in place of `y_true` and `y_prob`, so that many metrics
+    need one sort.
 
     Examples
     --------

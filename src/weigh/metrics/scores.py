@@ -85,12 +85,12 @@ def loss_bits(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> float:
-    """The mean surprise at what came true, in bits.
+    """Mean log loss, in bits.
 
     loss = -mean of log2 P(class of the row)            (Hong, Hosking & Natarajan 2002, Eq. 15)
 
-    Probabilities are kept within [1e-10, 1 - 1e-10], as in the paper. 0 is certain and right, 1 is
-    the toss of a coin between two classes.
+    Probabilities are kept within [1e-10, 1 - 1e-10], as in the paper. A loss of 0 is perfect; 1 is
+    a coin toss between two classes.
 
     Parameters
     ----------
@@ -99,12 +99,11 @@ def loss_bits(
     y_prob : array of shape (n,), (n, 2) or (n, k)
         The probability of the positive class, or of every class in the order of `labels`.
     labels : array, optional
-        The classes that the columns of `y_prob` stand for; by default those of y_true, sorted.
+        Classes of the columns of `y_prob`. Default: those of y_true, sorted.
     sample_weight : array, optional
         Row weights.
     pos_label : label, optional
-        The positive class of two; by default the greater. Where columns stand for classes there is
-        none.
+        Positive class of two. Default: the greater. Not used with one column per class.
 
     Examples
     --------
@@ -132,17 +131,17 @@ def misclassification_rate(
     sample_weight: Any = None,
     pos_label: Any = None,
 ) -> float:
-    """The share of rows that are decided wrongly.
+    """Share of rows that are classified wrongly.
 
-    A row is positive where its probability is above the threshold; of more than two classes the
-    most probable is decided for, and of equally probable ones the first.
+    A row counts as positive if its probability is above the cut-off. With more than two classes the
+    most probable is chosen; the first one in a tie.
 
     Parameters
     ----------
     y_true, y_prob, labels, sample_weight, pos_label
         As in `loss_bits`.
     threshold : float, default=0.5
-        Of two classes, without `labels`.
+        Cut-off for two classes, without `labels`.
 
     Examples
     --------
@@ -185,10 +184,10 @@ def brier(
 
 @dataclass(frozen=True)
 class ErrorRates:
-    """What deciding by a threshold gets right and wrong, as weights and as rates.
+    """Correct and wrong decisions at a cut-off, as weights and as rates.
 
-    A rate of nothing is NaN: the false positive rate of rows without negatives, the ppv where
-    nothing is decided positive.
+    A rate without rows is NaN: the false-positive rate without negatives, the ppv without positive
+    decisions.
     """
 
     threshold: float
@@ -235,7 +234,7 @@ class ErrorRates:
 
     @property
     def misclassification(self) -> float:
-        """The share of rows that are decided wrongly."""
+        """Share of rows that are classified wrongly."""
         wrong = self.false_positives + self.false_negatives
         return _share(wrong, self.true_positives + self.true_negatives)
 
@@ -260,20 +259,20 @@ def error_rates(
 ) -> ErrorRates:
     """False positives and negatives, sensitivity, specificity and more at a threshold.
 
-    A row is decided positive where p > threshold, as `predict` does at one half.
+    A row counts as positive if p > threshold, as in `predict` at one half.
 
     Parameters
     ----------
     y_true : array or Scored
         True labels.
     y_prob : array of shape (n,) or (n, 2)
-        The probability of the positive class; of two columns, the second.
+        Probability of the positive class; with two columns, the second.
     threshold : float, default=0.5
-        Where to decide.
+        Cut-off.
     sample_weight : array, optional
-        Row weights; a weight of two is a row given twice.
+        Row weights; a weight of two equals a row given twice.
     pos_label : label, optional
-        The positive class; by default the greater of two.
+        Positive class. Default: the greater of two.
 
     Examples
     --------

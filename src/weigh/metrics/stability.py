@@ -42,13 +42,15 @@ def population_stability_index(
     expected_weight: Any = None,
     actual_weight: Any = None,
 ) -> Stability:
-    """How far the distribution of a feature or score has moved.
+    """Population stability index: the shift of a feature or score between two samples.
 
-    PSI = sum over bins of (a - e) ln a/e
+    The index is::
 
-    with e and a the share of a bin in the expected and in the actual sample. Numbers (and
-    probabilities) are cut at quantiles of the expected sample; text, booleans and categories are
-    compared level by level. Missing is a bin of its own. Shares are kept at 1e-4 or more.
+        PSI = sum over bins of (a - e) ln a/e
+
+    with e and a the share of a bin in the expected and in the actual sample. Numeric values are cut
+    at quantiles of the expected sample; text, booleans and categories are compared level by level.
+    Missing is a bin of its own. Shares are at least 1e-4.
 
     Parameters
     ----------
@@ -57,9 +59,9 @@ def population_stability_index(
     actual : array
         Values of the sample that it is used on.
     bins : int, default=10
-        Bins of numbers at the most; ties leave fewer.
+        Largest number of bins of numeric values; ties leave fewer.
     expected_weight, actual_weight : arrays, optional
-        Row weights; a weight of two is a row given twice.
+        Row weights; a weight of two equals a row given twice.
 
     Examples
     --------

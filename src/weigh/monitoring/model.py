@@ -34,30 +34,32 @@ NEW = "new values"
 
 
 def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
-    """Compare new rows with the training rows of a model, which the model has as counts.
+    """Compare new rows with the training rows of a model, to find drift.
 
-    PSI = sum over levels of (a - e) ln a/e
+    The index of a feature is::
 
-    with e the share of a level in the training rows and a that in the new rows. Missing values, and
-    values that training did not have, are levels of their own. Each check has a p-value that knows
-    the noise of both samples. A check raises a notice, a warning or an alarm where it is
-    significant at `alpha`, adjusted for all checks, and its index exceeds what chance gives by
-    0.01, 0.1 or 0.25.
+        PSI = sum over levels of (a - e) ln a/e
 
-    The model does not keep the totals of its training rows. Their mean follows from the counts, so
-    the check of the total compares means: its index is the squared shift in standard deviations.
+    with e the share of a level in the training rows and a its share in the new rows. Missing
+    values, and values never seen in training, are levels of their own. Each check has a p-value
+    that accounts for the noise of both samples. A check is a notice, a warning or an alarm if it is
+    significant at `alpha`, adjusted for all checks, and its index exceeds chance by 0.01, 0.1 or
+    0.25.
+
+    The model stores the counts of its training rows, not their totals. So the check of the total
+    compares means: its index is the squared shift in standard deviations.
 
     Parameters
     ----------
     model : classifier or Scorecard
-        Fitted, with tables of weights (`evidence_`).
+        Fitted model with tables of weights (`evidence_`).
     X : table
         New rows; any dataframe, array, list of dicts or scan.
     y : array or str, optional
-        Their classes, or the name of the column of X that holds them. Then calibration, ranking and
-        weights are checked too.
+        Their classes, or the name of their column in X. With classes, calibration, ranking and
+        weights are checked, too.
     alpha : float, default=0.01
-        The probability that rows from the training distribution raise anything at all.
+        Probability of any finding without drift.
 
     Returns
     -------
@@ -229,24 +231,26 @@ def update(
 ) -> EvidenceNB:
     """Add new rows to a fitted `EvidenceNB`, without the rows that it was fitted on.
 
-    counts = 2^(-n/half_life) * old counts + new counts
+    The new counts are::
 
-    with n the weight of the new rows. Cut points stay as they are; new categories are added. A
-    model that was edited by hand (`weigh.edit`) is refused, because new counts would undo the
-    edits: update the model before its edits, and `replay` them.
+        counts = 2^(-n/half_life) * old counts + new counts
+
+    with n the weight of the new rows. Cut points do not change; new categories are added. An edited
+    model (`weigh.edit`) raises an error, because new counts would undo the edits: update the model
+    from before the edits, and `replay` them.
 
     Parameters
     ----------
     model : EvidenceNB
-        Fitted, without edits. It is not changed.
+        Fitted model without edits. It is not changed.
     X : table
         New rows.
     y : array or str
-        Class labels, or the name of the column of X that holds them.
+        Class labels, or the name of their column in X.
     sample_weight : array or str, optional
-        Row weights, or the name of the column of X that holds them.
+        Row weights, or the name of their column in X.
     half_life : float, optional
-        New rows that halve the weight of the old ones. By default old rows count in full.
+        Number of new rows that halve the weight of the old ones. Default: old rows count in full.
 
     Returns
     -------

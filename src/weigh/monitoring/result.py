@@ -76,7 +76,7 @@ class Drift(Shown):
     quality : tuple of Quality
         With labels: calibration and AUC of the second of two classes, or of every one.
     moved : tuple of Moved
-        With labels: the levels whose weights moved significantly.
+        With labels: the levels whose weights changed significantly.
     """
 
     model: str
@@ -125,7 +125,7 @@ class Drift(Shown):
         return advice
 
     def reaches(self, level: str) -> bool:
-        """Whether the drift is of a level or a higher one."""
+        """Whether the drift reaches a level ("notice", "warning" or "alarm")."""
         if level not in LEVELS:
             raise ValueError(f"level must be one of {', '.join(LEVELS)}, got {level!r}")
         return LEVELS.index(self.level) >= LEVELS.index(level)

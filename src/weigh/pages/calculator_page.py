@@ -40,29 +40,31 @@ def calculator(
 ) -> str | None:
     """Write a calculator: one HTML file with a form and a live balance sheet.
 
-    The page holds the tables and computes what `balance_sheet` does. Nothing is fetched and nothing
-    leaves it; the case stands in the address after #, so that it can be bookmarked.
+    The page contains the tables and computes the same numbers as `balance_sheet`. It loads nothing
+    and sends nothing. The answers are stored in the address after #, so a case can be bookmarked.
 
     Parameters
     ----------
     model : estimator or Evidence
-        A fitted model that ends as a table of weights.
+        A fitted model with tables of weights.
     path : path, optional
         The file to write; without it the page is returned as text.
     questions : dict, optional
-        What to ask in place of a column's name: `{"pain_site": "Where does it hurt?"}`.
+        Texts of the questions, by column: `{"pain_site": "Where does it hurt?"}`.
     pos_label : label, optional
-        The positive class of the page: by default the second of two, the most probable of more.
+        Positive class of the page. Default: the second of two; with more classes, the most
+        probable.
     adverse, labels
-        As in `report`: the class that is shown in red, and names in the user's words. The address
-        of a case keeps the model's own names.
+        As in `report`: the class shown in red, and your names. The address of a case uses the
+        model's own names.
     cut_off : float, optional
-        A probability of the positive class, between 0 and 1; the page says whether a case is above.
+        Cut-off for the probability of the positive class, between 0 and 1. The page says whether a
+        case is above.
     decisions : pair of str, optional
-        What to do with a case above the cut-off, and with any other:
-        `("Refer to the clinic", "See again in a year")`.
+        Decisions for a case above the cut-off, and for any other: `("Refer to the clinic", "See
+        again in a year")`.
     title : str, optional
-        The page's heading.
+        Heading of the page.
 
     Examples
     --------

@@ -46,36 +46,35 @@ def report(
 ) -> str | None:
     """Write a report of a model and its quality: one HTML page.
 
-    One HTML file without scripts, which loads nothing. A summary of at most two printed pages comes
-    first: what the model predicts, how good it is, four charts, the most important tables, and the
-    caveats. Sections that fold follow: every weight, all measures, thresholds and costs, groups,
+    The page has no scripts and loads nothing. It begins with a summary of at most two printed
+    pages: what the model predicts, how good it is, four charts, the most important tables, and
+    caveats. Folded sections follow: every weight, all measures, cut-offs and costs, groups,
     reversals, balance sheets of a few rows, and the exact formula.
 
     Parameters
     ----------
     model : estimator or Evidence
-        A fitted classifier that ends as a table of weights, or that table.
+        A fitted classifier with tables of weights, or its evidence.
     X, y, sample_weight, train, by, costs
         As in `evaluate`: hold-out rows and their true classes.
     path : path, optional
         The file to write; without it the page is returned as text.
     evaluation : Evaluation, optional
-        In place of X and y: how good the model was found to be, elsewhere or before. The page then
-        has neither ROC nor lift nor examples, which need the rows.
+        An earlier evaluation, instead of X and y. The page then has no ROC curve, lift or examples,
+        which need the rows.
     pos_label : label, optional
-        The positive class of the page: by default the second of two; of more than two, all.
+        Positive class of the page. Default: the second of two; with more classes, all.
     adverse : label, optional
-        The class that is bad for those concerned. Evidence for it is red, whichever side it is on.
+        The bad class. Evidence for it is red.
     labels : dict, optional
-        Names in the user's words, any of these parts:
-        {"columns": {"edu": "Education"}, "levels": {"edu": {"3": "degree"}},
-        "classes": {"bad": "Default"}, "outcomes": {"bad": "the loan defaults"}}.
+        Your names, with any of these parts: {"columns": {"edu": "Education"}, "levels": {"edu":
+        {"3": "degree"}}, "classes": {"bad": "Default"}, "outcomes": {"bad": "the loan defaults"}}.
         An outcome completes the phrase "Probability that". The model's own names stay the keys of
         files, edits and rows.
     examples : int, default=4
-        How many rows of X to explain. Their values are on the page: 0 shows none.
+        Number of rows of X to explain. Their values are on the page; 0 shows none.
     title : str, optional
-        The page's heading.
+        Heading of the page.
 
     Examples
     --------

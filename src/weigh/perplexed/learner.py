@@ -26,11 +26,13 @@ FORMS = ("root", "geometric", "arithmetic")
 class PerplexedNB(EvidenceClassifier):
     """Naive Bayes to a power: the Perplexed Bayes classifier.
 
-    P(C|x) is proportional to (P(C) P(x_1|C) ... P(x_n|C))^min(1, k/(n + 1))       (Eq. 20)
+    The model (Eq. 20) is::
 
-    Naive Bayes counts what features share as often as they share it, and ends too sure. A power of
-    less than 1 makes up for it and leaves its decisions as they are (Carlos 2015). n is the number
-    of features that the row has an answer in, or the number of tokens of a document.
+        P(C|x) ~ (P(C) P(x_1|C) ... P(x_n|C))^min(1, k/(n + 1))
+
+    Naive Bayes is overconfident where features overlap. A power below 1 corrects this and keeps its
+    decisions (Carlos 2015). n is the number of features with an answer in the row, or the number of
+    tokens in a document.
 
     Parameters
     ----------
@@ -38,20 +40,21 @@ class PerplexedNB(EvidenceClassifier):
     crosses, ask_if
         As in `EvidenceNB`.
     attenuation : "likelihood", "calibrated", "flat" or float, default="likelihood"
-        k, a number of at least 1, where n + 1 and more is naive Bayes; or how to choose it: by the
-        least log loss of rows held out, by the least distance of their posteriors from the shares
-        that came true, or by the flattest histogram of the training rows' posteriors.
+        k, a number of at least 1 (naive Bayes from n + 1), or the criterion to choose it:
+        "likelihood" (log loss of hold-out rows), "calibrated" (reliability RMSE of hold-out rows)
+        or "flat" (flattest histogram of the probabilities of training rows).
     form : "root", "geometric" or "arithmetic", default="root"
-        "root" is Eq. 20. "geometric" leaves the prior alone, with the exponent min(1, k/n) (Eq. 19;
-        k = 1 is Eq. 8). "arithmetic" is the mean of the probabilities in place of their product
-        (Eq. 15): it has no k and no table.
+        "root" is Eq. 20. "geometric" keeps the prior, with the exponent min(1, k/n) (Eq. 19; k = 1
+        is Eq. 8). "arithmetic" uses the mean of the probabilities instead of their product (Eq.
+        15): it has no k and no tables.
     n_bins : int, default=10
         Bins of the histogram ("flat") or of the reliability diagram ("calibrated").
     cv : int, splitter, iterable or str, default=5
-        The number of internal folds, what scikit-learn takes for them, or the name of the column of
-        X that tells the fold of each row, which is then no feature.
+        Number of internal folds, a scikit-learn splitter or splits, or the name of a column of X
+        with the fold of each row, which is then not a feature.
     event_model : "levels" or "counts", default="levels"
-        Each column holds a level; or a row is a document and each column counts a token.
+        "levels": each column has a level. "counts": a row is a document and each column counts a
+        token.
     random_state : int, RandomState or None
         Shuffles the folds.
 
@@ -60,11 +63,11 @@ class PerplexedNB(EvidenceClassifier):
     attenuation_ : float or None
         k; None for the arithmetic mean.
     attenuation_path_ : AttenuationPath or None
-        The values of k tried and their criterion, where k was chosen. `AttenuationPathDisplay`
-        draws it; a saved model has none.
+        The values of k tried and their criterion, if k was chosen. `AttenuationPathDisplay` draws
+        it. Saved models do not have it.
     evidence_ : Evidence
-        The prior and the tables: multiplied by the exponent where every row has the same n, else
-        naive Bayes's own with the rule in `evidence_.attenuation`.
+        The prior and the tables: multiplied by the exponent if every row has the same n, otherwise
+        those of naive Bayes with the rule in `evidence_.attenuation`.
 
     Examples
     --------

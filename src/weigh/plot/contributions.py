@@ -27,10 +27,9 @@ UNORDERED = "#8C8C8C"
 class ContributionsDisplay(Display):
     """What each table adds to the totals of many rows: one point for each row.
 
-    Tables are in the order of the mean absolute contribution to these rows. A point is the weight
-    of the row's level, times 100. Its colour is how high the row's number is, from light to dark;
-    grey where the value has no order or no number. It shows for many rows what a balance sheet
-    shows for one.
+    Tables are sorted by their mean absolute contribution to these rows. A point is the weight of
+    the row's level, times 100. Its colour shows the value of a numeric feature, from light (low) to
+    dark (high); categories and missing values are grey.
 
     Parameters
     ----------
@@ -41,10 +40,9 @@ class ContributionsDisplay(Display):
     n : int, default=10
         How many tables to draw, the most important first.
     pos_label, against : label, optional
-        The class that positive weights favour, and its rival: of more than two classes one must be
-        named.
+        Positive class, and the class it is compared with. Required for more than two classes.
     labels : dict, optional
-        Columns, levels and classes in the user's words, as in `report`.
+        Your names of columns, levels and classes, as in `report`.
 
     Attributes
     ----------

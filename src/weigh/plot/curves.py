@@ -26,21 +26,23 @@ DEPTH, SHALLOW, MOST_POINTS = 0.1, 0.02, 4000
 class LiftDisplay(ScoredDisplay):
     """Lift curve: positive rate among the most probable rows, relative to the base rate.
 
-    lift(d) = (share of positives among the d n most probable rows)/(share of positives)
+    The curve is::
+
+        lift(d) = (share of positives among the d n most probable rows)/(share of positives)
 
     Parameters
     ----------
     scored : Scored
         Labels and probabilities.
     name : str, optional
-        The model's, for the legend.
+        Name of the model in the legend.
     pos_label : label, optional
         The positive class, for the axis.
 
     Attributes
     ----------
     curve : LiftCurve
-        What is drawn.
+        The curve that is drawn.
 
     Examples
     --------
@@ -91,21 +93,23 @@ def _reference(ax: Any, name: str) -> dict[str, Any]:
 class GainsDisplay(ScoredDisplay):
     """Gains curve: share of all positives among the most probable rows.
 
-    gain(d) = share of the positives that are among the d n most probable rows
+    The curve is::
+
+        gain(d) = share of the positives that are among the d n most probable rows
 
     Parameters
     ----------
     scored : Scored
         Labels and probabilities.
     name : str, optional
-        The model's, for the legend.
+        Name of the model in the legend.
     pos_label : label, optional
         The positive class, for the axis.
 
     Attributes
     ----------
     curve : GainsCurve
-        What is drawn.
+        The curve that is drawn.
 
     Examples
     --------
@@ -142,24 +146,26 @@ class GainsDisplay(ScoredDisplay):
 class NetBenefitDisplay(ScoredDisplay):
     """Net benefit (decision curve) by cut-off, beside treating all and treating none.
 
-    net benefit(t) = TP/n - FP/n t/(1 - t)                               (Vickers & Elkin 2006)
+    The curve (Vickers & Elkin 2006) is::
+
+        net benefit(t) = TP/n - FP/n t/(1 - t)
 
     Parameters
     ----------
     scored : Scored
         Labels and probabilities.
     thresholds : array, optional
-        From 0 up to and without 1; by default 99 steps up to ten times the base rate, and to 0.99
-        at most: above, decisions about what is rare flag nobody.
+        Cut-offs from 0 to below 1. Default: 99 steps up to ten times the base rate, at most 0.99,
+        because above that hardly any row of a rare class is flagged.
     name : str, optional
-        The model's, for the legend.
+        Name of the model in the legend.
     pos_label : label, optional
         The positive class, for the axis.
 
     Attributes
     ----------
     curve : NetBenefit
-        What is drawn.
+        The curve that is drawn.
 
     Examples
     --------

@@ -26,11 +26,11 @@ TITLE: dict[str, Any] = {"fontsize": "medium", "parse_math": False}
 class EvidenceDisplay(Display):
     """The weights of evidence of the most important tables, each on a panel of its own.
 
-    A number is a step line over its axis with the 90% band of each weight (where the learner has
-    errors) and the distribution of the training rows below; special codes and missing stand beside
-    the axis. Categories are bars with their intervals, and their share of the rows at the right. A
-    pair of features is a heat map: cells whose interval holds zero are grey, cells without rows
-    blank. Weights are times 100. Rare levels that lie far out are arrows at the edge.
+    A numeric feature is a step line with the 90% band of each weight (if the learner has errors)
+    and the distribution of the training rows below; special codes and missing are beside the axis.
+    Categories are bars with intervals, and their share of the rows at the right. A pair of features
+    is a heat map: cells whose interval includes zero are grey, and cells without rows are blank.
+    Weights are times 100. Rare levels with extreme weights are arrows at the edge.
 
     Parameters
     ----------
@@ -39,17 +39,17 @@ class EvidenceDisplay(Display):
     features : str or list of str, optional
         The tables to draw, in this order.
     sort : "importance", "information_value" or None, default="importance"
-        Which tables come first, where `features` does not say: those of the largest mean absolute
-        contribution over the training rows, those of the highest information value, or the first.
+        Order of the tables without `features`: by mean absolute contribution over the training
+        rows, by information value, or as in the model.
     n : int, default=6
-        How many to draw, where `features` does not say. On axes too small for them, fewer.
+        Number of tables to draw without `features`. On small axes fewer fit.
     level_order : "weight" or "own", default="weight"
         Categories by their weight, or in the order of the table.
     pos_label, against : label, optional
-        The class that positive weights speak for, and its rival. By default `classes[1]` of two; of
-        more, a line for each.
+        Positive class, and the class it is compared with. Default: `classes[1]` of two; with more
+        classes, a line for each.
     labels : dict, optional
-        Columns, levels and classes in the user's words, as in `report`.
+        Your names of columns, levels and classes, as in `report`.
 
     Attributes
     ----------

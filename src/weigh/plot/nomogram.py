@@ -32,38 +32,40 @@ CHANCES = (0.5, 0.1, 0.9, 0.01, 0.99, 0.3, 0.7, 0.2, 0.8, 0.05, 0.95, 0.4, 0.6, 
 class NomogramDisplay(Display):
     """Nomogram of two classes: points for each level, their total, and its probability.
 
-    log odds = prior + weights = start + per_point (points of all levels)
+    The scales satisfy::
 
-    The lowest level of a feature has 0 points, and the widest feature reaches 100. Read each
-    level's points off the uppermost scale, add them up, and read the probability off below the
-    total. A ring stands for an answer that lacks or that training did not have: it weighs nothing,
-    which is seldom 0 points. So the points of any row lead to what `predict_proba` says. A rare
-    level far off the others is an arrow at the edge with its points in brackets. Labels that would
-    overlap are left out; their ticks stay, and `points_` holds them all.
+        log odds = prior + weights = start + per_point (points of all levels)
+
+    The lowest level of a feature has 0 points, and the widest feature reaches 100. Read the points
+    of each level on the top scale, add them up, and read the probability below the total. The
+    result is that of `predict_proba`. A ring marks an answer that is not known or was never seen in
+    training: it weighs nothing, but that is rarely 0 points. A rare level far from the others is an
+    arrow at the edge with its points in brackets. Labels that would overlap are left out; their
+    ticks stay, and `points_` lists them all.
 
     Parameters
     ----------
     evidence : Evidence
         `evidence_` of a model.
     features : str or list of str, optional
-        The features to draw, in this order; on axes too small for them as many as fit.
+        The features to draw, in this order. On small axes fewer fit.
     sort : "importance", "information_value" or None, default="importance"
-        Which features come first, as in `EvidenceDisplay`.
+        Order of the features, as in `EvidenceDisplay`.
     max_features : int, default=15
-        How many to draw, where `features` does not say. The others are taken at their mean over
-        the training rows, and how much they could add is stated.
+        Number of features to draw without `features`. The others are set to their mean over the
+        training rows, and a footnote says how many points they could add.
     pos_label, against : label, optional
-        The class whose probability it is; of more than two classes, it and its rival.
+        Positive class; with more than two classes, also the class it is compared with.
     answers : int, optional
-        For models whose exponent depends on the row (`PerplexedNB`): how many features have an
-        answer in the rows that the nomogram is for; by default all.
+        For models whose exponent depends on the row (`PerplexedNB`): number of features with an
+        answer. Default: all.
     labels : dict, optional
-        Columns, levels and classes in the user's words, as in `report`.
+        Your names of columns, levels and classes, as in `report`.
 
     Attributes
     ----------
     points_ : Points
-        The scales drawn, and how their total becomes a probability.
+        The scales, and the map from their total to a probability.
 
     Examples
     --------

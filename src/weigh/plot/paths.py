@@ -45,7 +45,7 @@ class NormPathDisplay(Display):
 
 
 class SearchPathDisplay(Display):
-    """The AUC as the search for weights raised it, step by step, with the feature that moved.
+    """AUC by step of the search for weights, with the feature that changed.
 
     Parameters
     ----------

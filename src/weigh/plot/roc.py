@@ -35,7 +35,7 @@ class ROCDisplay(ScoredDisplay):
     scored : Scored
         Labels and probabilities.
     name : str, optional
-        The model's, for the legend.
+        Name of the model in the legend.
     pos_label : label, optional
         The positive class, for the axis.
 
@@ -96,7 +96,7 @@ class PrecisionRecallDisplay(ScoredDisplay):
     scored : Scored
         Labels and probabilities.
     name : str, optional
-        The model's, for the legend.
+        Name of the model in the legend.
     pos_label : label, optional
         The positive class, for the axis.
 

@@ -25,7 +25,7 @@ class ScoredDisplay(Display):
     scored : Scored
         Labels and probabilities.
     name : str, optional
-        The model's, for the legend.
+        Name of the model in the legend.
     pos_label : label, optional
         The positive class, for the axis.
     """
@@ -59,9 +59,9 @@ class ScoredDisplay(Display):
         model : classifier
             Fitted, with `predict_proba`.
         X : table
-            Rows, best those that the model has not seen.
+            Rows; use hold-out rows.
         y : array or str
-            Class labels, or the name of the column of X that holds them.
+            Class labels, or the name of their column in X.
         sample_weight : array or str, optional
             Row weights, or the name of their column.
         pos_label : label, optional
@@ -105,11 +105,11 @@ class ScoredDisplay(Display):
         y_true : array
             True labels.
         y_prob : array of shape (n,) or (n, 2)
-            The probability of the positive class; of two columns, the second.
+            Probability of the positive class; with two columns, the second.
         sample_weight : array, optional
             Row weights.
         pos_label : label, optional
-            The positive class; by default the greater of two.
+            Positive class. Default: the greater of two.
         name : str, optional
             For the legend.
         ax : matplotlib Axes, optional
@@ -183,7 +183,7 @@ class ReliabilityDisplay(ScoredDisplay):
     strategy : "width" or "count", default="width"
         Bins of equal width, or of equal weight as far as ties allow.
     name : str, optional
-        The model's, for the legend.
+        Name of the model in the legend.
     pos_label : label, optional
         The positive class, for the axis.
 
@@ -194,7 +194,7 @@ class ReliabilityDisplay(ScoredDisplay):
     line : CalibrationLine
         Slope and intercept.
     curve : SplineCalibrator or None
-        None where the rows are of one class, or all predictions are the same.
+        None if the rows have one class, or all predictions are equal.
 
     Examples
     --------

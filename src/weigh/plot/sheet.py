@@ -25,8 +25,8 @@ class BalanceSheetDisplay(Display):
     sheet : BalanceSheet
         The case to draw.
     max_items : int, optional
-        How many items at most have a bar of their own, the heaviest first; the rest share one. On
-        axes too small for them it is as many as fit.
+        Largest number of items with their own bar, the heaviest first; the rest share one. On small
+        axes fewer fit.
     """
 
     def __init__(self, sheet: BalanceSheet, *, max_items: int | None = None) -> None:
@@ -41,7 +41,7 @@ class BalanceSheetDisplay(Display):
     def from_estimator(
         cls, model: Any, row: Any, *, max_items: int | None = None, ax: Any = None, **choice: Any
     ) -> Self:
-        """Draw what a fitted model says about a row; `of` and `against` as in `balance_sheet`."""
+        """Draw the balance sheet of a row; `pos_label` and `against` as in `balance_sheet`."""
         return cls(model.balance_sheet(row, **choice), max_items=max_items).plot(ax=ax)
 
     def _size(self) -> tuple[float, float]:

@@ -31,12 +31,13 @@ def levers(
 ) -> Levers:
     """The smallest changes of a case that cross a cut-off.
 
-    cost = sum over changed columns of costs[column] (1 + share of training rows passed)
+    The cost of a change is::
 
-    The share is that of the rows whose level lies between the old and the new one; a change of
-    category passes none. For every set of up to `most` columns the cheapest change that crosses is
-    found; a set is left out where some of its columns do as well alone. The search is exact, pairs
-    of features included.
+        cost = sum over changed columns of costs[column] (1 + share of training rows passed)
+
+    The share counts rows whose level lies between the old and the new one; for categories it is 0.
+    For every set of up to `most` columns the cheapest change that crosses is found. A set is left
+    out if some of its columns are enough. The search is exact, also with pairs of features.
 
     Parameters
     ----------
@@ -45,20 +46,20 @@ def levers(
     row : mapping or table of one row
         The case.
     may_change : list or dict
-        Columns that may change. A dict gives directions, "up" or "down" for numbers and ordered
-        categories, or "any"; or the list of values that a column may take, which must be finite
-        numbers or categories that training had.
+        Columns that may change. A dict gives directions ("up" or "down" for numbers and ordered
+        categories, or "any"), or a list of allowed values: finite numbers or categories seen in
+        training.
     cut_off : float, optional
-        Of a scorecard: the least score that is accepted. Of a model: the least probability of
-        `pos_label`. The default is even odds.
+        Scorecard: lowest accepted score. Model: lowest accepted probability of `pos_label`.
+        Default: even odds.
     pos_label : label, optional
-        The class that is wanted: by default the one that high scores favour, or `classes_[1]`.
+        The wanted class. Default: the one that high scores favour, or `classes_[1]`.
     costs : dict, optional
-        What a change of a column costs, by column; 1 where nothing is given.
+        Cost of a change, by column. Default: 1.
     n : int, default=3
-        How many levers.
+        Number of levers.
     most : int, default=3
-        Columns that one lever changes at most.
+        Largest number of columns that one lever changes.
 
     Examples
     --------

@@ -33,16 +33,20 @@ from weigh.sheet import find_class
 class Scorecard(CardModel, Shown):
     """Whole points for every level; a higher score favours one class.
 
-    score = base points + points of the levels,   log odds = ln base_odds + (score - base_score)/f
+    The card is::
 
-    where f = points_to_double/ln 2. Points are f times the weights, rounded so that what rounding
-    adds varies least over the training rows. With rows to measure, the better of this and of
-    rounding each to the nearest is taken.
+        score = base points + points of the levels
+        log odds = ln base_odds + (score - base_score)/f,   f = points_to_double/ln 2
+
+    Points are f times the weights, rounded so that the rounding error varies least over the
+    training rows. If X is given, rounding to the nearest point is tried, too, and the better
+    ranking is kept.
 
     Parameters
     ----------
     model : classifier or Evidence
-        Of two classes, whose total is a sum: no attenuation, and no curve but a straight line.
+        A model of two classes with tables. It must have no attenuation, and its recalibration, if
+        any, must be a straight line.
     points_to_double : float, default=20
         The points that double the odds.
     base_score : float, default=600
@@ -53,16 +57,16 @@ class Scorecard(CardModel, Shown):
         The good class, which high scores favour: by default `classes_[1]`. Log odds, sheets,
         evaluations, reports, calculators, drift and exports of the card are about this class.
     texts : dict, optional
-        What reason codes say, by feature; by default its name.
+        Texts of the reason codes, by feature. Default: its name.
     level_texts : dict, optional
-        What they say in its place where a row has a certain level, by feature and level, such as
-        `{"age": {"missing": "age not given"}}`.
+        Texts for single levels, by feature and level, such as `{"age": {"missing": "age not
+        given"}}`.
     X, y : table and labels, optional
         Rows on which `rounding` is measured; without y no AUC.
     base : "separate", "spread" or "lowest", default="separate"
-        How the card is printed: base points on a line of their own, spread over the features, or
-        with points shifted so that the lowest level of each feature has 0. An answer that is not
-        known then has points too. Scores are the same.
+        How the card is printed: base points on their own line, spread over the features, or with
+        points shifted so that the lowest level of each feature has 0. In the last two, an answer
+        that is not known has points. Scores are the same.
     woe : "good" or "bad", default="good"
         The class for which the printed WoE is positive: ln(share of goods/share of bads), or its
         negative.
@@ -70,12 +74,12 @@ class Scorecard(CardModel, Shown):
     Attributes
     ----------
     base_points : int
-        What every case begins with.
+        Points of every case before its levels.
     points : dict
-        By feature, one whole number for each of its levels.
+        Points of each level, by feature.
     rounding : Rounding or None
-        AUC before and after on the rows given, and the largest change of a probability, theirs or
-        that of a case of which nothing is known.
+        AUC before and after rounding on the given rows, and the largest change of a probability,
+        also for a case without answers.
     edits : tuple of Edit
         What was changed by hand.
 
@@ -144,21 +148,21 @@ class Scorecard(CardModel, Shown):
         Parameters
         ----------
         X : table
-            Rows, best those that the card was not fitted to.
+            Rows; use hold-out rows.
         y : array or str
-            Class labels, or the name of the column of X that holds them.
+            Class labels, or the name of their column in X.
         n_bands : int, default=10
-            Bands of about as many rows each; equal scores stay together, so there may be fewer.
+            Number of bands of about equal size. Equal scores stay together, so there may be fewer.
         sample_weight : array or str, optional
             Row weights, or the name of their column.
         """
         return band_rows(self, label_sample(read(X), y, sample_weight, self.classes_), n_bands)
 
     def measure(self, X: Any, y: Any = None) -> Rounding:
-        """What rounding (and editing) does to rows: AUC before and after, and probabilities.
+        """The effect of rounding and edits on rows: AUC before and after, and probabilities.
 
-        The largest change of a probability is that of these rows, or of a case of which nothing is
-        known, whose points are the base.
+        The largest change of a probability includes a case without answers, whose points are the
+        base.
         """
         return measure_rows(self, X, y)
 
@@ -172,8 +176,8 @@ class Scorecard(CardModel, Shown):
         n : int, default=4
             How many.
         against : "best" or "average", default="best"
-            What a case is compared with: the most points of a level that at least 5% of the
-            training rows have (missing and special codes apart), or what they had on average.
+            What a case is compared with: the best level that has at least 5% of the training rows
+            (not missing and not a special code), or the mean points of the training rows.
 
         Returns
         -------
@@ -215,7 +219,7 @@ class Scorecard(CardModel, Shown):
         return tuple(texts_of(t, self.texts[t.name], own.get(t.name, {})) for t in self._source)
 
     def baselines(self, against: str = "best") -> tuple[float, ...]:
-        """What each feature's points are compared with in `reasons`."""
+        """The points that `reasons` compares each feature with."""
         return tuple(reasons.baselines(self, against).tolist())
 
     # ------------------------------------------------------------ editing
@@ -228,12 +232,11 @@ class Scorecard(CardModel, Shown):
         feature : str
             Its name.
         level : level or str
-            The text that it is shown by, or the level itself; where a level of text reads like
-            another (`other`), it is shown in quotation marks, and the plain word is the other.
+            The level as the card shows it, or the level itself.
         points : int
             Its new points.
         why : str
-            The reason, for whoever reads the card.
+            The reason, for readers of the card.
         """
         if not is_count(points):
             raise ValueError(f"points must be a whole number, got {points!r}")
@@ -260,7 +263,7 @@ class Scorecard(CardModel, Shown):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The parameters that the card was made with, as its file holds them."""
+        """The parameters of the card, as in its file."""
         return {name: getattr(self, name) for name in file.SETTINGS + file.OPTIONAL}
 
     def to_json(self) -> str:

@@ -79,25 +79,25 @@ def fit_card(
     X : table
         Rows, with or without the target.
     y : array or str
-        Class labels, or the name of the column of X that holds them.
+        Class labels, or the name of their column in X.
     adverse : label, optional
-        The class that low scores stand for, such as "bad"; by default `classes_[0]`.
+        The bad class, which has low scores. Default: `classes_[0]`.
     levels : int, default=6
-        Bins or categories of a feature at most; categories of less than 5% of the rows are joined
-        where there are two or more of them. Missing and special codes come on top. Ordered
-        categories stay as they are.
+        Largest number of bins or categories of a feature. Two or more categories of less than 5% of
+        the rows are joined. Missing and special codes are extra levels. Ordered categories are not
+        joined.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     categorical_features, special_values
         As in `EducatedNB`, which fits the weights.
     bins : dict or Binning, optional
-        Cut points by column, such as {"age": [30, 50]}, in place of those that are found. A
-        `Binning`, by column or for all numeric columns, cuts for the largest information value.
+        Cut points by column, such as {"age": [30, 50]}, instead of those found. A `Binning`, by
+        column or for all numeric columns, maximises the information value.
     monotonic_cst : dict, optional
-        Trends by column in place of those that are found: 1 or -1 makes the log odds of
-        `classes_[1]` rise or fall, 0 leaves them free.
+        Trends by column instead of those found: 1 or -1 makes the log odds of `classes_[1]` rise or
+        fall; 0 sets no trend.
     **settings
-        Of the card, as in `Scorecard`: `points_to_double`, `base_score`, `texts` and so on.
+        Parameters of `Scorecard`: `points_to_double`, `base_score`, `texts` and so on.
 
     Examples
     --------

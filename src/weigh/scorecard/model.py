@@ -55,7 +55,7 @@ class CardModel:
 
     @property
     def adverse(self) -> Any:
-        """The class that low scores stand for."""
+        """The bad class, which has low scores."""
         return self._source.classes.tolist()[1 - self._good]
 
     @property
@@ -65,7 +65,7 @@ class CardModel:
 
     @property
     def n_features_in_(self) -> int:
-        """How many columns these are."""
+        """The number of columns."""
         return len(self._source.column_names)
 
     def _column_names(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class CardModel:
 
     @property
     def evidence(self) -> Evidence:
-        """The card as evidence: its weights are points, and a line says what their sum is worth.
+        """The card as evidence: weights are points, and a line maps their sum to log odds.
 
         Its second class is the one that high scores favour, and so are log odds about that class.
         """
@@ -104,9 +104,9 @@ class CardModel:
         return replace(table, by_class=points, variances=None, known_errors=None)
 
     def as_model(self) -> Any:
-        """A model whose weights are the points in nats, for whatever takes a model.
+        """The card as a classifier, whose weights are the points in nats.
 
-        It gives the card's probabilities; its sheets and pages show points and the score.
+        It gives the card's probabilities. Its balance sheets and pages show points and the score.
         """
         from weigh.base import EvidenceModel
 
@@ -136,11 +136,11 @@ class CardModel:
         return np.rint(self.evidence.raw_total(rows)[:, 0]).astype(np.int64)
 
     def probability(self, score: Any) -> Floats:
-        """What a score means: the probability of the class that high scores favour."""
+        """The probability of the class that high scores favour, for a score."""
         return self.scale.probability(score)
 
     def predict_proba(self, X: Any) -> Floats:
-        """What scores mean: the probability of each class, in the model's order."""
+        """The probability of each class, in the model's order."""
         evidence = self.evidence
         found = evidence.probabilities(evidence.total(self._read(X)))
         return found if self._good else found[:, ::-1]
@@ -160,7 +160,7 @@ class CardModel:
     def balance_sheet(
         self, row: Any, pos_label: Any = None, against: Any = None, *, labels: Any = None
     ) -> BalanceSheet:
-        """The points of one case, those for and those against `pos_label`, and its score.
+        """The points of one case for and against `pos_label`, and its score.
 
         Parameters
         ----------

@@ -168,31 +168,30 @@ def score_table(
     reasons: int = 0,
     spreadsheet: bool = False,
 ) -> Any:
-    """Predict every row: class, total weight of evidence, probabilities.
+    """Predict every row of a table: class, total weight of evidence, probabilities.
 
     Parameters
     ----------
     model : fitted estimator of this package
-        What scores.
+        The model.
     X : table
-        Any table. What `weigh.scan` opens is read and written batch by batch.
+        Any table. A scan is read and written batch by batch.
     path : str, optional
-        Where to write: a name that ends in .parquet, .csv, .csv.gz or .tsv, or a folder. It is
-        there when all rows are written, and not before.
+        File to write, ending in .parquet, .csv, .csv.gz or .tsv, or a folder. It appears when all
+        rows are written.
     keep : list of str, optional
-        Columns of X to have beside the scores: all, or, in a file, none, unless it is given.
+        Columns of X to keep beside the scores. Default: all, or none in a file.
     reasons : int, default=0
-        How many of the heaviest features of each row to name, with their weights: at most one for
-        each feature.
+        Number of the heaviest features of each row to name, with their weights.
     spreadsheet : bool, default=False
-        In a file, put an apostrophe before text that a spreadsheet would run as a formula: text
-        that begins with `=`, `+`, `-`, `@`, a tab or a carriage return.
+        Whether, in a file, an apostrophe protects text that a spreadsheet would run as a formula:
+        text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return.
 
     Returns
     -------
     table or int
-        The columns that are kept and the scores, in the library of X; or, with a path, how many
-        rows were written.
+        The kept columns and the scores, in the library of X; with a path, the number of rows
+        written.
 
     Examples
     --------

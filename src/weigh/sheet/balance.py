@@ -146,11 +146,12 @@ class Item:
 class BalanceSheet:
     """One case explained: prior, items, total, probability.
 
-    `pos_label` is the class that positive weights favour and `against` its rival; None is all the
-    rest of three classes or more. Against a rival, prior and items add up to `total`, the log odds.
-    Against the rest, they add up to this class's total, and `totals` holds those of every class,
-    which the softmax turns into the probability. Where the model attenuates what weights add up to,
-    `attenuation` leads from their sum to `total`; where it recalibrates, `recalibration` does.
+    `pos_label` is the class that positive weights favour, and `against` the class it is compared
+    with; None means all other classes. Against one class, prior and items add up to `total`, the
+    log odds. Against all others, they add up to the total of `pos_label`, and `totals` has the
+    totals of all classes, which the softmax turns into probabilities. If the model attenuates or
+    recalibrates, `attenuation` or `recalibration` describes the step from the sum of the weights to
+    `total`.
     """
 
     pos_label: Any

@@ -34,28 +34,28 @@ SIGNS = {"for": 1.0, "against": -1.0}
 
 
 def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | None = None) -> Any:
-    """What weighs most in every row: the n levels of largest absolute weight, heaviest first.
+    """Name the n levels of largest absolute weight in every row, heaviest first.
 
     Parameters
     ----------
     model : classifier
-        A fitted model that ends as a table of weights.
+        A fitted model with tables of weights.
     X : table
         Rows.
     n : int, default=3
-        How many reasons, at most one for each feature.
+        Number of reasons, at most one per feature.
     pos_label : label, optional
-        The class that positive weights speak for: by default `classes_[1]` of two, the most
-        probable of more, row by row.
+        Positive class. Default: `classes_[1]` of two; with more classes, the most probable one of
+        each row.
     only : "for" or "against", optional
-        Name only what speaks for the class in question, or only what speaks against it, as an
-        adverse decision has to be explained.
+        Name only evidence for the positive class, or only evidence against it, which explains an
+        adverse decision.
 
     Returns
     -------
     table
-        Columns reason_1, weight_1, ... in the library that the training table came from. A row in
-        which fewer features weigh anything has nulls, and zeros.
+        Columns reason_1, weight_1, ... in the dataframe library of the training table. Null and
+        zero where fewer features have a weight.
 
     Examples
     --------

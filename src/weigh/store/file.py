@@ -32,7 +32,7 @@ SCORECARD = "weigh-scorecard"
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model or a scorecard to a file, whole or not at all.
+    """Write a fitted model or a scorecard to a JSON file.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _pretty(value: Any, depth: int = 0) -> str:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model or a scorecard that `save` wrote. It predicts the same bits.
+    """Read a model or a scorecard that `save` wrote; predictions are exactly the same.
 
     Parameters
     ----------

@@ -38,11 +38,14 @@ CAVEAT = " and leaves out the error of the features' weights, which were chosen 
 class WeightedNB(EvidenceClassifier):
     """Naive Bayes with a weight per feature, chosen to rank well.
 
-    P(C|x) is proportional to P(C) P(x_1|C)^w_1 ... P(x_d|C)^w_d               (Eq. 2)
+    The model (Eq. 2) and its form for two classes are::
 
-    or, for two classes, log odds = q_0 + sum_j w_j ln P(x_j|1)/P(x_j|0). The weights w_j raise the
-    AUC: the share of pairs of rows of two classes that the model puts in the right order, ties
-    half; for more classes its mean over pairs of classes (Zhang & Sheng 2004; Hand & Till 2001).
+        P(C|x) ~ P(C) P(x_1|C)^w_1 ... P(x_d|C)^w_d
+        log odds = q_0 + sum_j w_j ln P(x_j|1)/P(x_j|0)
+
+    The weights w_j raise the AUC, the share of pairs of rows of two classes that are ranked
+    correctly; ties count half. With more classes it is the mean over pairs of classes (Zhang &
+    Sheng 2004; Hand & Till 2001). Probabilities are not calibrated.
 
     Parameters
     ----------
@@ -52,44 +55,44 @@ class WeightedNB(EvidenceClassifier):
     method : str, default="hill_climbing_both_ways"
         "gain_ratio" sets weights by gain ratio (Eq. 3). "hill_climbing" starts from 1 and raises
         each weight in turn (Eqs. 4 and 5); "hill_climbing_both_ways", which is not in the paper,
-        lowers those that it cannot raise. "monte_carlo" moves all weights at once, each up, down
-        or not, in a direction drawn for each step; "mcmc" keeps the direction while AUC rises.
+        also lowers weights. "monte_carlo" changes all weights at once, each up, down or not, in a
+        random direction; "mcmc" keeps the direction while the AUC rises.
         "gain_ratio+hill_climbing", the paper's choice, and "gain_ratio+mcmc" start from the weights
         by gain ratio.
     step : "auto" or float, default="auto"
-        The learning rate of Eq. 5, or by how much a random walk moves a weight. "auto" searches
-        with 1, 2, 4, 8 and 16, or with 0.05, 0.1, 0.2, 0.4 and 0.8, and keeps the best.
+        Learning rate of Eq. 5, or step of a random walk. "auto" tries 1, 2, 4, 8 and 16, or 0.05,
+        0.1, 0.2, 0.4 and 0.8, and keeps the best.
     tol : float, default=1e-4
-        A step must raise the AUC by this much to be kept. A weight that no longer does is left; a
-        random walk ends after 25 moves in succession that do not.
+        Smallest gain of AUC for which a step is kept. A random walk ends after 25 moves in a row
+        without such a gain.
     choose_on : "cv" or "training", default="cv"
-        The AUC to raise: that of the rows each scored by tables from the other folds, whose cut
-        points are found again, or that of the training rows by their own tables, as in the paper.
+        Rows for the AUC: "cv" ranks each row by tables of the other folds, with cut points found
+        again; "training" ranks the training rows by their own tables, as in the paper.
     cv : int, splitter, iterable or str, default=5
-        The number of internal folds, what scikit-learn takes for them, or the name of the column of
-        X that tells the fold of each row, which is then no feature.
+        Number of internal folds, a scikit-learn splitter or splits, or the name of a column of X
+        with the fold of each row, which is then not a feature.
     random_state : int, RandomState or None
-        Draws the directions and deals the folds.
+        Seed of the random directions and of the folds.
 
-    Rows beyond ten million, and beyond one million in files or on a Spark cluster, are ranked by
-    histograms of their log odds, in which rows closer than 0.002 nats, or 0.2% of the log odds,
-    count as ties: the AUC is off by at most half the share of pairs that are such ties. All step
-    sizes search in the same passes, and each tries many moves in one. Up to a million rows on a
-    cluster are ranked exactly; their levels, a byte or two each, come to the driver for it.
+    More than ten million rows, or one million in files or on a Spark cluster, are ranked by
+    histograms of their log odds. Rows closer than 0.002 nats, or 0.2% of the log odds, then count
+    as ties, and the AUC is off by at most half the share of such pairs. All step sizes search in
+    the same passes, with many moves per pass. Up to a million rows on a cluster are ranked exactly
+    on the driver.
 
     Attributes
     ----------
     weights_ : ndarray of shape (d,)
         One weight per feature.
     auc_ : float
-        The AUC that was raised, at these weights and the class frequencies of training.
+        The AUC of the search at these weights, with the class frequencies of training.
     history_ : SearchPath
         The steps that were kept.
     n_passes_ : int or None
-        How often the rows were passed over, after the passes that find and count levels, where they
-        were ranked by histograms.
+        Passes over the rows, after those that find and count levels, if rows were ranked by
+        histograms.
     evidence_ : Evidence
-        The prior and the tables, each times its feature's weight.
+        The prior and the tables, each multiplied by the weight of its feature.
 
     Examples
     --------
