@@ -22,6 +22,7 @@ extensions = [
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 default_role = "literal"
+highlight_language = "none"  # formulas are not Python
 smartquotes = False  # a quote in a formula stays as it is
 toc_object_entries_show_parents = "hide"
 

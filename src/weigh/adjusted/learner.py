@@ -55,8 +55,9 @@ class AdjustedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior,
-    crosses, ask_if
+    smoothing, bins, categorical_features, missing, special_values
+        As in `EvidenceNB`.
+    max_levels, class_prior, crosses, ask_if
         As in `EvidenceNB`.
     norm : "cv", "paper", None or float, default="cv"
         The norm m. "cv" is APMR: m is chosen by internal cross-validation, with tables counted

@@ -39,8 +39,9 @@ class BoostedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior,
-    crosses, ask_if
+    smoothing, bins, categorical_features, missing, special_values
+        As in `EvidenceNB`.
+    max_levels, class_prior, crosses, ask_if
         As in `EvidenceNB`.
     n_rounds : int, default=10
         Largest number of rounds. They end early if the error reaches one half or zero.

@@ -49,9 +49,10 @@ class EducatedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, categorical_features, missing, special_values, max_levels, class_prior,
-    crosses, ask_if
+    smoothing, categorical_features, missing, special_values
         As in `EvidenceNB`. `smoothing` affects only the information value, not the weights.
+    max_levels, class_prior, crosses, ask_if
+        As in `EvidenceNB`.
     bins : "fine", "mdl", int or dict, default="fine"
         Bins of numeric columns. "fine" gives up to 128 levels, fewer with more than 16 columns.
         After the fit, fine bins of nearly equal weight are merged, which moves no total by more

@@ -36,8 +36,9 @@ class PerplexedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior,
-    crosses, ask_if
+    smoothing, bins, categorical_features, missing, special_values
+        As in `EvidenceNB`.
+    max_levels, class_prior, crosses, ask_if
         As in `EvidenceNB`.
     attenuation : "likelihood", "calibrated", "flat" or float, default="likelihood"
         k, a number of at least 1 (naive Bayes from n + 1), or the criterion to choose it:

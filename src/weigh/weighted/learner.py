@@ -49,8 +49,9 @@ class WeightedNB(EvidenceClassifier):
 
     Parameters
     ----------
-    smoothing, bins, categorical_features, missing, special_values, max_levels, class_prior,
-    crosses, ask_if
+    smoothing, bins, categorical_features, missing, special_values
+        As in `EvidenceNB`.
+    max_levels, class_prior, crosses, ask_if
         As in `EvidenceNB`.
     method : str, default="hill_climbing_both_ways"
         "gain_ratio" sets weights by gain ratio (Eq. 3). "hill_climbing" starts from 1 and raises
