@@ -951,3 +951,73 @@ def test_the_command_writes_the_same_page(tmp_path):
         title="Ill?",
     )
     assert (tmp_path / "page.html").read_text("utf-8") == wanted
+
+
+# ---------------------------------------------------------------- numbers
+
+FAMILIES = {
+    "gaussian": {"special_values": CODES, "pairs": [("colour", "age")]},
+    "poisson": {"missing": "skip"},
+    "gamma": {"special_values": CODES},
+    "tweedie": {"power": 1.3},
+}
+
+ESTIMATE = """
+const model = weigh.open(JSON.parse(document.getElementById("model").textContent));
+return arguments[0].map((answers) => numbers.sheet(model, answers));
+"""
+
+
+def number_model(family, spread=1.0):
+    """A model of a number that depends on the columns of a mixed table."""
+    table = mixed()
+    rng = np.random.default_rng(2)
+    age = np.nan_to_num(table["age"].to_numpy(zero_copy_only=False), nan=50.0)
+    mean = np.exp(age / 40 + 0.5 * table["member"].to_numpy(zero_copy_only=False))
+    if family == "poisson":
+        y = rng.poisson(mean * rng.gamma(1 / spread, spread, len(mean)))
+    else:
+        y = rng.gamma(2.0, mean / 2) * (1.0 if family != "tweedie" else rng.random(400) < 0.8)
+    learner = weigh.EducatedRegressor(family=family, **FAMILIES[family])
+    return learner.fit(table.drop_columns(["y"]), y)
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(
+    ("family", "spread"),
+    [("gaussian", 1), ("gamma", 1), ("tweedie", 1), ("poisson", 1e-9), ("poisson", 0.5)],
+)
+def test_the_page_of_a_number_has_the_estimates_and_intervals_of_python(
+    browser, tmp_path, family, spread
+):
+    model, path = number_model(family, spread), tmp_path / "page.html"
+    weigh.calculator(model, path=path)
+    browser.open(path)
+    rows = [{}, *rows_of(model)]
+    sheets = browser.run(ESTIMATE, [answers_of(model, row) for row in rows])
+    for row, found in zip(rows, sheets, strict=True):
+        own = {k: v for k, v in row.items() if v is not weigh.NOT_KNOWN}
+        python = model.balance_sheet(own)
+        assert near(found["estimate"], python.estimate)
+        assert near(found["start"], python.start)
+        assert all(
+            near(a, b, 1e-6) for a, b in zip(found["interval"], python.interval, strict=True)
+        )
+        pushes = sorted(push.change for push in python.pushes)
+        assert all(map(near, sorted(item["change"] for item in found["items"]), pushes))
+
+
+@pytest.mark.system
+def test_the_page_of_a_number_shows_its_estimate_and_refuses_what_belongs_to_classes(
+    browser, tmp_path
+):
+    model, path = number_model("gaussian"), tmp_path / "page.html"
+    weigh.calculator(model, path=path)
+    browser.open(path)
+    estimate = model.balance_sheet({}).estimate
+    shown = browser.run("return document.getElementById('probability').textContent")
+    assert float(shown) == pytest.approx(estimate, abs=0.05)
+    assert browser.run("return document.getElementById('population').hidden")
+    for option in ({"pos_label": "y"}, {"adverse": "y"}, {"cut_off": 0.5}):
+        with pytest.raises(ValueError, match=next(iter(option))):
+            weigh.calculator(model, **option)

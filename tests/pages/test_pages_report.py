@@ -426,7 +426,7 @@ def test_an_evaluation_takes_the_place_of_the_rows(people, tmp_path):
 def test_a_report_is_refused_without_rows_or_with_too_much(people):
     model = weigh.EvidenceNB().fit(people, "Survived")
     found = weigh.evaluate(model, people, "Survived")
-    with pytest.raises(ValueError, match="needs rows and their true classes"):
+    with pytest.raises(ValueError, match="evaluation="):
         weigh.report(model)
     with pytest.raises(ValueError, match="X is part of the evaluation"):
         weigh.report(model, people, evaluation=found)
@@ -549,3 +549,73 @@ def test_no_weight_is_cut_and_wide_tables_scroll_within_themselves(width, browse
         browser.run(OPEN)
         assert browser.run(cut) == []
         assert browser.run("return document.documentElement.scrollWidth") <= width
+
+
+# ---------------------------------------------------------------- numbers
+
+
+@pytest.fixture(scope="module", params=["gaussian", "poisson"])
+def claims(request):
+    """A model of a number, rows that it has not seen, and the options that judge it."""
+    rng = np.random.default_rng(0)
+    age, fuel = rng.integers(18, 80, 600), rng.choice(["petrol", "diesel"], 600)
+    years = rng.uniform(0.2, 1.0, 600)
+    y = rng.poisson(years * np.exp(1 - age / 40 + 0.4 * (fuel == "diesel"))).astype(float)
+    table = pa.table({"age": age, "fuel": fuel, "years": years, "claims": y})
+    own = {"exposure": "years"} if request.param == "poisson" else {}
+    model = weigh.EducatedRegressor(family=request.param).fit(table[:300], "claims", **own)
+    return model, table[300:], own
+
+
+def test_a_report_of_a_number_has_the_measures_of_evaluate(claims):
+    model, rows, own = claims
+    found = weigh.evaluate(model, rows, "claims", **own)
+    seen = Reader(weigh.report(model, rows, "claims", **own))
+    assert seen.row("R2")[1] == f"{found.r2:.3f}"
+    assert seen.row("Calibration slope (1 is right)")[1] == f"{found.slope:.2f}"
+    assert seen.row("Rows inside 90% intervals")[1].startswith(f"{found.covered.value:.1%}")
+    assert float(seen.row("RMSE")[1].split()[0]) == pytest.approx(found.rmse.value, abs=0.01)
+    assert len([row for row in seen.rows if len(row) == 4 and " to " in row[3]]) >= len(found.bands)
+
+
+def test_a_report_of_a_number_shows_every_level_in_its_unit_or_as_a_factor(claims):
+    model, rows, own = claims
+    seen = Reader(weigh.report(model, rows, "claims", **own))
+    table = model.evidence_["fuel"]
+    for level, weight in zip(table.labels, table.weights, strict=True):
+        shown = seen.row(level)[2]
+        if own:
+            assert float(shown.removeprefix("× ")) == pytest.approx(np.exp(weight), abs=0.006)
+        else:
+            assert float(shown) == pytest.approx(weight, abs=0.006)
+
+
+def test_a_report_of_a_number_takes_an_evaluation_in_place_of_rows(claims):
+    model, rows, own = claims
+    found = weigh.evaluate(model, rows, "claims", **own)
+    page = weigh.report(model, evaluation=found)
+    assert "n-calibration" in page
+    assert "n-errors" not in page
+    with pytest.raises(ValueError, match="evaluation"):
+        weigh.report(weigh.EvidenceNB().fit(rows, "fuel"), evaluation=found)
+
+
+@pytest.mark.parametrize("option", [{"pos_label": 1}, {"adverse": 1}, {"by": "fuel"}])
+def test_a_report_of_a_number_refuses_what_belongs_to_classes(claims, option):
+    model, rows, own = claims
+    with pytest.raises(ValueError, match=next(iter(option))):
+        weigh.report(model, rows, "claims", **own, **option)
+
+
+def test_the_examples_of_a_number_add_up_to_what_was_observed():
+    rng = np.random.default_rng(0)
+    X = pa.table({"a": rng.normal(size=200), "b": rng.choice(["x", "y"], 200)})
+    y = 100 * X["a"].to_numpy() + rng.normal(size=200)
+    model = weigh.EducatedRegressor().fit(X, y)
+    seen = Reader(weigh.report(model, X, y))
+    order = np.argsort(model.predict(X))
+    texts = " ".join(seen.texts)
+    assert f"The smallest estimate (row {order[0]})" in texts
+    assert f"The largest estimate (row {order[-1]})" in texts
+    observed = seen.row("Observed")[1].partition("Start")[0]
+    assert float(observed) == pytest.approx(y[order[0]], abs=0.6)

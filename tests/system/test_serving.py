@@ -75,6 +75,22 @@ def test_a_lookup_gives_the_bits_of_python_for_any_model(model):
     assert np.array_equal(Scorer(Formula.of(model)).totals(as_json(wanted.rows)), wanted.totals)
 
 
+@pytest.mark.parametrize("name", exported.NUMBERS)
+def test_a_number_is_served_with_the_estimates_and_intervals_of_python(name, tmp_path):
+    model = exported.fitted(name)
+    app = make(tmp_path, model)
+    wanted = checks.wanted(model, checks.visit(Formula.of(model), finite=True)[:40])
+    sent = as_json(wanted.rows)
+    said = ask(app, "POST", "/score", {"rows": sent}).json["rows"]
+    intervals = model.predict_interval(sent)
+    assert [row["estimate"] for row in said] == model.predict(sent).tolist()
+    assert [[row["low"], row["high"]] for row in said] == intervals.tolist()
+    sheet = ask(app, "POST", "/explain", sent[0]).json
+    assert sheet["estimate"] == model.predict(sent)[0]
+    refused = ask(app, "POST", "/explain?pos_label=x", sent[0])
+    assert (refused.status, refused.json["field"]) == (422, "pos_label")
+
+
 def test_one_row_gets_the_class_log_odds_and_probabilities_of_python(app, people):
     said = ask(app, "POST", "/score", CASE).json
     assert said == {

@@ -208,6 +208,9 @@ def find_target(model: Any, table: Any) -> str:
     """The one column that is no feature and holds the model's classes and nothing else."""
     from weigh.frames import key, read
 
+    if not hasattr(model, "classes_"):
+        return _find_number(model, table)
+
     classes, columns = {key(label) for label in model.classes_.tolist()}, read(table).column
 
     def holds(name: str) -> bool:
@@ -225,6 +228,16 @@ def find_target(model: Any, table: Any) -> str:
     raise ValueError(
         f"which column is the target? Of those that are no features, {which} hold the classes "
         f"{', '.join(map(label_text, model.classes_.tolist()))}; name it with --target"
+    )
+
+
+def _find_number(model: Any, table: Any) -> str:
+    """The column that is called as the model's target was."""
+    name = str(model.evidence_.classes[0])
+    if name in column_names(table):
+        return name
+    raise ValueError(
+        f"the model estimates {name}, and the table has no such column; name it with --target"
     )
 
 
@@ -247,6 +260,8 @@ def find_class(model: Any, text: str | None) -> Any:
 
 def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
     """The class in question; costs are about one, so where they are given it is said which."""
+    if not hasattr(model, "classes_"):
+        return find_class(model, text)
     names = [label_text(label) for label in model.classes_.tolist()]
     if is_card(model):
         names = [label_text(model.adverse), label_text(model.pos_label)]

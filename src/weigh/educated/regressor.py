@@ -29,6 +29,7 @@ from weigh.educated.task import Task
 from weigh.engine import Block
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, record
+from weigh.formula import Spread
 from weigh.frames import (
     Floats,
     Sample,
@@ -366,6 +367,10 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
             return Counts(self.dispersion_)
         return Amounts(self.error_quantiles_, self.dispersion_, self._family.power)
 
+    @property
+    def _spread(self) -> Spread:
+        return Spread(self._family.power, self.dispersion_, self.error_quantiles_)
+
     def predict_error(self, X: Any) -> Floats:
         """The standard error of each row's estimate, that of the mean; NaN where it is not known.
 
@@ -401,7 +406,10 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         row : mapping, sequence or table of one row
             The case. A mapping may leave out answers that are not known.
         """
-        table = self._read_one(row, "a balance sheet")
+        return self._explain(self._read_one(row, "a balance sheet"))
+
+    def _explain(self, table: Table) -> EstimateSheet:
+        """The sheet of a table's only row."""
         low, high = (float(end[0]) for end in self._interval(table, COVERAGE))
         return explain_number(self._learnt, table, (low, high))
 

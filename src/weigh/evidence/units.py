@@ -67,6 +67,7 @@ class Words:
     """How the weights of one model are written: weights of evidence, times 100."""
 
     heading: str = "Weight"
+    start: str = "Prior"
     bars: str = "against | for"
     smallest: float = 0.05  # bars are drawn against at least this weight
     importance_is: str = "the mean absolute contribution to the log odds, times 100"
@@ -88,6 +89,8 @@ class Words:
 class Amounts(Words):
     """Weights in the unit of the target, with so many decimal places."""
 
+    heading: str = "Change"
+    start: str = "Start: nothing known"
     bars: str = "down | up"
     smallest: float = 0.0
     importance_is: str = "the mean absolute contribution to the estimate, in the target's unit"
@@ -111,6 +114,7 @@ class Factors(Words):
     """Weights as what the estimate is multiplied by."""
 
     heading: str = "Factor"
+    start: str = "Start: nothing known"
     bars: str = "down | up"
     importance_is: str = "the mean absolute contribution to the estimate's logarithm, times 100"
 

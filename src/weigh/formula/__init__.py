@@ -7,6 +7,6 @@ data      the same as JSON, small enough for a page
 """
 
 from weigh.formula.data import Row, Scorer
-from weigh.formula.formula import Costs, Formula, Input, Term
+from weigh.formula.formula import Costs, Formula, Input, Spread, Term
 
-__all__ = ["Costs", "Formula", "Input", "Row", "Scorer", "Term"]
+__all__ = ["Costs", "Formula", "Input", "Row", "Scorer", "Spread", "Term"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from weigh import engine, kernels
 from weigh.bins import AND, Ask, Cross, Feature, Kind, finder, label, printable
-from weigh.formula.formula import Formula, Input, Term
+from weigh.formula.formula import Formula, Input, Spread, Term
 from weigh.frames import NOT_KNOWN, Floats, key
 
 EXACT = 160
@@ -43,7 +43,11 @@ def to_data(formula: Formula, labels: Labels = lambda feature: feature.labels) -
         "columns": _columns(formula),
         "parts": [] if formula.tokens else [_part(part, formula.inputs, labels) for part in parts],
         "pool": None if pool is None else _pack(pool),
-        "tables": [_table(term, parts, pool, formula.tokens, labels) for term in formula.terms],
+        "tables": [
+            _table(term, parts, pool, formula.tokens, labels)
+            | ({"share": _pack(np.array(term.share, dtype="<f8"))} if formula.estimates else {})
+            for term in formula.terms
+        ],
         "attenuation": rule and {"k": rule.k, "form": rule.form, "shift": rule.shift.tolist()},
         "curve": curve
         and {
@@ -52,7 +56,15 @@ def to_data(formula: Formula, labels: Labels = lambda feature: feature.labels) -
             "steps": curve.steps,
         },
         "covariance": _covariance(formula.covariance),
+        **_spread(formula.spread),
     }
+
+
+def _spread(spread: Spread | None) -> dict[str, Any]:
+    if spread is None:
+        return {}
+    errors = _pack(np.asarray(spread.errors, dtype="<f8"))
+    return {"spread": {"power": spread.power, "dispersion": spread.dispersion, "errors": errors}}
 
 
 def _always(part: Feature) -> Feature:

@@ -124,6 +124,7 @@ class Term:
     unseen: tuple[int, ...] = ()  # levels without a training row
     note: str = ""
     shared: tuple[float, ...] | None = None  # of tokens: the variance that they have in common
+    share: tuple[float, ...] = ()  # of the training rows, by level
 
     @classmethod
     def of(cls, table: FeatureTable, tokens: bool = False) -> Term:
@@ -137,6 +138,7 @@ class Term:
             tuple(np.flatnonzero(~table.counts.any(axis=1)).tolist()),
             table.note,
             _shared_variance(table) if tokens else None,
+            tuple(table.share.tolist()),
         )
 
     @property
@@ -192,6 +194,20 @@ class Costs:
 
 
 @dataclass(frozen=True, eq=False)
+class Spread:
+    """How numbers vary about their estimates, from which intervals for new rows are computed.
+
+    variance = dispersion mean^power. `errors` are quantiles of the errors of rows left out, in
+    standard deviations, at probabilities that are spaced evenly from 0 to 1. Counts have none: they
+    are Poisson, or negative binomial where the dispersion is above 1.
+    """
+
+    power: float
+    dispersion: float
+    errors: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Formula:
     """A whole model: one total for two classes or a number, else one for each class.
 
@@ -218,6 +234,7 @@ class Formula:
     model_name: str = "Evidence"
     score_name: str = ""  # of the sum before the curve, where people read that too
     costs: Costs | None = None  # of a scorecard
+    spread: Spread | None = None  # of a model of numbers
 
     @classmethod
     def of(cls, model: Any) -> Formula:
@@ -225,7 +242,8 @@ class Formula:
         own: Callable[[], Formula] | None = getattr(model, "formula", None)
         if own is not None:
             return own()
-        return cls.of_evidence(evidence_of(model, is_sum(model)), type(model).__name__)
+        evidence, spread = evidence_of(model, is_sum(model)), getattr(model, "_spread", None)
+        return cls.of_evidence(evidence, type(model).__name__, spread=spread)
 
     @classmethod
     def of_evidence(cls, evidence: Evidence, name: str = "Evidence", **more: Any) -> Formula:

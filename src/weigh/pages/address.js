@@ -21,7 +21,7 @@ function addressOf(model) {
       const value = answers[j] ?? null;
       if (value !== null && isAsked(j)) text.set(guard(column.name), textOf(column, value));
     });
-    if (!two && of !== model.of) text.set("~pos_label", of === null ? "" : classes[of]);
+    if (classes.length > 2 && of !== model.of) text.set("~pos_label", of === null ? "" : classes[of]);
     if (against !== null) text.set("~against", classes[against]);
     if (rate !== null) text.set("~rate", rate);
     if (rate !== null && !two) text.set("~rate-of", classes[rateOf]);
@@ -58,8 +58,8 @@ function addressOf(model) {
   }
 
   function take(found, name, text) {
-    const own = { "~rate": ["rate", rateOf] };
-    if (!two) {
+    const own = classes.length > 1 ? { "~rate": ["rate", rateOf] } : {};
+    if (classes.length > 2) {
       own["~rate-of"] = ["rateOf", classOf];
       own["~pos_label"] = ["of", (given) => (given === "" ? null : classOf(given))];
       if (model.link !== "ovr") own["~against"] = ["against", classOf];

@@ -11,7 +11,10 @@ DIGITS = 12
 
 
 def exact_formula(evidence: Evidence, of: int | None) -> list[str]:
-    """Prior, weights and link, in nats; `of` is the class in question, None every one."""
+    """Prior, weights and link, in nats or in the unit of a number.
+
+    `of` is the class in question; None is every class.
+    """
     names = [printable(label(c)) for c in evidence.classes.tolist()]
     lines = [
         "total = prior + the weight of the case's level in every feature (what is no level: 0)",
@@ -20,7 +23,7 @@ def exact_formula(evidence: Evidence, of: int | None) -> list[str]:
         *_curve(evidence.recalibration),
         *_link(evidence, names, of),
         "",
-        *([] if len(names) == 2 else [f"in the order: {', '.join(names)}"]),
+        *([] if len(names) <= 2 else [f"in the order: {', '.join(names)}"]),
         f"prior  {numbers(evidence.prior_row.tolist())}",
     ]
     for table in evidence:
@@ -71,6 +74,8 @@ def _curve(worth: Recalibration | None) -> list[str]:
 
 
 def _link(evidence: Evidence, names: list[str], of: int | None) -> list[str]:
+    if evidence.estimates:
+        return [f"estimate of {names[0]} = {'exp(total)' if evidence.link == 'log' else 'total'}"]
     if evidence.link == "logistic":
         return [f"probability of {names[1]} = 1/(1 + exp(-total))"]
     part = "1/(1 + exp(-total))" if evidence.link == "ovr" else "exp(total)"

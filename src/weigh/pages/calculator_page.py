@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from scipy.special import ndtri
 
 from weigh.bins import label, printable
 from weigh.errors import Parameter, ParameterError
+from weigh.evaluation.numbers import refuse_class_options
 from weigh.formula import Formula, Input
 from weigh.formula.data import to_data
 from weigh.frames import canonical
@@ -21,6 +23,12 @@ from weigh.pages.subject import Subject, read_subject
 from weigh.sheet import COVERAGE
 from weigh.sheet.explain import SCALES, SILENT
 from weigh.writing import write_text
+
+SCRIPTS = {
+    False: ("weigh.js", "sheet.js", "address.js", "form.js"),
+    True: ("weigh.js", "sheet.js", "numbers.js", "address.js", "form.js"),
+}
+"""What a page of classes runs, and one of a number."""
 
 MOST = 2000
 """Questions that a page can hold; only models of documents have more."""
@@ -42,6 +50,7 @@ def calculator(
 
     The page contains the tables and computes the same numbers as `balance_sheet`. It loads nothing
     and sends nothing. The answers are stored in the address after #, so a case can be bookmarked.
+    For a model of a number it shows the estimate, with the interval for a new case.
 
     Parameters
     ----------
@@ -76,7 +85,9 @@ def calculator(
     """
     subject = read_subject(model).labelled(labels).warning_of(adverse).naming(pos_label)
     decide = _read_decision(subject, cut_off, decisions)
-    formula = Formula.of_evidence(subject.evidence)
+    formula = replace(
+        Formula.of_evidence(subject.evidence), spread=getattr(subject.model, "_spread", None)
+    )
     _refuse_tokens(formula)
     texts = _read_texts(questions, formula)
     heading = title or _title(subject)
@@ -84,7 +95,7 @@ def calculator(
         heading,
         _body(subject, heading),
         asset("page.css", "form.css"),
-        asset("weigh.js", "sheet.js", "address.js", "form.js"),
+        asset(*SCRIPTS[subject.estimates]),
         _describe(subject, formula, texts) | {"decide": decide},
     )
     if path is None:
@@ -115,6 +126,8 @@ def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> d
     unseen = _codes_without_rows(formula)
     for source, column in zip(formula.inputs, data["columns"], strict=True):
         column |= _name_column(source, texts.get(source.name, ""), unseen)
+    if subject.estimates:
+        return data | _describe_number(subject)
     return data | {
         "of": subject.of,
         "classTexts": [*map(printable, evidence.class_names)],
@@ -129,6 +142,21 @@ def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> d
         "caveat": evidence.caveat,
         "method": evidence.recalibration and evidence.recalibration.method,
         "units": _units(subject),
+    }
+
+
+def _describe_number(subject: Subject) -> dict[str, Any]:
+    """What a page of a number says; its scale is the interval where nothing is known."""
+    evidence, axis = subject.evidence, [0.0, 0.0]
+    if subject.model is not None:
+        axis = [*subject.model.balance_sheet({}).interval]
+    return {
+        "of": None,
+        "classTexts": [*map(printable, evidence.class_names)],
+        "adverse": None,
+        "other": "another",
+        "coverage": COVERAGE,
+        "axis": axis,
     }
 
 
@@ -174,6 +202,9 @@ def _code_key(code: Any) -> str:
 
 def _read_decision(subject: Subject, cut_off: Any, decisions: Any) -> dict[str, Any] | None:
     """The cut-off, and what to do above it and otherwise."""
+    if subject.estimates:
+        refuse_class_options({"cut_off": cut_off, "decisions": decisions})
+        return None
     if cut_off is None:
         if decisions is not None:
             raise ParameterError(Parameter("decisions"), " need ", Parameter("cut_off"))
@@ -196,6 +227,8 @@ def _read_decision(subject: Subject, cut_off: Any, decisions: Any) -> dict[str, 
 
 
 def _title(subject: Subject) -> str:
+    if subject.estimates:
+        return f"Estimate of {subject.classes[0]}"
     if subject.of is not None and any(subject.evidence.outcomes):
         return subject.evidence.probability_of(subject.of)
     if subject.of is not None:

@@ -22,19 +22,23 @@ POINTS = 200
 
 @dataclass(frozen=True)
 class Plane:
-    """A square of 0 to 1 across and 0 to `top` upwards, with its axes."""
+    """A square of 0 to 1 across and 0 to `top` upwards, or from other ends, with its axes."""
 
     across: str
     upwards: str
     top: float = 1.0
+    bottom: float = 0.0
+    ends: tuple[float, float] = (0.0, 1.0)
 
     def x(self, share: float) -> float:
         """Where a number stands across."""
-        return round(LEFT + share * (SIZE - LEFT - EDGE), 1)
+        left, right = self.ends
+        return round(LEFT + (share - left) / (right - left) * (SIZE - LEFT - EDGE), 1)
 
     def y(self, value: float) -> float:
         """Where a number stands upwards."""
-        return round(SIZE - BOTTOM - value / self.top * (SIZE - BOTTOM - EDGE), 1)
+        height = (value - self.bottom) / (self.top - self.bottom)
+        return round(SIZE - BOTTOM - height * (SIZE - BOTTOM - EDGE), 1)
 
     def path(self, x: Floats, y: Floats, look: str) -> dict[str, Any]:
         """A line through points."""
@@ -43,17 +47,25 @@ class Plane:
 
     def draw(self, name: str, title: str, told: str, marks: Sequence[dict[str, Any]]) -> Any:
         """A chart with its title, and with words for those who do not see it."""
-        shares = [k / 4 for k in range(5)]
-        ticks = [(self.x(s), self.y(s * self.top), f"{s:g}", f"{s * self.top:.3g}") for s in shares]
+        (left, right), (low, high) = self.ends, (self.bottom, self.top)
+        ticks = []
+        for share in (k / 4 for k in range(5)):
+            x, y = left + share * (right - left), low + share * (high - low)
+            ticks.append((self.x(x), self.y(y), _tick(x), _tick(y)))
         return render(
             "chart.html",
             **{"name": name, "title": title, "told": told, "marks": marks, "size": SIZE},
-            frame=(self.x(0), self.x(1), self.y(self.top), self.y(0)),
+            frame=(self.x(left), self.x(right), self.y(high), self.y(low)),
             ticks=ticks,
-            middle=(self.x(0.5), self.y(self.top / 2)),
+            middle=(self.x((left + right) / 2), self.y((low + high) / 2)),
             across=self.across,
             upwards=self.upwards,
         )
+
+
+def _tick(value: float) -> str:
+    """A number beside an axis."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def draw_charts(rows: Scored, of: str, name: str) -> list[Any]:

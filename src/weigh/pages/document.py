@@ -7,9 +7,10 @@ import hashlib
 from importlib.resources import files
 from typing import Any
 
-from weigh.evidence import Evidence, FeatureTable, Units, rule, signed
+from weigh.evidence import Evidence, FeatureTable, rule
+from weigh.evidence.units import Words
 from weigh.layout import embed, render
-from weigh.pages.levels import spell_levels
+from weigh.pages.levels import spell_levels, words_for
 
 
 def asset(*names: str, package: str = "weigh.pages") -> str:
@@ -49,24 +50,20 @@ MOST = 30
 
 def static_table(evidence: Evidence) -> Any:
     """Prior and weights, level by level; many levels share a row, or would be most of the file."""
-    two = evidence.link == "logistic"
-    units = evidence.units
-    one = "Points" if units.are_points else "Weight"
-    prior = [signed(units.total(p)) for p in evidence.prior_row.tolist()]
-    tables = [{"name": table.shown, "rows": _rows(table, units)} for table in evidence.tables]
+    words, one = words_for(evidence), len(evidence.prior_row) == 1
     return render(
         "static.html",
-        heads=["Feature", "Level", *([one] if two else evidence.class_names)],
-        first="Base points" if units.are_points else "Prior",
-        prior=prior,
-        tables=tables,
+        heads=["Feature", "Level", *([words.heading] if one else evidence.class_names)],
+        first=words.start,
+        prior=[*map(words.prior, evidence.prior_row.tolist())],
+        tables=[{"name": table.shown, "rows": _rows(table, words)} for table in evidence.tables],
         most=MOST,
     )
 
 
-def _rows(table: FeatureTable, units: Units) -> list[list[str]]:
+def _rows(table: FeatureTable, words: Words) -> list[list[str]]:
     levels = zip(spell_levels(table.feature), table.by_class.tolist(), strict=True)
-    return [[text, *map(units.text, weights)] for text, weights in levels]
+    return [[text, *map(words.weight, weights)] for text, weights in levels]
 
 
 def formula(evidence: Evidence) -> list[str]:
@@ -84,6 +81,8 @@ def formula(evidence: Evidence) -> list[str]:
             f"{first}a level that is not in the table has no points. That is the score.",
             f"The total is (score - {units.start:.6g})/{units.scale:.6g}.",
         ]
+    if evidence.estimates:
+        return [_by_hand(evidence, first)]
     if evidence.event_model == "counts":
         told = ["Add up the prior and the weight of every token of the document. Divide by 100."]
     told += filter(None, [rule(evidence)])
@@ -91,6 +90,18 @@ def formula(evidence: Evidence) -> list[str]:
         told.append("The total is then recalibrated, by the curve that the model's file holds.")
     told.append(_link(evidence))
     return told
+
+
+def _by_hand(evidence: Evidence, unlisted: str) -> str:
+    """How to work out an estimate."""
+    log, target = evidence.link == "log", evidence.class_names[0]
+    do, none = ("Multiply", "leaves it as it is") if log else ("Add up", "changes nothing")
+    what = "factor" if log else "change"
+    by = "by" if log else "and"
+    return (
+        f"{do} the start {by} the {what} of the level that the case has in each feature; "
+        f"{unlisted}a level that is not in the table {none}. That is the estimate of {target}."
+    )
 
 
 def has_other(evidence: Evidence) -> bool:

@@ -8,7 +8,8 @@
   const LISTED = 8; // parts of the address that were not used, and are named
   const LIMIT = 7; // of the slider, in log odds: 0.1% to 99.9%
   const { byId, make, percent, readNumber } = words;
-  const show = sheetView(model);
+  const isNumber = model.link === "identity" || model.link === "log";
+  const show = isNumber ? numberView(model) : sheetView(model);
   let later = 0;
   const state = { answers: [], of: null, against: null, rate: null, rateOf: model.of ?? 0 };
 
@@ -157,9 +158,11 @@
   function update() {
     controls.forEach((control, j) => (control.box.hidden = !isAsked(j)));
     const answers = columns.map((_, j) => (isAsked(j) ? (state.answers[j] ?? null) : undefined));
-    const sheet = weigh.sheet(model, answers, { ...state, rate: rates() });
-    show(sheet);
-    showRate();
+    if (isNumber) show(numbers.sheet(model, answers));
+    else {
+      show(weigh.sheet(model, answers, { ...state, rate: rates() }));
+      showRate();
+    }
     showCase();
     clearTimeout(later); // browsers allow only so many changes of the address in a while
     later = setTimeout(writeFragment, 150);
@@ -236,7 +239,7 @@
   }
 
   function setUpClasses() {
-    if (two) return;
+    if (two || isNumber) return;
     const options = (first) => [...first, ...classes.map((name, c) => new Option(name, c))];
     const [of, against, rateOf] = [byId("of"), byId("versus"), byId("rate-of")];
     of.append(...options([new Option("the most probable class", "")]));
@@ -269,7 +272,7 @@
   }
 
   function showChoice() {
-    if (!two) {
+    if (!two && !isNumber) {
       byId("of").value = state.of ?? "";
       byId("versus").value = state.against ?? "";
       byId("rate-of").value = state.rateOf;
@@ -309,6 +312,7 @@
   window.addEventListener("beforeprint", showCase);
   const controls = columns.map(question);
   byId("questions").append(...controls.map((control) => control.box));
+  byId("population").hidden = isNumber;
   setUpRate();
   setUpClasses();
   readFragment();

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from weigh.evaluation import Evaluation, evaluate
+from weigh.evaluation import Evaluation, NumberEvaluation, evaluate
 from weigh.evaluation.page import Section
 from weigh.evaluation.show import page as evaluation_page
-from weigh.frames import canonical
+from weigh.frames import Floats, canonical
 from weigh.layout import render
 from weigh.metrics.predicted import Predicted, predict_rows
 from weigh.pages.by_hand import exact_formula
 from weigh.pages.document import asset, document
 from weigh.pages.examples import Example, choose_examples
 from weigh.pages.levels import name_evaluation, spell_sheet
+from weigh.pages.numbers import (
+    lead_number,
+    number_cases,
+    number_errors,
+    number_means,
+    number_measures,
+    number_quality,
+)
 from weigh.pages.quality import groups, quality, thresholds
 from weigh.pages.subject import Subject, read_subject
 from weigh.pages.summary import caveats, key_measures, lead, rank_tables, reversals
@@ -33,8 +42,9 @@ def report(
     y: Any = None,
     *,
     path: str | os.PathLike[str] | None = None,
-    evaluation: Evaluation | None = None,
+    evaluation: Evaluation | NumberEvaluation | None = None,
     sample_weight: Any = None,
+    exposure: Any = None,
     train: Any = None,
     by: Any = None,
     costs: Any = (1.0, 1.0),
@@ -49,17 +59,18 @@ def report(
     The page has no scripts and loads nothing. It begins with a summary of at most two printed
     pages: what the model predicts, how good it is, four charts, the most important tables, and
     caveats. Folded sections follow: every weight, all measures, cut-offs and costs, groups,
-    reversals, balance sheets of a few rows, and the exact formula.
+    reversals, balance sheets of a few rows, and the exact formula. For a model of a number the
+    measures are errors, calibration and coverage, and weights are in its unit or factors.
 
     Parameters
     ----------
     model : estimator or Evidence
-        A fitted classifier with tables of weights, or its evidence.
-    X, y, sample_weight, train, by, costs
+        A fitted classifier or regressor with tables of weights, or its evidence.
+    X, y, sample_weight, exposure, train, by, costs
         As in `evaluate`: hold-out rows and their true classes.
     path : path, optional
         The file to write; without it the page is returned as text.
-    evaluation : Evaluation, optional
+    evaluation : Evaluation or NumberEvaluation, optional
         An earlier evaluation, instead of X and y. The page then has no ROC curve, lift or examples,
         which need the rows.
     pos_label : label, optional
@@ -89,13 +100,14 @@ def report(
     if pos_label is None and evaluation is None and subject.card is not None:
         pos_label = subject.card.pos_label
     asked = {"sample_weight": sample_weight, "by": by, "pos_label": pos_label}
+    asked |= {} if exposure is None else {"exposure": exposure}
     if evaluation is None:
         judged = _judge(subject, X, y, {"train": train, "costs": costs, **asked}, examples)
     else:
         other = None if np.array_equal(costs, (1.0, 1.0)) else costs
         given = {"X": X, "y": y, "train": train, "costs": other, **asked}
         judged = _Judged(_check(evaluation, subject, given))
-    page = _page(subject.naming(judged.found.pos_label).facing, judged, title)
+    page = _page(subject, judged, title)
     if path is None:
         return page
     write_text(page, path)
@@ -106,21 +118,27 @@ def report(
 class _Judged:
     """How good a model is, and the rows that this was found on, where they are at hand."""
 
-    found: Evaluation
+    found: Evaluation | NumberEvaluation
     predicted: Predicted | None = None
     examples: tuple[Example, ...] = ()
     bands: Any = None  # of a scorecard
+    errors: Floats | None = None  # of a number, row by row
+    cases: Sequence[dict[str, Any]] = ()
 
 
 def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: int) -> _Judged:
     if X is None or y is None:
         raise ValueError(
-            "a report needs rows and their true classes (X and y), or the result of "
+            "a report needs rows and their true values (X and y), or the result of "
             "weigh.evaluate (evaluation=)"
         )
     scorer = subject.scorer(X)
     found = evaluate(scorer, X, y, **asked)
-    assert isinstance(found, Evaluation)  # models of numbers were refused
+    if isinstance(found, NumberEvaluation):
+        own = {name: asked[name] for name in ("exposure",) if name in asked}
+        errors = number_errors(scorer, X, y, asked["sample_weight"], own)
+        cases = [] if own else number_cases(scorer, X, errors, examples)
+        return _Judged(found, errors=errors[np.isfinite(errors)], cases=cases)
     own = {name: asked[name] for name in ("sample_weight", "pos_label")}
     predicted = predict_rows(scorer, X, y, beside=asked["by"], **own)
     card, weight = subject.card, asked["sample_weight"]
@@ -131,13 +149,15 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
     return _Judged(found, predicted, tuple(chosen), bands)
 
 
-def _check(found: Evaluation, subject: Subject, given: dict[str, Any]) -> Evaluation:
+def _check(found: Any, subject: Subject, given: dict[str, Any]) -> Any:
     """An evaluation of the same classes, and nothing that would ask for another one."""
-    if not isinstance(found, Evaluation):
+    if not isinstance(found, NumberEvaluation if subject.estimates else Evaluation):
         raise ValueError(f"evaluation must be what evaluate returns, got {type(found).__name__}")
     both = [name for name, value in given.items() if value is not None]
     if both:
         raise ValueError(f"{both[0]} is part of the evaluation that was given; leave one of them")
+    if isinstance(found, NumberEvaluation):
+        return found
     classes = [canonical(c) for c in subject.evidence.classes.tolist()]
     if [*found.classes] != classes:
         raise ValueError(
@@ -147,29 +167,57 @@ def _check(found: Evaluation, subject: Subject, given: dict[str, Any]) -> Evalua
 
 
 def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
-    found = name_evaluation(judged.found, subject.evidence)
-    heading = title or _title(subject, found)
-    body = render(
-        "report.html",
-        heading=heading,
-        look=subject.look,
-        lead=lead(subject, found),
-        measures=key_measures(found),
-        findings=found.findings,
-        ranked=rank_tables(subject),
-        caveats=caveats(subject),
-        means=_means(subject),
-        cards=weight_cards(subject) if subject.card is None else "",
-        printed=_printed(subject.card, judged.bands),
-        quality=quality(found, judged.predicted),
-        thresholds=thresholds(found),
-        groups=groups(found),
-        reversals=reversals(subject),
-        examples=[_case(subject, example) for example in judged.examples],
-        provenance=_provenance(subject),
-        exact=exact_formula(subject.evidence, subject.of),
-    )
-    return document(heading, body, asset("page.css", "report.css"))
+    if isinstance(judged.found, NumberEvaluation):
+        own = _of_number(subject, judged.found, judged)
+    else:
+        subject = subject.naming(judged.found.pos_label).facing
+        own = _of_classes(subject, name_evaluation(judged.found, subject.evidence), judged)
+    heading = title or own["heading"]
+    told = own | {
+        "heading": heading,
+        "look": subject.look,
+        "ranked": rank_tables(subject),
+        "caveats": caveats(subject),
+        "cards": weight_cards(subject) if subject.card is None else "",
+        "printed": _printed(subject.card, judged.bands),
+        "reversals": reversals(subject),
+        "provenance": _provenance(subject),
+        "exact": exact_formula(subject.evidence, subject.of),
+    }
+    return document(heading, render("report.html", **told), asset("page.css", "report.css"))
+
+
+def _of_classes(subject: Subject, found: Evaluation, judged: _Judged) -> dict[str, Any]:
+    """What a page says of probabilities."""
+    return {
+        "heading": _title(subject, found),
+        "lead": lead(subject, found),
+        "measures": key_measures(found),
+        "findings": found.findings,
+        "means": _means(subject),
+        "unit": "Weights in nats, not times 100.",
+        "quality": quality(found, judged.predicted),
+        "thresholds": thresholds(found),
+        "groups": groups(found),
+        "examples": [_case(subject, example) for example in judged.examples],
+    }
+
+
+def _of_number(subject: Subject, found: NumberEvaluation, judged: _Judged) -> dict[str, Any]:
+    """What a page says of estimates."""
+    log = subject.evidence.link == "log"
+    return {
+        "heading": f"{subject.name}: estimates of {subject.classes[0]}",
+        "lead": lead_number(subject, found),
+        "measures": number_measures(found),
+        "findings": found.findings[2:],
+        "means": number_means(subject),
+        "unit": "Weights are logarithms of factors." if log else "Weights in the target's unit.",
+        "quality": number_quality(found, judged.errors),
+        "thresholds": None,
+        "groups": {"tables": ()},
+        "examples": judged.cases,
+    }
 
 
 def _title(subject: Subject, found: Evaluation) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from weigh.evidence import HUNDREDTHS, Units
+from weigh.evidence.units import Words
 from weigh.frames import Floats
 from weigh.layout import render
 from weigh.shapes import NumberAxis
@@ -37,7 +37,7 @@ class Steps:
     labels: Sequence[str]
     share: Floats  # of the rows, by interval
     least: float  # the smallest weight that the height must hold
-    units: Units = HUNDREDTHS
+    read: Words = field(default_factory=Words)
 
     @cached_property
     def axis(self) -> NumberAxis:
@@ -78,7 +78,7 @@ class Steps:
 
     def told(self) -> str:
         """The ends, the greatest and the least, in a sentence."""
-        w, names, text = self.weights, self.labels, self.units.text
+        w, names, text = self.weights, self.labels, self.read.weight
         wide = SCALES[self.axis.scale]
         return (
             f"{len(w)} intervals: {text(w[0])} {names[0]}, {text(w[-1])} {names[-1]}; "
@@ -104,7 +104,7 @@ class Steps:
         span = HEIGHT - BOTTOM - EDGE - ROWS
         zero = EDGE + 4 + span * top / (top - bottom)
         places = {top: EDGE + 4.0, 0.0: zero, bottom: EDGE + span}
-        return [(y, self.units.text(value)) for value, y in places.items()]
+        return [(y, self.read.weight(value)) for value, y in places.items()]
 
 
 def _corners(ends: Floats, heights: Floats) -> list[tuple[float, float]]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from weigh.base import EvidenceModel
 from weigh.bins import Cross, Feature
-from weigh.evidence import Evidence, evidence_of, flip, model_of, with_labels
+from weigh.evaluation.numbers import refuse_class_options
+from weigh.evidence import Evidence, evidence_of, flip, is_sum, model_of, with_labels
 from weigh.frames import read
 from weigh.pages.levels import spell_levels
 from weigh.sheet import find_class
@@ -45,6 +46,11 @@ class Subject:
             moved = self.model.with_prior(self.model.evidence_.assumed_rate).evidence_
         return moved.prior_variances is not None
 
+    @property
+    def estimates(self) -> bool:
+        """Whether the page is about a number, and has no classes."""
+        return self.evidence.estimates
+
     def labelled(self, labels: Any) -> Subject:
         """Name columns, levels and classes by the user's labels."""
         return replace(self, evidence=with_labels(self.evidence, labels))
@@ -54,7 +60,7 @@ class Subject:
 
         Of a scorecard it is the class that high scores favour.
         """
-        classes = self.evidence.classes.tolist()
+        classes = self._classes(pos_label=of)
         if self.card is not None and of is None:
             of = self.card.pos_label
         default = 1 if len(classes) == 2 else None
@@ -62,11 +68,17 @@ class Subject:
 
     def warning_of(self, adverse: Any) -> Subject:
         """Mark a class as adverse, so that it is shown in red; None marks that of a scorecard."""
-        classes = self.evidence.classes.tolist()
+        classes = self._classes(adverse=adverse)
         if self.card is not None and adverse is None:
             adverse = self.card.adverse
         place = None if adverse is None else find_class(classes, adverse, role="adverse")
         return replace(self, adverse=place)
+
+    def _classes(self, **asked: Any) -> list[Any]:
+        """The labels; a number has none to ask for."""
+        if self.estimates:
+            refuse_class_options(asked)
+        return self.evidence.classes.tolist()  # type: ignore[no-any-return]
 
     @property
     def look(self) -> str:
@@ -97,4 +109,4 @@ def read_subject(model: Any) -> Subject:
         return Subject(model, None, "Weights of evidence")
     own = model_of(model)
     card = None if own is model else model
-    return Subject(evidence_of(own), own, type(model).__name__, card=card)
+    return Subject(evidence_of(own, is_sum(own)), own, type(model).__name__, card=card)

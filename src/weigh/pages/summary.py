@@ -10,7 +10,9 @@ from weigh.bins import Cross
 from weigh.evaluation import Evaluation, Measures
 from weigh.evaluation.show import bounded, number
 from weigh.evidence import FeatureTable, weigh_counts
+from weigh.evidence.units import Words
 from weigh.metrics.numbers import Bounded
+from weigh.pages.levels import words_for
 from weigh.pages.subject import Subject
 from weigh.tally import Counts
 
@@ -82,6 +84,7 @@ def _percent(share: float) -> str:
 
 def rank_tables(subject: Subject) -> dict[str, Any]:
     """The most important tables: how much each matters, and from which to which level it goes."""
+    words = words_for(subject.evidence)
     tables = sorted(subject.evidence.tables, key=lambda table: -table.importance)
     most = max((table.importance for table in tables), default=0.0) or 1.0
     total = sum(table.importance for table in tables) or 1.0
@@ -91,16 +94,25 @@ def rank_tables(subject: Subject) -> dict[str, Any]:
         "rows": [_rank(subject, table, most) for table in tables[:MOST]],
         "rest": f"{len(rest):,} more tables have {share:.0%} of the importance." if rest else "",
         "fitted": any(table.added_loss is not None for table in tables),
-        "one": subject.of is not None,
-        "what": "points" if subject.evidence.units.are_points else "weight",
+        "one": subject.of is not None or subject.estimates,
+        "what": words.heading.lower(),
+        "importance": _importance(subject, words),
     }
+
+
+def _importance(subject: Subject, words: Words) -> str:
+    """What the importance of a table is."""
+    if subject.estimates:
+        return words.importance_is
+    hundredths = "" if subject.evidence.units.are_points else ", times 100"
+    return f"the mean absolute {words.heading.lower()} over the training rows{hundredths}"
 
 
 def _rank(subject: Subject, table: FeatureTable, most: float) -> dict[str, Any]:
     lost = table.added_loss
     return {
         "name": table.shown,
-        "importance": f"{abs(subject.evidence.units.scale) * table.importance:.0f}",
+        "importance": words_for(subject.evidence).error(table.importance),
         "share": round(100 * table.importance / most, 1),
         "lost": "" if lost is None else f"{lost:.4f}",
         "ends": _ends(subject, table),
@@ -110,12 +122,12 @@ def _rank(subject: Subject, table: FeatureTable, most: float) -> dict[str, Any]:
 def _ends(subject: Subject, table: FeatureTable) -> list[str]:
     """The levels of the least and the greatest weight, of those that some rows have."""
     places = np.flatnonzero(table.counts.any(axis=1))
-    if subject.of is None or len(places) < 2:
+    if (subject.of is None and not subject.estimates) or len(places) < 2:
         return []
-    column = subject.of if table.by_class.shape[1] > 1 else 0
+    column = (subject.of or 0) if table.by_class.shape[1] > 1 else 0
     weights, texts = table.by_class[:, column], subject.levels(table.feature)
     order = places[np.argsort(weights[places], kind="stable")]
-    read = subject.evidence.units.text
+    read = words_for(subject.evidence).weight
     return [f"{read(weights[i])} {_cut(texts[i])}" for i in (int(order[0]), int(order[-1]))]
 
 
@@ -177,7 +189,9 @@ def _turned(subject: Subject) -> list[str]:
 
 
 def reversals(subject: Subject) -> list[str]:
-    """Features whose weights run against those of their own counts, one by one."""
+    """Features whose weights run against those of their own counts, one by one; of classes."""
+    if subject.estimates:
+        return []
     known: Any = getattr(subject.model, "reversals_", None)
     if known is not None:
         told = [f"{text}." for text in known]
@@ -188,7 +202,7 @@ def reversals(subject: Subject) -> list[str]:
 
 def _is_turned(table: FeatureTable) -> bool:
     """Whether the weights run against those of its own counts, by more than noise."""
-    if isinstance(table.feature, Cross) or table.by_class.shape[1] > 1:
+    if isinstance(table.feature, Cross) or table.counts.shape[1] != 2:
         return False
     alone = weigh_counts(Counts(table.feature, table.counts), table.smoothing).by_class[:, 0]
     alone, own, share = alone - table.share @ alone, table.centred[:, 0], table.share

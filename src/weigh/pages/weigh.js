@@ -38,6 +38,7 @@ const weigh = (() => {
       table.uses = table.parts.map((p) => model.parts[p]);
       table.weights = rowsOf(table.weights, model.prior.length, pool);
       table.variances = rowsOf(table.variances, model.classes.length, pool);
+      if (table.share) table.share = Array.from(unpack(table.share, Float64Array));
       table.start = start;
       start += table.weights.length;
       table.unseen = new Set(table.unseen);
@@ -46,6 +47,9 @@ const weigh = (() => {
       }
     }
     const packed = model.covariance;
+    if (model.spread) {
+      model.spread.errors = Array.from(unpack(model.spread.errors, Float64Array));
+    }
     if (packed) packed.numbers = unpack(packed.data, packed.errors ? Int16Array : Float64Array);
     return model;
   }
@@ -279,7 +283,11 @@ const weigh = (() => {
 
   // From the covariance of prior and weights, packed as its lower triangle.
   function jointError(packed, lines) {
-    if (lines.some((l) => !l.known)) return null;
+    return lines.some((l) => !l.known) ? null : Math.sqrt(varianceOf(packed, lines));
+  }
+
+  // A level that training never saw is left out.
+  function varianceOf(packed, lines) {
     const at = [0, ...lines.map((l) => l.at).filter((place) => place >= 0)];
     const { numbers, errors } = packed;
     const entry = (i, j) => {
@@ -288,7 +296,7 @@ const weigh = (() => {
     };
     let variance = 0;
     for (const i of at) for (const j of at) variance += i >= j ? entry(i, j) : entry(j, i);
-    return Math.sqrt(Math.max(variance, 0));
+    return Math.max(variance, 0);
   }
 
   // ---------------------------------------------------------------- the sheet
@@ -343,5 +351,5 @@ const weigh = (() => {
     };
   }
 
-  return { MISSING, open, place, sheet, expit, logit };
+  return { MISSING, open, place, line, sheet, variance: varianceOf, expit, logit };
 })();

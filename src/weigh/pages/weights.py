@@ -9,10 +9,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from weigh.bins import Feature
-from weigh.evidence import FeatureTable, Units, hundredths, signed
+from weigh.evidence import FeatureTable, hundredths
+from weigh.evidence.units import Words
 from weigh.frames import Floats
 from weigh.layout import render
-from weigh.pages.levels import spell_levels
+from weigh.pages.levels import spell_levels, words_for
 from weigh.pages.steps import Steps
 from weigh.pages.subject import Subject
 from weigh.sheet import COVERAGE
@@ -27,9 +28,6 @@ PRINTED = 24
 """Cards that are printed: those of twenty features and a few pairs."""
 
 WIDTH, HALF = 160, 80
-SMALLEST = 0.05
-"""Weights are drawn against at least this one, so that noise looks like noise."""
-
 DRAWN = 6
 """Charts of every class are left out of more classes than these."""
 
@@ -44,24 +42,27 @@ class Layout:
     classes: list[str]
     of: int | None
     scale: float
-    units: Units
+    words: Words
 
     @classmethod
     def read(cls, subject: Subject) -> Layout:
         """Bars are drawn against the heaviest weight."""
         evidence = subject.evidence
         known = [float(np.abs(table.by_class).max(initial=0.0)) for table in evidence]
-        start = 0.0 if evidence.units.are_points else float(np.abs(evidence.prior_row).max())
-        scale = max(*known, start, SMALLEST)
-        return cls(subject.classes, subject.of, scale, evidence.units)
+        alone = evidence.units.are_points or evidence.estimates
+        start = 0.0 if alone else float(np.abs(evidence.prior_row).max())
+        words = words_for(evidence)
+        scale = max(*known, start, words.smallest) or 1.0
+        of = 0 if evidence.estimates else subject.of
+        return cls(subject.classes, of, scale, words)
 
     @property
     def heads(self) -> list[str]:
         """What the columns are."""
         if self.of is None:
             return ["Level", "Rows", *self.classes]
-        weight = "Points" if self.units.are_points else "Weight"
-        return ["Level", "Rows", weight, f"{COVERAGE:.0%} interval", "Against | for"]
+        interval = f"{COVERAGE:.0%} interval"
+        return ["Level", "Rows", self.words.heading, interval, self.words.bars.capitalize()]
 
     def column(self, by_class: Floats) -> int:
         """Where the weights of the class in question stand."""
@@ -96,8 +97,8 @@ def weight_cards(subject: Subject) -> Any:
         heads=layout.heads,
         one=layout.of is not None,
         size={"width": WIDTH, "half": HALF},
-        name="Base points" if layout.units.are_points else "Prior",
-        prior=[signed(layout.units.total(float(p))) for p in _own(layout, prior)],
+        name=layout.words.start,
+        prior=[layout.words.prior(float(p)) for p in _own(layout, prior)],
         printed=PRINTED,
         cards=[_card(layout, table, f"s{k}") for k, table in enumerate(tables)],
     )
@@ -116,11 +117,11 @@ def _card(layout: Layout, table: FeatureTable, name: str) -> dict[str, Any]:
     n = len(table.levels)
     shown, every = _shown(table, ordered, FEW), _shown(table, 0, MOST)
     lost = "" if table.added_loss is None else f", added loss {table.added_loss:.4f}"
-    iv = f"{table.information_value:.2f}"
+    iv = f", IV {table.information_value:.2f}" if table.counts.shape[1] > 1 else ""
     return {
         "name": table.shown,
         "note": table.note,
-        "told": f"importance {100 * table.importance:.0f}{lost}, IV {iv}",
+        "told": f"importance {layout.words.error(table.importance)}{lost}{iv}",
         "charts": _charts(layout, table, name, ordered) if ordered else [],
         "lines": _lines(layout, table, shown),
         "all": _lines(layout, table, every) if len(shown) < n else [],
@@ -167,8 +168,8 @@ def _line(layout: Layout, text: str, rows: str, by_class: Floats, error: float) 
     (weight,), reach = _own(layout, by_class), float(_reach(error))
     told = ""
     if np.isfinite(reach):
-        told = f"{layout.units.text(weight - reach)} to {layout.units.text(weight + reach)}"
-    shown = layout.units.text(weight)
+        told = f"{layout.words.weight(weight - reach)} to {layout.words.weight(weight + reach)}"
+    shown = layout.words.weight(weight)
     return Line(text, [rows, shown, told], _bar(weight, reach, layout.scale))
 
 
@@ -191,7 +192,7 @@ def _shape(layout: Layout, table: FeatureTable, n: int, column: int) -> Steps:
     reach, least = _reach(_errors(layout, table)[:n]), layout.scale / FLAT
     labels = spell_levels(table.feature)[:n]
     cuts = table.feature.cuts or ()
-    return Steps(cuts, weights, reach, labels, table.share[:n], least, layout.units)
+    return Steps(cuts, weights, reach, labels, table.share[:n], least, layout.words)
 
 
 def _steps(layout: Layout, table: FeatureTable, name: str, n: int, column: int) -> Any:

@@ -80,8 +80,11 @@ def _paths(formula: Formula) -> dict[str, Any]:
     page = _answers({"text/html": {"schema": {"type": "string"}}})
     unknown = {"description": "The class is none of the model's", "content": _json(_ref("Refusal"))}
     form = {"summary": "The model as a form", "responses": page | {"422": unknown}}
+    told = "The class, log odds and probabilities"
+    if formula.estimates:
+        told = "The estimate, and the 90% interval of a new row"
     return {
-        "/score": {"post": _post("The class, log odds and probabilities", one_or_many, scores)},
+        "/score": {"post": _post(told, one_or_many, scores)},
         "/explain": {"post": explained | {"parameters": _parameters(formula)}},
         "/model": {"get": {"summary": "The model file", "responses": _answers(_json({}))}},
         "/healthz": {"get": {"summary": "Whether it lives", "responses": _answers(_json({}))}},
@@ -156,6 +159,8 @@ def _field(field: Input) -> dict[str, Any]:
 
 def _score(formula: Formula) -> dict[str, Any]:
     classes, number = [*formula.classes], {"type": "number"}
+    if formula.estimates:
+        return _object({"estimate": number} | dict.fromkeys(("low", "high"), number))
     each = _object(dict.fromkeys(formula.class_names, number))
     total = {"log_odds": number} if len(classes) == 2 else {"totals": each}
     score = {"score": {"type": "integer"}} if formula.score_name else {}
@@ -170,6 +175,8 @@ def _refusal() -> dict[str, Any]:
 
 def _parameters(formula: Formula) -> list[dict[str, Any]]:
     """The class in question and its rival, where the model can set two against each other."""
+    if formula.estimates:
+        return []
     classes = [*formula.class_names]
     roles = {"pos_label": "The class that positive weights speak for."}
     if formula.link == "softmax":

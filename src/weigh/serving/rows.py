@@ -175,7 +175,6 @@ def find_class(name: str | None, classes: Mapping[str, Any], role: str) -> Any:
         return None
     if name not in classes:
         known = ", ".join(map(_show, [*classes][:10]))
-        raise RefusalError(
-            f"{role}={_show(name)} is no class of the model; these are {known}", role
-        )
+        told = f"these are {known}" if classes else "it estimates a number"
+        raise RefusalError(f"{role}={_show(name)} is no class of the model; {told}", role)
     return classes[name]

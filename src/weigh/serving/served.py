@@ -8,14 +8,14 @@ import math
 import os
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from weigh.evidence import Units, evidence_of, model_of
+from weigh.evidence import Units, evidence_of, is_sum, model_of
 from weigh.formula import Formula, Row, Scorer
 from weigh.pages import calculator
 from weigh.serving import contract
@@ -42,7 +42,8 @@ class Served:
     def load(cls, path: str | os.PathLike[str], most_rows: int) -> Served:
         """Read a model file; one that has no table of weights is refused by name."""
         model = load(path)
-        evidence = evidence_of(model_of(model))
+        own = model_of(model)
+        evidence = evidence_of(own, is_sum(own))
         units = evidence.units
         score = "score" if units.are_points else ""
         formula = Formula.of_evidence(evidence, type(model).__name__, score_name=score)
@@ -94,16 +95,34 @@ class Served:
         return _encode(calculator(self.model, pos_label=chosen) or "")
 
     def score(self, asked: Asked) -> bytes:
-        """The class, the total or totals, and the probabilities of every row, as JSON."""
-        totals = self.scorer.totals(asked.rows)
-        probabilities = self.scorer.probabilities(totals)
-        answers = [*map(self._answer, totals.tolist(), probabilities.tolist())]
+        """What the model says of every row, as JSON."""
+        if self.scorer.formula.estimates:
+            answers = self._estimate(asked.rows)
+        else:
+            totals = self.scorer.totals(asked.rows)
+            probabilities = self.scorer.probabilities(totals)
+            answers = [*map(self._answer, totals.tolist(), probabilities.tolist())]
         return dump(answers[0] if asked.single else {"rows": answers})
+
+    def _estimate(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        """The estimate of each row, and the interval of a new one."""
+        found = self.model._score_columns([*map(self._case, rows)])
+        columns = [values.tolist() for values in found.values()]
+        return [
+            known(dict(zip(found, values, strict=True))) for values in zip(*columns, strict=True)
+        ]
+
+    def _case(self, row: Row) -> Any:
+        """A row as the model takes it: by name, or in the order of its columns."""
+        filled = fill_row(row, self.scorer)
+        return filled if hasattr(self.model, "feature_names_in_") else [*filled.values()]
 
     @cached_property
     def classes(self) -> dict[str, Any]:
-        """The classes by the names that they are shown by."""
+        """The classes by the names that they are shown by; a number has none."""
         formula = self.scorer.formula
+        if formula.estimates:
+            return {}
         return dict(zip(formula.class_names, formula.classes, strict=True))
 
     def _answer(self, totals: list[float], probabilities: list[float]) -> dict[str, Any]:
@@ -121,8 +140,9 @@ class Served:
         """The balance sheet of a row, as JSON."""
         asked = {"pos_label": pos_label, "against": against}
         chosen = [find_class(name, self.classes, role) for role, name in asked.items()]
-        filled = fill_row(row, self.scorer)
-        case = filled if hasattr(self.model, "feature_names_in_") else [*filled.values()]
+        case = self._case(row)
+        if self.scorer.formula.estimates:
+            return dump(known(self.model.balance_sheet(case).to_dict()))
         try:
             sheet = self.model.balance_sheet(case, *chosen)
         except ValueError as error:  # two classes that cannot be set against each other

@@ -51,7 +51,12 @@ class EstimateSheet:
         """The sheet as plain text, at most `width` characters wide."""
         grid = lay_out(self._head, self._rows())
         text = to_plain(grid, width=width).strip("\n")
-        return f"{text}\n\n{NOTES[self.link]}"
+        return f"{text}\n\n{self.note}"
+
+    @property
+    def note(self) -> str:
+        """How the numbers of the sheet make the estimate, in a sentence."""
+        return NOTES[self.link]
 
     @property
     def _head(self) -> tuple[str, ...]:
@@ -85,7 +90,7 @@ class EstimateSheet:
         bars: list[str | Bar] = ["", *(Bar(weight / most) for weight in weights), "", ""]
         rows = [(*row, bar) for row, bar in zip(self._rows(), bars, strict=True)]
         grid = Grid((*self._head, "down | up"), tuple(rows))
-        return View("How the estimate came about", (grid,), notes=(NOTES[self.link],)).to_html()
+        return View("How the estimate came about", (grid,), notes=(self.note,)).to_html()
 
 
 ROUNDED = "The numbers shown are rounded. The interval is for a new row."

@@ -1,0 +1,298 @@
+// A model of a number: its sheet, the interval in which a new row lies, and both on the page.
+
+// Numbers of 0 or more, given their mean: how likely one or less is, and the least that is not
+// exceeded with a probability.
+const laws = (() => {
+  const LANCZOS = [
+    0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
+    -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6,
+    1.5056327351493116e-7,
+  ];
+  const [TINY, ENOUGH, MOST] = [1e-300, 1e-15, 100000];
+
+  function logGamma(x) {
+    const shifted = x - 1;
+    const t = shifted + 7.5;
+    const series = LANCZOS.slice(1).reduce((a, c, i) => a + c / (shifted + i + 1), LANCZOS[0]);
+    return 0.5 * Math.log(2 * Math.PI) + (shifted + 0.5) * Math.log(t) - t + Math.log(series);
+  }
+
+  // A continued fraction, by the method of Lentz: step(i) gives the i-th numerator and denominator.
+  function fraction(first, step) {
+    let c = first || TINY;
+    let [d, value] = [0, c];
+    for (let i = 1; i < MOST; i++) {
+      const [a, b] = step(i);
+      d = 1 / (b + a * d || TINY);
+      c = b + a / c || TINY;
+      value *= c * d;
+      if (Math.abs(c * d - 1) < ENOUGH) break;
+    }
+    return value;
+  }
+
+  // The upper part of the gamma function with shape a, as a share of the whole.
+  function gammaAbove(a, x) {
+    if (x <= 0) return 1;
+    const front = Math.exp(a * Math.log(x) - x - logGamma(a));
+    if (x >= a + 1) return front / fraction(x + 1 - a, (i) => [i * (a - i), x + 2 * i + 1 - a]);
+    let [term, sum] = [1 / a, 1 / a];
+    for (let i = 1; i < MOST && term > ENOUGH * sum; i++) sum += term *= x / (a + i);
+    return 1 - front * sum;
+  }
+
+  // The part of the beta function with shapes a and b that lies below x.
+  function betaBelow(a, b, x) {
+    if (x > (a + 1) / (a + b + 2)) return 1 - betaBelow(b, a, 1 - x);
+    const logs = logGamma(a + b) - logGamma(a) - logGamma(b);
+    const front = Math.exp(logs + a * Math.log(x) + b * Math.log1p(-x)) / a;
+    const step = (i) => {
+      const m = Math.floor(i / 2);
+      return i % 2
+        ? [(-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1)), 1]
+        : [(m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m)), 1];
+    };
+    return front / fraction(1, step);
+  }
+
+  // As numpy.interp: straight lines between points, and level beyond them.
+  function interpolate(x, xs, ys) {
+    const last = xs.length - 1;
+    if (x < xs[0]) return ys[0];
+    if (x >= xs[last]) return ys[last];
+    let [low, high] = [0, last];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (xs[middle] <= x) low = middle;
+      else high = middle;
+    }
+    return ys[low] + ((ys[low + 1] - ys[low]) * (x - xs[low])) / (xs[low + 1] - xs[low]);
+  }
+
+  // Counts: Poisson, or negative binomial where the variance is a multiple of the mean.
+  function counts(dispersion) {
+    const below = (k, mean) =>
+      k < 0
+        ? 0
+        : dispersion > 1 + 1e-9
+          ? betaBelow(mean / (dispersion - 1), k + 1, 1 / dispersion)
+          : gammaAbove(k + 1, mean);
+    function mixed(probability, means) {
+      const reached = (k) => means.reduce((all, mean) => all + below(k, mean), 0) / means.length;
+      let [low, high] = [-1, Math.ceil(Math.max(...means)) + 1];
+      while (reached(high) < probability) [low, high] = [high, 2 * high];
+      while (high - low > 1) {
+        const middle = Math.floor((low + high) / 2);
+        if (reached(middle) >= probability) high = middle;
+        else low = middle;
+      }
+      return high;
+    }
+    return mixed;
+  }
+
+  // Amounts whose errors, in standard deviations, are spread as those of training rows.
+  function errors({ dispersion, power, errors: known }) {
+    const grid = known.map((_, i) => i / (known.length - 1));
+    const deviation = (mean) => Math.sqrt(dispersion) * mean ** (power / 2);
+    const quantile = (probability, mean) =>
+      Math.max(mean + interpolate(probability, grid, known) * deviation(mean), 0);
+    const below = (x, mean) => interpolate((x - mean) / deviation(mean), known, grid);
+    function mixed(probability, means) {
+      const each = means.map((mean) => quantile(probability, mean));
+      let [low, high] = [Math.min(...each), Math.max(...each)];
+      const reached = (x) => means.reduce((all, m) => all + below(x, m), 0) / means.length;
+      if (means.length === 1 || reached(low) >= probability) return low;
+      for (let i = 0; i < 200 && high - low > 1e-10 * high; i++) {
+        const middle = (low + high) / 2;
+        if (reached(middle) >= probability) high = middle;
+        else low = middle;
+      }
+      return high;
+    }
+    return mixed;
+  }
+
+  return { counts, errors, interpolate };
+})();
+
+const numbers = (() => {
+  const FACTORS = 40; // equally likely ones, which stand for what is not known
+  const sum = (values) => values.reduce((a, b) => a + b, 0);
+
+  // Equally likely factors of tables in which the case has no level, from the smallest.
+  function factorsOf(tables) {
+    let logs = new Array(FACTORS).fill(0);
+    for (const { weights, share } of tables) {
+      const mean = Math.log(sum(weights.map(([w], i) => share[i] * Math.exp(w))));
+      const sums = logs.flatMap((log) =>
+        weights.map(([w], i) => [log + w - mean, share[i] / FACTORS]),
+      );
+      sums.sort(([a], [b]) => a - b);
+      let [at, reached] = [0, sums[0][1]];
+      logs = logs.map((_, k) => {
+        while (reached < (k + 0.5) / FACTORS && at < sums.length - 1) reached += sums[++at][1];
+        return sums[at][0];
+      });
+    }
+    return logs.map(Math.exp);
+  }
+
+  function varied({ weights, share }) {
+    const mean = sum(weights.map(([w], i) => share[i] * w));
+    return sum(weights.map(([w], i) => share[i] * (w - mean) ** 2));
+  }
+
+  // Where a new row lies: the noise, the error of the estimate, and what is not known.
+  function intervalOf(model, lines, mean) {
+    const { spread, coverage } = model;
+    if (!spread) return null;
+    const blank = model.tables.filter((_, j) => lines[j].at < 0);
+    const ends = [(1 - coverage) / 2, (1 + coverage) / 2];
+    if (model.link === "identity") {
+      const grid = spread.errors.map((_, i) => i / (spread.errors.length - 1));
+      const known = model.covariance ? weigh.variance(model.covariance, lines) : 0;
+      const deviation = Math.sqrt(spread.dispersion + known + sum(blank.map(varied)));
+      return ends.map((p) => mean + laws.interpolate(p, grid, spread.errors) * deviation);
+    }
+    const quantile = spread.errors.length ? laws.errors(spread) : laws.counts(spread.dispersion);
+    const means = blank.length ? factorsOf(blank).map((factor) => mean * factor) : [mean];
+    const low = quantile(ends[0], means);
+    return [low, quantile(low === 0 ? coverage : ends[1], means)];
+  }
+
+  // One case explained, as `balance_sheet` does.
+  function sheet(model, answers) {
+    const lines = model.tables.map((table) => weigh.line(model, table, answers));
+    const total = lines.reduce((all, line) => all + line.weights[0], model.prior[0]);
+    const meaning = (x) => (model.link === "log" ? Math.exp(x) : x);
+    const estimate = meaning(total);
+    const items = lines.map((line) => ({
+      ...line,
+      weight: line.weights[0],
+      change: meaning(line.weights[0]),
+    }));
+    const start = meaning(model.prior[0]);
+    return { start, items, total, estimate, interval: intervalOf(model, lines, estimate) };
+  }
+
+  return { sheet };
+})();
+
+// What shows the sheets of a model of a number.
+function numberView(model) {
+  const { byId, make, percent } = words;
+  const factors = model.link === "log";
+  const LISTED = 12;
+  const name = model.classTexts[0];
+
+  function digitsOf(size) {
+    const known = Math.abs(size) > 0 && Number.isFinite(size);
+    return known ? Math.max(2 - Math.floor(Math.log10(Math.abs(size))), 0) : 2;
+  }
+
+  function spell(value, digits, sign = false) {
+    if (digits > 6 || !Number.isFinite(value)) return String(Number(value.toPrecision(3)));
+    const whole = Math.abs(value).toLocaleString("en-US", {
+      minimumFractionDigits: digits,
+      maximumFractionDigits: digits,
+    });
+    if (!/[1-9]/.test(whole)) return whole;
+    return (value < 0 ? "−" : sign ? "+" : "") + whole;
+  }
+
+  function factor(value) {
+    if (!(value > 1e-4 && value < 1e4)) return `× ${Number(value.toPrecision(3))}`;
+    return `× ${value.toFixed(value >= 0.095 ? 2 : digitsOf(value) - 1)}`;
+  }
+
+  // Decimal places that fit the interval, or the estimate where there is none.
+  function places({ interval, estimate }) {
+    return digitsOf(interval ? interval[1] - interval[0] : estimate);
+  }
+
+  function showAnswer(sheet) {
+    const digits = places(sheet);
+    const [low, high] = sheet.interval ?? [sheet.estimate, sheet.estimate];
+    byId("of-what").textContent = `Estimate of ${name}`;
+    byId("probability").textContent = spell(sheet.estimate, digits);
+    byId("interval").textContent = sheet.interval
+      ? `${percent(model.coverage)} interval ${spell(low, digits)} to ${spell(high, digits)}`
+      : "";
+    const from = Math.min(low, model.axis[0]);
+    const across = Math.max(high, model.axis[1]) - from || 1;
+    const at = (x) => (100 * (x - from)) / across;
+    byId("reach").setAttribute("x", at(low));
+    byId("reach").setAttribute("width", at(high) - at(low));
+    byId("gauge").setAttribute("x", Math.max(at(sheet.estimate) - 0.4, 0));
+    byId("gauge").setAttribute("width", 0.8);
+    byId("bar-name").textContent =
+      `${spell(sheet.estimate, digits)} on a scale from ${spell(from, digits)} to ${spell(from + across, digits)}`;
+  }
+
+  const phrase = (item) => item.words + (item.note ? ` (${item.note})` : "");
+
+  function showSides(sheet) {
+    const digits = places(sheet);
+    const heavy = [...sheet.items].sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight));
+    const most = Math.max(...heavy.map((item) => Math.abs(item.weight)), 1e-300);
+    const told = (weight) => (factors ? factor(Math.exp(weight)) : spell(weight, digits, true));
+    const side = (id, caption, items) => {
+      const rows = items.map((item) => {
+        const bar = make("span", { className: "bar", ariaHidden: "true" });
+        bar.style.inlineSize = `${(100 * Math.abs(item.weight)) / most}%`;
+        const head = make("th", { scope: "row" }, make("span", { textContent: phrase(item) }), bar);
+        return make("tr", {}, head, make("td", { className: "number", textContent: told(item.weight) }));
+      });
+      const all = items.reduce((total, item) => total + item.weight, 0);
+      byId(id).replaceChildren(
+        make("caption", { textContent: caption }),
+        make("tbody", {}, ...rows),
+        make("tfoot", {}, row(factors ? "Together" : "Sum", told(all))),
+      );
+    };
+    side("for", "Raises the estimate", heavy.filter((item) => item.weight > 0));
+    side("against", "Lowers the estimate", heavy.filter((item) => item.weight < 0));
+  }
+
+  const row = (text, value) =>
+    make(
+      "tr",
+      {},
+      make("th", { scope: "row", textContent: text }),
+      make("td", { className: "number", textContent: value }),
+    );
+
+  function showFoot(sheet) {
+    const digits = places(sheet);
+    const rows = [
+      row("Start: nothing known", spell(sheet.start, digits)),
+      row(`Estimate of ${name}`, spell(sheet.estimate, digits)),
+    ];
+    byId("foot").replaceChildren(...rows);
+    byId("notes").replaceChildren(...notes(sheet).map((text) => make("li", { textContent: text })));
+  }
+
+  function notes(sheet) {
+    const told = [];
+    const silent = sheet.items.filter((item) => item.weight === 0);
+    const unknown = silent.filter((item) => item.unknown).map((item) => item.title);
+    const rest = silent.filter((item) => !item.unknown);
+    const others = unknown.length > LISTED ? ` and ${unknown.length - LISTED} more` : "";
+    if (unknown.length) told.push(`Not known: ${unknown.slice(0, LISTED).join(", ")}${others}.`);
+    if (rest.length) told.push(`No effect: ${rest.map(phrase).join("; ")}.`);
+    told.push(
+      factors
+        ? "Start times all factors is the estimate. The numbers shown are rounded."
+        : "Start and changes add up to the estimate. The numbers shown are rounded.",
+    );
+    if (sheet.interval) told.push("The interval is for a new case. It is wider where answers are not known.");
+    return told;
+  }
+
+  return (sheet) => {
+    showAnswer(sheet);
+    showSides(sheet);
+    showFoot(sheet);
+  };
+}

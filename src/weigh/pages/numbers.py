@@ -1,0 +1,206 @@
+"""The parts of a report that only a model of a number has: measures, charts and cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weigh.evaluation.numbers import NumberEvaluation
+from weigh.evidence.units import digits_of, factor, spell
+from weigh.frames import Floats, number_sample, read
+from weigh.layout import percent
+from weigh.metrics.numbers import Bounded
+from weigh.pages.charts import Plane
+from weigh.pages.levels import words_for
+from weigh.pages.quality import Figures
+from weigh.pages.subject import Subject
+from weigh.sheet import EstimateSheet
+
+BINS = 20
+"""Bars of the distribution of errors."""
+
+ROUND = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12.5, 15, 20)
+"""Steps between the ticks of an axis, times a power of ten."""
+
+ALONE = "The distribution of errors and examples need the rows, which were not given to this page."
+
+
+def lead_number(subject: Subject, found: NumberEvaluation) -> list[str]:
+    """What the model estimates, what it was fitted on, and what it is judged on."""
+    evidence, target = subject.evidence, subject.classes[0]
+    n_levels = sum(len(table.levels) for table in evidence)
+    if evidence.link == "log":
+        how = "Each table multiplies it by the factor of the case's level."
+    else:
+        how = f"Each table adds the change of the case's level, in the unit of {target}."
+    return [
+        f"This model estimates {target}. It starts from the mean of the training rows. {how}",
+        f"{subject.name}, fitted on {evidence.class_counts.sum():,.6g} rows. It is a start and "
+        f"{len(evidence):,} tables of {n_levels:,} levels in all.",
+        f"It is judged here on {found.n_rows:,.6g} rows.",
+    ]
+
+
+def number_means(subject: Subject) -> str:
+    """What the weights of the page are."""
+    words = words_for(subject.evidence)
+    what = (
+        f"Factors that the estimate of {subject.classes[0]} is multiplied by."
+        if subject.evidence.link == "log"
+        else f"Changes of the estimate, in the unit of {subject.classes[0]}."
+    )
+    return (
+        f"{what} Tables are in the order of importance: {words.importance_is}. Intervals of "
+        "numbers include their upper limit."
+    )
+
+
+def number_measures(found: NumberEvaluation) -> list[tuple[str, str]]:
+    """The few measures that everybody asks for."""
+    told = [
+        ("Rows", f"{found.n_rows:,.6g}"),
+        ("RMSE", _range(found, found.rmse)),
+        ("RMSE of the mean alone", _number(found, found.spread)),
+        ("Mean absolute error", _range(found, found.mae)),
+        ("R2", f"{found.r2:.3f}"),
+        ("Mean deviance", f"{found.deviance:.4g}"),
+        ("Deviance explained", f"{found.deviance_explained:.1%}"),
+        ("Mean observed", _number(found, found.mean_observed)),
+        ("Mean estimate", _number(found, found.mean_estimate)),
+        ("Calibration slope (1 is right)", f"{found.slope:.2f}"),
+    ]
+    if found.covered.is_known():
+        told.append(("Rows inside 90% intervals", f"{found.covered.value:.1%}"))
+    return told
+
+
+def _number(found: NumberEvaluation, value: float) -> str:
+    return spell(value, digits_of(found.spread or found.mean_observed))
+
+
+def _range(found: NumberEvaluation, bounded: Bounded) -> str:
+    value, low, high = (_number(found, x) for x in (bounded.value, bounded.low, bounded.high))
+    return f"{value} ({low} to {high})"
+
+
+# ---------------------------------------------------------------- charts
+
+
+def number_quality(found: NumberEvaluation, errors: Floats | None) -> dict[str, Any]:
+    """The bands as a table and as a chart, and how the errors of rows are distributed."""
+    charts = [_draw_calibration(found)]
+    if errors is not None and len(errors):
+        charts.append(_draw_errors(found, errors))
+    notes = (ALONE,) if errors is None else ()
+    return {"tables": found.view().sections, "figures": [Figures(charts, notes=notes)]}
+
+
+def _draw_calibration(found: NumberEvaluation) -> Any:
+    """What was estimated and what came true, in bands with intervals."""
+    ends = [x for b in found.bands for x in (b.estimate, b.observed.low, b.observed.high)]
+    low, high = round_ends(np.array([x for x in ends if np.isfinite(x)]))
+    plane = Plane("mean estimate", "mean observed", high, low, (low, high))
+    diagonal = plane.path(np.array([low, high]), np.array([low, high]), "chance")
+    dots = [
+        {"x": plane.x(b.estimate), "y": plane.y(b.observed.value),
+         "low": plane.y(b.observed.low), "high": plane.y(b.observed.high)}
+        for b in found.bands
+    ]  # fmt: skip
+    told = (
+        f"Rows in {len(found.bands)} bands by estimate, with intervals. On the diagonal the mean "
+        "observed is the mean estimate."
+    )
+    return plane.draw("n-calibration", "Calibration.", told, [diagonal, *dots])
+
+
+def _draw_errors(found: NumberEvaluation, errors: Floats) -> Any:
+    """The distribution of observed less estimate, without the outermost hundredth."""
+    low, high = round_ends(np.quantile(errors, [0.005, 0.995]))
+    edges = np.linspace(low, high, BINS + 1)
+    share = np.histogram(errors, edges)[0] / len(errors)
+    top = float(np.ceil(20 * max(share.max(), 0.05)) / 20)
+    plane = Plane("observed less estimate", "share of rows", top, 0.0, (low, high))
+    zero = plane.path(np.zeros(2), np.array([0.0, top]), "chance")
+    corners = np.concatenate([[low], np.repeat(edges, 2)[1:-1], [high]])
+    area = plane.path(corners, np.concatenate([[0.0], np.repeat(share, 2), [0.0]]), "curve")
+    few, many = (_number(found, q) for q in np.quantile(errors, [0.05, 0.95]).tolist())
+    told = f"Nine rows in ten have an error from {few} to {many}. The dashed line is no error."
+    return plane.draw("n-errors", "Errors.", told, [zero, area])
+
+
+def round_ends(values: Floats) -> tuple[float, float]:
+    """Round limits with four equal round steps between them.
+
+    >>> round_ends(np.array([9.3, 43.0]))
+    (0.0, 50.0)
+    """
+    low, high = float(values.min()), float(values.max())
+    wide = (high - low or abs(high) or 1.0) / 4
+    steps = [k * 10.0 ** float(np.floor(np.log10(wide))) for k in ROUND]
+    fits = [(step, float(np.floor(low / step) * step)) for step in steps]
+    step, start = next(((s, x) for s, x in fits if x + 4 * s >= high), fits[-1])
+    return start, start + 4 * step
+
+
+# ---------------------------------------------------------------- cases
+
+
+def number_errors(model: Any, X: Any, y: Any, sample_weight: Any, own: dict[str, Any]) -> Floats:
+    """Observed less estimate, NaN where a row has no target."""
+    table = read(X)
+    sample, numbers = number_sample(table, y, sample_weight)
+    found = np.full(table.n_rows, np.nan)
+    found[sample.kept] = numbers - model.predict(X, **own)[sample.kept]
+    return found
+
+
+def number_cases(model: Any, X: Any, errors: Floats, n: int) -> list[dict[str, Any]]:
+    """Up to n rows, each another one: the ends of the estimates, the largest error, the middle."""
+    table = model._read(X)
+    kept = np.flatnonzero(np.isfinite(errors))
+    estimates = model._predict(table)[kept]
+    order, worst = np.argsort(estimates, kind="stable"), int(np.abs(errors[kept]).argmax())
+    named = {
+        "The smallest estimate": int(order[0]),
+        "The largest estimate": int(order[-1]),
+        "The largest error": worst,
+        "The one in the middle": int(order[len(order) // 2]),
+    }
+    rows = {int(kept[at]): title for title, at in reversed([*named.items()][:n])}
+    found = []
+    for place, title in reversed([*rows.items()]):
+        sheet = model._explain(table.rows(np.array([place])))
+        found.append(_case(f"{title} (row {place})", sheet, float(errors[place])))
+    return found
+
+
+def _case(title: str, sheet: EstimateSheet, error: float) -> dict[str, Any]:
+    low, high = sheet.interval
+    digits = digits_of(high - low)
+    observed = sheet.estimate + error
+    foot = [
+        ("Start: nothing known", spell(sheet.start, digits)),
+        (f"Estimate of {sheet.target}", spell(sheet.estimate, digits)),
+        (f"{percent(sheet.coverage)} interval", f"{spell(low, digits)} to {spell(high, digits)}"),
+        ("Observed", spell(observed, digits)),
+    ]
+    sides = [
+        _side(sheet, "Raises the estimate", 1, digits),
+        _side(sheet, "Lowers the estimate", -1, digits),
+    ]
+    return {"title": title, "sides": sides, "foot": foot, "notes": [sheet.note]}
+
+
+def _side(sheet: EstimateSheet, title: str, sign: int, digits: int) -> dict[str, Any]:
+    pushes = [push for push in sheet.pushes if sign * push.weight > 0]
+
+    def told(weight: float) -> str:
+        if sheet.link == "log":
+            return factor(float(np.exp(weight)))
+        return spell(weight, digits, "+")
+
+    total = told(sum(push.weight for push in pushes))
+    name = "Together" if sheet.link == "log" else "Sum"
+    lines = [(push.text, told(push.weight)) for push in pushes]
+    return {"title": title, "lines": lines, "total": (name, total)}
