@@ -10,7 +10,7 @@ import numpy as np
 from weigh.bins import AND, Binning, read_rules
 from weigh.engine import Setting
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Declared, Floats, Table, Value, canonical, key, list_names
+from weigh.frames import Declared, Floats, Table, Value, canonical, did_you_mean, key, list_names
 from weigh.tally import Tally
 
 FINE, ALL_LEVELS = (24, 128), 2048
@@ -227,7 +227,7 @@ def _name(column: Any, names: Sequence[str], parameter: str) -> str:
         return names[int(column)]
     if column in names:
         return str(column)
-    held = list_names(names)
+    held = list_names(names) + did_you_mean(column, names)
     raise ParameterError(Parameter(parameter), f" names {column!r}, but the columns are {held}")
 
 

@@ -183,7 +183,57 @@ def test_score_does_not_advise_what_only_fit_takes(tmp_path):
     other.write_text("size\n1\nNA\n")
     run("fit", train, "--target", "y", "-o", tmp_path / "m.json")
     text = fails("score", tmp_path / "m.json", other)
-    assert "column 'size' is numeric but holds text ('NA'); convert it to numbers" in text
+    assert "column 'size' is numeric but holds text ('NA')" in text
+    assert "--na NA" in text
+    assert "categorical" not in text
+
+
+def test_explain_blames_the_value_that_makes_text_of_a_column(tmp_path):
+    train, other = tmp_path / "a.csv", tmp_path / "b.csv"
+    train.write_text("\n".join(["size,y", *(f"{i},{i > 5}" for i in range(12))]))
+    other.write_text("size\n1\n2\nhuge\n")
+    run("fit", train, "--target", "y", "-o", tmp_path / "m.json")
+    text = fails("explain", tmp_path / "m.json", other, "--row", "0")
+    assert "'size'" in text
+    assert "'huge'" in text
+    assert "'1'" not in text
+    run("explain", tmp_path / "m.json", other, "--na", "huge", "--row", "0")
+
+
+def test_a_misspelt_column_is_answered_with_the_nearest(people, model, tmp_path):
+    out = ("--target", "Survived", "-o", tmp_path / "x.json")
+    mistakes = [
+        (("fit", people, *out, "--cross", "Clas", "Sex"), "--cross names 'Clas'"),
+        (("fit", people, *out, "--set", 'bins={"Clas": 3}'), "bins names 'Clas'"),
+        (("levers", model, people, "--may-change", "Clas"), "--may-change names 'Clas'"),
+        (("scorecard", people, "--target", "Survivd", "--adverse", "No", *out[2:]), "--target"),
+        (("evaluate", model, people, "--by", "Clas"), "--by names the column 'Clas'"),
+        (("score", model, people, "--keep", "Clas"), "no column 'Clas'"),
+    ]
+    for words, named in mistakes:
+        text = fails(*words)
+        assert named in text
+        assert "did you mean" in text
+
+
+def test_a_renamed_column_of_new_rows_is_named(people, model, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text(people.read_text().replace("Class", "class", 1))
+    text = fails("score", model, other)
+    assert "'Class'" in text
+    assert "rename 'class'" in text
+
+
+def test_a_table_in_place_of_the_model_is_said_to_be_one(people, model):
+    assert "people.csv is a table, not a model" in fails("score", people, model)
+    assert "people.csv is a table, not a model" in fails("export", people, "--to", "sql", "-o", "-")
+
+
+def test_weights_of_text_are_not_taken_for_a_feature(people, tmp_path):
+    words = ("--target", "Survived", "--weight", "Sex", "-o", tmp_path / "x.json")
+    text = fails("fit", people, *words)
+    assert "--weight must be numbers" in text
+    assert "'Sex'" in text
     assert "categorical" not in text
 
 

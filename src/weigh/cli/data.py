@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from shlex import quote
 from typing import Any, TypeAlias
 
 from weigh.cli.messages import say
@@ -193,7 +194,27 @@ def read_like(model: Any, data: str, target: str | None = None) -> Any:
     if target is not None and classes is not None and any(isinstance(c, str) for c in classes):
         text.append(target)
         spelled += [target] if _may_be_spelled(model.classes_.tolist()) else []
-    return open_data(data, text, spelled)
+    table = open_data(data, text, spelled)
+    if not hasattr(table, "batches"):
+        _refuse_text(table, [part.name for part in parts if part.is_numeric])
+    return table
+
+
+def _refuse_text(table: Any, numeric: Sequence[str]) -> None:
+    """Name the value that makes text of a whole column of numbers, whichever rows are asked for."""
+    import pyarrow as pa
+
+    from weigh.frames import reads_as_number
+
+    for name in {*numeric} & {*table.column_names}:
+        if not (pa.types.is_string(table[name].type) or pa.types.is_large_string(table[name].type)):
+            continue
+        for row, value in enumerate(table[name].to_pylist()):
+            if value is not None and not reads_as_number(value):
+                raise ValueError(
+                    f"column {name!r} is numeric but holds text ({value!r}) in row {row}; convert "
+                    f"it to numbers, or give --na {quote(value)} where that means missing"
+                )
 
 
 def _may_be_spelled(values: Sequence[Any]) -> bool:

@@ -103,6 +103,8 @@ OPTIONS = {
     "y": "--target",
     "by": "--by",
     "costs": "--cost",
+    "may_change": "--may-change",
+    "crosses": "--cross",
     "categorical_features": "--categorical",
     "max_levels": "--max-levels",
     "cv": "--folds",

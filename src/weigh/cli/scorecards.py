@@ -127,6 +127,7 @@ def scorecard(
     Example: weigh scorecard model.json --adverse bad -o card.json
     """
     import weigh
+    from weigh.frames import did_you_mean
 
     keep_apart(output, source)
     if source.endswith(".json"):
@@ -138,7 +139,7 @@ def scorecard(
         table = read_table(source, categorical, drop)
         classes = _classes(table, target)
         if adverse not in classes:
-            known = ", ".join([*classes][:12])
+            known = ", ".join([*classes][:12]) + did_you_mean(adverse, classes)
             raise click.UsageError(f"--adverse {adverse!r} is not a class of {target!r}: {known}")
         settings |= {"bins": dict(map(_read_cuts, cuts)), "levels": levels, "sample_weight": weight}
         settings["monotonic_cst"] = _read_trends(trends, rises=adverse == next(iter(classes)))
@@ -301,7 +302,7 @@ def _classes(table: Any, target: str) -> dict[str, Any]:
     from weigh.frames import check_name, read, sort_classes
 
     found = read(table)
-    column: Any = found.column(check_name(found, target, "target"), True)
+    column: Any = found.column(check_name(found, target, "y"), True)
     values = [value for value in column.values if value is not None]
     return {label_text(value): value for value in sort_classes(values, "target").tolist()}
 

@@ -228,10 +228,10 @@ def _read_weight(table: Table, sample_weight: Any) -> Floats | None:
         return None
     try:
         column = _find(table, sample_weight, "sample_weight", categorical=False)
-    except ParameterError:
-        raise
     except ValueError as error:
-        _refuse_weight(f" must be numbers: {error}")
+        if isinstance(error, ParameterError) and error.parameter == "sample_weight":
+            raise
+        _refuse_weight(f" must be numbers: {str(error).partition(';')[0]}")
     assert isinstance(column, Numbers)
     weight = column.values
     column_name = f" {sample_weight!r}" if isinstance(sample_weight, str) else ""
@@ -292,7 +292,9 @@ def place_labels(column: Codes, values: list[Value], classes: np.ndarray[Any, An
         if key(value) not in places:
             known = classes.tolist()
             raise ParameterError(
-                Parameter("y"), f" holds {value!r}, which is not among classes={known}"
+                Parameter("y"),
+                f" holds {value!r}, which is not among classes={known}; correct the label, or "
+                "leave its rows out",
             )
     lookup = [places.get(key(value), 0) for value in column.values]
     return np.array(lookup or [0], dtype=np.min_scalar_type(len(classes)))

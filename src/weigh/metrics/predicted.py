@@ -84,7 +84,9 @@ class Question:
         odd = [value for value in labels.values if value not in self.classes]
         if odd:
             raise ParameterError(
-                Parameter("y"), f" holds {odd[0]!r}, which is not among the classes {self.classes}"
+                Parameter("y"),
+                f" holds {odd[0]!r}, which is not among the classes {self.classes}; correct the "
+                "label, or leave its rows out",
             )
         if self.pos_label is None:
             return Predicted(Many.read(y, p, [*self.classes], sample_weight), labels.kept)

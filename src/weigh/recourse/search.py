@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import Feature, label
+from weigh.errors import Parameter, ParameterError
 from weigh.formula import Input
 from weigh.frames import NOT_KNOWN, Floats, Value, canonical, did_you_mean, match, read
 from weigh.parameters import is_count, is_number
@@ -97,7 +98,9 @@ def read_options(case: Case, may_change: Any, costs: Mapping[str, float]) -> lis
     for name in (*asked, *costs):
         if name not in known:
             what, meant = "may_change" if name in asked else "costs", did_you_mean(name, known)
-            raise ValueError(f"{what} names {name!r}, which is no column of the model{meant}")
+            raise ParameterError(
+                Parameter(what), f" names {name!r}, which is no column of the model{meant}"
+            )
     for name, cost in costs.items():
         if not (is_number(cost) and 0 < cost < np.inf):
             raise ValueError(f"costs for column {name!r} must be a positive number, got {cost!r}")

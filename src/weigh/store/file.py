@@ -182,6 +182,10 @@ def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
+"""Endings of files that hold tables, which are easily given in place of a model."""
+
+
 def read_json(path: str | os.PathLike[str], what: str) -> Any:
     """What a JSON file holds, or an error that says what it should have been."""
     try:
@@ -192,4 +196,6 @@ def read_json(path: str | os.PathLike[str], what: str) -> Any:
     except IsADirectoryError:
         raise ValueError(f"{path} is a folder; {what} is a file, such as model.json") from None
     except (ValueError, RecursionError) as error:
+        if str(path).lower().endswith(TABLES):
+            raise ValueError(f"{path} is a table, not {what}; give {what} in its place") from None
         raise ValueError(f"{path} is not {what}: it is no complete JSON file ({error})") from None
