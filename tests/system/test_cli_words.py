@@ -379,3 +379,44 @@ def test_show_loads_no_learner(model):
     )
     assert done.stdout.endswith("[]\n")
     assert "Weights of evidence for Yes" in done.stdout
+
+
+def notes_of_a_fit(folder, columns):
+    """What weigh fit says of some columns, beside one that means something."""
+    n = len(next(iter(columns.values())))
+    size = [str(i % 7) for i in range(n)]
+    table = {**columns, "size": size, "y": ["ab"[(i % 7 > 3) ^ (i % 5 == 0)] for i in range(n)]}
+    lines = [",".join(row) for row in zip(*table.values(), strict=True)]
+    (folder / "t.csv").write_text("\n".join([",".join(table), *lines]))
+    learner = ("--learner", "evidence", "-o", folder / "m.json")
+    return run("fit", folder / "t.csv", "--target", "y", *learner).stderr
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([str(500 + i) for i in range(120)], "--drop thing"),
+        ([str(700_001 + 1_013 * i) for i in range(120)], "--drop thing"),
+        ([f"{1 + i % 28:02}.{1 + i % 12:02}.2024" for i in range(120)], "weekday"),
+        (["?", *map(str, range(119))], "--na '?'"),
+    ],
+    ids=["running numbers", "long numbers", "dates", "a mark of missing values"],
+)
+def test_a_fit_says_what_a_column_looks_like(tmp_path, values, said):
+    text = notes_of_a_fit(tmp_path, {"thing": values})
+    assert "'thing'" in text
+    assert said in text
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [str(20 + i % 60) for i in range(120)],
+        [str(37 * i * i % 9_973) for i in range(120)],
+        [f"{i * 0.37:.2f}" for i in range(120)],
+        [["10 or more", *map(str, range(10))][i % 11] for i in range(120)],
+    ],
+    ids=["ages", "amounts that all differ", "fractions", "an open last class"],
+)
+def test_a_good_column_is_not_advised_away(tmp_path, values):
+    assert "'thing'" not in notes_of_a_fit(tmp_path, {"thing": values})

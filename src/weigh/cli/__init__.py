@@ -11,6 +11,7 @@ changing   simplify, price, recalibrate, set-prior, update
 options    what the options mean
 training   what fit decides: classes or a number, hold-out rows, checkpoints
 data       tables on their way between files and models
+advice     what columns look like that were fitted as something else
 messages   what is said to people
 """
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from weigh.cli.advice import advise
 from weigh.cli.data import (
     check_output,
     count_rows,
@@ -21,7 +22,6 @@ from weigh.cli.data import (
     without_columns,
 )
 from weigh.cli.messages import (
-    advise,
     hint,
     hint_at_glob,
     say,

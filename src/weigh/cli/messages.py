@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -39,45 +38,6 @@ def say_class(learnt: Any) -> None:
 
 MOST_CLASSES = 20
 """More classes than these, all numbers, are rather amounts than classes."""
-
-
-def advise(model: Any, table: Any, weight: str | None) -> None:
-    """Say what a fit cannot know but a person may not have meant."""
-    rows = int(table.n_rows if hasattr(table, "n_rows") else table.num_rows)
-    _advise_classes(getattr(model, "classes_", ()))
-    for part in [part for feature in model._learnt.features for part in feature.parts]:
-        levels: Sequence[Any] = () if part.is_numeric else part.values
-        odd = [level for level in levels if not _is_number(level)]
-        if len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels):
-            say(f"note: column {part.name!r} is text, because of {odd[0]!r} among numbers")
-            hint("make that cell empty if it means missing")
-        elif len(levels) > 50 and len(levels) > rows / 2:
-            if not (isinstance(levels[0], str) and len(levels) == rows and _warns(model)):
-                say(f"note: column {part.name!r} has {len(levels):,} levels in {rows:,} rows")
-            hint(f"leave an id out with --drop {part.name!r}")
-    mean = model._learnt.class_counts.sum() / rows
-    if weight is not None and not 0.5 < mean < 2:
-        say(f"note: the weights average {mean:,.4g}, and a weight counts as so many rows")
-        hint(f"divide {weight!r} by its mean where it is a sampling weight")
-
-
-def _warns(model: Any) -> bool:
-    """Whether the fit itself warns of ids."""
-    return hasattr(model, "class_prior")
-
-
-def _advise_classes(classes: Any) -> None:
-    if len(classes) > MOST_CLASSES and not any(isinstance(c, str | bool) for c in classes.tolist()):
-        say(f"note: the target has {len(classes)} classes, all of them numbers, each for itself")
-        hint("--learner educated-regressor estimates a number")
-
-
-def _is_number(level: Any) -> bool:
-    try:
-        float(level)
-    except ValueError:
-        return False
-    return True
 
 
 def terminal_width() -> int:

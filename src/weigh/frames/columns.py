@@ -239,7 +239,8 @@ def _no_levels(name: str, kind: Any) -> str:
     known = sorted(KINDS, key=len, reverse=True)  # timestamp before time
     words = (KINDS[start] for start in known if str(kind).removeprefix("large_").startswith(start))
     held = next(words, f"{kind} values")
-    return f"column {name!r} holds {held}, which have no levels: derive numbers, or drop it"
+    parts = " (year, month, weekday, age in days)" if held == "dates" else ""
+    return f"column {name!r} holds {held}, which have no levels: derive numbers{parts}, or drop it"
 
 
 def _arrow_is_category(array: Any, name: str) -> bool:

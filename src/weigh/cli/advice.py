@@ -1,0 +1,110 @@
+"""What a fit cannot know but a person may not have meant: ids, dates, codes, amounts as classes.
+
+No advice destroys a good column: it says what a column looks like, and what to do if it is that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from shlex import quote
+from typing import Any
+
+from weigh.cli.messages import MOST_CLASSES, hint, say
+
+FEW = 50
+"""In a table of so few rows every row may have a value of its own by chance."""
+
+NEARLY = 0.99
+"""Whole numbers of which this share is distinct name rows."""
+
+LONG = 6
+"""Digits from which on numbers of one length are rather ids than amounts."""
+
+ID = re.compile(
+    r"(^|[\W_])(id|key|uuid|number|no|nr|index|row)$|[a-z](ID|Id|No|Nr)$", re.IGNORECASE
+)
+DATE = re.compile(
+    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4}))([ T]\d{1,2}:.*)?$"
+)
+
+
+def advise(model: Any, table: Any, weight: str | None) -> None:
+    """Say what columns look like that were fitted as something else."""
+    rows = int(table.n_rows if hasattr(table, "n_rows") else table.num_rows)
+    _advise_classes(getattr(model, "classes_", ()))
+    for part in [part for feature in model._learnt.features for part in feature.parts]:
+        if not part.is_numeric:
+            _advise_text(part.name, part.values, rows, warned=hasattr(model, "class_prior"))
+        elif not hasattr(table, "batches") and looks_like_id(part.name, table[part.name]):
+            say(f"note: column {part.name!r} has another whole number in nearly every row")
+            hint(f"if it is an id, leave it out with --drop {quote(part.name)}")
+    mean = model._learnt.class_counts.sum() / rows
+    if weight is not None and not 0.5 < mean < 2:
+        say(f"note: the weights average {mean:,.4g}, and a weight counts as so many rows")
+        hint(f"divide {weight!r} by its mean where it is a sampling weight")
+
+
+def _advise_classes(classes: Any) -> None:
+    if len(classes) > MOST_CLASSES and not any(isinstance(c, str | bool) for c in classes.tolist()):
+        say(f"note: the target has {len(classes)} distinct numbers, each treated as a class")
+        hint("--learner educated-regressor estimates a number")
+
+
+def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> None:
+    """Of a column of categories; `warned` says that the fit itself warns of ids."""
+    odd = [level for level in levels if not _is_number(level)]
+    marks = not any(letter.isdigit() for level in odd for letter in str(level))  # no "10 or more"
+    if marks and len(levels) > 10 and 0 < len(odd) < 0.2 * len(levels):
+        say(f"note: column {name!r} is text, because of {odd[0]!r} among numbers")
+        hint(f"--na {quote(str(odd[0]))} reads it as missing")
+    elif len(levels) > 10 and are_dates(levels):
+        say(f"note: column {name!r} holds dates, each of them a level of its own")
+        hint(f"derive columns of numbers from {name!r}: year, month, weekday, age in days")
+    elif len(levels) > FEW and len(levels) > rows / 2:
+        if not (isinstance(levels[0], str) and len(levels) == rows and warned):
+            say(f"note: column {name!r} has {len(levels):,} levels in {rows:,} rows")
+        hint(
+            f"leave an id out with --drop {quote(name)}; --max-levels 50 joins the rare levels of "
+            "a name or a code"
+        )
+
+
+def looks_like_id(name: str, column: Any) -> bool:
+    """Whether whole numbers name rows: all differ, and they run on, are long, or are called so.
+
+    >>> import pyarrow as pa
+    >>> looks_like_id("customer", pa.chunked_array([range(1000, 1100)]))
+    True
+    >>> looks_like_id("age", pa.chunked_array([[30, 41, 30, 52] * 25]))
+    False
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    if not pa.types.is_integer(column.type):
+        return False
+    numbers = column.drop_null().to_numpy()
+    n = len(numbers)
+    if n <= FEW or len(np.unique(numbers)) < NEARLY * n:
+        return False
+    low, high = int(numbers.min()), int(numbers.max())
+    long = low > 0 and len(str(low)) == len(str(high)) >= LONG
+    return high - low < 2 * n or long or ID.search(name) is not None
+
+
+def are_dates(levels: Iterable[Any]) -> bool:
+    """Whether texts are dates, with the year first or last.
+
+    >>> are_dates(["2024-02-29", "2023-12-01"]), are_dates(["1.5", "2.5"])
+    (True, False)
+    """
+    return all(isinstance(level, str) and DATE.match(level) for level in levels)
+
+
+def _is_number(level: Any) -> bool:
+    try:
+        float(level)
+    except ValueError:
+        return False
+    return True
