@@ -103,7 +103,9 @@ def read_splits(
     every[kept] = labels
     splits = keep(_pairs(cv, check_cv(cv, every, classifier=True).split(every, every)), kept)
     if not splits:
-        raise ParameterError(Parameter("cv", cv), " leaves no fold with rows on both sides")
+        raise ParameterError(
+            Parameter("cv", cv), " leaves no fold with both training and hold-out rows"
+        )
     return splits
 
 
@@ -115,7 +117,7 @@ def _pairs(cv: Any, splits: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
         return [(train, held_out) for train, held_out in splits]
     except (TypeError, ValueError):
         raise ParameterError(
-            Parameter("cv"), f" must give pairs of training rows and rows held out, got {cv!r:.60}"
+            Parameter("cv"), f" must give pairs of training rows and hold-out rows, got {cv!r:.60}"
         ) from None
 
 

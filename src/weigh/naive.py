@@ -146,7 +146,10 @@ class EvidenceNB(EvidenceClassifier):
             return self._begin(X, y, classes, sample_weight)
         _refuse_edits(self)
         if classes is not None and [*classes] != self.classes_.tolist():
-            raise ValueError(f"classes={classes!r} is not what it was: {self.classes_.tolist()}")
+            raise ValueError(
+                f"classes={classes!r} differs from the classes of the first batch: "
+                f"{self.classes_.tolist()}"
+            )
         sample = read_sample(self, X, y, sample_weight, self.classes_)
         sample = replace(sample, table=self._match(sample.table))
         before = self.evidence_.tally

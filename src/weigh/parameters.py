@@ -45,9 +45,13 @@ def _check_events(learner: Any) -> None:
     if learner.event_model not in ("levels", "counts"):
         raise ValueError(f"event_model must be 'levels' or 'counts', got {learner.event_model!r}")
     if learner.crosses is not None and learner.event_model == "counts":
-        raise ValueError("crosses join columns of levels; tokens (event_model='counts') have none")
+        raise ValueError(
+            "crosses needs columns with levels; tokens (event_model='counts') have none"
+        )
     if learner.ask_if is not None and learner.event_model == "counts":
-        raise ValueError("ask_if is of columns of levels; tokens (event_model='counts') have none")
+        raise ValueError(
+            "ask_if needs columns with levels; tokens (event_model='counts') have none"
+        )
 
 
 def _check_smoothing(learner: Any) -> None:
@@ -82,8 +86,8 @@ def _check_caps(learner: Any) -> None:
             )
     if given is not None and learner.event_model == "counts":
         raise ValueError(
-            "max_levels is of columns of categories; for tokens (event_model='counts') give "
-            "max_features to what counts them"
+            "max_levels is for categorical columns; for tokens (event_model='counts') set "
+            "max_features of the vectorizer"
         )
 
 

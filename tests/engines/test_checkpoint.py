@@ -154,7 +154,7 @@ def test_standard_input_has_no_name_to_go_on_by(tmp_path, table):
     command += ["--checkpoint", str(tmp_path / "kept")]
     result = CliRunner().invoke(main, command, input=table.read_text())
     assert result.exit_code == 1
-    assert "--checkpoint cannot tell what standard input holds" in result.stderr
+    assert "--checkpoint" in result.stderr
 
 
 def count(block):

@@ -363,7 +363,7 @@ def test_a_file_that_is_not_whole_is_refused(card, tmp_path, name):
     data = json.loads(card.to_json())
     del data[name]
     (tmp_path / "card.json").write_text(json.dumps(data))
-    with pytest.raises(ValueError, match="not a whole scorecard"):
+    with pytest.raises(ValueError, match="not a complete scorecard"):
         weigh.load(tmp_path / "card.json")
 
 

@@ -135,8 +135,8 @@ def test_answers_that_were_counted_without_being_asked_are_said():
         ({"nowhere": ("pain", "yes")}, "ask_if names 'nowhere', but the columns are"),
         ({"site": ("nowhere", "yes")}, "ask_if names 'nowhere'"),
         ({"site": ("pain", "maybe")}, "'pain' to be 'maybe', but its levels are"),
-        ({"site": ("kind", "dull"), "kind": ("site", "left")}, "in a circle at 'site'"),
-        ({"site": ("site", "left")}, "in a circle"),
+        ({"site": ("kind", "dull"), "kind": ("site", "left")}, "circular at 'site'"),
+        ({"site": ("site", "left")}, "circular"),
     ],
 )
 def test_rules_that_make_no_sense_are_refused_in_words(ask_if, message):

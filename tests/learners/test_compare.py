@@ -525,7 +525,7 @@ def test_what_is_given_is_not_fitted():
         (["boosted-regressor"], "no learner is called 'boosted-regressor'"),
         ([EvidenceNB(), EvidenceNB(smoothing=2)], "two learners are called 'EvidenceNB'"),
         ([], "learners is empty"),
-        ([3], "is no estimator"),
+        ([3], "is not an estimator"),
     ],
 )
 def test_learners_that_cannot_be_are_refused(learners, message):

@@ -198,7 +198,7 @@ def test_a_part_of_a_cross_and_many_classes_are_refused():
     frame, y = draw_frame(10)
     with pytest.raises(ValueError, match=r"names 'hump'.* part of a cross"):
         EducatedNB(pairs=0, monotonic_cst={"hump": 1}, crosses=[("hump", "c")]).fit(frame, y)
-    with pytest.raises(ValueError, match=r"monotonic_cst .* y has more than two classes"):
+    with pytest.raises(ValueError, match=r"monotonic_cst needs two classes"):
         EducatedNB(pairs=0, monotonic_cst={"hump": 1}).fit(frame, np.arange(len(y)) % 3)
 
 

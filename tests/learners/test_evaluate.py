@@ -555,7 +555,7 @@ def test_many_classes_by_group_have_loss_and_errors():
 def test_many_classes_have_no_costs_unless_one_is_named():
     y, p = draw_many(5)
     for options in ({"costs": (1, 5)}, {"thresholds": [0.2]}):
-        with pytest.raises(ValueError, match="name it with pos_label"):
+        with pytest.raises(ValueError, match="choose it with pos_label"):
             of(y, p, **options)
         of(y, p, pos_label=1, **options)
 
@@ -862,7 +862,7 @@ def test_the_figure_draws_the_numbers_of_the_page(model):
     )
     pyplot.close("all")
     y, p = draw_many(2)
-    with pytest.raises(ValueError, match="name it with pos_label"):
+    with pytest.raises(ValueError, match="choose it with pos_label"):
         of(y, p).plot()
 
 

@@ -917,7 +917,7 @@ def test_separable_constant_and_empty_columns_do_no_harm(smoothing, missing, by)
         ({"cv": "five"}, "cv names the column 'five'"),
         ({"cv": 2.5}, "cv must be"),
         ({"event_model": "words"}, "event_model.*'words'"),
-        ({"event_model": "counts", "crosses": [("f0", "f1")]}, "crosses join columns of levels"),
+        ({"event_model": "counts", "crosses": [("f0", "f1")]}, "crosses"),
         ({"smoothing": -1}, "smoothing"),
         ({"class_prior": [0.5, 0.6]}, "class_prior"),
         ({"random_state": "seed"}, "seed"),

@@ -303,7 +303,7 @@ def test_estimates_do_not_leave_the_targets_for_a_wider_range():
 
 
 def test_targets_too_far_apart_are_refused():
-    with pytest.raises(ValueError, match="too far; give a y_range"):
+    with pytest.raises(ValueError, match="give y_range"):
         coded().fit([[0], [1]], [-1e308, 1e308])
 
 
@@ -346,7 +346,7 @@ def test_an_outlier_does_not_set_the_scale_where_a_range_is_given():
     X = random.normal(size=(500, 1))
     y = X[:, 0] + 0.1 * random.normal(size=500)
     y[0] = 1e6
-    with pytest.warns(UserWarning, match="y reaches from .* but 98% of it from"):
+    with pytest.warns(UserWarning, match="y ranges from .* but 98% of it from"):
         wild = BoostedNBRegressor(calibrate_scale=False).fit(X, y)
     tame = BoostedNBRegressor(calibrate_scale=False, y_range=(-3, 3)).fit(X, y)
     clean = slice(1, None)
@@ -442,4 +442,4 @@ def test_the_command_line_estimates_and_explains(tmp_path):
     assert "Weights of evidence for up against down" in shown.stdout
     refused = run(main, ["explain", str(model), str(data), "--pos-label", "up"])
     assert refused.exit_code == 1
-    assert "an estimate has no classes" in refused.stderr
+    assert "has no classes" in refused.stderr

@@ -266,7 +266,7 @@ def test_the_command_writes_the_same_page(tmp_path, people):
     done = CliRunner().invoke(main, [*words, "--examples", "2"])
     assert done.exit_code == 0, done.output
     assert done.stdout == ""
-    assert "'Survived' is taken for the target" in done.stderr
+    assert "'Survived' is taken as the target" in done.stderr
     wanted = weigh.report(model, people, "Survived", by="Class", costs=(1.0, 3.0), examples=2)
     assert (tmp_path / "report.html").read_text("utf-8") == wanted
 
@@ -327,7 +327,7 @@ def test_costs_of_more_than_two_classes_ask_for_the_class_that_they_are_of(tmp_p
 
     data = mixed(n_classes=3)
     model = weigh.EvidenceNB().fit(data, "y")
-    with pytest.raises(ValueError, match=r"name it with pos_label, one of .*'class 0', 'class 1'"):
+    with pytest.raises(ValueError, match=r"pos_label, one of .*'class 0', 'class 1'"):
         weigh.report(model, data, "y", costs=(1, 3))
     weigh.save(model, tmp_path / "model.json")
     write_file(data, str(tmp_path / "data.csv"))
@@ -435,7 +435,7 @@ def test_a_report_is_refused_without_rows_or_with_too_much(people):
     with pytest.raises(ValueError, match="must be what evaluate returns, got dict"):
         weigh.report(model, evaluation={})
     other = weigh.EvidenceNB().fit(people.select(["Sex", "Age"]), "Age")
-    with pytest.raises(ValueError, match=r"classes \['No', 'Yes'\], the model of"):
+    with pytest.raises(ValueError, match=r"classes \['No', 'Yes'\], but the model has"):
         weigh.report(other, evaluation=found)
 
 

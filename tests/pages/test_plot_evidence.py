@@ -467,7 +467,7 @@ def test_choices_that_cannot_be_are_refused_with_what_can(model, choice, told):
 
 
 def test_a_rival_needs_a_class_and_weights_of_one_kind(cars):
-    with pytest.raises(ValueError, match="say with pos_label="):
+    with pytest.raises(ValueError, match="needs pos_label="):
         EvidenceDisplay(cars.evidence_, against="class 0")
     rows = [{"a": "xyz"[i % 3], "b": "pq"[i % 2]} for i in range(60)]
     each = AdjustedNB(norm=None, multiclass="ovr").fit(rows, [i // 2 % 3 for i in range(60)])

@@ -350,7 +350,7 @@ def test_what_cannot_be_drawn_is_told_what_to_change(display, model):
 
 @pytest.mark.parametrize("display", [LiftDisplay, GainsDisplay])
 def test_nothing_can_be_found_where_there_are_no_positives(display):
-    with pytest.raises(ValueError, match="no row is of the positive class"):
+    with pytest.raises(ValueError, match="positive class"):
         display.from_predictions([0, 0], [0.1, 0.2])
 
 

@@ -514,7 +514,7 @@ def test_evaluate_takes_the_one_column_that_holds_the_classes(model, people, tmp
     guessed = run("evaluate", model, people)
     assert guessed.stdout == named.stdout
     assert named.stderr == ""
-    assert "'Survived' is taken for the target" in guessed.stderr
+    assert "'Survived' is taken as the target" in guessed.stderr
     table = titanic()
     twice = write_table(table.append_column("Also", table["Survived"]), tmp_path / "t.csv")
     assert "2 (Survived, Also)" in fails("evaluate", model, twice)

@@ -123,7 +123,7 @@ def test_a_query_of_a_model_with_other_classes_lacks_columns_and_says_so(folder,
     weigh.export(other, "sql", path=tmp_path / "other.sql")
     done = run("check", tmp_path / "other.sql", folder / "model.json")
     assert done.exit_code == 1
-    assert "gives no 'probability_No'" in done.stderr
+    assert "no output 'probability_No'" in done.stderr
 
 
 def test_an_export_to_standard_output_is_what_python_returns(folder):

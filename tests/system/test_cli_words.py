@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 import shlex
 import subprocess
@@ -14,6 +15,7 @@ from pyarrow import parquet
 from tests.system.test_cli import fails, run
 
 import weigh
+from weigh.cli import main
 from weigh.datasets import titanic
 from weigh.frames import write_file
 from weigh.sketches import codes
@@ -157,7 +159,7 @@ def test_reasons_can_be_only_what_speaks_one_way(model, people, only):
 
 
 def test_only_goes_with_reasons_and_takes_two_words(model, people):
-    assert "go with --reasons" in fails("explain", model, people, "--only", "for", code=2)
+    assert "need --reasons" in fails("explain", model, people, "--only", "for", code=2)
     with pytest.raises(ValueError, match="only must be 'for' or 'against', got 'both'"):
         weigh.reasons(weigh.load(model), titanic(), only="both")
 
@@ -420,3 +422,11 @@ def test_a_fit_says_what_a_column_looks_like(tmp_path, values, said):
 )
 def test_a_good_column_is_not_advised_away(tmp_path, values):
     assert "'thing'" not in notes_of_a_fit(tmp_path, {"thing": values})
+
+
+def test_help_lists_every_command_by_task_in_one_line_each():
+    from weigh.cli.help import TASKS
+
+    assert sorted(itertools.chain(*TASKS.values())) == sorted(main.commands)
+    shown = run("--help").stdout
+    assert "..." not in shown.split("Fit:")[1]

@@ -254,7 +254,7 @@ def test_weights_far_apart_give_a_line_or_a_reason_and_no_warning(rows, seed, po
     weight = 10.0 ** np.random.default_rng(seed).uniform(-powers, powers, len(y))
     at = Scored.read(y, p, weight).groups.weight
     if at.max() > 1e12 * at.min():
-        with pytest.raises(ValueError, match="no line can heed both"):
+        with pytest.raises(ValueError, match="sample_weight"):
             calibration_line(y, p, sample_weight=weight)
     else:
         assert np.isfinite(calibration_line(y, p, sample_weight=weight).in_the_large)

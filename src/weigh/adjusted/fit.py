@@ -195,7 +195,9 @@ class Training:
             return levels.deal(Dealt(self.rows, self.roles))
         kept = [k for k, part in enumerate(self.parts) if _knows(part.tally, of)]
         if not kept:
-            raise ValueError("no internal fold has rows on both sides; give cv fewer folds")
+            raise ValueError(
+                "no inner fold has both training and hold-out rows; give cv fewer folds"
+            )
         folds = tuple(self._design(self.parts[k], naive, used) for k in kept)
         return levels.deal(Dealt(self.rows, self.roles[:, kept]), folds)
 

@@ -159,7 +159,7 @@ class Levels:
     def take(self, rows: Any) -> Levels:
         """Some of the rows, as rows of their own."""
         if not isinstance(self.rows, CodedRows):
-            raise TypeError("rows on other machines are dealt into folds, and not taken")
+            raise TypeError("rows on a cluster cannot be selected by number")
         return replace(self, rows=self.rows.take(rows), known=None)
 
     def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> Levels:

@@ -146,6 +146,6 @@ def _best(losses: Floats, aggregate: str) -> int:
     over_folds = np.median if aggregate == "median" else np.mean
     told = np.isfinite(losses).all(axis=0)  # not by a fold that holds no rows
     if not told.any():
-        raise ValueError("no internal fold has rows on both sides; give cv fewer folds")
+        raise ValueError("no inner fold has both training and hold-out rows; give cv fewer folds")
     summary = np.asarray(over_folds(losses[:, told], axis=1))
     return int((summary <= summary.min() * (1 + EQUALLY_GOOD)).argmax())

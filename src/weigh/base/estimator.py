@@ -110,7 +110,7 @@ class TableEstimator(BaseEstimator):
         self._column_names()
         table = self._read(as_rows(row))
         if table.n_rows != 1:
-            raise ValueError(f"{what} explains one row, got {table.n_rows}; pass one of them")
+            raise ValueError(f"{what} explains one row, got {table.n_rows}; pass a single row")
         return table
 
     def _match(self, table: Table) -> Table:
@@ -231,7 +231,7 @@ def branch(learnt: Any, ask_if: Any, table: Table) -> Any:
     if ask_if is None:
         return learnt
     if not isinstance(learnt, Evidence):
-        raise ValueError(f"ask_if is a rule of tables: {learnt.no_table}")
+        raise ValueError(f"ask_if needs tables of weights: {learnt.no_table}")
     ruled = ask_only(learnt, ask_if)
     parts = {part.name: part for feature in ruled.features for part in feature.parts}
     for part in parts.values() if type(table) is Table else ():

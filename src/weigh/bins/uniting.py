@@ -68,8 +68,8 @@ def _unite_ordered(one: Feature, other: Feature) -> Feature:
 def _unite_rare(one: Feature, other: Feature) -> Feature:
     if not (one.other and other.other and one.values == other.values):
         raise ValueError(
-            f"column {one.name!r}: max_levels joined rare values, and kept other levels in "
-            "one part than in the other; fit all rows at once, or both parts without max_levels"
+            f"column {one.name!r}: max_levels kept different levels in the two parts; fit all rows "
+            "at once, or both parts without max_levels"
         )
     return replace(one, other=tuple(sorted({*one.other, *other.other})))
 

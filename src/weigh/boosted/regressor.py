@@ -180,11 +180,13 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         if self.y_range is None:
             low, high = float(target.min()), float(target.max())
             if not np.isfinite(high - low):
-                raise ValueError(f"y reaches from {low:g} to {high:g}, too far; give a y_range")
+                raise ValueError(
+                    f"y ranges from {low:g} to {high:g}, which is too wide; give y_range"
+                )
             few, most = np.quantile(target, [0.01, 0.99])
             if high - low > FAR * (most - few) > 0:
                 warn_caller(
-                    f"y reaches from {low:g} to {high:g}, but 98% of it from {few:g} to {most:g}: "
+                    f"y ranges from {low:g} to {high:g}, but 98% of it from {few:g} to {most:g}: "
                     "outliers make the grid coarse; give a y_range",
                     UserWarning,
                 )
@@ -254,7 +256,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> EstimateSheet:
         if pos_label is not None or against is not None:
             raise ParameterError(
-                "an estimate has no classes: leave ",
+                "a regressor has no classes: leave ",
                 Parameter("pos_label"),
                 " and ",
                 Parameter("against"),

@@ -27,7 +27,7 @@ class Rows:
         if not isinstance(model, EvidenceModel):
             evidence_of(model)  # which says why a model of numbers, or a stranger, has none
             kind = type(model).__name__
-            raise ValueError(f"a fitted classifier of this package was expected, got {kind}")
+            raise ValueError(f"expected a fitted classifier of this package, got {kind}")
         names = model._column_names()
         if model.event_model == "counts":
             raise ValueError("a model of documents has one table; there is nothing to simplify")

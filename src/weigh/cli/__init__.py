@@ -8,6 +8,7 @@ pages      report, calculator, serve
 exporting  export, check
 scorecards  scorecard, levers, letter
 changing   simplify, price, recalibrate, set-prior, update
+help       how help is laid out
 options    what the options mean
 training   what fit decides: classes or a number, hold-out rows, checkpoints
 data       tables on their way between files and models

@@ -73,8 +73,8 @@ def simplify(
 ) -> None:
     """Fit the best model within a budget of features and levels.
 
-    Use the rows that the model was fitted to. Without --target it is the one column that is no
-    feature and holds the model's classes.
+    Use the rows that the model was fitted to. Without --target, the command takes the one column
+    that is not a feature and holds the model's classes.
 
     Example: weigh simplify model.json people.csv --target Survived --features 2 -o small.json
     """
@@ -125,8 +125,9 @@ def price(
     weight: str | None,
     as_json: bool,
 ) -> None:
-    """Measure what each budget of features and levels costs on hold-out rows.
+    """Measure what each budget of features and levels costs.
 
+    The cost is the loss on hold-out rows.
     In each fold the model is fitted and simplified without the rows that are held out.
 
     Example: weigh price model.json people.csv --target Survived --levels 2 --levels 4
@@ -151,7 +152,7 @@ def _open(model: str, data: str, target: str | None) -> tuple[Any, Any, str]:
     table = read_like(fitted, data, target)
     if target is None:
         target = find_target(fitted, table)
-        say(f"note: {target!r} is taken for the target; --target names another")
+        say(f"note: {target!r} is taken as the target; --target names another")
     return fitted, table, target
 
 
@@ -172,7 +173,9 @@ output_option = click.option(
 @click.argument("rate", type=click.FloatRange(0, 1, min_open=True, max_open=True))
 @output_option
 def set_prior(model: str, rate: float, output: str) -> None:
-    """Set the base rate: the probability of the second of two classes with no feature known.
+    """Set the base rate of a model.
+
+    It is the probability of the second of two classes when no feature is known.
 
     Example: weigh set-prior model.json 0.05 -o rarer.json
     """
@@ -204,7 +207,9 @@ def set_prior(model: str, rate: float, output: str) -> None:
 def recalibrate(
     model: str, data: str, target: str | None, weight: str | None, method: str, output: str
 ) -> None:
-    """Recalibrate a model on new rows: the weights stay, and a curve of the total is added.
+    """Recalibrate a model on new rows.
+
+    The weights stay. A curve that maps totals to probabilities is added.
 
     Example: weigh recalibrate model.json new.csv --target Survived -o mended.json
     """
@@ -244,7 +249,9 @@ def update(
     half_life: float | None,
     output: str,
 ) -> None:
-    """Add new rows to a model of counts (--learner evidence), without the old rows.
+    """Add new rows to a model of counts (--learner evidence).
+
+    The old rows are not needed.
 
     Example: weigh update model.json new.csv --target Survived --half-life 50000 -o next.json
     """
@@ -264,5 +271,5 @@ def _read(model: Any, data: str, target: str | None) -> tuple[Any, str]:
     table = read_like(model, data, target)
     if target is None:
         target = find_target(model, table)
-        say(f"note: {target!r} is taken for the target; --target names another")
+        say(f"note: {target!r} is taken as the target; --target names another")
     return table, target

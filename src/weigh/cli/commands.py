@@ -21,6 +21,7 @@ from weigh.cli.data import (
     trace,
     without_columns,
 )
+from weigh.cli.help import ByTask
 from weigh.cli.messages import (
     hint,
     hint_at_glob,
@@ -45,7 +46,7 @@ from weigh.cli.training import choose_learner, hold_out, judge, keep_passes, mak
 from weigh.progress import show_progress
 
 
-class Group(click.Group):
+class Group(ByTask):
     """Turn expected errors into one line on stderr and exit code 1."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -86,7 +87,9 @@ def main() -> None:
 @main.command()
 @click.option("--save", metavar="FILE", help="Also write the demo's table, as CSV or Parquet.")
 def demo(save: str | None) -> None:
-    """Fit the passengers of the Titanic; print the weights and a balance sheet.
+    """Fit a small example; print its weights and a balance sheet.
+
+    The rows are the 2,201 people on the Titanic.
 
     Example: weigh demo --save people.csv
     """
@@ -178,8 +181,8 @@ def demo(save: str | None) -> None:
 @click.option(
     "--training-rows/--no-training-rows",
     default=True,
-    help="Keep hashes of up to 512 training rows, by which evaluations know them again; whoever "
-    "has the file can test rows against them (default: yes).",
+    help="Keep hashes of up to 512 training rows, so that evaluations can warn about them. Anyone "
+    "with the file can test whether a row was among them (default: yes).",
 )
 def fit(
     data: str,
@@ -199,17 +202,17 @@ def fit(
     training_rows: bool,
     **parameters: Any,
 ) -> None:
-    """Fit a model to a table: tables of weights of evidence, or a tree (c44).
+    """Fit a model to a table.
 
-    A numeric target with more than 20 values is estimated as a number (see --task); other targets
-    are classes.
+    A numeric target with more than 20 values is a regression (see --task). Other targets are
+    classes.
 
     DATA is a CSV, TSV or Parquet file, a folder or a quoted glob of such files, or - for standard
     input.
 
     Example: weigh fit people.csv --target Survived -o model.json
 
-    With --holdout the model is fitted to the other rows and evaluated on those held out.
+    With --holdout, some rows are kept for evaluation and the model is fitted to the others.
 
     Example: weigh fit people.csv --target Survived --holdout 0.3 -o model.json
 
@@ -264,7 +267,7 @@ def _say_fitted(model: Any, table: Any, output: str) -> None:
 @click.option("--about", is_flag=True, help="Print where the model comes from instead.")
 @json_option
 def show(model: str, feature: str | None, every: bool, about: bool, as_json: bool) -> None:
-    """Print the tables of weights, the scorecard or the tree.
+    """Print the weights of a model, a scorecard or a tree.
 
     Example: weigh show model.json
 
@@ -310,7 +313,7 @@ def _show_about(path: str, as_json: bool) -> None:
 @click.argument("models", nargs=-1, required=True, metavar="MODEL...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
 def merge(models: tuple[str, ...], output: str) -> None:
-    """Merge models fitted to different rows into the model of all rows.
+    """Merge models of different rows into the model of all rows.
 
     Example: weigh merge north.json south.json -o all.json
     """

@@ -274,7 +274,9 @@ def find_class(model: Any, text: str | None) -> Any:
     if text is None:
         return None
     if not hasattr(model, "classes_"):
-        raise ValueError(f"--pos-label names a class, and {type(model).__name__} has none")
+        raise ValueError(
+            f"--pos-label names a class, but {type(model).__name__} has no classes; leave it out"
+        )
     classes = {label_text(label): label for label in model.classes_.tolist()}
     return classes.get(text, classes.get(text.lower(), text))
 

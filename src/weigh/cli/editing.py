@@ -55,7 +55,9 @@ def edit(
     port: int,
     show: bool,
 ) -> None:
-    """Edit a model on a page in the browser, and see at once what each change does.
+    """Edit a model on a page in the browser.
+
+    The page shows at once what each change does.
 
     DATA are the rows to judge changes by: use hold-out rows. Only this machine can reach the page,
     and only with the address that is printed. Ctrl-C ends it; accepted changes that were not saved

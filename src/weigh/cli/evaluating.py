@@ -64,10 +64,10 @@ def evaluate(
     weight: str | None,
     as_json: bool,
 ) -> None:
-    """Evaluate a model; use rows that it was not fitted to.
+    """Evaluate a model on hold-out rows.
 
-    Loss, ranking, calibration, lift, error rates and costs by threshold. Without --target it is the
-    one column that is no feature and holds the model's classes.
+    Prints loss, ranking, calibration, lift, error rates and costs by threshold. Without --target,
+    the command takes the one column that is not a feature and holds the model's classes.
 
     Example: weigh evaluate model.json people.csv --target Survived --by Class
     """
@@ -83,7 +83,7 @@ def evaluate(
     table = read_like(fitted, data, target)
     if target is None:
         target = find_target(fitted, table)
-        say(f"note: {target!r} is taken for the target; --target names another")
+        say(f"note: {target!r} is taken as the target; --target names another")
     pos_label = tell_class(fitted, pos_label, cost)
     found = weigh.evaluate(
         fitted,
@@ -133,7 +133,7 @@ def drift(
     fail_on: str | None,
     as_json: bool,
 ) -> None:
-    """Compare new rows with the rows that a model was fitted on.
+    """Compare new rows with the training rows of a model.
 
     The training rows are not needed: the model has their counts. With --target, the column of the
     true classes, calibration and weights are checked too.
@@ -225,9 +225,10 @@ def compare(
 @click.option("--target", metavar="COL", help="Column of classes: each gives the same share.")
 @holdout_options
 def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any) -> None:
-    """Split a table into training rows and hold-out rows (default: 30% held out).
+    """Split a table into training rows and hold-out rows.
 
-    With the same options the rows are those that weigh fit --holdout holds out.
+    By default 30% of the rows are held out. With the same options, weigh fit --holdout holds out
+    the same rows.
 
     Example: weigh split people.csv --target Survived -o train.csv rest.csv
     """
@@ -286,7 +287,7 @@ def _evaluate_numbers(
     import weigh
 
     if target is None:
-        raise click.UsageError("the model estimates a number; name its column with --target")
+        raise click.UsageError("the model predicts a number; name its column with --target")
     _print(weigh.evaluate(model, table, target, sample_weight=weight), as_json)
 
 

@@ -43,7 +43,7 @@ from weigh.cli.options import model_argument
     help="SQL: name the N features with the largest weights.",
 )
 def export(model: str, to: str, output: str, **options: Any) -> None:
-    """Write a model as SQL, a workbook, PMML, ONNX or plain Python.
+    """Export a model to SQL, Excel, PMML, ONNX or Python.
 
     MODEL may be a scorecard's file too.
 
@@ -58,14 +58,14 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
         advise_keep(name, fitted)
     if output != "-":
         weigh.export(fitted, to, path=output, **options)
-        say(f"{to} of {type(fitted).__name__}: {output}")
+        say(f"{type(fitted).__name__} exported to {to}: {output}")
         if hasattr(fitted, "classes_"):
             hint(f"weigh check {output} {model}")
         return
     written = weigh.export(fitted, to, **options)
     if isinstance(written, bytes):
         if sys.stdout.isatty():
-            raise click.UsageError(f"--to {to} is no text; name a file with -o")
+            raise click.UsageError(f"--to {to} writes a binary file; name it with -o")
         sys.stdout.buffer.write(written)
     else:
         click.echo(written, nl=False)
@@ -97,7 +97,7 @@ def advise_keep(name: str, model: Any) -> None:
     known = evidence_of(model).column_names
     meant = did_you_mean(name, known)
     if name not in known and meant:
-        say(f"note: --keep {name!r} is no feature, and must be a column of the table{meant}")
+        say(f"note: --keep {name!r} is not a feature, so it must be a column of the table{meant}")
 
 
 @main.command()
@@ -107,7 +107,9 @@ def advise_keep(name: str, model: Any) -> None:
     "--dialect", metavar="NAME", help="SQL dialect, if the first line of the file does not name it."
 )
 def check(exported: str, model: str, dialect: str | None) -> None:
-    """Test an exported file: compare its scores with the model's on rows that visit every level.
+    """Check that an exported file gives the model's scores.
+
+    It is run on test rows that cover every level and boundary.
 
     With what is installed: DuckDB or SQLite, onnxruntime, pypmml with Java, LibreOffice. Of SQL one
     SELECT is run, which reaches no file. A Python file is executed: check only files that you

@@ -60,7 +60,7 @@ def reading_options(command: Any) -> Any:
             "--na",
             multiple=True,
             metavar="TEXT",
-            help="A field that is missing (repeatable).",
+            help="Text that means missing, such as NA (repeatable).",
             **told,
         ),
         click.option(
@@ -69,13 +69,13 @@ def reading_options(command: Any) -> Any:
         click.option(
             "--decimal",
             type=click.Choice([".", ","]),
-            help="Decimal mark of text files (default: as the columns tell).",
+            help="Decimal mark of text files (default: detected).",
             **told,
         ),
         click.option(
             "--delimiter",
             metavar="CHAR",
-            help="Separator of fields in text files (default: as the lines tell).",
+            help="Separator of fields in text files (default: detected).",
             **told,
         ),
     ):
@@ -142,12 +142,12 @@ HOLDOUT = (
     click.option(
         "--holdout-by",
         metavar="COL",
-        help="Hold out whole groups of this column, which is then no feature.",
+        help="Hold out whole groups of this column. It is not used as a feature.",
     ),
     click.option(
         "--holdout-time",
         metavar="COL",
-        help="Hold out the latest rows by this column, which is then no feature.",
+        help="Hold out the latest rows by this column. It is not used as a feature.",
     ),
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

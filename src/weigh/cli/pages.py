@@ -69,8 +69,9 @@ def calculator(
     decisions: tuple[str, str] | None,
     title: str | None,
 ) -> None:
-    """Write a calculator: one HTML file with a form and a live balance sheet.
+    """Write a calculator: an HTML page with a form.
 
+    It shows the balance sheet as answers are given.
     The file needs no network and sends nothing.
 
     Example: weigh calculator model.json -o calculator.html
@@ -92,7 +93,7 @@ def calculator(
         decisions=decisions,
         title=title,
     )
-    say(f"{type(fitted).__name__} as a form: {output}")
+    say(f"calculator of {type(fitted).__name__}: {output}")
 
 
 @main.command()
@@ -128,7 +129,9 @@ def report(
     examples: int,
     title: str | None,
 ) -> None:
-    """Write what a model is and how good it is: one HTML file, best of rows that it has not seen.
+    """Write an HTML report about a model.
+
+    Use rows that the model was not fitted to.
 
     Weights with bars and intervals, measures, charts, thresholds and costs, groups, a few rows
     explained, and the exact formula. It loads nothing and runs no script.
@@ -144,7 +147,7 @@ def report(
     table = read_like(fitted, data, target)
     if target is None:
         target = find_target(fitted, table)
-        say(f"note: {target!r} is taken for the target; --target names another")
+        say(f"note: {target!r} is taken as the target; --target names another")
     pos_label = tell_class(fitted, pos_label, cost)
     weigh.report(
         fitted,
@@ -160,7 +163,7 @@ def report(
         examples=examples,
         title=title,
     )
-    say(f"{type(fitted).__name__} on {table.num_rows:,} rows: {output}")
+    say(f"report of {type(fitted).__name__} on {table.num_rows:,} rows: {output}")
 
 
 @main.command()
@@ -209,7 +212,9 @@ def report(
 )
 @click.option("--quiet", is_flag=True, help="Do not log requests.")
 def serve(model: str, **options: Any) -> None:
-    """Serve a model: the calculator, and a JSON API (/score, /explain, /model, /healthz, /docs).
+    """Serve a model over HTTP: a calculator and a JSON API.
+
+    The API has /score, /explain, /model, /healthz and /docs.
 
     Only this machine can reach it unless --host says otherwise. A model file that is replaced is
     loaded while the old model serves; SIGHUP loads it at once. The log, one JSON object a line,

@@ -117,7 +117,9 @@ def scorecard(
     categorical: tuple[str, ...],
     **settings: Any,
 ) -> None:
-    """Make a scorecard: whole points for every level, from a table or from a model.
+    """Make a scorecard from a table or a model.
+
+    Every level of every feature gets whole points.
 
     A table is fitted with few levels for each feature, monotone where the data allow it. A model
     (a .json file) keeps its own levels.
@@ -230,7 +232,9 @@ def levers(
 @click.option(
     "--cut-off", type=int, required=True, metavar="SCORE", help="The lowest score accepted."
 )
-@click.option("--reasons", default=4, show_default=True, type=click.IntRange(1), help="Reasons.")
+@click.option(
+    "--reasons", default=4, show_default=True, type=click.IntRange(1), help="Number of reasons."
+)
 @may_change_option
 @click.option("-o", "--output", default="-", metavar="FILE", help="Text, or HTML (.html).")
 def letter(
@@ -242,7 +246,9 @@ def letter(
     may_change: tuple[str, ...],
     output: str,
 ) -> None:
-    """Write the letter to an applicant whose score is below a cut-off, with the main reasons.
+    """Write an adverse-action letter with the main reasons.
+
+    It is for an applicant whose score is below a cut-off.
 
     With --may-change it lists the smallest changes that reach the cut-off.
 
@@ -253,7 +259,9 @@ def letter(
     keep_apart(output, card, data)
     fitted = read_any(card)
     if not is_card(fitted):
-        raise ValueError(f"{card} is no scorecard; weigh scorecard makes one of it")
+        raise ValueError(
+            f"{card} is a model, not a scorecard; weigh scorecard makes a card from it"
+        )
     changes = _read_changes(may_change, fitted) if may_change else None
     made = fitted.letter(_case(fitted, data, row), cut_off, n=reasons, may_change=changes)
     if output == "-":
@@ -268,7 +276,9 @@ def _case(model: Any, data: str, row: int) -> Any:
     table = read_like(model, data)
     last = count_rows(table) - 1
     if not 0 <= row <= last:
-        raise click.BadParameter(f"{row} is not in 0 to {last}", param_hint="--row")
+        raise click.BadParameter(
+            f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
+        )
     return take_row(table, row)
 
 

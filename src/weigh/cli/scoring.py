@@ -47,7 +47,9 @@ spreadsheet_option = click.option(
 def score(
     model: str, data: str, output: str, keep: tuple[str, ...], spreadsheet: bool, as_json: bool
 ) -> None:
-    """Predict every row: class, total weight of evidence and probabilities.
+    """Predict every row of a table.
+
+    The output has the class, the total weight of evidence and the probabilities.
 
     A file larger than 256 MiB, a folder or a glob is read and written batch by batch. An output
     without an ending is a folder of Parquet files.
@@ -111,7 +113,9 @@ def explain(
     labels: str | None,
     as_json: bool,
 ) -> None:
-    """Explain one row by its balance sheet (or its path in a tree), or give reasons for every row.
+    """Explain one row, or give reasons for every row.
+
+    One row is explained by its balance sheet, or by its path in a tree.
 
     Example: weigh explain model.json people.csv --row 3
 
@@ -125,15 +129,19 @@ def explain(
     if reasons is not None:
         source = click.get_current_context().get_parameter_source("row")
         if source is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError("--reasons is of every row, --row of one: give one of them")
+            raise click.UsageError(
+                "--reasons explains every row and --row explains one; give one of the two"
+            )
         columns = reason_columns(fitted, reasons, pos_label, only)
         write_reasons(fitted, table, columns, keep, output, spreadsheet)
         return
     if keep or only or spreadsheet or output != "-":
-        raise click.UsageError("--only, --keep, --spreadsheet and -o go with --reasons N")
+        raise click.UsageError("--only, --keep, --spreadsheet and -o need --reasons N")
     last = count_rows(table) - 1
     if not 0 <= row <= last:
-        raise click.BadParameter(f"{row} is not in 0 to {last}", param_hint="--row")
+        raise click.BadParameter(
+            f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
+        )
     page = explain_row(fitted, take_row(table, row), pos_label, against, read_labels(labels))
     if as_json:
         click.echo(json.dumps(page.to_dict(), ensure_ascii=False))

@@ -79,7 +79,7 @@ def make_model(
     if recalibrate is None:
         return model
     if not hasattr(model, "predict_proba"):
-        raise ValueError(f"--recalibrate is for probabilities, and {learner} estimates numbers")
+        raise ValueError(f"--recalibrate is for probabilities, but {learner} predicts numbers")
     return weigh.RecalibratedClassifier(model, method=recalibrate, random_state=0)
 
 
@@ -186,9 +186,7 @@ def keep_passes(folder: str | None, data: str, model: Any, about: list[Any]) -> 
 def fingerprint(data: str) -> list[tuple[str, int, int]]:
     """The names, sizes and times of the files that make a table."""
     if data == "-":
-        raise ValueError(
-            "--checkpoint cannot tell what standard input holds; write the data to a file"
-        )
+        raise ValueError("--checkpoint does not work with standard input; write the data to a file")
     paths = [data] if os.path.exists(data) else sorted(glob(data, recursive=True))
     files = [file for path in paths for file in _files(path)]
     return [(os.path.abspath(f), os.stat(f).st_size, os.stat(f).st_mtime_ns) for f in files]

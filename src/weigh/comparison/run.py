@@ -62,7 +62,7 @@ class Task:
         labels = Labels.read(y, sample_weight)
         if count_rows(X) != len(labels.kept):
             raise ValueError(
-                f"X and y must be of equal length: {count_rows(X)} rows against {len(labels.kept)}"
+                f"X and y must have equal length: {count_rows(X)} rows against {len(labels.kept)}"
             )
         classes = sort_classes(labels.values, "y")
         if len(classes) < 2:
@@ -169,7 +169,7 @@ def _predict(model: Any, task: Task, rows: Any) -> Floats:
     p = np.zeros((len(found), len(task.classes)))
     p[:, [places[key(canonical(value))] for value in model.classes_.tolist()]] = found
     if not ((p >= 0) & (p <= 1)).all():
-        raise ValueError("predict_proba gave NaN, or what is no probability from 0 to 1")
+        raise ValueError("predict_proba gave NaN, or a number outside 0 to 1")
     return p
 
 
@@ -273,6 +273,6 @@ def _make(item: Any, random_state: Any) -> Any:
 def _check(estimator: Any) -> None:
     if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
         raise ValueError(
-            f"{estimator!r} is no estimator; give names, classifiers of scikit-learn's kind, or a "
-            "dict from name to one of these"
+            f"{estimator!r} is not an estimator; give names of learners, scikit-learn classifiers, "
+            "or a dict from name to either"
         )

@@ -155,7 +155,7 @@ def _root(whole: Floats) -> Floats:
         root, failed = dpotrf(firm, lower=True, clean=True, overwrite_a=True)
         if not failed:
             return np.asarray(root)
-    raise ValueError("sample_weight leaves no digits for the penalty; divide it by its mean")
+    raise ValueError("sample_weight is too large to compute with; divide it by its mean")
 
 
 def make_diagonal(entries: Floats, prior: Prior, scales: Floats, places: Integers) -> Diagonal:

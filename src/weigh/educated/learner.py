@@ -193,8 +193,8 @@ class EducatedNB(EvidenceClassifier):
             raise ValueError("pairs are found for all classes at once; use multiclass='softmax'")
         if self.monotonic_cst is not None and any(_signs(self.monotonic_cst)):
             raise ValueError(
-                "monotonic_cst holds the weights for one class against another, but y has more "
-                "than two classes; leave it out, or fit the classes two by two"
+                "monotonic_cst needs two classes, but y has more; leave it out, or fit one class "
+                "against the rest"
             )
 
     def _fit_jointly(self, task: Task) -> Fit:

@@ -416,7 +416,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> EstimateSheet:
         if pos_label is not None or against is not None:
             both = Parameter("pos_label"), " and ", Parameter("against")
-            raise ParameterError("an estimate has no classes: leave ", *both, " out")
+            raise ParameterError("a regressor has no classes: leave ", *both, " out")
         return self.balance_sheet(row)
 
     def __sklearn_tags__(self) -> Any:

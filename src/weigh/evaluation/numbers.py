@@ -176,16 +176,14 @@ def refuse_class_options(given: dict[str, Any]) -> None:
         if value is not None:
             raise ParameterError(
                 Parameter(name),
-                " belongs to classes, and the model estimates numbers; leave it out",
+                " is for classification only, and this model predicts numbers; leave it out",
             )
 
 
 def refuse_exposure(exposure: Any) -> None:
     """Classes have no exposure."""
     if exposure is not None:
-        raise ParameterError(
-            Parameter("exposure"), " belongs to estimates of numbers; leave it out"
-        )
+        raise ParameterError(Parameter("exposure"), " is for regression only; leave it out")
 
 
 def estimates_numbers(model: Any) -> bool:

@@ -33,7 +33,7 @@ def draw_evaluation(found: Evaluation) -> Drawing:
     measures = found.validation
     if not isinstance(measures, Measures):
         raise ValueError(
-            "the figure is of one class against the rest; name it with pos_label, one of "
+            "the figure shows one class against the rest; choose it with pos_label, one of "
             f"{[*found.classes]}"
         )
     figure, axes = new_figure(11.0, 3.6, n_columns=3)
@@ -215,8 +215,7 @@ def read_train(train: Any) -> list[Given]:
         return []
     if not isinstance(train, tuple | list) or len(train) not in (2, 3):
         raise ValueError(
-            "train must be a pair, as of the other rows: (X, y), or labels and probabilities; got "
-            f"{type(train).__name__}"
+            f"train must be a pair: (X, y), or labels and probabilities; got {type(train).__name__}"
         )
     return [Given(*train)]
 
@@ -250,7 +249,7 @@ def _refuse_costs(rows: Any, options: Options) -> Any:
     plain_options = Options(coverage=options.coverage)
     if options != plain_options:
         raise ParameterError(
-            "costs and thresholds are of one class against the rest; name it with ",
+            "costs and thresholds need one class against the rest; choose it with ",
             Parameter("pos_label"),
             f", one of {rows.classes}",
         )

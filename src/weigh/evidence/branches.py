@@ -57,7 +57,7 @@ def _ask(other: Any, wanted: Any, parts: Mapping[str, Feature]) -> Ask:
         found = [places_of[key(value)]] if key(value) in places_of else named
         if not found:
             raise ValueError(
-                f"ask_if wants {parent.name!r} to be {level!r}, but its levels are {spelt[0]}"
+                f"ask_if requires {parent.name!r} to be {level!r}, but its levels are {spelt[0]}"
             )
         places.append(found[0])
     return Ask(parent, tuple(dict.fromkeys(places)))
@@ -72,7 +72,7 @@ def _chain(start: str, asks: Mapping[str, Ask]) -> tuple[Ask, ...]:
         at = asks[at].feature.name
         if at in seen:
             name = printable(start)
-            raise ValueError(f"ask_if goes round in a circle at {name!r}; nothing can ask it")
+            raise ValueError(f"ask_if is circular at {name!r}: that question could never be asked")
         seen.add(at)
     return tuple(chain)
 
@@ -90,7 +90,7 @@ def _part(part: Feature, chains: Mapping[str, tuple[Ask, ...]]) -> Feature:
         return part
     if part.has_missing:
         raise ValueError(
-            f"ask_if: a question that is not asked is no evidence, but the model takes a missing "
-            f"{part.name!r} for a level; fit with missing={{{part.name!r}: 'skip'}}"
+            "ask_if: a question that is not asked adds no evidence, but missing values of "
+            f"{part.name!r} are a level of the model; fit with missing={{{part.name!r}: 'skip'}}"
         )
     return replace(part, asked=chains[part.name], skip_missing=True)

@@ -134,8 +134,8 @@ class Recalibration:
         """The total that is worth so much."""
         if self.method == "isotonic":
             raise ValueError(
-                "an isotonic recalibration is level in places, where many totals are worth the "
-                "same; method='spline' can be turned round"
+                "an isotonic recalibration is flat in places and cannot be inverted; "
+                "method='spline' can"
             )
         wanted = np.asarray(log_odds, dtype=np.float64) - self.shift
         inside = np.clip(wanted, self.levels[0], self.levels[-1])

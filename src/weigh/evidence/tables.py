@@ -267,7 +267,9 @@ def flip(evidence: Evidence) -> Evidence:
     (['Yes', 'No'], [-174.0, 57.0])
     """
     if len(evidence.classes) != 2:
-        raise ValueError(f"only two classes can be turned round, not {len(evidence.classes)}")
+        raise ValueError(
+            f"only a model of two classes can be reversed; this one has {len(evidence.classes)}"
+        )
     rule, worth = evidence.attenuation, evidence.recalibration
     return replace(
         evidence,

@@ -245,7 +245,7 @@ def _pick(file: Path, found: Rows, names: Sequence[str]) -> Floats:
     for name in names:
         if name not in found[0]:
             raise ValueError(
-                f"{file} gives no {name!r}, which the model does; it gives {[*found[0]]}"
+                f"{file} has no output {name!r}, which the model has; its outputs are {[*found[0]]}"
             )
     return np.array([[row[name] for name in names] for row in found], dtype=np.float64)
 

@@ -32,8 +32,8 @@ def refuse_mixed(formula: Formula, target: str) -> None:
     for column in formula.inputs:
         if column.kind is Kind.MIXED:
             raise ValueError(
-                f"column {column.name!r} holds values of several types, and a column of "
-                f"{target} holds one; convert it to text before fitting"
+                f"column {column.name!r} holds values of several types, but a column of {target} "
+                "holds one; convert it to text before fitting"
             )
 
 
@@ -61,8 +61,8 @@ def refuse_inexact(formula: Formula, target: str) -> None:
         for value in column.values:
             if is_large(value):
                 raise ValueError(
-                    f"column {column.name!r} has the level {value}, and numbers of {target} "
-                    "tell whole numbers below 2^53 apart; convert the column to text before "
+                    f"column {column.name!r} has the level {value}, but {target} cannot represent "
+                    "whole numbers from 2^53 on exactly; convert the column to text before "
                     "fitting"
                 )
 

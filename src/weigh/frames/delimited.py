@@ -152,7 +152,7 @@ def to_utf8(data: bytes, encoding: str | None) -> bytes:
     if told is None:
         if b"\x00" in data[: 1 << 16]:
             raise ValueError(
-                "the file holds zero bytes: it is no text, or UTF-16 without a mark "
+                "the file contains zero bytes: it is binary, or UTF-16 without a byte-order mark "
                 "(encoding='utf-16-le' or --encoding utf-16-le)"
             )
         told = "utf-8"

@@ -129,7 +129,7 @@ def _kind(found: list[Found]) -> str:
     if len({*kinds.values()}) > 1:
         odd = next(path for path in paths if kinds[path] != kinds[paths[0]])
         raise ValueError(
-            f"{paths[0]} and {odd} are of different formats; scan files of one format at a time"
+            f"{paths[0]} and {odd} have different formats; scan files of one format at a time"
         )
     return kinds[paths[0]]
 
@@ -234,7 +234,7 @@ def _unite(files: list[_File]) -> Any:
             for name in {*other.schema.names} - {*one.schema.names}:
                 raise ValueError(
                     f"{one.path} lacks the column {name!r}, which {other.path} has; add it, with "
-                    "nulls where it is unknown, or scan the files apart"
+                    "nulls where it is unknown, or scan the files separately"
                 )
         fields = [_join(field, file, first) for field in schema]
         schema = pa.schema(fields)
@@ -300,11 +300,11 @@ def _fit(batch: Any, wanted: Any) -> Any:
 def _check_unchanged(file: _File) -> None:
     """Passes must see the same rows: labels are read in one, features in another."""
     if not os.path.exists(file.path):
-        raise ValueError(f"{file.path} was there when the scan began and is gone")
+        raise ValueError(f"{file.path} was deleted after the scan began")
     if _stamp(file.path) != file.stamp:
         raise ValueError(
-            f"{file.path} changed after the scan began; copy what is still written to, and scan "
-            "the copy"
+            f"{file.path} changed after the scan began; copy files that are still being written, "
+            "and scan the copy"
         )
 
 

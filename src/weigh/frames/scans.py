@@ -60,7 +60,7 @@ class Scan(Table):
         if n_rows != self.n_rows:
             raise ValueError(
                 f"{self.about} changed while it was read: {self.n_rows:,} rows at first, "
-                f"{n_rows:,} now; copy what is still written to, and scan the copy"
+                f"{n_rows:,} now; copy files that are still being written, and scan the copy"
             )
 
     def column(self, name: str, categorical: bool | None = None) -> Column:

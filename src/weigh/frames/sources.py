@@ -85,7 +85,7 @@ def scan(
     if not paths or isinstance(lazy, nw.DataFrame):
         raise TypeError(
             "scan takes paths, a database's address, a lazy frame or a reader, got "
-            f"{type(source).__name__!r}; what is in memory is fitted as it is"
+            f"{type(source).__name__!r}; tables in memory need no scan"
         )
     from weigh.frames.folders import scan_files  # which takes its time to load
 

@@ -75,7 +75,7 @@ def label_sample(
     for name, rows in (("y", column.codes), ("sample_weight", weight)):
         if rows is not None and len(rows) != table.n_rows:
             raise ValueError(
-                f"X and {name} must be of equal length: {table.n_rows} rows against {len(rows)}"
+                f"X and {name} must have equal length: {table.n_rows} rows against {len(rows)}"
             )
     counts = _count(column.codes, weight, len(column.values))
     values = [column.values[code] for code in np.flatnonzero(counts)]
@@ -159,7 +159,7 @@ def read_numbers(table: Table, given: Any, role: str) -> Floats:
         raise ParameterError(
             "X and ",
             Parameter(role),
-            f" must be of equal length: {table.n_rows} rows against {len(column.values)}",
+            f" must have equal length: {table.n_rows} rows against {len(column.values)}",
         )
     if not np.isfinite(column.values).all():
         raise ParameterError(
@@ -196,7 +196,7 @@ def check_name(table: Table, name: str, role: str) -> str:
     if not table.named:
         raise ParameterError(
             Parameter(role),
-            f" names the column {name!r}, but the table holds columns without names; give ",
+            f" names the column {name!r}, but the table has no column names; give ",
             Parameter(role),
             " as an array, or a table with names",
         )

@@ -102,8 +102,8 @@ def _check_spread(weight: Floats) -> None:
     """Beside a weight that is larger by far, others are lost in rounding."""
     if weight.max() > FURTHEST * weight.min():
         raise ValueError(
-            f"sample_weight goes from {weight.min():g} to {weight.max():g}, and no line can heed "
-            f"both; leave out rows of less than 1/{FURTHEST:g} of the largest weight"
+            f"sample_weight goes from {weight.min():g} to {weight.max():g}, too wide a range for a "
+            f"calibration line; leave out rows below 1/{FURTHEST:g} of the largest weight"
         )
 
 

@@ -185,8 +185,8 @@ def expected_cost(
     if threshold is not None or isinstance(y_true, Scored):
         if labels is not None:
             raise ValueError(
-                f"labels={labels!r:.60} are of decisions or of columns, and a threshold decides by "
-                "one probability; leave labels out, and name the positive class with pos_label"
+                f"labels={labels!r:.60} apply to decisions or to several columns, not to a "
+                "threshold; leave labels out, and name the positive class with pos_label"
             )
         rows = Scored.read(y_true, y_pred, sample_weight, pos_label)
         matrix = _read_costs(costs, 2)

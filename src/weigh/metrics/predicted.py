@@ -122,8 +122,8 @@ def _classes(model: Any) -> list[Any]:
     name = type(model).__name__
     if not hasattr(model, "predict_proba"):
         raise ValueError(
-            f"{name} has no predict_proba, and this is about probabilities of classes; for a "
-            "classifier use sklearn.calibration.CalibratedClassifierCV, for a regressor "
+            f"{name} has no predict_proba, which is needed here; for a classifier use "
+            "sklearn.calibration.CalibratedClassifierCV, for a regressor "
             "sklearn.metrics.mean_squared_error"
         )
     if not hasattr(model, "classes_"):

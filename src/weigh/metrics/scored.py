@@ -180,7 +180,7 @@ class Labels:
             if np.ndim(pos_label):
                 raise ValueError(f"pos_label must be one label, got {pos_label!r:.60}")
             if len(self.values) > 1 and pos_label not in self.values:
-                raise ValueError(f"pos_label={pos_label!r} is no label of y_true: {self.values}")
+                raise ValueError(f"pos_label={pos_label!r} is not a label of y_true: {self.values}")
             return pos_label  # type: ignore[no-any-return]
         if {*self.values} <= {0, 1} or {*self.values} <= {-1, 1}:
             return 1
@@ -192,8 +192,8 @@ class Labels:
                 "positive one with pos_label"
             )
         raise ValueError(
-            f"y_true holds {len(self.values)} labels ({self.values[:4]}...), but this is a metric "
-            "of two; name one with pos_label to set it against the rest"
+            f"y_true holds {len(self.values)} labels ({self.values[:4]}...), but this metric takes "
+            "two; choose one with pos_label to compare it with the rest"
         )
 
     def flags(self, wanted: Value) -> Flags:

@@ -120,8 +120,8 @@ def _read_model(model: Any) -> Evidence:
         )
     if evidence.event_model == "counts":
         raise ValueError(
-            f"{type(model).__name__} was fitted with event_model='counts', and the words of a "
-            "document are no sample of independent rows; drift needs event_model='levels'"
+            f"{type(model).__name__} was fitted with event_model='counts', but the words of a "
+            "document are not independent rows; drift needs event_model='levels'"
         )
     return evidence
 
@@ -271,7 +271,7 @@ def update(
     """
     if not isinstance(model, EvidenceNB):
         raise ValueError(
-            f"update takes an EvidenceNB, whose fit is a sum of counts, got "
+            f"update takes an EvidenceNB, whose counts add up, got "
             f"{type(model).__name__}; fit others to old and new rows together, or recalibrate"
         )
     check_is_fitted(model, "evidence_")

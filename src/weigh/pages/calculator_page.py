@@ -107,8 +107,8 @@ def calculator(
 def _refuse_tokens(formula: Formula) -> None:
     if len(formula.inputs) > MOST:
         raise ValueError(
-            f"the model reads {len(formula.inputs):,} tokens, and a form of more than {MOST:,} "
-            "questions helps nobody; fit with fewer, such as CountVectorizer(max_features=500)"
+            f"the model reads {len(formula.inputs):,} tokens, but a form can have at most {MOST:,} "
+            "questions; fit with fewer, such as CountVectorizer(max_features=500)"
         )
 
 

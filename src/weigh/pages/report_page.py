@@ -155,13 +155,13 @@ def _check(found: Any, subject: Subject, given: dict[str, Any]) -> Any:
         raise ValueError(f"evaluation must be what evaluate returns, got {type(found).__name__}")
     both = [name for name, value in given.items() if value is not None]
     if both:
-        raise ValueError(f"{both[0]} is part of the evaluation that was given; leave one of them")
+        raise ValueError(f"{both[0]} is part of the evaluation already; leave it out")
     if isinstance(found, NumberEvaluation):
         return found
     classes = [canonical(c) for c in subject.evidence.classes.tolist()]
     if [*found.classes] != classes:
         raise ValueError(
-            f"the evaluation is of the classes {[*found.classes]}, the model of {classes}"
+            f"the evaluation has the classes {[*found.classes]}, but the model has {classes}"
         )
     return found
 

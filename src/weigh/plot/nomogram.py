@@ -105,7 +105,7 @@ class NomogramDisplay(Display):
         evidence = evidence_of(model, numbers=True)
         if not hasattr(model, "predict_proba"):
             raise ValueError(
-                f"a nomogram reads off a probability, and {type(model).__name__} predicts none; "
+                f"a nomogram shows a probability, but {type(model).__name__} predicts none; "
                 "draw an EvidenceDisplay"
             )
         return cls(evidence, **choice).plot(ax=ax)
@@ -244,6 +244,6 @@ def _check(evidence: Evidence, pos_label: Any, against: Any) -> None:
         )
     if len(evidence.classes) > 2 and (pos_label is None or against is None):
         raise ValueError(
-            f"a nomogram is of two classes, and the model has {len(evidence.classes)}: name two "
+            f"a nomogram shows two classes, but the model has {len(evidence.classes)}; choose two "
             "with pos_label= and against="
         )

@@ -61,7 +61,9 @@ class ROCDisplay(ScoredDisplay):
         rows = self.scored
         refuse_no_positives(rows)
         if rows.positive.all():
-            raise ValueError("every row is of the positive class; an ROC curve needs both classes")
+            raise ValueError(
+                "every row belongs to the positive class; an ROC curve needs both classes"
+            )
         self.fpr, self.tpr, _ = roc_curve(rows.positive, rows.p, sample_weight=rows.weight)
         self.band = wilson(self.tpr, np.full(len(self.tpr), rows.groups.n_positive))
         self.auc = auc(rows)

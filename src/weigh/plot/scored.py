@@ -135,7 +135,9 @@ class ScoredDisplay(Display):
 def refuse_no_positives(scored: Scored) -> None:
     """A share of the positives needs some."""
     if not scored.positive.any():
-        raise ValueError("no row is of the positive class, so none can be found; give other rows")
+        raise ValueError(
+            "no row belongs to the positive class, so none can be found; give other rows"
+        )
 
 
 def is_narrow(ax: Any) -> bool:

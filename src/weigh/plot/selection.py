@@ -70,10 +70,10 @@ def ask(evidence: Evidence, pos_label: Any = None, against: Any = None) -> Quest
 
 def _check_rival(evidence: Evidence, pos_label: Any) -> None:
     if pos_label is None:
-        raise ValueError("against= names a rival; say with pos_label= which class it is a rival of")
+        raise ValueError("against= needs pos_label=, the class to compare it with")
     if evidence.link == "ovr":
         raise ValueError(
-            "weights of one class against the rest do not set two classes against each other; "
+            "weights of one class against the rest cannot compare two classes; "
             "leave against out (tables of AdjustedNB(multiclass='softmax') take it)"
         )
 

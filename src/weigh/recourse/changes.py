@@ -161,7 +161,7 @@ class Case:
         """A row as a model sees it."""
         evidence = evidence_of(model_of(model))
         if len(evidence.classes) != 2 or evidence.event_model == "counts":
-            raise ValueError("levers are of models of two classes whose rows have columns")
+            raise ValueError("levers need a model of two classes with columns as features")
         units, classes = evidence.units, evidence.classes.tolist()
         wanted = getattr(model, "pos_label", None) if pos_label is None else pos_label
         of = find_class(classes, wanted, 1)
@@ -169,7 +169,7 @@ class Case:
         inputs = list_inputs(evidence.features, evidence.column_names)
         table = match(read(as_rows(row)), evidence.column_names, True, type(model).__name__)
         if table.n_rows != 1:
-            raise ValueError(f"levers are of one row, got {table.n_rows}; pass one of them")
+            raise ValueError(f"levers are found for one row, got {table.n_rows}; pass a single row")
         values = {one.name: one.first.value(table) for one in inputs}
         even = units.start if units.are_points else 0.5
         given = even if cut_off is None else cut_off

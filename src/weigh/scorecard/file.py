@@ -89,13 +89,13 @@ def load(path: str | os.PathLike[str]) -> Scorecard:
     data = read_json(path, "a scorecard")
     if data.get("version") != VERSION:
         raise ValueError(
-            f"{path} is of version {data.get('version')!r}; this release reads {VERSION}"
+            f"{path} has version {data.get('version')!r}; this release reads {VERSION}"
         )
     try:
         return from_dict(data)
     except INCOMPLETE as error:
         lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{path} is not a whole scorecard: {lacks}") from None
+        raise ValueError(f"{path} is not a complete scorecard: {lacks}") from None
 
 
 def from_dict(data: Mapping[str, Any]) -> Scorecard:

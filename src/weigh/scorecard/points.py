@@ -149,15 +149,15 @@ def read_model(model: Any) -> Evidence:
     name = type(model).__name__
     evidence = evidence_of(model, numbers=True)
     if evidence.event_model == "counts":
-        raise ValueError("a scorecard has a level for every answer; a model of documents has none")
+        raise ValueError("a model of documents cannot become a scorecard: tokens have no levels")
     if len(evidence.classes) != 2:
         raise ValueError(
-            f"a scorecard is of two classes, and the model has {len(evidence.classes)}; fit one "
+            f"a scorecard needs two classes, but the model has {len(evidence.classes)}; fit one "
             "class against the rest"
         )
     if evidence.attenuation is not None:
         raise ValueError(
-            f"{name} attenuates each row by how many answers it has, so its total is no sum of "
+            f"{name} adjusts each row by its number of answers, so its total is not a sum of "
             "points; fit AdjustedNB or EducatedNB"
         )
     return evidence if evidence.recalibration is None else _straighten(evidence)
@@ -169,8 +169,8 @@ def _straighten(evidence: Evidence) -> Evidence:
     assert curve is not None
     if len(curve.points) > 1 or curve.method == "isotonic":
         raise ValueError(
-            f"the recalibration ({curve.method}) bends, so points cannot add up to it; "
-            "method='sigmoid' or 'temperature' is a straight line"
+            f"the recalibration ({curve.method}) is not a straight line, so points cannot add up "
+            "to it; method='sigmoid' or 'temperature' is a straight line"
         )
     slope = float(curve.slopes[0])
     tables = tuple(replace(t, by_class=t.by_class * slope) for t in evidence)

@@ -201,7 +201,10 @@ def write_letter(
     """The letter about one row, which must be below the cut-off."""
     score = int(card.score(as_rows(row))[0])
     if score >= cut_off:
-        raise ValueError(f"the score is {score}, which cut_off={cut_off!r} accepts: no letter")
+        raise ValueError(
+            f"the score is {score}, which is not below cut_off={cut_off!r}: there is no letter to "
+            "write"
+        )
     told = find_costs(card, card._read(as_rows(row)), n, "best").texts[0].tolist()
     changes: Sequence[Lever] = ()
     if may_change is not None:

@@ -294,4 +294,6 @@ def _beside(
 def _refuse_same(names: Sequence[str], scores: dict[str, Any]) -> None:
     for name in names:
         if name in scores:
-            raise ValueError(f"column {name!r}: the scores have one of that name; rename yours")
+            raise ValueError(
+                f"column {name!r}: the scores have a column of that name; rename yours"
+            )

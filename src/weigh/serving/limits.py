@@ -108,7 +108,9 @@ async def read_body(request: Any, most_bytes: int) -> bytes:
         async with asyncio.timeout(BODY_SECONDS):
             return await _receive(request.receive, most_bytes)
     except TimeoutError:
-        raise RefusalError(f"no whole body within {BODY_SECONDS:g} s", status=408) from None
+        raise RefusalError(
+            f"the body did not arrive within {BODY_SECONDS:g} seconds", status=408
+        ) from None
 
 
 async def _receive(receive: Any, most_bytes: int) -> bytes:

@@ -45,7 +45,7 @@ class Routes:
         served, query = self.shelf.current, request.query_params
         asked = await self._read(body, served)
         if not asked.single:
-            raise RefusalError("a balance sheet is of one row; send it as an object", "rows")
+            raise RefusalError("a balance sheet explains one row; send it as an object", "rows")
         pos_label, against = query.get("pos_label"), query.get("against")
         return answer(await asyncio.to_thread(served.explain, asked.rows[0], pos_label, against))
 

@@ -55,7 +55,7 @@ def parse(body: bytes) -> Any:
 
 
 def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON; send null where a value is missing")
+    raise ValueError(f"{text} is not valid JSON; send null where a value is missing")
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) < len(pairs):
         name = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise RefusalError(f"{_show(name)} stands twice in one object", shorten(name))
+        raise RefusalError(f"{_show(name)} occurs twice in one object", shorten(name))
     return row
 
 
@@ -89,9 +89,11 @@ def read_rows(body: bytes, scorer: Scorer, most_rows: int) -> Asked:
 def _read_many(data: Row, rows: list[Any], scorer: Scorer, most_rows: int) -> list[Row]:
     beside = next((name for name in data if name != "rows"), None)
     if beside is not None:
-        raise RefusalError(f"{_show(beside)} stands beside rows; put it into each row", beside)
+        raise RefusalError(f"{_show(beside)} is outside rows; put it into each row", beside)
     if len(rows) > most_rows:
-        raise RefusalError(f"{len(rows):,} rows, and {most_rows:,} is the most; send fewer", "rows")
+        raise RefusalError(
+            f"{len(rows):,} rows were sent, but at most {most_rows:,} are allowed", "rows"
+        )
     for i, row in enumerate(rows):
         try:
             if not isinstance(row, dict):

@@ -215,7 +215,7 @@ class Shelf:
         self.mark = mark
         try:
             if not stat.S_ISREG(os.stat(self.path).st_mode):
-                raise ValueError("it is no regular file, which alone can be loaded again")
+                raise ValueError("it is not a regular file, and only regular files can be reloaded")
             loaded = Served.load(self.path, self.most_rows)
         except Exception as error:
             self.refused = datetime.now(UTC).isoformat(timespec="seconds")

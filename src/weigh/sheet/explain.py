@@ -59,7 +59,7 @@ def explain(evidence: Evidence, table: Table, pos_label: Any, against: Any) -> B
     a, b = _choose(classes, pos_label, against, totals[0])
     if evidence.link == "ovr" and b >= 0:
         raise ValueError(
-            "totals of one class against the rest do not add up to the odds of two classes; leave "
+            "totals of one class against the rest cannot compare two classes; leave "
             "against out (sheets of AdjustedNB(multiclass='softmax') take it)"
         )
     lines = _lines(evidence, table)

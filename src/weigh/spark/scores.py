@@ -91,7 +91,9 @@ def _kept(names: tuple[str, ...], keep: Sequence[str] | None, new: list[str]) ->
         if name not in names:
             raise ValueError(f"the table has no column {name!r}; it holds {list_names(names)}")
         if name in new:
-            raise ValueError(f"column {name!r}: the scores have one of that name; rename yours")
+            raise ValueError(
+                f"column {name!r}: the scores have a column of that name; rename yours"
+            )
     return [*range(len(names))] if keep is None else [names.index(name) for name in keep]
 
 

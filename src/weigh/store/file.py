@@ -170,7 +170,7 @@ def _whole(path: Any, data: Any, build: Callable[[Any], Any]) -> Any:
         return build(data)
     except INCOMPLETE as error:
         lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
-        raise ValueError(f"{path} is not a whole model: {lacks}") from None
+        raise ValueError(f"{path} is not a complete model: {lacks}") from None
 
 
 def _refuse_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

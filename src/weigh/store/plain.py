@@ -92,7 +92,7 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value]
     if value is None or isinstance(value, str | int | float):
         return value
-    raise TypeError(f"a model with the parameter {value!r} cannot be written down")
+    raise TypeError(f"a model with the parameter {value!r} cannot be saved")
 
 
 def is_object(value: Any) -> bool:

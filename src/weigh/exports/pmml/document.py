@@ -17,8 +17,9 @@ def check(formula: Formula) -> None:
     """Refuse what PMML cannot say."""
     if formula.attenuation is not None:
         raise ValueError(
-            f"{formula.model_name} attenuates each row by how many answers it has, and PMML is not "
-            "written for that; export to sql, onnx, python or xlsx, or fit AdjustedNB or EducatedNB"
+            f"{formula.model_name} adjusts each row by its number of answers, which the PMML "
+            "export does not support; export to sql, onnx, python or xlsx, or fit AdjustedNB or "
+            "EducatedNB"
         )
     refuse_mixed(formula, "PMML")
     refuse_inexact(formula, "PMML")

@@ -218,8 +218,8 @@ def split_table(table: str, dialect: str, steps: Iterable[str] = ()) -> list[str
     parts = table.split(".")
     if not all(parts) or len(parts) > 3:
         raise ValueError(
-            f"table must be a name, schema.name or catalog.schema.name, got {table!r}; make a view "
-            "of what has more parts or dots"
+            f"table must be a name, schema.name or catalog.schema.name, got {table!r}; for any "
+            "other name create a view"
         )
     for part in parts:
         _refuse_name("table", part, _flaw(part, dialect))

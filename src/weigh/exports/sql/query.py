@@ -230,7 +230,10 @@ def _names(
     own = make_names([name for group in groups for name in group], dialect)
     for name in kept:
         if name.casefold() in {other.casefold() for other in own} or kept.count(name) > 1:
-            raise ValueError(f"keep names {name!r}, which the scores have too, or twice; rename it")
+            raise ValueError(
+                f"keep names {name!r}, which is listed twice or is also a column of the scores; "
+                "rename it"
+            )
     it = iter(own)
     return _Names(kept, *(tuple(next(it) for _ in group) for group in groups))
 

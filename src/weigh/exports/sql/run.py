@@ -111,7 +111,7 @@ def _one_select(sqlglot: Any, text: str, dialect: str) -> Any:
     kinds = [tree.key.upper() for tree in statements]
     if kinds != ["SELECT"] or statements[0].find(sqlglot.exp.Into) is not None:
         held = ", ".join(kinds) or "nothing"
-        raise ValueError(f"it must hold one SELECT, which only reads, and it holds {held}")
+        raise ValueError(f"it must contain a single SELECT statement, but it contains {held}")
     return statements[0]
 
 

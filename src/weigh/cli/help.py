@@ -1,0 +1,60 @@
+"""How help is laid out: commands by task, and options for text files last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+TASKS: dict[str, tuple[str, ...]] = {
+    "Fit": ("fit", "compare", "split", "demo"),
+    "Predict and explain": ("show", "score", "explain"),
+    "Evaluate and monitor": ("evaluate", "report", "drift"),
+    "Change a model": (
+        "simplify", "price", "edit", "recalibrate", "set-prior", "update", "merge",
+    ),
+    "Scorecards": ("scorecard", "levers", "letter"),
+    "Share": ("calculator", "export", "check", "serve"),
+}  # fmt: skip
+
+READING = ("delimiter", "decimal", "encoding", "na")
+"""Options that say how text files are written."""
+
+
+class Command(click.Command):
+    """A command whose help lists its own options first."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in two parts."""
+        own: list[tuple[str, str]] = []
+        reading: list[tuple[str, str]] = []
+        for param in self.get_params(ctx):
+            told = param.get_help_record(ctx)
+            if told is not None and isinstance(param, click.Option):
+                (reading if param.name in READING else own).append(told)
+        for title, lines in (("Options", own), ("Options for text files", reading)):
+            if lines:
+                with formatter.section(title):
+                    formatter.write_dl(lines)
+
+
+class ByTask(click.Group):
+    """Commands, listed by what they are for."""
+
+    command_class = Command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, task by task."""
+        listed = {name for names in TASKS.values() for name in names}
+        others = tuple(name for name in self.list_commands(ctx) if name not in listed)
+        known = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        limit = formatter.width - 6 - max(map(len, known))
+        for task, names in {**TASKS, "Other": others}.items():
+            lines: list[tuple[str, Any]] = [
+                (name, command.get_short_help_str(limit))
+                for name in names
+                if (command := known.get(name)) is not None
+            ]
+            if lines:
+                with formatter.section(task):
+                    formatter.write_dl(lines, col_max=30)
