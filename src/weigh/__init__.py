@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from weigh.store import load as load
     from weigh.store import save as save
     from weigh.weighted import WeightedNB as WeightedNB
+    from weigh.woe import WeightOfEvidence as WeightOfEvidence
 
 __version__ = "0.1.0"
 
@@ -108,6 +109,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "Scorecard": "scorecard",
     "SearchPathDisplay": "plot",
     "SplineCalibrator": "calibrate",
+    "WeightOfEvidence": "woe",
     "WeightedNB": "weighted",
     "blank": "frames",
     "calculator": "pages",

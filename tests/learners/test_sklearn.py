@@ -20,6 +20,7 @@ from weigh import (
     PerplexedNB,
     RecalibratedClassifier,
     WeightedNB,
+    WeightOfEvidence,
 )
 
 WHOLE = [
@@ -32,6 +33,7 @@ WHOLE = [
     EvidenceNB(),
     EvidenceNB(event_model="counts"),  # which takes no negative numbers, and says so in its tags
     MDLDiscretizer(),
+    WeightOfEvidence(),
     PerplexedNB(),
     RecalibratedClassifier(EvidenceNB(), random_state=0),
     WeightedNB(),

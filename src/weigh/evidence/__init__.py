@@ -34,7 +34,9 @@ from weigh.evidence.estimate import (
     Smoothing,
     rows_added,
     share_counts,
+    share_halves,
     weigh_counts,
+    weigh_halves,
     weigh_tally,
 )
 from weigh.evidence.feature_table import (
@@ -89,10 +91,12 @@ __all__ = [
     "scale_table",
     "scale_variances",
     "share_counts",
+    "share_halves",
     "share_importance",
     "signed",
     "squeeze",
     "weigh_counts",
+    "weigh_halves",
     "weigh_tally",
     "with_labels",
 ]

@@ -108,6 +108,26 @@ def share_counts(table: Counts | FeatureTable, smoothing: float | Added) -> Floa
     return share
 
 
+HALF = 0.5
+"""Rows that are added to both counts of a level that lacks one of two classes."""
+
+
+def share_halves(counts: Floats) -> Floats:
+    """Plain P(v|c), as credit scoring has it: a level with an empty cell has half a row added."""
+    empty = np.where((counts == 0).any(axis=1, keepdims=True), HALF, 0.0)
+    return np.asarray((counts + empty) / np.maximum(counts.sum(axis=0), HALF))
+
+
+def weigh_halves(counts: Floats) -> Floats:
+    """ln(P(v|1)/P(v|0)) of the counts of two classes by level; 0 of a level without rows.
+
+    >>> weigh_halves(np.array([[10.0, 30.0], [10.0, 10.0], [0.0, 0.0]])).round(3)
+    array([ 0.405, -0.693,  0.   ])
+    """
+    shares = share_halves(counts)
+    return np.where(counts.any(axis=1), np.log(shares[:, 1] / shares[:, 0]), 0.0)
+
+
 def _trigamma(x: Floats) -> Floats:
     """The variance of the log of a gamma variable; NaN for an empty cell."""
     distinct, places = np.unique(np.where(x > 0, x, np.nan), return_inverse=True)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.frames import Floats, build
+from weigh.evidence import share_halves, weigh_halves
+from weigh.frames import build
 from weigh.layout import Bar, Grid, View
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def level_columns(card: Scorecard) -> dict[str, list[Any]]:
     for table, shift in zip(card.evidence, shifts(card), strict=True):
         counts = np.vstack([table.counts, np.zeros((int(shift != 0), 2))])
         rows, bads = counts.sum(axis=1), counts[:, 0]
-        shares, woe = _shares(counts), _woe(counts)
+        shares, woe = share_halves(counts), weigh_halves(counts)
         columns = {
             "rows": rows,
             "share": rows / max(rows.sum(), HALF),
@@ -119,7 +120,7 @@ def _runs_against(card: Scorecard, name: str) -> bool:
     rows = counts.sum(axis=1)
     if np.count_nonzero(rows) < 2:
         return False
-    woe = _woe(counts)
+    woe = weigh_halves(counts)
     share = rows / rows.sum()
     mean = share @ points
     spread = float(np.sqrt(share @ (points - mean) ** 2))
@@ -128,18 +129,6 @@ def _runs_against(card: Scorecard, name: str) -> bool:
 
 LEAST_POINTS = 1.0
 """Points that vary less over the rows are noise of rounding."""
-
-
-def _woe(counts: Floats) -> Floats:
-    """ln(share of goods/share of bads) by level, from bads and goods; 0 of one without rows."""
-    shares = _shares(counts)
-    return np.where(counts.any(axis=1), np.log(shares[:, 1] / shares[:, 0]), 0.0)
-
-
-def _shares(counts: Floats) -> Floats:
-    """The share of each class that a level holds; of one with an empty cell after half a row."""
-    empty = np.where((counts == 0).any(axis=1, keepdims=True), HALF, 0.0)
-    return np.asarray((counts + empty) / np.maximum(counts.sum(axis=0), HALF))
 
 
 HEAD = ("Feature", "Level", "Rows", "Share", "Bads", "Bad rate", "WoE", "IV", "Points", "")

@@ -1,0 +1,220 @@
+"""WeightOfEvidence: columns become the weights of evidence of their levels, for any other model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.stats import chi2
+from sklearn.base import TransformerMixin
+from sklearn.utils import ClassifierTags
+
+from weigh.base import TableEstimator, read_sample, remember, warn_ids
+from weigh.bins import label
+from weigh.evidence import (
+    Evidence,
+    FeatureTable,
+    flip,
+    share_counts,
+    share_halves,
+    weigh_halves,
+    weigh_tally,
+)
+from weigh.frames import Floats, build
+from weigh.sheet import find_class
+
+
+class WeightOfEvidence(TransformerMixin, TableEstimator):
+    """Replace each column by the weight of evidence (WoE) of its levels.
+
+    WoE(v) = ln(P(v|positive)/P(v|negative)),   P(v|c) = n_vc/N_c
+
+    n_vc counts the rows of level v and class c. The columns then go into a model of your own, such
+    as a logistic regression. A level without rows of one class has half a row added to both its
+    counts, or `smoothing` adds to all levels. A missing value is a level where training had missing
+    values. Values that training never saw, and missing values where it had none, get 0.
+
+    Parameters
+    ----------
+    smoothing : float or "1/n", default=0
+        Rows added to every level of every class, as in `EvidenceNB`. With 0 only levels without
+        rows of a class are changed.
+    bins : "mdl", "fine", int, Binning or dict, default="mdl"
+        How numbers become intervals, as in `EvidenceNB`.
+    categorical_features : "from_dtype", "all", list or dict, default="from_dtype"
+        Columns that hold categories.
+    missing : "level", "skip" or dict, default="level"
+        A missing value is a level of its own, or gets 0.
+    special_values : dict, optional
+        Codes of numeric columns that are levels of their own, such as {"income": [-999]}.
+    max_levels : int or dict, optional
+        The most frequent categories of a column that keep levels of their own.
+    pos_label : label, optional
+        The class that positive WoE favours: by default `classes_[1]`. Credit scoring mostly prints
+        ln(share of goods/share of bads): name the good class.
+
+    Attributes
+    ----------
+    evidence_ : Evidence
+        The levels with their weights and counts.
+    table_ : table
+        One row per level: rows, rows of each class, WoE, its standard error, and its part of the
+        information value. The error is sqrt(1/n_v1 - 1/N_1 + 1/n_v0 - 1/N_0).
+    information_ : table
+        One row per column: its information value, IV = sum of (P(v|1) - P(v|0)) WoE(v), and a test
+        that the classes have the same levels: IV N_1 N_0/(N_1 + N_0) is chi-squared with one degree
+        of freedom less than levels. Bins that were found with the classes (`"mdl"`, `Binning`) make
+        the p-value too small; quantile bins and categories do not.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> X, y = people.drop_columns(["Survived"]), people["Survived"].to_pylist()
+    >>> woe = weigh.WeightOfEvidence().fit(X, y)
+    >>> woe.transform([{"Class": "1st", "Sex": "Female", "Age": None}]).round(3)
+    array([[1.249, 1.744, 0.   ]])
+    >>> [round(iv, 3) for iv in woe.information_["information_value"].to_pylist()]
+    [0.375, 0.925, 0.04]
+    >>> model = make_pipeline(weigh.WeightOfEvidence(), LogisticRegression()).fit(X, y)
+    >>> round(model.score(X, y), 3)
+    0.778
+    """
+
+    def __init__(
+        self,
+        *,
+        smoothing: Any = 0,
+        bins: Any = "mdl",
+        categorical_features: Any = "from_dtype",
+        missing: Any = "level",
+        special_values: Any = None,
+        max_levels: Any = None,
+        pos_label: Any = None,
+    ) -> None:
+        self.smoothing = smoothing
+        self.bins = bins
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.special_values = special_values
+        self.max_levels = max_levels
+        self.pos_label = pos_label
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the levels of every column, and their weights.
+
+        Parameters
+        ----------
+        X : table
+            Any dataframe, array or list of dicts.
+        y : array or str
+            Labels of two classes, or the name of the column of X that holds them.
+        sample_weight : array or str, optional
+            Row weights, or the name of their column.
+        """
+        sample = read_sample(self, X, y, sample_weight)
+        if len(sample.classes) > 2:
+            raise ValueError(
+                "Only binary classification is supported: the weight of evidence is about one "
+                f"class against another, and {sample.target} holds {len(sample.classes)} classes "
+                f"({sample.classes.tolist()[:6]})"
+            )
+        tally = self._tally(sample)
+        evidence = weigh_tally(tally, self.smoothing)
+        if self.smoothing == 0:
+            evidence = replace(evidence, tables=tuple(map(_weigh_plainly, evidence)))
+        if find_class(sample.classes.tolist(), self.pos_label, 1) == 0:
+            evidence = flip(evidence)
+        warn_ids(evidence.features, sample.table.n_rows, evidence.tables)
+        self._name(sample.table.names, sample.table.named)
+        self._keep(remember(evidence, sample.table))
+        self.classes_ = sample.classes
+        return self
+
+    @property
+    def evidence_(self) -> Evidence:
+        """The levels with their weights and counts."""
+        if not hasattr(self, "_learnt"):
+            raise AttributeError("this WeightOfEvidence has no evidence_ before it is fitted")
+        return self._learnt  # type: ignore[no-any-return]
+
+    def transform(self, X: Any) -> Floats:
+        """The weight of evidence of each value: one column for each column of X."""
+        table = self._read(X)
+        return self.evidence_.contributions(table)[:, :, 0]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:
+        """The names of the columns, which are those of X."""
+        return np.array(self._column_names(), dtype=object)
+
+    @property
+    def table_(self) -> Any:
+        """One row per level, with counts, WoE and its standard error."""
+        found: dict[str, list[Any]] = {"feature": [], "level": [], "rows": []}
+        names = [f"rows of {label(c)}" for c in self.evidence_.classes.tolist()]
+        found |= {name: [] for name in (*names, "woe", "error", "iv")}
+        for table in self.evidence_:
+            shares = _shares(table)
+            columns = [table.counts.sum(axis=1), *table.counts.T, table.by_class[:, 0]]
+            columns += [standard_errors(table), (shares[:, 1] - shares[:, 0]) * columns[-1]]
+            found["feature"] += [table.name] * len(shares)
+            found["level"] += table.labels
+            for name, column in zip([*found][2:], columns, strict=True):
+                found[name] += column.tolist()
+        return build(found, self.evidence_.backend)
+
+    @property
+    def information_(self) -> Any:
+        """One row per column, with its information value and a test of it."""
+        tests = [measure_information(table) for table in self.evidence_]
+        names = ("information_value", "statistic", "degrees_of_freedom", "p_value")
+        found: dict[str, list[Any]] = {"feature": [*self.evidence_.names]}
+        found |= {name: [test[name] for test in tests] for name in names}
+        return build(found, self.evidence_.backend)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
+
+
+def _weigh_plainly(table: FeatureTable) -> FeatureTable:
+    """The weights of plain frequencies; half a row is added to levels that lack a class."""
+    return replace(table, by_class=weigh_halves(table.counts)[:, None], variances=None)
+
+
+def _shares(table: FeatureTable) -> Floats:
+    """P(v|c) of every level and class, 0 of a level without rows."""
+    plain = table.smoothing == 0
+    shares = share_halves(table.counts) if plain else share_counts(table, table.smoothing)
+    return np.where(table.counts.sum(axis=1, keepdims=True) > 0, shares, 0.0)
+
+
+def standard_errors(table: FeatureTable) -> Floats:
+    """sqrt(1/n_v1 - 1/N_1 + 1/n_v0 - 1/N_0): the error of ln(P(v|1)/P(v|0)) in large samples."""
+    shares, totals = _shares(table), table.counts.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variances = (1 / shares - 1) / totals
+    return np.asarray(np.sqrt(np.maximum(variances.sum(axis=1), 0.0)))
+
+
+def measure_information(table: FeatureTable) -> dict[str, float]:
+    """The information value, and whether chance alone could give it (Kullback 1959, ch. 6).
+
+    IV N_1 N_0/(N_1 + N_0) is chi-squared with one degree of freedom less than levels, where both
+    classes have the same distribution of levels.
+    """
+    shares, (negative, positive) = _shares(table), table.counts.sum(axis=0)
+    value = float((shares[:, 1] - shares[:, 0]) @ table.by_class[:, 0])
+    freedom = max(int(table.counts.any(axis=1).sum()) - 1, 0)
+    statistic = value * negative * positive / max(negative + positive, np.finfo(float).tiny)
+    return {
+        "information_value": value,
+        "statistic": float(statistic),
+        "degrees_of_freedom": freedom,
+        "p_value": float(chi2.sf(statistic, freedom)) if freedom else 1.0,
+    }
