@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from weigh.base import EvidenceClassifier, EvidenceModel, read_sample, warn_ids
 from weigh.calibrate import FITS, SCALINGS, Held, RestCurves, recalibrate
 from weigh.errors import warn_caller
-from weigh.evidence import Evidence, evidence_of, record
+from weigh.evidence import Evidence, evidence_of, inherit, record
 from weigh.folds import Split, check_folds, read_splits
 from weigh.frames import Floats, Sample, label_sample, read, set_names
 from weigh.parameters import read_rate
@@ -128,7 +128,8 @@ class RecalibratedClassifier(EvidenceModel):
         named = hasattr(self.estimator, "feature_names_in_")
         set_names(self, evidence.column_names, named)
         rate = sample.class_counts / sample.class_counts.sum()
-        return self._keep(self._join(evidence, rows, rate))
+        inherit(self._keep(self._join(evidence, rows, rate)), self.estimator)
+        return self
 
     def _check(self) -> None:
         if isinstance(self.estimator, RecalibratedClassifier):

@@ -143,3 +143,30 @@ def test_the_hashes_can_be_left_out(rows, tmp_path):
         assert CliRunner().invoke(main, [*words, *more]).exit_code == 0
         assert (weigh.load(model).provenance_.training_rows is not None) is kept
         assert (weigh.evaluate(weigh.load(model), rows, "y").training_rows is not None) is kept
+
+
+DERIVED = {
+    "simplified": lambda model, rows: weigh.simplify(model, rows, "y", features=1),
+    "edited": lambda model, rows: weigh.edit(model, rows, "y").drop("z", why="test").model,
+    "recalibrated": lambda model, rows: weigh.RecalibratedClassifier(model, cv="prefit").fit(
+        rows, "y"
+    ),
+    "moved": lambda model, rows: model.with_prior(0.2),
+    "updated": lambda model, rows: weigh.update(model, rows.slice(0, 20), "y", half_life=100),
+}
+
+
+@pytest.mark.parametrize("derive", DERIVED.values(), ids=[*DERIVED])
+def test_a_model_derived_from_another_knows_its_training_rows_again(rows, tmp_path, derive):
+    z = np.random.default_rng(1).normal(size=rows.num_rows)
+    train, rest = weigh.split(rows.append_column("z", pa.array(z)), "y")
+    derived = derive(weigh.EvidenceNB(bins=4).fit(train, "y"), train)
+    weigh.save(derived, tmp_path / "m.json")
+    for model in (derived, weigh.load(tmp_path / "m.json")):
+        assert weigh.evaluate(model, train, "y").training_rows == pytest.approx(1, abs=0.1)
+        assert weigh.evaluate(model, rest, "y").training_rows == 0
+
+
+def test_a_card_as_a_model_keeps_the_provenance_of_its_weights(rows):
+    model = weigh.EvidenceNB(bins=4).fit(rows, "y")
+    assert weigh.Scorecard(model).as_model().provenance_ == model.provenance_

@@ -15,6 +15,7 @@ from weigh.evidence import (
     Evidence,
     Provenance,
     evidence_of,
+    inherit,
     record,
     with_labels,
 )
@@ -170,8 +171,7 @@ class EvidenceModel(ClassifierMixin, TableEstimator):
         self._check_fitted()
         known = read_rate(rate, self.classes_, "rate")
         moved = copy.copy(self)._keep(self._learnt.with_prior(known))
-        if hasattr(self, "provenance_"):
-            moved.provenance_ = self.provenance_
+        inherit(moved, self)
         return moved
 
     def __sklearn_tags__(self) -> Any:

@@ -20,8 +20,7 @@ from weigh.budget.levels import Shape, Ways, choose_groups, list_all_bins
 from weigh.budget.quadratic import Quadratic
 from weigh.budget.rows import Rows
 from weigh.educated import EducatedNB
-from weigh.evidence import Evidence
-from weigh.evidence.provenance import record
+from weigh.evidence import Evidence, record
 from weigh.parameters import is_count
 
 ROUNDS = 5
@@ -181,7 +180,7 @@ def simplify(
     budget = Budget(features, levels, total_levels, pairs)
     rows = Rows.read(model, X, y, sample_weight)
     small = shrink(rows, rows.fine(model), budget)
-    small.provenance_ = record(rows.sample.table, y)
+    small.provenance_ = record(rows.sample.table.select(small._column_names()), y)
     return small
 
 

@@ -222,8 +222,6 @@ def recalibrate(
     table, target = _read(fitted, data, target)
     mended = RecalibratedClassifier(fitted, method=method, cv="prefit")
     mended.fit(table, target, sample_weight=weight)
-    if hasattr(fitted, "provenance_"):
-        mended.provenance_ = fitted.provenance_  # of the weights
     save(mended, output)
     say(f"{type(fitted).__name__} recalibrated on {count_rows(table):,} rows: {output}")
     hint(f"weigh drift {output} NEXT.csv --target {target}")

@@ -12,7 +12,7 @@ import numpy as np
 from weigh.budget.rows import Rows
 from weigh.editing.actions import ACTIONS, HOLD
 from weigh.editing.refit import Start, refit_others
-from weigh.evidence import BOUND, Change, Evidence, login_name, now
+from weigh.evidence import BOUND, Change, Evidence, inherit, login_name, now
 from weigh.frames import Floats, Sample
 
 
@@ -132,9 +132,7 @@ class Editor:
             setattr(model, name, None)
         for name, value in self._states[self._at].start.attributes().items():
             setattr(model, name, value)
-        if hasattr(self._given, "provenance_"):
-            model.provenance_ = self._given.provenance_
-        return model._name(self.evidence.column_names, True)
+        return inherit(model._name(self.evidence.column_names, True), self._given)
 
     @property
     def given(self) -> Any:

@@ -167,10 +167,16 @@ def _training(found: Evaluation) -> list[str]:
 
 def find_training_rows(model: Any, X: Any) -> float | None:
     """The estimated share of rows that the model was fitted on, where it knows some of them."""
-    sketch = getattr(getattr(model, "provenance_", None), "training_rows", None)
+    known: Any = getattr(model, "provenance_", None)
+    sketch = getattr(known, "training_rows", None)
     if sketch is None or not hasattr(model, "_read"):  # such as a scorecard
         return None
-    table = model._read(X)
+    if known.columns is None:
+        table = model._read(X)
+    elif {*known.columns} <= {*(table := read(X)).names}:
+        table = table.select(known.columns)
+    else:
+        return None
     return None if isinstance(table, FarTable) else sketch.overlap(hash_rows(table))
 
 

@@ -47,7 +47,15 @@ from weigh.evidence.feature_table import (
 )
 from weigh.evidence.labels import with_labels
 from weigh.evidence.model import Model, OnEvidence, evidence_of, is_sum, model_of
-from weigh.evidence.provenance import Change, Provenance, hash_files, login_name, now, record
+from weigh.evidence.provenance import (
+    Change,
+    Provenance,
+    hash_files,
+    inherit,
+    login_name,
+    now,
+    record,
+)
 from weigh.evidence.show import join_intervals, rule
 from weigh.evidence.tables import Evidence, contrast, flip, squeeze
 from weigh.evidence.units import HUNDREDTHS, Units, hundredths, signed
@@ -80,6 +88,7 @@ __all__ = [
     "flip",
     "hash_files",
     "hundredths",
+    "inherit",
     "is_sum",
     "join_intervals",
     "login_name",

@@ -33,6 +33,7 @@ class Provenance:
     weigh: str | None = None
     python: str | None = None
     training_rows: RowSketch | None = None  # hashes of some of them
+    columns: tuple[str, ...] | None = None  # that were hashed, where the model reads fewer
 
     def to_dict(self) -> dict[str, Any]:
         """What is known, as plain data."""
@@ -40,6 +41,8 @@ class Provenance:
         told = {name: value for name, value in known.items() if value is not None}
         if self.training_rows is not None:
             told["training_rows"] = self.training_rows.to_dict()
+        if self.columns is not None:
+            told["columns"] = [*self.columns]
         return told
 
     @classmethod
@@ -48,11 +51,15 @@ class Provenance:
         if not isinstance(data, Mapping):
             raise ValueError("provenance must be an object")
         found = {field.name: data.get(field.name) for field in fields(cls)}
-        sketch = found.pop("training_rows")
+        sketch, columns = found.pop("training_rows"), found.pop("columns")
         for name, value in found.items():
             kind = int if name in ("rows", "held_out") else str
             if value is not None and type(value) is not kind:
                 raise ValueError(f"provenance: {name} must be {kind.__name__}")
+        if columns is not None:
+            if not isinstance(columns, list) or not all(isinstance(c, str) for c in columns):
+                raise ValueError("provenance: columns must be a list of names")
+            found["columns"] = tuple(columns)
         return cls(**found, training_rows=None if sketch is None else RowSketch.from_dict(sketch))
 
     def add(self, table: Table, target: Any) -> Provenance:
@@ -101,6 +108,23 @@ def record(table: Table, target: Any, salt: int | None = None) -> Provenance:
         python=platform.python_version(),
         training_rows=sketch_rows(table, salt),
     )
+
+
+def inherit(model: Any, parent: Any) -> Any:
+    """A model with the provenance of the one that it was derived from, where that has one.
+
+    The hashes of training rows are of the columns that the parent reads; a model that reads other
+    columns keeps their names with them.
+    """
+    known = getattr(parent, "provenance_", None)
+    if known is None:
+        return model
+    if known.training_rows is not None and known.columns is None:
+        own, hashed = (getattr(one, "feature_names_in_", None) for one in (model, parent))
+        if hashed is not None and own is not None and {*own} != {*hashed}:
+            known = replace(known, columns=tuple(map(str, hashed)))
+    model.provenance_ = known
+    return model
 
 
 def _today() -> str:

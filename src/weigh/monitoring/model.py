@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh.bins import label
 from weigh.errors import Parameter, ParameterError, warn_caller
-from weigh.evidence import Evidence, FeatureTable, evidence_of, model_of
+from weigh.evidence import Evidence, FeatureTable, evidence_of, inherit, model_of
 from weigh.frames import FarTable, Floats, Sample, Table, label_sample, match, read
 from weigh.metrics.numbers import read_number
 from weigh.metrics.stability import compare_counts
@@ -284,8 +284,7 @@ def update(
         table = read(X, allow_sparse=model.event_model == "counts")
         rows = label_sample(table, y, sample_weight, model.classes_).class_counts.sum()
         new._keep(_fade(model.evidence_, 0.5 ** (float(rows) / half_life)))
-        if hasattr(model, "provenance_"):
-            new.provenance_ = model.provenance_
+        inherit(new, model)
     return new.partial_fit(X, y, sample_weight=sample_weight)
 
 
