@@ -105,8 +105,8 @@ def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Tab
             near = _nearest(lacking[0], tuple(n for n in table.names if n not in names))
             fix = "mark values that are not known with weigh.blank: nulls count as missing"
             raise ValueError(
-                f"the table lacks the column {lacking[0]!r}, which {reader} was fitted with "
-                f"({len(lacking)} of {len(names)} lacking); "
+                f"the table has no column {lacking[0]!r}, which {reader} was fitted with "
+                f"({len(lacking)} of {len(names)} columns are absent); "
                 + (f"add it, and {fix}" if near is None else f"rename {near!r} if it is the same")
             )
         return table.select(names)

@@ -99,7 +99,7 @@ def read_options(case: Case, may_change: Any, costs: Mapping[str, float]) -> lis
         if name not in known:
             what, meant = "may_change" if name in asked else "costs", did_you_mean(name, known)
             raise ParameterError(
-                Parameter(what), f" names {name!r}, which is no column of the model{meant}"
+                Parameter(what), f" names {name!r}, which is not a column of the model{meant}"
             )
     for name, cost in costs.items():
         if not (is_number(cost) and 0 < cost < np.inf):
