@@ -293,7 +293,7 @@ def test_all_of_the_page_speaks_for_the_class_that_was_asked_for(people, titanic
     assert "a positive weight favours Yes," in html.unescape(yes)
     assert "Weights of evidence for No against Yes" in text
     assert seen.row("Female")[2:4] == ["-174", "-189 to -158"]
-    assert "deciding for No above 0.25" in text
+    assert "Cut-off 0.25 for No" in text
     (of, prior, tables), mine = formula_of(page), formula_of(yes)
     assert (of, mine[0]) == ("No", "Yes")
     assert prior == -mine[1]

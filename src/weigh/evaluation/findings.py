@@ -56,24 +56,28 @@ def _loss(found: Evaluation) -> str:
     measures = found.validation
     if not measures.base_loss:
         return "All rows belong to one class, so ranking and loss cannot be judged."
-    alone = f"predicting the base rate loses {measures.base_loss:.4f}"
-    start = f"Loss: {measures.loss.value:.4f} bits a row; {alone}"
-    if measures.explained <= 0:
-        good = "better" if measures.explained < 0 else "as good"
-        return f"{start}. The base rate alone would be {good}."
-    return f"{start}: the model saves {measures.explained:.1%}."
+    start, alone = f"Loss: {measures.loss.value:.4f} bits a row", "always predicting the base rate"
+    base = f"{alone} ({measures.base_loss:.4f})"
+    if measures.explained < 0:
+        return f"{start}, more than {base}."
+    if measures.explained == 0:
+        return f"{start}, as much as {base}."
+    return f"{start}, {measures.explained:.1%} less than {base}."
 
 
 def _ranking(measures: Measures, of: str) -> str:
     area = measures.auc
     if area.value != area.value:
         return ""
-    start = f"Ranking: {of} is ranked above other rows in {area.value:.1%} of pairs (the AUC)"
+    start = (
+        f"AUC {area.value:.3f}: in {area.value:.1%} of pairs of one {of} and another row, {of} has "
+        "the higher probability."
+    )
     if area.low <= 0.5 <= area.high:
-        return f"{start}, which may be chance."
+        return f"{start} This may be chance."
     if area.high < 0.5:
-        return f"{start}, so the ranking is reversed. Check for swapped classes."
-    return f"{start}."
+        return f"{start} The ranking is reversed: check for swapped classes."
+    return start
 
 
 def _calibration(found: Evaluation, measures: Measures, of: str) -> list[str]:
@@ -118,17 +122,17 @@ def _bounded(value: Bounded) -> str:
 
 def _decision(found: Evaluation, measures: Measures) -> str:
     chosen, best = measures.decision, measures.best
-    costs = " and ".join(f"{cost:g}" for cost in found.costs)
-    of = label(found.pos_label)
-    start = f"Decisions: with costs of {costs}, deciding for {of} above "
-    start += f"{chosen.rates.threshold:.3g}"
-    start += f" costs {chosen.cost:.4f} a row"
+    wrong, missed = found.costs
+    told = (
+        f"Cut-off {chosen.rates.threshold:.3g} for {label(found.pos_label)} (a false positive "
+        f"costs {wrong:g}, a false negative {missed:g}): mean cost {chosen.cost:.4f} a row"
+    )
     if best.cost >= chosen.cost:
-        start += ", the least on these rows"
+        told += ", the lowest on these rows."
     else:
-        at = f"{best.rates.threshold:.3g}"
-        start += f"; the best threshold on these rows, {at}, {best.cost:.4f}"
-    return f"{start}; flagging all {measures.cost_of_all:.4f}, none {measures.cost_of_none:.4f}."
+        told += f". The best cut-off on these rows is {best.rates.threshold:.3g} ({best.cost:.4f})."
+    all_or_none = f"{measures.cost_of_all:.4f}, flagging none {measures.cost_of_none:.4f}"
+    return f"{told} Flagging every row costs {all_or_none}."
 
 
 def _confusion(measures: ManyMeasures, classes: tuple[Value, ...]) -> str:
