@@ -5,12 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from jsonschema import Draft202012Validator
+from pyarrow import csv
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
 
 import weigh
 from weigh import EducatedRegressor, engine
+from weigh.cli import main
 from weigh.educated.numbers import Numbers
 from weigh.educated.prior import walk
 from weigh.educated.solve import find_weights, state_at
@@ -509,3 +513,66 @@ def test_exports_that_know_classes_alone_refuse_by_name(to):
             weigh.export(model, to)
     with pytest.raises(ValueError, match="BoostedNBRegressor"):
         weigh.export(model, "python")
+
+
+def claims_file(folder, years):
+    rng = np.random.default_rng(3)
+    n = len(years)
+    fuel = rng.choice(["petrol", "diesel"], n)
+    y = rng.poisson(np.maximum(years, 0.1) * np.where(fuel == "petrol", 1.0, 2.0))
+    table = pa.table({"fuel": fuel, "years": years, "claims": y})
+    csv.write_csv(table, folder / "claims.csv")
+    return table
+
+
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+POISSON = ("--target", "claims", "--learner", "educated-regressor", "--set", "family=poisson")
+
+
+def test_a_column_of_exposure_on_the_command_line_is_that_of_python(tmp_path):
+    table = claims_file(tmp_path, np.random.default_rng(1).uniform(0.2, 3.0, 300).round(2))
+    data, path, scores = (tmp_path / name for name in ("claims.csv", "m.json", "scores.csv"))
+    assert run("fit", data, *POISSON, "--exposure", "years", "-o", path).exit_code == 0
+    model = weigh.EducatedRegressor(family="poisson").fit(table, "claims", exposure="years")
+    assert run("score", path, data, "--exposure", "years", "-o", scores).exit_code == 0
+    found = csv.read_csv(scores)
+    np.testing.assert_allclose(found["estimate"], model.predict(table, exposure="years"))
+    low, high = model.predict_interval(table, exposure="years").T
+    np.testing.assert_allclose(found["low"], low)
+    np.testing.assert_allclose(found["high"], high)
+    assert run("score", path, data, "-o", scores).exit_code == 0  # for an exposure of one
+    np.testing.assert_allclose(csv.read_csv(scores)["estimate"], model.predict(table))
+    told = run("evaluate", path, data, "--target", "claims", "--exposure", "years", "--json")
+    own = weigh.evaluate(model, table, "claims", exposure="years")
+    assert json.loads(told.stdout)["deviance"] == pytest.approx(own.deviance)
+
+
+@pytest.mark.parametrize("command", ["fit", "score", "evaluate"])
+@pytest.mark.parametrize("wrong", [0.0, -1.0])
+def test_an_exposure_that_is_not_positive_is_refused_by_name(tmp_path, command, wrong):
+    years = np.ones(60)
+    claims_file(tmp_path, years)
+    data, path = tmp_path / "claims.csv", tmp_path / "m.json"
+    assert run("fit", data, *POISSON, "--exposure", "years", "-o", path).exit_code == 0
+    years[7] = wrong
+    claims_file(tmp_path, years)
+    words = {
+        "fit": ("fit", data, *POISSON, "-o", path),
+        "score": ("score", path, data),
+        "evaluate": ("evaluate", path, data, "--target", "claims"),
+    }
+    found = run(*words[command], "--exposure", "years")
+    assert found.exit_code == 1
+    assert "--exposure" in found.stderr
+    assert "years" in found.stderr
+
+
+def test_an_exposure_belongs_to_a_regression(tmp_path):
+    claims_file(tmp_path, np.ones(60))
+    found = run("fit", tmp_path / "claims.csv", "--target", "fuel", "--learner", "evidence",
+                "--exposure", "years", "-o", tmp_path / "m.json")  # fmt: skip
+    assert found.exit_code == 2
+    assert "--exposure" in found.stderr

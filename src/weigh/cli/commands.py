@@ -36,13 +36,21 @@ from weigh.cli.options import (
     categorical_option,
     data_argument,
     drop_option,
+    exposure_option,
     holdout_options,
     json_option,
     max_levels_option,
     model_argument,
     weight_option,
 )
-from weigh.cli.training import choose_learner, hold_out, judge, keep_passes, make_model
+from weigh.cli.training import (
+    choose_learner,
+    hold_out,
+    judge,
+    keep_passes,
+    make_model,
+    read_exposure,
+)
 from weigh.progress import show_progress
 
 
@@ -131,6 +139,7 @@ def demo(save: str | None) -> None:
     "regression.",
 )
 @weight_option
+@exposure_option
 @drop_option
 @categorical_option
 @click.option(
@@ -191,6 +200,7 @@ def fit(
     learner: str,
     task: str,
     weight: str | None,
+    exposure: str | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
     recalibrate: str | None,
@@ -219,6 +229,9 @@ def fit(
     Example: weigh fit 'people/*.parquet' --target Survived -o model.json
 
     Example: weigh fit people.csv --target Survived --learner adjusted --set cv=10 -o model.json
+
+    Example: weigh fit claims.csv --target claims --learner educated-regressor --set family=poisson
+    --exposure years -o model.json
     """
     import weigh
     from weigh.store import learners, to_json
@@ -233,9 +246,10 @@ def fit(
     table = without_columns(held.train, apart)
     learner = choose_learner(learner, task, table, target)
     model = make_model(learner, parameters, own, recalibrate)
-    about = [target, weight, drop, categorical, holdout, holdout_by, holdout_time]
+    more = read_exposure(model, exposure)
+    about = [target, weight, *more.values(), drop, categorical, holdout, holdout_by, holdout_time]
     with show_progress("fitting"), keep_passes(checkpoint, data, model, about) as kept:
-        model.fit(table, target, sample_weight=weight)
+        model.fit(table, target, sample_weight=weight, **more)
     model.provenance_ = trace(model, data, table, target, held.n_rows)
     if not training_rows:
         model.provenance_ = replace(model.provenance_, training_rows=None)
@@ -246,7 +260,7 @@ def fit(
         weigh.save(model, output)
     kept.clear()
     if held.rest is not None:
-        judge(model, held, target, weight, to_stderr=output == "-")
+        judge(model, held, target, weight, to_stderr=output == "-", **more)
     if output != "-":
         _say_fitted(model, table, output)
 

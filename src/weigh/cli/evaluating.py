@@ -30,6 +30,7 @@ from weigh.cli.options import (
     cost_option,
     data_argument,
     drop_option,
+    exposure_option,
     holdout_options,
     json_option,
     model_argument,
@@ -37,7 +38,7 @@ from weigh.cli.options import (
     target_option,
     weight_option,
 )
-from weigh.cli.training import hold_out
+from weigh.cli.training import hold_out, read_exposure
 
 DRIFTED = 3
 """The exit code where drift is found; 1 is an error and 2 a mistyped option."""
@@ -52,6 +53,7 @@ DRIFTED = 3
 @click.option("--train", metavar="DATA", help="Training rows, shown beside the others.")
 @class_option
 @weight_option
+@exposure_option
 @json_option
 def evaluate(
     model: str,
@@ -62,6 +64,7 @@ def evaluate(
     train: str | None,
     pos_label: Any,
     weight: str | None,
+    exposure: str | None,
     as_json: bool,
 ) -> None:
     """Evaluate a model on hold-out rows.
@@ -76,8 +79,9 @@ def evaluate(
     from weigh.scoring import json_rows
 
     fitted = read_any(model)
+    own = read_exposure(fitted, exposure)
     if hasattr(fitted, "no_classes"):
-        _evaluate_numbers(fitted, read_like(fitted, data, target), target, weight, as_json)
+        _evaluate_numbers(fitted, read_like(fitted, data, target), target, weight, as_json, **own)
         return
     Question.of_model(fitted)
     table = read_like(fitted, data, target)
@@ -282,13 +286,19 @@ def _options(short: str, own: tuple[str, ...]) -> str | None:
 
 
 def _evaluate_numbers(
-    model: Any, table: Any, target: str | None, weight: str | None, as_json: bool
+    model: Any,
+    table: Any,
+    target: str | None,
+    weight: str | None,
+    as_json: bool,
+    exposure: str | None = None,
 ) -> None:
     import weigh
 
     if target is None:
         raise click.UsageError("the model predicts a number; name its column with --target")
-    _print(weigh.evaluate(model, table, target, sample_weight=weight), as_json)
+    found = weigh.evaluate(model, table, target, sample_weight=weight, exposure=exposure)
+    _print(found, as_json)
 
 
 def _print(found: Any, as_json: bool) -> None:

@@ -60,6 +60,7 @@ OPTIONS = {
     "pos_label": "--pos-label",
     "against": "--against",
     "sample_weight": "--weight",
+    "exposure": "--exposure",
     "y": "--target",
     "by": "--by",
     "costs": "--cost",

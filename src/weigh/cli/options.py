@@ -96,6 +96,11 @@ def data_argument(command: Any) -> Any:
 
 model_argument = click.argument("model", metavar="MODEL")
 weight_option = click.option("--weight", metavar="COL", help="Column of row weights.")
+exposure_option = click.option(
+    "--exposure",
+    metavar="COL",
+    help="Column that the estimate of a log-link regression is multiplied by (default: 1).",
+)
 drop_option = click.option(
     "--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable)."
 )

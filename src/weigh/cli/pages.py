@@ -23,11 +23,13 @@ from weigh.cli.options import (
     class_option,
     cost_option,
     data_argument,
+    exposure_option,
     labels_option,
     model_argument,
     target_option,
     weight_option,
 )
+from weigh.cli.training import read_exposure
 
 
 @main.command()
@@ -107,6 +109,7 @@ def calculator(
 @adverse_option
 @labels_option
 @weight_option
+@exposure_option
 @click.option(
     "--examples",
     type=click.IntRange(0),
@@ -126,6 +129,7 @@ def report(
     adverse: str | None,
     labels: str | None,
     weight: str | None,
+    exposure: str | None,
     examples: int,
     title: str | None,
 ) -> None:
@@ -155,6 +159,7 @@ def report(
         target,
         path=output,
         sample_weight=weight,
+        **read_exposure(fitted, exposure),
         by=by,
         costs=cost,
         pos_label=pos_label,

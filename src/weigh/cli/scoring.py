@@ -24,10 +24,12 @@ from weigh.cli.messages import say, terminal_width
 from weigh.cli.options import (
     class_option,
     data_argument,
+    exposure_option,
     json_option,
     labels_option,
     model_argument,
 )
+from weigh.cli.training import read_exposure
 from weigh.progress import show_progress
 
 spreadsheet_option = click.option(
@@ -42,10 +44,17 @@ spreadsheet_option = click.option(
 @data_argument
 @click.option("-o", "--output", default="-", metavar="FILE", help="CSV, TSV or Parquet to write.")
 @click.option("--keep", multiple=True, metavar="COL", help="A column to copy (repeatable).")
+@exposure_option
 @spreadsheet_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
 def score(
-    model: str, data: str, output: str, keep: tuple[str, ...], spreadsheet: bool, as_json: bool
+    model: str,
+    data: str,
+    output: str,
+    keep: tuple[str, ...],
+    exposure: str | None,
+    spreadsheet: bool,
+    as_json: bool,
 ) -> None:
     """Predict every row of a table.
 
@@ -64,7 +73,8 @@ def score(
     fitted = read_any(model)
     table = read_like(fitted, data)
     kept = tuple(check_column(table, name) for name in keep)
-    parts = score_parts(fitted, table, kept)
+    own = read_exposure(fitted, exposure and check_column(table, exposure))
+    parts = score_parts(fitted, table, kept, **own)
     with show_progress("scoring"):
         n_rows = write_lines(parts, output) if as_json else write_scores(parts, output, spreadsheet)
     if output != "-":

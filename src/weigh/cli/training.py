@@ -147,11 +147,29 @@ def hold_out(
     return HeldOut(train, rest, how)
 
 
-def judge(model: Any, held: HeldOut, target: str, weight: str | None, to_stderr: bool) -> None:
+def read_exposure(model: Any, exposure: str | None) -> dict[str, Any]:
+    """What --exposure gives to a fit or a prediction; a model without one refuses it."""
+    if exposure is None:
+        return {}
+    if not hasattr(model, "family"):
+        raise click.UsageError(
+            f"--exposure belongs to --learner educated-regressor, not to {type(model).__name__}"
+        )
+    return {"exposure": exposure}
+
+
+def judge(
+    model: Any,
+    held: HeldOut,
+    target: str,
+    weight: str | None,
+    to_stderr: bool,
+    exposure: str | None = None,
+) -> None:
     """Print what an evaluation on the hold-out rows finds."""
     import weigh
 
-    found = weigh.evaluate(model, held.rest, target, sample_weight=weight)
+    found = weigh.evaluate(model, held.rest, target, sample_weight=weight, exposure=exposure)
     held.say()
     click.echo("\n".join(found.findings), err=to_stderr)
 

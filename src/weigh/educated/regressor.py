@@ -381,11 +381,11 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
             return np.full(table.n_rows, np.nan)
         return np.sqrt(total_variances(self._learnt, table))
 
-    def _score_columns(self, table: Table) -> dict[str, Any]:
+    def _score_columns(self, table: Table, exposure: str | None = None) -> dict[str, Any]:
         """The estimate of every row and an interval of 90% around it, as columns."""
-        rows = self._read(table)
-        low, high = self._interval(rows, 0.9)
-        return {"estimate": self._predict(rows), "low": low, "high": high}
+        rows, apart = self._read(table), self._apart(table, exposure, None)
+        low, high = self._interval(rows, 0.9, apart)
+        return {"estimate": self._predict(rows, apart), "low": low, "high": high}
 
     # ------------------------------------------------------------ explaining
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -227,6 +228,10 @@ def score_columns(model: Model, table: Table) -> dict[str, Any]:
     return model._score_columns(table)
 
 
+def _with_exposure(columns: Columns, exposure: str, model: Any, table: Table) -> dict[str, Any]:
+    return {**columns(model, table), **model._score_columns(table, exposure)}
+
+
 def _with_reasons(n: int) -> Columns:
     """Scores, and the heaviest features of each row."""
     if not n:
@@ -248,14 +253,24 @@ def _check(table: Table, keep: Sequence[str]) -> tuple[str, ...]:
 
 
 def score_parts(
-    model: Any, X: Any, keep: tuple[str, ...], columns: Columns = score_columns
+    model: Any,
+    X: Any,
+    keep: tuple[str, ...],
+    columns: Columns = score_columns,
+    exposure: str | None = None,
 ) -> Iterator[Any]:
-    """The scores of a table, or other columns of it, part by part, as Arrow has it."""
+    """The scores of a table, or other columns of it, part by part, as Arrow has it.
+
+    `exposure` names a column that estimates are multiplied by.
+    """
     table = read(X)
+    beside = () if exposure is None else (exposure,)
+    if exposure is not None:
+        columns = partial(_with_exposure, columns, exposure)
     if not isinstance(table, Scan):
         yield _join(_kept(table, keep), columns(model, table))
         return
-    names = tuple(dict.fromkeys((*model._match(table).names, *keep)))
+    names = tuple(dict.fromkeys((*model._match(table).names, *keep, *beside)))
     done = 0
     for batch in table.select(names).batches():
         yield _join(_kept(batch, keep), columns(model, batch))
