@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from weigh.recourse import levers as levers
     from weigh.scorecard import Scorecard as Scorecard
     from weigh.scoring import score_table as score_table
+    from weigh.screening import Screening as Screening
+    from weigh.screening import screen as screen
     from weigh.sheet import BalanceSheet as BalanceSheet
     from weigh.sheet import conversion_table as conversion_table
     from weigh.sheet import reasons as reasons
@@ -107,6 +109,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "RoundsDisplay": "plot",
     "Scan": "frames",
     "Scorecard": "scorecard",
+    "Screening": "screening",
     "SearchPathDisplay": "plot",
     "SplineCalibrator": "calibrate",
     "WeightOfEvidence": "woe",
@@ -128,6 +131,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "save": "store",
     "scan": "frames",
     "score_table": "scoring",
+    "screen": "screening",
     "simplify": "budget",
     "split": "holdout",
     "update": "monitoring",

@@ -1,0 +1,266 @@
+"""screen: what each column says about two classes, before a model is fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.evidence import Evidence, FeatureTable
+from weigh.frames import Floats, Table, build, read
+from weigh.holdout import mark_holdout
+from weigh.layout import Grid, Shown, View
+from weigh.metrics.stability import compare_counts
+from weigh.woe import WeightOfEvidence, measure_information
+
+LARGEST = 1e6
+"""A variance inflation factor above this is that of a column which others determine."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What was found of one column.
+
+    `correlation` is the largest absolute correlation of its WoE with that of another column,
+    `nearest`; `vif` the variance inflation factor of its WoE; `stability` the population stability
+    index between two periods, None without a time column.
+    """
+
+    name: str
+    information_value: float
+    p_value: float
+    missing: float
+    largest: float  # the share of the most frequent level
+    levels: int
+    correlation: float
+    nearest: str
+    vif: float
+    stability: float | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The columns that are kept, and why each of the others is left out."""
+
+    kept: tuple[str, ...]
+    left_out: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Screening(Shown):
+    """Result of `screen`: one line per column, the largest information value first."""
+
+    columns: tuple[Column, ...]
+    correlations: Floats  # of the WoE columns, in the order of `columns`
+    pos_label: Any
+    n_rows: int
+    time: str = ""
+    backend: str | None = None
+
+    def to_frame(self) -> Any:
+        """One row per column, in the dataframe library of X."""
+        rows = [vars(column) for column in self.columns]
+        names = [name for name in rows[0] if name != "stability" or self.time]
+        return build({name: [row[name] for row in rows] for name in names}, self.backend)
+
+    def view(self) -> View:
+        """The table as data for text and pages."""
+        head = ["Column", "IV", "p", "Missing", "Largest level", "Levels", "Correlation", "VIF"]
+        rows = [_row(column, bool(self.time)) for column in self.columns]
+        notes = [
+            f"WoE is positive for {label(self.pos_label)}. IV is the information value. "
+            "Correlation is the largest with the WoE of another column. VIF is the variance "
+            "inflation factor."
+        ]
+        if self.time:
+            head.append("PSI")
+            notes.append(
+                f"PSI compares the later half of the rows, by {self.time}, with the other."
+            )
+        title = f"Screening of {len(rows)} columns on {self.n_rows:,} rows"
+        return View(title, (Grid(tuple(head), tuple(rows)),), notes=tuple(notes))
+
+    def select(
+        self,
+        *,
+        min_iv: float = 0.02,
+        max_missing: float = 0.95,
+        max_largest: float = 0.99,
+        max_correlation: float = 0.9,
+        max_stability: float = 0.25,
+    ) -> Selection:
+        """Choose columns by limits, the largest information value first.
+
+        Parameters
+        ----------
+        min_iv : float, default=0.02
+            The least information value.
+        max_missing, max_largest : float
+            The largest share of missing values, and of the most frequent level.
+        max_correlation : float, default=0.9
+            The largest absolute correlation of the WoE with that of a column kept before.
+        max_stability : float, default=0.25
+            The largest population stability index between the two periods.
+
+        Returns
+        -------
+        Selection
+            `kept`, and `left_out`: by column, the reason.
+        """
+        kept: list[int] = []
+        left_out: dict[str, str] = {}
+        limits = (
+            ("information value", "information_value", min_iv, False),
+            ("share of missing values", "missing", max_missing, True),
+            ("share of the largest level", "largest", max_largest, True),
+            ("stability index", "stability", max_stability, True),
+        )
+        for place, column in enumerate(self.columns):
+            reasons = [_beyond(column, *limit) for limit in limits]
+            near = [k for k in kept if abs(self.correlations[place, k]) > max_correlation]
+            reasons += [
+                f"correlation {self.correlations[place, k]:.2f} with {self.columns[k].name}"
+                for k in near[:1]
+            ]
+            told = "; ".join(filter(None, reasons))
+            if told:
+                left_out[column.name] = told
+            else:
+                kept.append(place)
+        return Selection(tuple(self.columns[k].name for k in kept), left_out)
+
+
+def _beyond(column: Column, words: str, name: str, limit: float, high: bool) -> str:
+    value = getattr(column, name)
+    if value is None or not (value > limit if high else value < limit):
+        return ""
+    return f"{words} {value:.3g} is {'above' if high else 'below'} {limit:g}"
+
+
+def _row(column: Column, timed: bool) -> tuple[str, ...]:
+    c = column
+    p = "< 0.0001" if c.p_value < 1e-4 else f"{c.p_value:.4f}"
+    near = f"{c.correlation:.2f} {c.nearest}" if c.nearest else "-"
+    vif = f"> {LARGEST:g}" if c.vif > LARGEST else f"{c.vif:.2f}"
+    shares = (f"{100 * c.missing:.1f}%", f"{100 * c.largest:.1f}%", str(c.levels))
+    psi = (f"{c.stability:.3f}",) if timed and c.stability is not None else ()
+    return (c.name, f"{c.information_value:.3f}", p, *shares, near, vif, *psi)
+
+
+def screen(
+    X: Any,
+    y: Any,
+    *,
+    time: str | None = None,
+    pos_label: Any = None,
+    **options: Any,
+) -> Screening:
+    """Say what each column tells about two classes, before a model is fitted.
+
+    Columns become levels and weights of evidence, as `WeightOfEvidence` makes them. Information
+    value, missing values and the largest level are those of each column alone. Correlations and
+    variance inflation factors are those of the WoE columns.
+
+    Parameters
+    ----------
+    X : table
+        Rows.
+    y : array or str
+        Labels of two classes, or the name of the column of X that holds them.
+    time : str, optional
+        The column of X with the time of each row, as numbers or dates, which is no feature. The
+        stability index then compares the levels of the later half of the rows with the earlier.
+    pos_label : label, optional
+        The class that positive WoE favours.
+    **options
+        Further parameters of `WeightOfEvidence`, such as `bins=10`.
+
+    Returns
+    -------
+    Screening
+        Prints as a table; `select()` chooses columns and says why others are left out.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> found = weigh.screen(weigh.datasets.titanic(), "Survived")
+    >>> [(column.name, round(column.information_value, 3)) for column in found.columns]
+    [('Sex', 0.925), ('Class', 0.375), ('Age', 0.04)]
+    >>> found.select(min_iv=0.1).left_out
+    {'Age': 'information value 0.0398 is below 0.1'}
+    """
+    table = read(X)
+    later = None if time is None else mark_holdout(table, y, holdout=0.5, time=time)
+    features = table if time is None else table.without({time})
+    model = WeightOfEvidence(pos_label=pos_label, **options).fit(features, y)
+    evidence = model.evidence_
+    rows = table.select(evidence.column_names)
+    correlations = _correlate(model.transform(rows))
+    inflation = _inflate(correlations)
+    measured = []
+    for j, part in enumerate(evidence):
+        stability = None if later is None else _compare_halves(part, rows, later)
+        measured.append(_measure(evidence, j, correlations, float(inflation[j]), stability))
+    order = sorted(range(len(measured)), key=lambda j: -measured[j].information_value)
+    return Screening(
+        tuple(measured[j] for j in order),
+        correlations[np.ix_(order, order)],
+        evidence.classes.tolist()[1],
+        table.n_rows,
+        time or "",
+        evidence.backend,
+    )
+
+
+def _measure(
+    evidence: Evidence, j: int, correlations: Floats, inflation: float, stability: float | None
+) -> Column:
+    """What is known of the j-th column."""
+    part = evidence[j]
+    tested, counts = measure_information(part), part.counts.sum(axis=1)
+    others = np.abs(correlations[j])
+    others[j] = -1.0
+    nearest = int(np.argmax(others))
+    missing = sum(n for n, level in zip(counts, part.levels, strict=True) if level is None)
+    return Column(
+        part.name,
+        tested["information_value"],
+        tested["p_value"],
+        float(missing / counts.sum()),
+        float(counts.max() / counts.sum()),
+        len(part.levels),
+        max(float(others[nearest]), 0.0),
+        evidence.names[nearest] if len(others) > 1 else "",
+        inflation,
+        stability,
+    )
+
+
+def _correlate(columns: Floats) -> Floats:
+    """The correlations of columns; a column that does not vary has none, which is 0."""
+    centred = columns - columns.mean(axis=0)
+    norms = np.sqrt((centred**2).sum(axis=0))
+    varies = norms > 1e-12 * max(len(columns), 1)
+    scaled = np.where(varies, centred / np.where(varies, norms, 1.0), 0.0)
+    found = np.asarray(scaled.T @ scaled)
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def _inflate(correlations: Floats) -> Floats:
+    """1/(1 - R^2) of each column on the others: the diagonal of the inverse correlations."""
+    values, vectors = np.linalg.eigh(correlations)
+    kept = np.maximum(values, 1 / (10 * LARGEST))  # columns that others determine
+    return np.asarray((vectors**2 / kept).sum(axis=1))
+
+
+def _compare_halves(part: FeatureTable, rows: Table, later: Any) -> float:
+    """The population stability index of the later rows against the earlier."""
+    placed = part.feature.read(rows)
+    levels, n = placed.levels[placed.codes], len(part.levels) + 1
+    halves = [np.bincount(levels[half], minlength=n).astype(np.float64) for half in (~later, later)]
+    used = (halves[0] + halves[1]) > 0
+    names = [str(k) for k in np.flatnonzero(used)]
+    return compare_counts(names, halves[0][used], halves[1][used]).value

@@ -1,0 +1,86 @@
+"""screen: one table of columns before a fit, held to literal computations."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import weigh
+from weigh import WeightOfEvidence
+
+
+def draw_table(n=600, seed=3):
+    rng = np.random.default_rng(seed)
+    town = rng.choice(["east", "north", "south"], n)
+    income = rng.normal(size=n)
+    late = np.arange(n) >= n // 2
+    frame = pd.DataFrame(
+        {
+            "town": town,
+            "income": income,
+            "copy": income * 2 + 0.001 * rng.normal(size=n),
+            "moving": np.where(late, "b", "a"),
+            "constant": "x",
+            "gaps": np.where(rng.random(n) < 0.97, None, "seen"),
+            "day": np.arange(n),
+        }
+    )
+    odds = (town == "north") + income
+    return frame, np.where(rng.random(n) < 1 / (1 + np.exp(-odds)), "good", "bad")
+
+
+X, Y = draw_table()
+FOUND = weigh.screen(X, Y, time="day", bins=5)
+BY_NAME = {column.name: column for column in FOUND.columns}
+
+
+def test_measures_of_columns_are_those_of_their_weights_of_evidence():
+    features = X.drop(columns="day")
+    model = WeightOfEvidence(bins=5).fit(features, Y)
+    woe = model.transform(features)
+    told = pd.DataFrame(model.information_).set_index("feature")
+    for j, name in enumerate(features):
+        found = BY_NAME[name]
+        assert found.information_value == told.loc[name, "information_value"]
+        assert found.missing == pytest.approx(features[name].isna().mean())
+        others = np.delete(woe, j, axis=1)
+        if woe[:, j].std() == 0:
+            assert (found.correlation, found.vif) == (0.0, pytest.approx(1.0))
+            continue
+        varying = others[:, others.std(axis=0) > 0]
+        largest = max(abs(np.corrcoef(woe[:, j], other)[0, 1]) for other in varying.T)
+        assert found.correlation == pytest.approx(largest, abs=1e-9)
+        design = np.column_stack([np.ones(len(woe)), varying])
+        left = woe[:, j] - design @ np.linalg.lstsq(design, woe[:, j], rcond=None)[0]
+        assert found.vif == pytest.approx(woe[:, j].var() / left.var(), rel=1e-4)
+
+
+def test_stability_compares_the_later_half_with_the_earlier():
+    assert BY_NAME["moving"].stability > 1
+    income = pd.qcut(X["income"], 5, labels=False)
+    shares = [
+        np.bincount(income[half], minlength=5) / 300 for half in (X.index < 300, X.index >= 300)
+    ]
+    psi = sum((a - e) * np.log(a / e) for e, a in zip(*shares, strict=True))
+    assert BY_NAME["income"].stability == pytest.approx(psi, rel=1e-9)
+    assert "day" not in BY_NAME
+    assert weigh.screen(X, Y).columns[0].stability is None
+
+
+def test_columns_that_are_left_out_have_a_reason():
+    chosen = FOUND.select()
+    assert {*chosen.kept} | {*chosen.left_out} == {*BY_NAME}
+    assert {"income", "town"} <= {*chosen.kept} or {"copy", "town"} <= {*chosen.kept}
+    assert len({"income", "copy"} & {*chosen.left_out}) == 1
+    for name, word in (("moving", "stability"), ("constant", "largest"), ("gaps", "missing")):
+        assert word in chosen.left_out[name]
+    everything = FOUND.select(
+        min_iv=0, max_missing=1, max_largest=1, max_correlation=1, max_stability=np.inf
+    )
+    assert len(everything.kept) == len(BY_NAME)
+
+
+def test_it_prints_and_becomes_a_dataframe():
+    frame = FOUND.to_frame()
+    assert [*frame["name"]] == [column.name for column in FOUND.columns]
+    assert all(name in FOUND.to_text() for name in BY_NAME)
+    assert "<table" in FOUND._repr_html_()
