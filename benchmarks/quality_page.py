@@ -21,41 +21,40 @@ WHY: dict[str, str] = {}
 WHOLE = "Written by `make quality`, in one run"
 DRAFT = "Written by `python -m benchmarks.quality --cache`, from several runs of one machine"
 
-HEAD = """# How good the probabilities are
+HEAD = """# Quality: probabilities compared with other libraries
 
 {origin}: 5-fold cross-validation (stratified, shuffled, seed 0; the same folds for all) of {sets}
 public sets with two classes. Every learner has one setting for all sets: those of `weigh` their
 defaults, and `EducatedNB` a second time without pairs of features.
 
-EBM takes minutes for a fit of the larger sets, so its runs were ended early: the table of folds
-says what each learner was run on, and what not. Ratios are over the rows that both told. Where EBM
-with interactions was left out they are to EBM without.
+EBM takes minutes to fit the larger sets, so its runs were ended early: the table of folds lists
+what was run. Ratios compare the rows that both learners predicted. Where EBM with interactions
+was not run, ratios are to EBM without.
 
-- **Logistic regression**: scikit-learn {scikit-learn}, numbers standardised, gaps filled with the
-  median and marked, categories one-hot, ridge chosen out of 13 by the log loss of five inner
-  folds.
-- **EBM**: interpret-core {interpret-core}, as it comes (pairs of features found by itself, 3 for
-  every feature) and without interactions.
+- **Logistic regression**: scikit-learn {scikit-learn}, standardised numeric columns, missing
+  values replaced by the median and marked, one-hot categories, the best of 13 ridge penalties by
+  five-fold log loss.
+- **EBM**: interpret-core {interpret-core}, with its defaults (it finds pairs itself, 3 per
+  feature) and without interactions.
 - **LightGBM** {lightgbm}: leaves (4, 8, 16, 31), learning rate (0.03, 0.1) and number of trees
   chosen on five inner folds with early stopping, then fitted on all training rows; its seconds
-  are those of all this.
+  include the search.
 
-Loss is the mean of -log2 of the probability that the true class was given, in bits, over all rows
-held out, with probabilities kept 1e-10 from 0 and 1. AUC is the mean of the folds. The slope is
-that of a logistic regression of the class on the log odds of all rows held out: 1 is honest,
-below 1 too sure, above 1 not sure enough. In ratios, losses below 1/n bits count as 1/n: n rows
-without a mistake cannot tell them apart. All learners run on one thread of one processor;
-seconds are processor seconds of a fit on four fifths of the rows, and milliseconds those of
-predicting the last fifth, each the median of the folds. Size is what the saved model takes: JSON
-for `weigh`, a pickle or LightGBM's own text otherwise.
+Loss is the mean log loss of the hold-out rows in bits, with probabilities clipped to [1e-10, 1 -
+1e-10]. AUC is the mean of the folds. The calibration slope uses all hold-out rows: 1 is
+calibrated, below 1 overconfident, above 1 underconfident. In ratios, losses below 1/n bits count
+as 1/n, because n rows without an error cannot separate them. All learners run on one thread.
+Seconds are processor seconds of a fit on four fifths of the rows, and milliseconds those of
+predicting the last fifth, each the median of the folds. Size is that of the saved model: JSON for
+`weigh`, a pickle or LightGBM's own text otherwise.
 """
 
 DATA = """## The sets
 
-What is left out, and why, as `benchmarks/sets.py` has it. Text and truth values are categories
-for all learners, also where they have an order. {codes}. Codes that stand for "not known" or
-"never" are missing: {missing}. Rows that occur twice were left in, so some of spambase's have a
-twin in another fold.
+The table lists the columns that are left out, and why (`benchmarks/sets.py`). Text and booleans
+are categories for all learners, also if they are ordered. {codes}. Codes that mean "not known" or
+"never" are missing: {missing}. Repeated rows are kept, so some rows of spambase have a copy in
+another fold.
 
 | set | rows | numbers | categories | missing cells | of the class | left out |
 | --- | --- | --- | --- | --- | --- | --- |
