@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from tests.browser import AXE, Browser
-from tests.workers import ByFunction, first_of_all
+from tests.workers import ByFunction, find_turn
 
 REQUIRE_ALL = os.environ.get("WEIGH_REQUIRE_ALL") == "1"
 
@@ -31,8 +31,8 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest group of tests first, so that no worker waits for it at the end."""
-    items.sort(key=lambda item: not first_of_all(item.nodeid))
+    """What takes long first, so that no worker waits for it at the end."""
+    items.sort(key=lambda item: find_turn(item.nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -17,6 +17,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -25,6 +26,7 @@ from sklearn.base import clone
 
 import weigh
 from weigh import tally
+from weigh.cli import main
 from weigh.datasets import titanic
 from weigh.engine import surveys
 from weigh.frames import folders, read, scans, sources
@@ -657,18 +659,15 @@ def test_a_model_is_evaluated_on_a_scan(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- the command line
 
 
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "weigh", *words], capture_output=True, text=True)
-
-
 def test_the_command_line_fits_and_scores_a_glob(tmp_path: Path) -> None:
     write_parts(PEOPLE, tmp_path / "many", 5)
     model, glob = f"{tmp_path}/model.json", f"{tmp_path}/many/*.parquet"
-    done = run("fit", glob, "--target", "y", "-o", model, "--categorical", "children")
+    fit = ["fit", glob, "--target", "y", "-o", model, "--categorical", "children"]
+    done = CliRunner().invoke(main, fit)
     assert "1,500 rows" in done.stderr
     assert weigh.load(model).evidence_["children"].feature.values
-    done = run("score", model, glob, "-o", f"{tmp_path}/scores/", "--keep", "y")
-    assert done.returncode == 0, done.stderr
+    score = ["score", model, glob, "-o", f"{tmp_path}/scores/", "--keep", "y"]
+    assert CliRunner().invoke(main, score).exit_code == 0
     assert weigh.scan(tmp_path / "scores").n_rows == 1500
 
 

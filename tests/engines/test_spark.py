@@ -36,10 +36,13 @@ pytestmark = [
 ]
 
 C1 = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-QUICK = {  # for many small jobs: what compiles long, or waits long for an executor that died
+QUICK = {  # for many small jobs: what compiles or plans long, or waits for an executor that died
     "spark.driver.extraJavaOptions": C1,
     "spark.executor.extraJavaOptions": C1,
     "spark.shuffle.io.retryWait": "100ms",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "2",
 }
 PYTHON = ("EvalPython", "MapInArrow", "MapInPandas", "PythonUDF")
 
@@ -56,7 +59,7 @@ def spark(tmp_path_factory, require):
         session.stop()
 
 
-def make(n_rows=4000, n_classes=2, seed=0, n_many=600):
+def make(n_rows=1500, n_classes=2, seed=0, n_many=400):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n_rows)
     text = np.array(["a", "b", "ü'\"\\", None], dtype=object)
@@ -114,7 +117,7 @@ def test_a_spark_dataframe_gives_the_model_that_pandas_gives(spark, parameters, 
 
 def test_more_numbers_than_are_kept_give_the_model_that_a_scan_gives(spark, tmp_path):
     rng = np.random.default_rng(0)
-    x = rng.normal(size=90_000)
+    x = rng.normal(size=70_000)
     table = pa.table({"x": x, "y": (x + rng.normal(size=len(x)) > 0).astype(int)})
     parquet.write_table(table, tmp_path / "rows.parquet")
     scanned = weigh.EvidenceNB().fit(weigh.scan(tmp_path / "rows.parquet"), "y")
@@ -218,9 +221,9 @@ SAME_FOLDS = {
 @pytest.mark.parametrize("case", SAME_FOLDS)
 def test_the_same_folds_give_the_same_model_on_a_cluster(spark, case):
     learner, chosen, n_classes = SAME_FOLDS[case]
-    table = make(2000, n_classes).drop(columns="many")
+    table = make(1000, n_classes).drop(columns="many")
     table["fold"] = np.random.default_rng(1).choice(["a", "b", "c"], len(table), p=[0.2, 0.3, 0.5])
-    here, there = (clone(learner).fit(X, "y", "w") for X in (table, send(spark, table, 3)))
+    here, there = (clone(learner).fit(X, "y", "w") for X in (table, send(spark, table)))
     assert getattr(there, chosen) == pytest.approx(getattr(here, chosen), rel=1e-9)
     assert there.evidence_.features == here.evidence_.features
     for a, b in zip(here.evidence_, there.evidence_, strict=True):
@@ -228,7 +231,7 @@ def test_the_same_folds_give_the_same_model_on_a_cluster(spark, case):
         assert b.by_class == pytest.approx(a.by_class, abs=1e-9)
 
 
-def draw_together(n_rows=3000):
+def draw_together(n_rows=1500):
     """Two columns that tell only together, and gaps."""
     table = make(n_rows).drop(columns=["w", "many", "text"])
     told = (table["a"] > 2) ^ table["flag"] ^ (np.arange(n_rows) % 7 == 0)
@@ -237,11 +240,11 @@ def draw_together(n_rows=3000):
 
 EDUCATED = {
     "weights": (
-        {"pairs": 0, "bins": 12, "missing": "skip", "crosses": [("text", "flag")]},
-        make(n_many=60),
+        {"pairs": 0, "bins": 6, "missing": "skip", "crosses": [("text", "flag")]},
+        make(n_many=20),
     ),
-    "three classes": ({"pairs": 0}, make(n_classes=3, n_many=60).drop(columns="w")),
-    "a pair": ({}, draw_together()),
+    "three classes": ({"pairs": 0, "bins": 6}, make(n_classes=3, n_many=20).drop(columns="w")),
+    "a pair": ({"bins": 6}, draw_together()),
 }
 
 
@@ -250,7 +253,7 @@ def test_weights_fitted_together_on_a_cluster_are_those_in_memory(spark, case):
     parameters, table = EDUCATED[case]
     weight = "w" if "w" in table else None
     model = weigh.EducatedNB(**parameters)
-    here, there = (clone(model).fit(X, "y", weight) for X in (table, send(spark, table, 3)))
+    here, there = (clone(model).fit(X, "y", weight) for X in (table, send(spark, table)))
     assert there.evidence_.features == here.evidence_.features
     assert ("a & flag" in [part.name for part in there.evidence_]) == (case == "a pair")
     for a, b in zip(here.evidence_, there.evidence_, strict=True):
@@ -265,7 +268,7 @@ def test_weights_fitted_together_on_a_cluster_are_those_in_memory(spark, case):
 
 def test_a_wide_table_on_a_cluster_takes_a_pass_for_each_product(spark, monkeypatch):
     monkeypatch.setattr("weigh.educated.solve.FULL", 60)
-    table, model = make(1000).drop(columns=["w", "many"]), weigh.EducatedNB(pairs=0, bins=20)
+    table, model = make(500).drop(columns=["w", "many"]), weigh.EducatedNB(pairs=0, bins=20)
     here, there = (clone(model).fit(X, "y") for X in (table, send(spark, table)))
     assert there.n_passes_ == here.n_passes_
     assert there.predict_proba(table) == pytest.approx(here.predict_proba(table), abs=1e-8)
@@ -368,7 +371,7 @@ CHANGING = {  # "late" is how many milliseconds ago the test began, anew in ever
 def test_rows_that_differ_from_pass_to_pass_are_refused(spark, what):
     y, where, message = CHANGING[what]
     late = f"unix_millis(now()) - {time.time_ns() // 1_000_000} as late"
-    frame = spark.range(10_000_000).selectExpr("id", late).where(where)
+    frame = spark.range(1_000_000).selectExpr("id", late).where(where)
     with pytest.raises(ValueError, match=f"changed while it was read: .*{message}"):
         weigh.EvidenceNB().fit(frame.selectExpr(f"{y} as y", "id % 5 as x"), "y")
 
@@ -391,8 +394,8 @@ def test_blocks_whose_classes_are_not_those_found_first_are_refused(spark):
 
 
 def test_weights_with_fractions_are_not_taken_for_a_change(spark):
-    table = make().assign(w=np.random.default_rng(0).random(4000))
-    assert weigh.EvidenceNB().fit(send(spark, table, 3), "y", "w").evidence_.class_counts.sum() > 0
+    table = make().assign(w=np.random.default_rng(0).random(1500))
+    assert weigh.EvidenceNB().fit(send(spark, table), "y", "w").evidence_.class_counts.sum() > 0
 
 
 # ------------------------------------------------------------ scores
@@ -483,7 +486,7 @@ def test_scoring_says_what_it_cannot_do(spark):
 
 
 def test_a_fit_survives_an_executor_that_is_killed(spark, monkeypatch):
-    table, looking, fitted = make(3000).drop(columns="w"), threading.Event(), []
+    table, looking, fitted = make(1200).drop(columns="w"), threading.Event(), []
     slow = send(spark, table, 6).where("java_method('java.lang.Thread', 'sleep', 3L) = 'null'")
     look = surveys._look
     signalled = lambda *given: (looking.set(), look(*given))  # noqa: E731

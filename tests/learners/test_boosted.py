@@ -544,7 +544,7 @@ def draw_hard(n_classes):
 def test_separable_constant_and_empty_columns_do_no_harm(smoothing, n_classes, missing, combine):
     X, y = draw_hard(n_classes)
     shared = {"smoothing": smoothing, "missing": missing, "combine": combine}
-    for model in (BoostedNB(random_state=0, n_rounds=20, **shared), PlainNB(n_rounds=20, **shared)):
+    for model in (BoostedNB(random_state=0, n_rounds=8, **shared), PlainNB(n_rounds=4, **shared)):
         model.fit(X, y)
         assert np.isfinite(model.decision_function(X)).all()
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)

@@ -39,11 +39,9 @@ WHOLE = [
     WeightedNB(),
 ]
 SETTINGS = [
-    AdjustedNB(norm=None),
     AdjustedNB(norm=2.0, multiclass="softmax"),
     BoostedNB(combine="vote"),
     BoostedNB(n_rounds=3, early_stopping=False, calibrate_scale=False),
-    BoostedNBRegressor(n_rounds=1),
     BoostedNBRegressor(grid=20, bins=3),
     C44Classifier(smoothing=0, bins=5, missing="level"),
     C44Classifier(categorical_features="all", min_rows=1),
@@ -54,13 +52,11 @@ SETTINGS = [
     EvidenceNB(categorical_features="all"),
     PerplexedNB(attenuation=2, missing="skip"),
     PerplexedNB(form="arithmetic"),
-    PerplexedNB(event_model="counts"),
     PerplexedNB(event_model="counts", form="geometric", attenuation="flat"),
     RecalibratedClassifier(EvidenceNB(), method="isotonic", cv=3, random_state=0),
     WeightedNB(method="gain_ratio"),
     WeightedNB(method="mcmc", choose_on="training"),
     WeightedNB(method="hill_climbing", step=1.0),
-    WeightedNB(method="gain_ratio+hill_climbing", choose_on="training"),
 ]
 LEARNED = {
     "check_classifiers_classes",

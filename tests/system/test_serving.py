@@ -537,11 +537,11 @@ def malformed(rng):
     return body if kind < 0.9 else body[: rng.randrange(len(body) + 1)]
 
 
-def test_ten_thousand_malformed_requests_meet_no_failure(app, mixed_app):
+def test_two_thousand_malformed_requests_meet_no_failure(app, mixed_app):
     rng, seen = random.Random(0), {}
 
     async def send_all():
-        for i in range(10_000):
+        for i in range(2_000):
             path = rng.choice(
                 ["/score", "/score", "/score", "/explain?pos_label=" + rng.choice(NAMES)]
             )
@@ -553,9 +553,9 @@ def test_ten_thousand_malformed_requests_meet_no_failure(app, mixed_app):
             seen[answer.status] = seen.get(answer.status, 0) + 1
 
     asyncio.run(send_all())
-    assert sum(seen.values()) == 10_000
-    assert seen[422] > 3000
-    assert seen[200] > 100
+    assert sum(seen.values()) == 2_000
+    assert seen[422] > 600
+    assert seen[200] > 20
 
 
 @pytest.mark.parametrize("mode", ["POSITIVE", "NEGATIVE"])

@@ -64,7 +64,9 @@ def wanted(model: Any, rows: list[dict[str, Value]]) -> Wanted:
     return Wanted(totals, told, parts, evidence, rows)
 
 
-def visit(formula: Formula, step: float = 0.0, finite: bool = False) -> list[dict[str, Value]]:
+def visit(
+    formula: Formula, step: float = 0.0, finite: bool = False, rounds: int = 2
+) -> list[dict[str, Value]]:
     """Rows that visit every level, boundary, missing and unseen value, and pair of a cross.
 
     Questions that are not always asked are visited where they are, and where they are not.
@@ -77,10 +79,12 @@ def visit(formula: Formula, step: float = 0.0, finite: bool = False) -> list[dic
         How far from a cut point its neighbours are, as a share of it: 0 is the very next numbers.
     finite : bool, default=False
         Leave infinities and empty text out, for targets that have none.
+    rounds : int, default=2
+        How often each value is visited, each time beside others.
     """
     cells = {column.name: _cells(column, step, finite) for column in formula.inputs}
     n = max(map(len, cells.values()))
-    rows = [_row(cells, i) for i in range(2 * n)]
+    rows = [_row(cells, i) for i in range(rounds * n)]
     for term in formula.terms:
         if len(term.columns) > 1 or any(column.asked for column in term.columns):
             rows += _pairs(term.columns, term.places, cells)

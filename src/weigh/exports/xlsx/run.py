@@ -17,7 +17,7 @@ from weigh.exports.xlsx.cells import escape, import_openpyxl
 from weigh.formula import Formula
 from weigh.frames import Floats
 
-PATIENCE = 300  # seconds
+PATIENCE = 300  # seconds for each workbook
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,22 +30,52 @@ class Recalculated:
     notes: list[list[Any]]  # beside answers that are not understood
 
 
+@dataclass(frozen=True)
+class Filled:
+    """A workbook with one copy of its sheet for each row, not computed yet."""
+
+    book: Any
+    formula: Formula
+    n_rows: int
+
+    @classmethod
+    def of(cls, data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> Filled:
+        """Fill a workbook in with rows."""
+        filled = cls(import_openpyxl().load_workbook(io.BytesIO(data)), formula, len(rows))
+        places, case = filled.places, filled.book[SHEET]
+        sheets = [filled.book.copy_worksheet(case) for _ in rows]
+        for i, (sheet, row) in enumerate(zip(sheets, rows, strict=True)):
+            sheet.title = f"row{i}"
+            _answer(sheet, places, formula, row)
+        return filled
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The cell of each name."""
+        names = self.book.defined_names
+        return {name: names[name].attr_text.split("!")[1] for name in names}
+
+
 def run(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> Recalculated:
-    """One copy of the sheet for each row, all recalculated in one go."""
+    """What a workbook says of rows, all recalculated in one go."""
+    (found,) = run_all([Filled.of(data, formula, rows)])
+    return found
+
+
+def run_all(books: list[Filled]) -> list[Recalculated]:
+    """What each workbook says of its rows: LibreOffice starts once for all of them."""
     openpyxl = import_openpyxl()
-    book = openpyxl.load_workbook(io.BytesIO(data))
-    places = {name: book.defined_names[name].attr_text.split("!")[1] for name in book.defined_names}
-    case = book[SHEET]
-    sheets = [book.copy_worksheet(case) for _ in rows]
-    for i, (sheet, row) in enumerate(zip(sheets, rows, strict=True)):
-        sheet.title = f"row{i}"
-        _answer(sheet, places, formula, row)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "filled.xlsx")
-        book.save(path)
-        computed = _recalculate(path, Path(folder)).read_bytes()
-    done = openpyxl.load_workbook(io.BytesIO(computed), data_only=True)
-    return _collect(done, places, formula, len(rows))
+        paths = [Path(folder, f"filled{i}.xlsx") for i in range(len(books))]
+        for filled, path in zip(books, paths, strict=True):
+            filled.book.save(path)
+        _recalculate(paths, Path(folder))
+        computed = [Path(folder, "done", path.name).read_bytes() for path in paths]
+    done = (openpyxl.load_workbook(io.BytesIO(data), data_only=True) for data in computed)
+    return [
+        _collect(book, filled.places, filled.formula, filled.n_rows)
+        for book, filled in zip(done, books, strict=True)
+    ]
 
 
 def _answer(sheet: Any, places: dict[str, str], formula: Formula, row: dict[str, Any]) -> None:
@@ -57,19 +87,18 @@ def _answer(sheet: Any, places: dict[str, str], formula: Formula, row: dict[str,
             cell.value = value
 
 
-def _recalculate(path: Path, folder: Path) -> Path:
-    """LibreOffice computes every formula of a file that holds no results yet."""
+def _recalculate(paths: list[Path], folder: Path) -> None:
+    """LibreOffice computes every formula of files that hold no results yet."""
     program = shutil.which("soffice")
     if program is None:
         raise ImportError("recalculating needs LibreOffice (soffice), which is not installed")
     words = ["--headless", f"-env:UserInstallation=file://{folder}/profile", "--convert-to", "xlsx"]
     subprocess.run(
-        [program, *words, "--outdir", str(folder / "done"), str(path)],
+        [program, *words, "--outdir", str(folder / "done"), *map(str, paths)],
         check=True,
         capture_output=True,
-        timeout=PATIENCE,
+        timeout=PATIENCE * len(paths),
     )
-    return folder / "done" / path.name
 
 
 def _collect(book: Any, places: dict[str, str], formula: Formula, n: int) -> Recalculated:
