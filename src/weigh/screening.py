@@ -157,7 +157,7 @@ def screen(
     pos_label: Any = None,
     **options: Any,
 ) -> Screening:
-    """Say what each column tells about two classes, before a model is fitted.
+    """Describe columns before a fit: information value, missing values, correlation, stability.
 
     Columns become levels and weights of evidence, as `WeightOfEvidence` makes them. Information
     value, missing values and the largest level are those of each column alone. Correlations and
@@ -168,10 +168,10 @@ def screen(
     X : table
         Rows.
     y : array or str
-        Labels of two classes, or the name of the column of X that holds them.
+        Labels of two classes, or the name of their column in X.
     time : str, optional
-        The column of X with the time of each row, as numbers or dates, which is no feature. The
-        stability index then compares the levels of the later half of the rows with the earlier.
+        Column of X with the time of each row, as numbers or dates, which is then not a feature. The
+        stability index compares the levels of the later half of the rows with the earlier half.
     pos_label : label, optional
         The class that positive WoE favours.
     **options

@@ -38,10 +38,10 @@ class WeightOfEvidence(TransformerMixin, TableEstimator):
     Parameters
     ----------
     smoothing : float or "1/n", default=0
-        Rows added to every level of every class, as in `EvidenceNB`. With 0 only levels without
-        rows of a class are changed.
+        Pseudo-count added to each level, as in `EvidenceNB`. With 0 only levels without rows of a
+        class are changed.
     bins : "mdl", "fine", int, Binning or dict, default="mdl"
-        How numbers become intervals, as in `EvidenceNB`.
+        Bins of numeric columns, as in `EvidenceNB`.
     categorical_features : "from_dtype", "all", list or dict, default="from_dtype"
         Columns that hold categories.
     missing : "level", "skip" or dict, default="level"
@@ -49,10 +49,10 @@ class WeightOfEvidence(TransformerMixin, TableEstimator):
     special_values : dict, optional
         Codes of numeric columns that are levels of their own, such as {"income": [-999]}.
     max_levels : int or dict, optional
-        The most frequent categories of a column that keep levels of their own.
+        Number of the most frequent categories of a column that keep their own levels.
     pos_label : label, optional
-        The class that positive WoE favours: by default `classes_[1]`. Credit scoring mostly prints
-        ln(share of goods/share of bads): name the good class.
+        Positive class, which positive WoE favours. Default: `classes_[1]`. Credit scoring mostly
+        prints ln(share of goods/share of bads): name the good class.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class WeightOfEvidence(TransformerMixin, TableEstimator):
         X : table
             Any dataframe, array or list of dicts.
         y : array or str
-            Labels of two classes, or the name of the column of X that holds them.
+            Labels of two classes, or the name of their column in X.
         sample_weight : array or str, optional
             Row weights, or the name of their column.
         """
