@@ -292,6 +292,45 @@ def test_labels_of_one_class_do_not_judge_calibration():
     assert found.action == "get labels"
 
 
+def test_the_intervals_are_those_of_evaluate():
+    X, y = draw(np.random.default_rng(1), 400)
+    model = fit()
+    (found,), wanted = weigh.drift(model, X, y).quality, weigh.evaluate(model, X, y).validation
+    for name in ("slope", "in_the_large"):
+        mine, own = getattr(found, name), getattr(wanted, name)
+        assert (mine.low, mine.high) == pytest.approx((own.low, own.high), rel=1e-6)
+
+
+@pytest.mark.parametrize("pos_label", ["no", "yes"])
+def test_the_effects_of_a_card_are_in_its_points_and_in_its_direction(pos_label):
+    old, y = draw(np.random.default_rng(0), 2000)
+    new, _ = draw(np.random.default_rng(1), 400, shift=1.0)
+    card = weigh.Scorecard(weigh.EvidenceNB().fit(old, y), pos_label=pos_label)
+    found = weigh.drift(card, new)
+    moved = sum(float(f.shift[0]) for f in found.features) * found.points_per_nat
+    assert moved == pytest.approx(card.score(new).mean() - card.score(old).mean(), abs=0.01)
+    assert weigh.drift(fit(), new).points_per_nat is None
+    shown = next(row for row in found.view().grids[0].rows if row[0] == "x")
+    assert float(shown[5]) == pytest.approx(
+        float(feature_of(found, "x").shift[0]) * found.points_per_nat, abs=0.05
+    )
+
+
+def test_no_interval_is_folded_on_a_terminal_of_80_columns():
+    X, y = draw(np.random.default_rng(1), 400, shift=1.0)
+    found = weigh.drift(fit(), X, y)
+    lines = found.to_text(80).splitlines()
+    (slope,) = [line for line in lines if line.strip().startswith("Slope")]
+    assert slope.count("(") == slope.count(")") == 1
+
+
+def test_one_feature_that_is_left_out_is_one_feature():
+    rng = np.random.default_rng(0)
+    X = pa.table({f"c{j}": rng.integers(0, 3, 200) for j in range(13)})
+    found = weigh.drift(weigh.EvidenceNB().fit(X, rng.integers(0, 2, 200)), X)
+    assert "1 more feature," in found.to_text(100)
+
+
 class Balanced(HTMLParser):
     def __init__(self):
         super().__init__()

@@ -21,7 +21,10 @@ HALF = 0.5
 
 @dataclass(frozen=True)
 class Quality:
-    """How good the probabilities of one class are on the new rows, with 95% intervals."""
+    """How good the probabilities of one class are on the new rows, with 95% intervals.
+
+    The intervals are those of `evaluate`: they know the noise of the new rows alone.
+    """
 
     pos_label: Value
     base_rate: float
@@ -67,7 +70,7 @@ class Labelled:
 
     @property
     def inflation(self) -> float:
-        """1 + n/N: training rows have sampling noise too."""
+        """1 + n/N, by which tests widen variances: training rows have sampling noise too."""
         return 1 + len(self.sample.labels) / float(self.evidence.class_counts.sum())
 
     def name(self, what: str, c: int) -> str:
@@ -87,8 +90,8 @@ def measure(rows: Labelled, c: int) -> tuple[Quality, list[Check]]:
         pos_label=rows.classes[c],
         base_rate=float(scored.positive.mean()),
         mean_prediction=float(p.mean()),
-        in_the_large=Bounded.normal(line.in_the_large, large_error, COVERAGE),
-        slope=Bounded.normal(line.slope, slope_error, COVERAGE),
+        in_the_large=Bounded.normal(line.in_the_large, line.in_the_large_error, COVERAGE),
+        slope=Bounded.normal(line.slope, line.slope_error, COVERAGE),
         auc=Bounded(area.value, area.low, area.high),
         wanted_rate=float(expit(logit(rate) + line.in_the_large)),
     )

@@ -105,6 +105,7 @@ def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
         checks=tuple(checks[len(features) :]),
         quality=tuple(quality),
         moved=tuple(sorted((m for m in moved if m.p_value < alpha), key=lambda m: m.p_value)),
+        points_per_nat=evidence.units.scale if evidence.units.are_points else None,
     )
 
 

@@ -77,6 +77,8 @@ class Drift(Shown):
         With labels: calibration and AUC of the second of two classes, or of every one.
     moved : tuple of Moved
         With labels: the levels whose weights changed significantly.
+    points_per_nat : float or None
+        Of a scorecard: the points of one nat, negative where high scores favour the first class.
     """
 
     model: str
@@ -88,6 +90,7 @@ class Drift(Shown):
     checks: tuple[Check, ...]
     quality: tuple[Quality, ...] = ()
     moved: tuple[Moved, ...] = ()
+    points_per_nat: float | None = None
 
     @property
     def level(self) -> str:
@@ -154,7 +157,8 @@ def to_view(found: Drift) -> View:
     )
     grids = [_features(found), _values(found), _checks(found), _quality(found), _moved(found)]
     left = len(found.features) - MOST
-    notes = [f"... and {left} more features, of less effect." if left > 0 else "", _rule(found)]
+    more = f"... and {left} more feature{'s' * (left > 1)}, of less effect." if left > 0 else ""
+    notes = [more, _rule(found)]
     shown = tuple(grid for grid in grids if grid.rows)
     return View(title, shown, (found.verdict,), tuple(filter(None, notes)))
 
@@ -164,21 +168,34 @@ def _rule(found: Drift) -> str:
         "PSI is the population stability index, and Chance what sampling noise alone gives. "
         f"A significant check (p below {found.alpha:g}, adjusted for all checks) whose index "
         "exceeds chance by 0.01 is a notice, by 0.1 a warning, by 0.25 an alarm. "
-        f"Effect is the change of the mean contribution to the {_odds(found)}, times 100."
+        f"Effect is the change of the mean {_contribution(found)}."
     )
 
 
-def _odds(found: Drift) -> str:
+def _contribution(found: Drift) -> str:
+    if found.points_per_nat is not None:
+        return "points"
     two = len(found.classes) == 2
-    return f"log odds of {label(found.classes[1])}" if two else "totals"
+    of = f"log odds of {label(found.classes[1])}" if two else "totals"
+    return f"contribution to the {of}, times 100"
+
+
+def _scale(found: Drift) -> float:
+    """What people read for one nat."""
+    return 100.0 if found.points_per_nat is None else found.points_per_nat
 
 
 def _features(found: Drift) -> Grid:
     rows = tuple(
-        (f.name, *_numbers(f.check), f"{100 * max(f.shift, key=abs):+.1f}", f.largest_change)
+        (
+            f.name,
+            *_numbers(f.check),
+            f"{_scale(found) * max(f.shift, key=abs):+.1f}",
+            f.largest_change,
+        )
         for f in found.features[:MOST]
     )
-    head = ("Feature", "Level", "PSI", "Chance", "p", "Effect", "Largest change of a share")
+    head = ("Feature", "Drift", "PSI", "Chance", "p", "Effect", "Largest change of a share")
     return Grid(head, rows, "Features, the largest effect on the total first")
 
 
@@ -222,10 +239,11 @@ def _checks(found: Drift) -> Grid:
     ]
     rows = tuple((name, *_numbers(check)) for name, check in named)
     title = "The total" if not found.quality else "The total, calibration and weights"
-    return Grid(("Check", "Level", "Index", "Chance", "p"), rows, title)
+    return Grid(("Check", "Drift", "Index", "Chance", "p"), rows, title)
 
 
 def _quality(found: Drift) -> Grid:
+    names = ("Base rate", "Mean prediction", "In the large", "Slope", "AUC")
     rows = tuple(
         (
             label(q.pos_label),
@@ -237,8 +255,11 @@ def _quality(found: Drift) -> Grid:
         )
         for q in found.quality
     )
-    head = ("Class", "Base rate", "Mean prediction", "In the large", "Slope", "AUC")
-    return Grid(head, rows, "Probabilities on the new rows, with 95% intervals")
+    title = "Probabilities on the new rows, with 95% intervals"
+    if len(rows) == 1:  # one below the other, which needs little width
+        ((of, *values),) = rows
+        return Grid(("", of), tuple(zip(names, values, strict=True)), title)
+    return Grid(("Class", *names), rows, title)
 
 
 def _moved(found: Drift) -> Grid:
@@ -247,11 +268,12 @@ def _moved(found: Drift) -> Grid:
             m.feature,
             m.level,
             label(m.pos_label),
-            f"{100 * m.change:+.0f}",
-            f"{100 * m.error:.0f}",
+            f"{_scale(found) * m.change:+.0f}",
+            f"{abs(_scale(found)) * m.error:.0f}",
             _p(m.p_value),
         )
         for m in found.moved[:MOST]
     )
     head = ("Feature", "Level", "Class", "Change", "Error", "p")
-    return Grid(head, rows, "Weights that moved, times 100", n_names=3)
+    units = "times 100" if found.points_per_nat is None else "in points"
+    return Grid(head, rows, f"Weights that moved, {units}", n_names=3)
