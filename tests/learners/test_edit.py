@@ -273,6 +273,16 @@ def loss_in_nats(evidence, X, y):
     return (logsumexp(totals, axis=1) - totals[np.arange(len(X)), y]).mean()
 
 
+def test_a_weight_read_from_a_table_is_doubted_and_taken_as_given(editor):
+    largest = max(np.abs(table.by_class).max() for table in editor.evidence)
+    assert 3 * largest < 39
+    with pytest.warns(UserWarning, match=r"town = a.*3,900.*0\.39"):
+        editor.set("town", "a", 39, **WHY)
+    assert editor.evidence["town"].by_class[0, 0] == 39
+    editor.set("town", "b", 3 * 39, **WHY)  # no larger than thrice the largest
+
+
+@pytest.mark.filterwarnings("ignore:weight=:UserWarning")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("learner", [weigh.EvidenceNB(), weigh.EducatedNB(pairs=0)])
 def test_a_refit_of_a_wild_change_ends_at_its_least_loss(learner, n_classes):
@@ -291,6 +301,7 @@ def test_a_refit_of_a_wild_change_ends_at_its_least_loss(learner, n_classes):
         assert_allclose(before.prior, after.prior, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:weight=:UserWarning")
 def test_a_refit_that_does_not_converge_warns(fitted, monkeypatch):
     monkeypatch.setattr(refit_module, "STEPS", 1)
     with pytest.warns(ConvergenceWarning, match="refit"):

@@ -12,8 +12,12 @@ import numpy as np
 from weigh.budget.rows import Rows
 from weigh.editing.actions import ACTIONS, HOLD
 from weigh.editing.refit import Start, refit_others
+from weigh.errors import warn_caller
 from weigh.evidence import BOUND, Change, Evidence, inherit, login_name, now
 from weigh.frames import Floats, Sample
+
+LARGE = 5.0
+"""Nats: a weight above it, and above three times the largest of the model, is doubted."""
 
 
 class Signature(TypedDict, total=False):
@@ -241,8 +245,24 @@ class Editor:
     ) -> Self:
         if not (isinstance(why, str) and why.strip()):
             raise ValueError(f"why must give the reason for this change, got {why!r}")
+        if action == "set":
+            self._doubt(**arguments)
         self._apply(action, arguments, _Signed(why, who or self._who, now()), refit)
         return self
+
+    def _doubt(self, feature: str, level: Any, weight: Any) -> None:
+        """Warn of a weight that was probably read from a table, which shows weights times 100."""
+        try:
+            given = np.abs(np.asarray(weight, dtype=np.float64)).max()
+        except (ValueError, TypeError):
+            return  # the change itself refuses it
+        largest = max((np.abs(t.by_class).max(initial=0.0) for t in self.evidence), default=0.0)
+        if LARGE < given < np.inf and given > 3 * largest:
+            warn_caller(
+                f"weight={weight!r} of {feature} = {level} is in nats, and tables show it as "
+                f"{100 * given:,.0f}; if it was read from a table, give {given / 100:g}",
+                UserWarning,
+            )
 
     def _apply(self, action: str, given: dict[str, Any], signed: _Signed, refit: bool) -> None:
         before, start = self.evidence, self._states[self._at].start
