@@ -175,13 +175,14 @@ def test_help_loads_nothing_heavy():
 # ---------------------------------------------------------------- demo
 
 
-def test_the_demo_prints_the_evidence_a_sheet_and_what_to_type_next(python_model):
+def test_the_demo_prints_the_evidence_a_sheet_and_what_to_type_next():
     result = run("demo")
-    for table in python_model.evidence_:
+    fitted = weigh.EducatedNB(random_state=0).fit(titanic(), "Survived")  # as in the README
+    for table in fitted.evidence_:
         assert table.name in result.stdout
         for label in table.labels:
             assert label in result.stdout
-    sheet = python_model.balance_sheet(CASE)
+    sheet = fitted.balance_sheet(CASE)
     for item in sheet.items:
         assert str(item) in result.stdout
     assert f"{sheet.probability:.2f}" in result.stdout

@@ -101,18 +101,19 @@ def demo(save: str | None) -> None:
 
     Example: weigh demo --save people.csv
     """
-    from weigh import EvidenceNB
+    from weigh import EducatedNB
     from weigh.datasets import titanic
     from weigh.frames import write_file
 
     say("Who survived the Titanic? 2201 people by class, sex and age.\n")
-    model = EvidenceNB().fit(titanic(), "Survived")
+    model = EducatedNB(random_state=0).fit(titanic(), "Survived")
     case = {"Class": "3rd", "Sex": "Female", "Age": "Child"}
     click.echo(str(model.evidence_))
     say("\nThe balance sheet of a girl in third class:\n")
     click.echo(model.balance_sheet(case).to_text(terminal_width()))
     if save is not None:
         write_file(titanic(), save)
+        say(f"\nWrote the table of 2201 people: {save}")
     table, target = (save, "Survived") if save else ("DATA.csv", "COLUMN")
     say("\nNow with a table of your own (CSV, TSV or Parquet):")
     hint(f"weigh fit {table} --target {target} --holdout 0.3 -o model.json")
