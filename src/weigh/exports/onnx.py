@@ -319,7 +319,7 @@ def _open(data: bytes) -> Any:
     try:
         import onnxruntime
     except ImportError:
-        raise ImportError("running the file needs onnxruntime: pip install onnxruntime") from None
+        raise ImportError("running the file needs onnxruntime: pip install 'weigh[onnx]'") from None
     return onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
 
 
