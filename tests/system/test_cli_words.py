@@ -410,6 +410,20 @@ def test_a_fit_says_what_a_column_looks_like(tmp_path, values, said):
     assert said in text
 
 
+def test_a_fit_names_the_text_among_decimal_commas_and_not_an_id(tmp_path):
+    values = [f'"{i * 0.37:.2f}"'.replace(".", ",") for i in range(119)]
+    text = notes_of_a_fit(tmp_path, {"thing": ["n/a", *values]})
+    assert "--na n/a" in text
+    assert "--drop" not in text
+
+
+def test_a_fit_names_levels_that_differ_only_in_case_or_spaces(tmp_path):
+    text = notes_of_a_fit(tmp_path, {"thing": ["yes", "YES", "no"] * 40, "other": ["a", "b"] * 60})
+    assert "'thing'" in text
+    assert "'YES', 'yes'" in text
+    assert "'other'" not in text
+
+
 @pytest.mark.parametrize(
     "values",
     [

@@ -35,6 +35,7 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
     _advise_classes(getattr(model, "classes_", ()))
     for part in [part for feature in model._learnt.features for part in feature.parts]:
         if not part.is_numeric:
+            _advise_alike(part.name, part.values)
             _advise_text(part.name, part.values, rows, warned=hasattr(model, "class_prior"))
         elif not hasattr(table, "batches") and looks_like_id(part.name, table[part.name]):
             say(f"note: column {part.name!r} has another whole number in nearly every row")
@@ -68,6 +69,20 @@ def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> N
             f"leave an id out with --drop {quote(name)}; --max-levels 50 joins the rare levels of "
             "a name or a code"
         )
+
+
+def _advise_alike(name: str, levels: Sequence[Any]) -> None:
+    """Of levels that differ in case or in spaces around them alone."""
+    found: dict[str, list[str]] = {}
+    for level in levels:
+        if isinstance(level, str):
+            found.setdefault(level.strip().casefold(), []).append(level)
+    alike = [same for same in found.values() if len(same) > 1]
+    if alike:
+        told = ", ".join(map(repr, alike[0]))
+        more = f", and {len(alike) - 1:,} more such groups" if len(alike) > 1 else ""
+        say(f"note: levels of column {name!r} differ only in case or spaces: {told}{more}")
+        hint(f"write them alike in {name!r} if they mean the same")
 
 
 def looks_like_id(name: str, column: Any) -> bool:
@@ -104,7 +119,7 @@ def are_dates(levels: Iterable[Any]) -> bool:
 
 def _is_number(level: Any) -> bool:
     try:
-        float(level)
+        float(str(level).replace(",", "."))  # a decimal comma, or thousands
     except ValueError:
         return False
     return True
