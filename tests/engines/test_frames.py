@@ -885,6 +885,20 @@ def test_an_empty_table_is_refused(X):
         EvidenceNB().fit(X, [])
 
 
+def test_one_dict_is_refused_and_told_to_be_a_list():
+    rows = [{"a": "p"}, {"a": "q"}]
+    with pytest.raises(ValueError, match=r"\[row\]"):
+        EvidenceNB().fit(rows, [0, 1]).predict_proba(rows[0])
+
+
+def test_missing_labels_are_counted_and_the_first_is_named():
+    rows = [{"a": v} for v in "pqpqp"]
+    with pytest.raises(ValueError, match=r"2 of 5 rows.*row 1 "):
+        EvidenceNB().fit(rows, ["no", None, "yes", None, "no"])
+    with pytest.raises(ValueError, match=r"1 of 5 rows.*row 3 "):
+        EvidenceNB().fit(rows, ["no", None, "yes", None, "no"], sample_weight=[1, 0, 1, 1, 1])
+
+
 @pytest.mark.parametrize("X", [[1, 2], np.zeros(2), np.zeros((2, 1, 1)), 3.0, "abc"])
 def test_what_is_no_table_is_refused(X):
     with pytest.raises(ValueError, match="Expected a 2D array or a dataframe"):

@@ -157,6 +157,8 @@ def _read_array(X: Any) -> Table:
         raise ValueError(
             "structured NumPy arrays are not read; pass a dataframe, such as pandas.DataFrame(X)"
         )
+    if isinstance(X, Mapping) and array.ndim == 0:
+        raise ValueError("X is one row as a dict; pass a list of rows: [row]")
     if array.ndim != 2:
         raise ValueError(
             f"Expected a 2D array or a dataframe, got {array.ndim}D (shape {array.shape}). "

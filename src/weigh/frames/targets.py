@@ -79,6 +79,8 @@ def label_sample(
             )
     counts = _count(column.codes, weight, len(column.values))
     values = [column.values[code] for code in np.flatnonzero(counts)]
+    if None in values:
+        _refuse_unlabelled(column, weight, target)
     known = sort_classes(values, target) if classes is None else read_classes(classes)
     places = place_labels(column, values, known)
     class_counts = np.bincount(places, counts, len(known)).astype(np.float64)
@@ -97,6 +99,15 @@ def label_sample(
         return sample
     assert isinstance(dealt, Codes)
     return _group(sample, dealt, kept, folds)
+
+
+def _refuse_unlabelled(column: Codes, weight: Floats | None, target: str) -> NoReturn:
+    missing = np.array([value is None for value in column.values])[column.codes]
+    rows = np.flatnonzero(missing if weight is None else missing & (weight > 0))
+    raise ValueError(
+        f"{target} contains NaN or missing labels in {len(rows):,} of {len(missing):,} rows, the "
+        f"first in row {rows[0]} (counted from 0); drop those rows or label them"
+    )
 
 
 def _group(sample: Sample, column: Codes, kept: Any, name: str) -> Sample:
