@@ -576,3 +576,20 @@ def test_iterating_and_indexing_give_the_same_tables():
         evidence["Sexx"]
     with pytest.raises(IndexError):
         evidence[3]
+
+
+@pytest.mark.parametrize("fewer", [False, True])
+def test_levels_are_said_to_have_fewer_rows_where_they_have(fewer):
+    rows = [f"n{i}" for i in range(60) for _ in range(2 + 2 * i * fewer)]
+    evidence = EvidenceNB().fit([{"a": v, "b": "x"} for v in rows], [0, 1] * (len(rows) // 2))
+    for text in (str(evidence.evidence_), evidence.evidence_._repr_html_()):
+        assert "more levels" in text
+        assert (", of fewer rows" in text) is fewer
+
+
+def test_the_three_most_important_of_many_tables_are_open():
+    random = np.random.default_rng(0)
+    X = pa.table({f"c{j}": random.integers(0, 5, 300) for j in range(6)})
+    model = EvidenceNB(categorical_features=[*range(6)]).fit(X, random.integers(0, 2, 300))
+    shown = model.evidence_._repr_html_()
+    assert (shown.count("<details open"), shown.count("<details")) == (3, 6)

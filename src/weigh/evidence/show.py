@@ -213,7 +213,8 @@ def _lines(evidence: Evidence, max_rows: int | None) -> list[tuple[str, ...]]:
     for table in shown:
         lines += _feature_lines(table, scale, max_rows, words)
     if len(evidence) > len(shown):
-        lines.append((f"... and {len(evidence) - len(shown)} more tables, of less importance",))
+        left = len(evidence) - len(shown)
+        lines.append((f"... and {left} more table{'s' * (left > 1)}, of less importance",))
     return lines
 
 
@@ -255,8 +256,18 @@ def _most_rows(table: FeatureTable, max_rows: int | None) -> list[int]:
 
 
 def _left_out(table: FeatureTable, max_rows: int | None) -> list[str]:
-    left = 0 if max_rows is None else len(table.levels) - MOST_LEVELS
-    return [f"... and {left:,} more levels, of fewer rows"] if left > 0 else []
+    text = "" if max_rows is None else tell_left_out(table, MOST_LEVELS)
+    return [text] if text else []
+
+
+def tell_left_out(table: FeatureTable, shown: int) -> str:
+    """How many levels are not shown, where those of most rows are; nothing where all are."""
+    rows = -np.sort(-table.counts.sum(axis=1))
+    left = len(rows) - shown
+    if left <= 0:
+        return ""
+    fewer = ", of fewer rows" if rows[shown - 1] > rows[shown] else ""
+    return f"... and {left:,} more level{'s' * (left > 1)}{fewer}"
 
 
 def _weight(total: float) -> str:

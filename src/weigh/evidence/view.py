@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.evidence.show import MOST_CLASSES, rule, title, worth
+from weigh.evidence.show import MOST_CLASSES, rule, tell_left_out, title, worth
 from weigh.evidence.units import Words, words_of
 from weigh.layout import Bar, Grid, View
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 SHORT, LEVELS, TABLES = 24, 40, 60
 """Levels that are shown at once; levels of a table, and tables, that are shown at all."""
+
+OPEN = 3
+"""The most important tables, which are open where the others are folded."""
 
 FIRST = 6
 """The most important tables, which a model's summary shows."""
@@ -32,7 +35,10 @@ def to_view(evidence: Evidence) -> View:
     if len(told) == 1:
         told.append(Bar(0.0 if evidence.estimates else float(evidence.prior_row[0]) / scale))
     prior = Grid(("", *_heads(evidence)[1:]), (("Prior", *told),))
-    grids = [_table(evidence, table, scale, folded) for table in ranked[:TABLES]]
+    grids = [
+        _table(evidence, table, scale, folded and place >= OPEN)
+        for place, table in enumerate(ranked[:TABLES])
+    ]
     left = len(ranked) - len(grids)
     notes = [rule(evidence), worth(evidence)]
     notes.append(f"... and {left} more tables, of less importance" if left > 0 else "")
@@ -107,8 +113,8 @@ def _table(evidence: Evidence, table: FeatureTable, scale: float, folded: bool) 
     for i in sorted(heaviest.tolist()):
         count = f"{table.counts[i].sum():,.0f}"
         rows.append((table.labels[i], *_weights(table.by_class[i], scale, words), count))
-    if len(table.levels) > LEVELS:
-        rows.append((f"... and {len(table.levels) - LEVELS:,} more levels, of fewer rows",))
+    if left := tell_left_out(table, LEVELS):
+        rows.append((left,))
     note = f" ({table.note})" if table.note else ""
     text = f"{table.name}{note}: {_count(table)} levels, importance {words.error(table.importance)}"
     return Grid((*_heads(evidence), "Rows"), tuple(rows), text, folded=folded)
