@@ -738,6 +738,7 @@ def test_the_parts_of_the_brier_score_add_up(rows, bins, strategy):
     )
     assert table.rmse == pytest.approx(np.sqrt(np.mean(gap**2)))
     assert table.largest_gap == pytest.approx(np.abs(gap).max())
+    assert table.weight_at_largest_gap == table.weight[np.abs(gap).argmax()]
 
 
 def literal_parts(y, p, bin_of):

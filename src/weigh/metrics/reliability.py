@@ -49,6 +49,11 @@ class ReliabilityTable:
         """How far a bin's rate is from its mean prediction at the worst."""
         return float(np.abs(self.rate - self.mean_prediction).max())
 
+    @property
+    def weight_at_largest_gap(self) -> float:
+        """The rows of that bin, or what they weigh."""
+        return float(self.weight[np.abs(self.rate - self.mean_prediction).argmax()])
+
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per bin, as an Arrow table or in another dataframe library."""
         names = ("low", "high", "mean_prediction", "rate", "weight", "rate_low", "rate_high")

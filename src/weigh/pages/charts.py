@@ -83,7 +83,9 @@ def draw_reliability(table: ReliabilityTable, of: str, name: str) -> Any:
     diagonal = plane.path(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "chance")
     told = (
         f"Predictions in {len(table)} bins with intervals. On the diagonal the observed rate is "
-        f"the predicted one. The largest gap is {table.largest_gap:.2f}."
+        f"the predicted one. The largest gap is {table.largest_gap:.2f}, in a bin of "
+        f"{table.weight_at_largest_gap:,.6g} rows; the mean gap over all rows is "
+        f"{table.expected_calibration_error:.3f}."
     )
     marks = [diagonal, *_bins(plane, table)]
     return plane.draw(f"{name}-reliability", "Reliability.", told, marks)
