@@ -876,9 +876,15 @@ def test_names_are_text_in_every_form():
     assert "&lt;b&gt;bold" in page_
 
 
+def test_html_keeps_the_indentation_of_parts_of_a_measure(model):
+    found = weigh.evaluate(model, weigh.datasets.titanic(), "Survived")
+    assert "\u00a0\u00a0in the large" in html.unescape(found._repr_html_())
+
+
 def test_html_holds_what_the_text_holds(model):
     found = evaluate(model, PEOPLE, "Survived", by="Class", train=(PEOPLE, "Survived"))
-    cells = {html.unescape(c) for c in re.findall(r"<td[^>]*>(.*?)</td>", found._repr_html_())}
+    text = found._repr_html_().replace("\u00a0", " ")
+    cells = {html.unescape(c) for c in re.findall(r"<td[^>]*>(.*?)</td>", text)}
     shown = page(found)
     assert cells == {cell for section in shown.sections for row in section.rows for cell in row}
     words = " ".join(found.to_text(200).split())

@@ -64,11 +64,21 @@ class Page:
     def to_html(self) -> str:
         """The page for a notebook: the sentences, the first table, and the others folded."""
         grids = tuple(
-            Grid(section.head, section.rows, _heading(section), folded=place > 0)
+            Grid(section.head, _indented(section.rows), _heading(section), folded=place > 0)
             for place, section in enumerate(self.sections)
         )
         notes = tuple(note for section in self.sections for note in section.notes)
         return View(self.title, grids, self.words, notes).to_html()
+
+
+def _indented(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """Rows whose names keep their leading spaces in HTML."""
+    return tuple((_keep_spaces(row[0]), *row[1:]) for row in rows)
+
+
+def _keep_spaces(name: str) -> str:
+    bare = name.lstrip(" ")
+    return "\u00a0" * (len(name) - len(bare)) + bare
 
 
 def _heading(section: Section) -> str:
