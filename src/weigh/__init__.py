@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from weigh.budget import simplify as simplify
     from weigh.c44 import C44Classifier as C44Classifier
     from weigh.calibrate import SplineCalibrator as SplineCalibrator
+    from weigh.comparison import Challenge as Challenge
     from weigh.comparison import Comparison as Comparison
+    from weigh.comparison import challenge as challenge
     from weigh.comparison import compare as compare
     from weigh.editing import Editor as Editor
     from weigh.editing import edit as edit
@@ -84,6 +86,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "BoostedNB": "boosted",
     "BoostedNBRegressor": "boosted",
     "C44Classifier": "c44",
+    "Challenge": "comparison",
     "Comparison": "comparison",
     "ContributionsDisplay": "plot",
     "Drift": "monitoring",
@@ -116,6 +119,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "WeightedNB": "weighted",
     "blank": "frames",
     "calculator": "pages",
+    "challenge": "comparison",
     "compare": "comparison",
     "conversion_table": "sheet",
     "drift": "monitoring",

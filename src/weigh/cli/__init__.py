@@ -3,7 +3,7 @@
 commands   fit, show, merge, demo
 scoring    score, explain
 editing    edit
-evaluating  evaluate, drift, compare, split
+evaluating  evaluate, drift, challenge, compare, split
 pages      report, calculator, serve
 exporting  export, check
 scorecards  scorecard, levers, letter

@@ -13,6 +13,7 @@ from weigh.cli.data import (
     check_output,
     column_names,
     count_rows,
+    find_class,
     find_target,
     is_card,
     keep_apart,
@@ -151,6 +152,59 @@ def drift(
     _print(found, as_json)
     if fail_on is not None and found.reaches(fail_on):
         ctx.exit(DRIFTED)
+
+
+@main.command()
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@data_argument
+@target_option
+@click.option(
+    "--cut-off",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    metavar="P",
+    help="The probability from which on rows change sides.",
+)
+@class_option
+@weight_option
+@click.option("-o", "--output", metavar="FILE.html", help="Also write the page as HTML.")
+@json_option
+def challenge(
+    old: str,
+    new: str,
+    data: str,
+    target: str | None,
+    cut_off: float,
+    pos_label: str | None,
+    weight: str | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Compare a model in use with its challenger; use rows that neither was fitted to.
+
+    Paired differences of loss and AUC, calibration, and the rows that change sides at a cut-off.
+
+    Example: weigh challenge old.json new.json people.csv --target Survived --cut-off 0.3
+    """
+    from weigh.comparison.challenger import challenge_each
+    from weigh.writing import write_text
+
+    if output is not None:
+        keep_apart(output, old, new, data)
+        check_output(output)
+    models = read_any(old), read_any(new)
+    tables = read_like(models[0], data, target), read_like(models[1], data, target)
+    if target is None:
+        target = find_target(models[0], tables[0])
+        say(f"note: {target!r} is taken for the target; --target names another")
+    label = find_class(models[0], pos_label)
+    asked = {"cut_off": cut_off, "sample_weight": weight, "pos_label": label}
+    found = challenge_each(models, tables, target, **asked)
+    if output is not None:
+        write_text(found.to_html(), output)
+    _print(found, as_json)
 
 
 @main.command()

@@ -9,7 +9,7 @@ import click
 TASKS: dict[str, tuple[str, ...]] = {
     "Fit": ("fit", "compare", "split", "demo"),
     "Predict and explain": ("show", "score", "explain"),
-    "Evaluate and monitor": ("evaluate", "report", "drift"),
+    "Evaluate and monitor": ("evaluate", "report", "drift", "challenge"),
     "Change a model": (
         "simplify", "price", "edit", "recalibrate", "set-prior", "update", "merge",
     ),

@@ -1,12 +1,22 @@
-"""Learners side by side on the same folds: `compare` returns one `Comparison`.
+"""Learners side by side on the same folds (`compare`), and two models on new rows (`challenge`).
 
 run           fits and predictions, fold by fold
 differences   how far apart two learners are on the same rows, and which to choose
 show          a comparison as a page
 result        `Comparison`
+challenger    `Challenge`: paired differences, calibration, and the rows that change sides
 """
 
+from weigh.comparison.challenger import Challenge, challenge
 from weigh.comparison.differences import Difference, Differences
 from weigh.comparison.result import Comparison, Entry, compare
 
-__all__ = ["Comparison", "Difference", "Differences", "Entry", "compare"]
+__all__ = [
+    "Challenge",
+    "Comparison",
+    "Difference",
+    "Differences",
+    "Entry",
+    "challenge",
+    "compare",
+]

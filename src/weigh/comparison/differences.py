@@ -196,7 +196,7 @@ def subtract(task: Task, one: RowScores, best: RowScores, coverage: float) -> Di
     """One learner less the best."""
 
     def difference(mine: Floats, theirs: Floats) -> Difference:
-        return _paired(mine - theirs, task.row_weight, coverage)
+        return paired(mine - theirs, task.row_weight, coverage)
 
     return Differences(
         difference(one.loss, best.loss),
@@ -206,7 +206,8 @@ def subtract(task: Task, one: RowScores, best: RowScores, coverage: float) -> Di
     )
 
 
-def _paired(gap: Floats, weight: Floats, coverage: float) -> Difference:
+def paired(gap: Floats, weight: Floats, coverage: float) -> Difference:
+    """The mean of rows' differences, with its standard error; a weight of two is two rows."""
     n = float(weight.sum())
     value = float(weight @ gap) / n
     variance = float(weight @ (gap - value) ** 2) / (n - 1) / n if n > 1 else NAN

@@ -206,6 +206,10 @@ class View:
         """One element with its style, which needs no script; every name is escaped."""
         return str(render("view.html", view=self))
 
+    def to_page(self) -> str:
+        """A document of its own."""
+        return str(render("page.html", title=self.title, body=render("view.html", view=self)))
+
 
 class Rendered(Protocol):
     """What can be read: a `View`, or another page."""

@@ -1,0 +1,310 @@
+"""A model in use and one that may replace it, on the same rows: `challenge`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.comparison.differences import Difference, paired
+from weigh.evaluation.findings import find_training_rows
+from weigh.evaluation.show import bounded, number
+from weigh.evidence import BOUND
+from weigh.frames import Floats, Integers, Value
+from weigh.layout import Grid, Shown, View, percent
+from weigh.metrics import COVERAGE, Scored, auc, auc_difference, calibration_line
+from weigh.metrics.numbers import Bounded, plain, read_threshold
+from weigh.metrics.predicted import Predicted, Question, predict_rows
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two models on the rows, with 95% intervals; the loss is in bits a row."""
+
+    name: str
+    loss: Bounded
+    auc: Bounded
+    mean_prediction: float
+    in_the_large: Bounded
+    slope: Bounded
+    above: float  # the share of rows above the cut-off
+    training_rows: float | None  # the estimated share of rows that it was fitted on
+
+    @classmethod
+    def of(cls, name: str, rows: Scored, cut_off: float, met: float | None) -> Side:
+        """Measure one model."""
+        weight, losses = _weight(rows), _losses(rows)
+        mean = paired(losses, weight, COVERAGE)
+        area, line = auc(rows), calibration_line(rows)
+        return cls(
+            name,
+            Bounded(mean.value, mean.low, mean.high),
+            Bounded(area.value, area.low, area.high),
+            float(np.average(rows.p, weights=weight)),
+            Bounded.normal(line.in_the_large, line.in_the_large_error, COVERAGE),
+            Bounded.normal(line.slope, line.slope_error, COVERAGE),
+            float(np.average(rows.p > cut_off, weights=weight)),
+            met,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SwapCell:
+    """Rows by the side of the cut-off on which each model puts them, and how they turned out.
+
+    `places` are the numbers of the rows in the table, the first being 0.
+    """
+
+    name: str
+    weight: float
+    rate: Bounded  # of the positive class
+    places: Integers
+
+    @classmethod
+    def of(cls, name: str, rows: Scored, inside: Any, numbers: Integers) -> SwapCell:
+        """The rows that are inside."""
+        weight = _weight(rows)
+        own = float(weight[inside].sum())
+        positives = float(weight[inside & rows.positive].sum())
+        return cls(name, own, Bounded.share(positives, own, COVERAGE), numbers[inside])
+
+    def tell(self, name: str) -> str:
+        """How many rows there are, and the share of the positive class."""
+        if not self.rate.is_known():
+            return "no rows"
+        return f"{self.weight:,.6g} rows ({_percent(self.rate.value)} {name})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Challenge(Shown):
+    """Two models on the same rows: paired differences, calibration, and who changes sides.
+
+    Attributes
+    ----------
+    old, new : Side
+        The model in use and its challenger: loss, AUC, calibration.
+    pos_label : label
+        The positive class.
+    n_rows, base_rate : float
+        The weight of the rows, and the share of the positive class.
+    loss, auc : Difference
+        New less old, row by row on the same rows, with standard errors. A negative difference of
+        the loss favours the new model.
+    cut_off : float
+        A row is above it where its probability exceeds it.
+    swaps : tuple of SwapCell
+        Rows above for both, only for the new model, only for the old model, and for neither.
+    """
+
+    old: Side
+    new: Side
+    pos_label: Value
+    n_rows: float
+    base_rate: float
+    loss: Difference
+    auc: Difference
+    cut_off: float
+    swaps: tuple[SwapCell, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Which model has the smaller loss, in a sentence."""
+        gap = f"{self.loss.value:+.4f} bits a row (standard error {self.loss.error:.4f})"
+        if self.loss.low <= 0 <= self.loss.high or not np.isfinite(self.loss.error):
+            return f"The losses do not differ significantly: {gap}, new less old."
+        better = "new" if self.loss.value < 0 else "old"
+        return f"The {better} model has the smaller loss: {gap}, new less old."
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What the numbers say, in sentences."""
+        _, entered, left, _ = self.swaps
+        name = label(self.pos_label)
+        told = (
+            self.verdict,
+            f"At the cut-off {self.cut_off:g}, the new model alone puts {entered.tell(name)} above "
+            f"it, and the old model alone {left.tell(name)}.",
+        )
+        known = [side for side in (self.old, self.new) if side.training_rows]
+        met = (
+            f"About {percent(round(side.training_rows or 0.0, 2))} of the rows were training rows "
+            f"of {side.name}: its numbers are too good. Use hold-out rows."
+            for side in known
+        )
+        return (*told, *met)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON; what is no number is None."""
+        return plain(self)  # type: ignore[no-any-return]
+
+    def to_html(self) -> str:
+        """A page of its own, which needs no script."""
+        return self.view().to_page()
+
+    def view(self) -> View:
+        """The tables and sentences that are shown."""
+        sides = (self.old, self.new)
+        rows = (
+            ("Loss, bits a row", *(bounded(s.loss) for s in sides), _gap(self.loss)),
+            ("AUC", *(bounded(s.auc) for s in sides), _gap(self.auc)),
+            ("Mean prediction", *(number(s.mean_prediction) for s in sides), ""),
+            ("Calibration in the large", *(bounded(s.in_the_large, 2) for s in sides), ""),
+            ("Calibration slope", *(bounded(s.slope, 2) for s in sides), ""),
+            ("Share above the cut-off", *(_percent(s.above) for s in sides), ""),
+        )
+        name = label(self.pos_label)
+        head = ("", f"old: {self.old.name}", f"new: {self.new.name}", "new - old (error)")
+        cells = tuple((c.name, f"{c.weight:,.6g}", _with_ends(c.rate)) for c in self.swaps)
+        swaps = Grid(
+            ("", "Rows", f"Observed {name}"), cells, f"Above the cut-off {self.cut_off:g} of {name}"
+        )
+        title = (
+            f"Challenge: {self.new.name} against {self.old.name}, {self.n_rows:,.6g} rows, "
+            f"{_percent(self.base_rate)} {name}"
+        )
+        note = "Intervals have 95% coverage. Errors compare the models row by row."
+        return View(title, (Grid(head, rows), swaps), self.findings, (note,))
+
+
+def challenge(
+    old: Any,
+    new: Any,
+    X: Any,
+    y: Any,
+    *,
+    cut_off: float = 0.5,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> Challenge:
+    """Compare a model in use with its challenger on the same rows.
+
+    difference = mean over rows of (loss of new - loss of old),   loss = -log2 p(true class)
+
+    with the standard error of the mean of the rows' differences. The swap set are the rows that
+    change sides at the cut-off: those above it for one model and not for the other.
+
+    Parameters
+    ----------
+    old, new : classifiers or Scorecards
+        Fitted, with the same classes.
+    X, y : table, and array or str
+        Rows that neither was fitted on, and their classes or the name of their column.
+    cut_off : float, default=0.5
+        A probability of the positive class.
+    sample_weight : array or str, optional
+        Row weights, or the name of their column.
+    pos_label : label, optional
+        The positive class; by default the second of two. Of more than two, one must be named, and
+        is compared with the rest.
+
+    Returns
+    -------
+    Challenge
+        Prints as a page.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> train, rest = weigh.split(weigh.datasets.titanic(), "Survived", random_state=0)
+    >>> old = weigh.EvidenceNB().fit(train, "Survived")
+    >>> new = weigh.EducatedNB().fit(train, "Survived")
+    >>> found = weigh.challenge(old, new, rest, "Survived")
+    >>> found.loss.value < 0
+    True
+    >>> [cell.name for cell in found.swaps]
+    ['both', 'new only', 'old only', 'neither']
+    """
+    return challenge_each(
+        (old, new), (X, X), y, cut_off=cut_off, sample_weight=sample_weight, pos_label=pos_label
+    )
+
+
+def challenge_each(
+    models: tuple[Any, Any],
+    tables: tuple[Any, Any],
+    y: Any,
+    *,
+    cut_off: float = 0.5,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> Challenge:
+    """Compare two models, each on the rows as it reads them."""
+    cut_off = read_threshold(cut_off)
+    asked = _ask(models, pos_label)
+    found = [
+        predict_rows(model, X, y, sample_weight, pos_label=asked)
+        for model, X in zip(models, tables, strict=True)
+    ]
+    met = [find_training_rows(model, X) for model, X in zip(models, tables, strict=True)]
+    names = [type(model).__name__ for model in models]
+    return _compare(names, found, met, asked, cut_off)
+
+
+def _ask(models: tuple[Any, Any], pos_label: Any) -> Value:
+    """The positive class, of models that have the same classes."""
+    old, new = Question.of_model(models[0], pos_label), Question.of_model(models[1], pos_label)
+    if {*old.classes} != {*new.classes}:
+        raise ValueError(
+            f"the old model has the classes {[*old.classes]} and the new one {[*new.classes]}; "
+            "fit both to the same classes"
+        )
+    if old.pos_label is None:
+        raise ValueError(
+            f"the models have {len(old.classes)} classes; name one with pos_label, to compare it "
+            "with the rest"
+        )
+    return old.pos_label
+
+
+def _compare(
+    names: list[str], found: list[Predicted], met: list[Any], pos_label: Value, cut_off: float
+) -> Challenge:
+    old, new = (part.rows for part in found)
+    assert isinstance(old, Scored)
+    assert isinstance(new, Scored)
+    weight, numbers = _weight(old), np.flatnonzero(found[0].kept)
+    before, after = old.p > cut_off, new.p > cut_off
+    sides = {
+        "both": before & after,
+        "new only": after & ~before,
+        "old only": before & ~after,
+        "neither": ~(before | after),
+    }
+    area = auc_difference(new, old)
+    return Challenge(
+        old=Side.of(names[0], old, cut_off, met[0]),
+        new=Side.of(names[1], new, cut_off, met[1]),
+        pos_label=pos_label,
+        n_rows=float(weight.sum()),
+        base_rate=float(np.average(old.positive, weights=weight)),
+        loss=paired(_losses(new) - _losses(old), weight, COVERAGE),
+        auc=Difference(area.value, area.error, area.low, area.high),
+        cut_off=cut_off,
+        swaps=tuple(SwapCell.of(name, old, inside, numbers) for name, inside in sides.items()),
+    )
+
+
+def _losses(rows: Scored) -> Floats:
+    """-log2 of the probability of each row's class."""
+    own = np.where(rows.positive, rows.p, 1 - rows.p)
+    return np.asarray(-np.log2(np.clip(own, BOUND, 1 - BOUND)))
+
+
+def _weight(rows: Scored) -> Floats:
+    return np.ones(len(rows)) if rows.weight is None else rows.weight
+
+
+def _gap(found: Difference) -> str:
+    return f"{number(found.value)} ({number(found.error)})"
+
+
+def _percent(share: float) -> str:
+    return "-" if share != share else f"{100 * share:.1f}%"
+
+
+def _with_ends(rate: Bounded) -> str:
+    if not rate.is_known():
+        return "-"
+    return f"{_percent(rate.value)} ({_percent(rate.low)} to {_percent(rate.high)})"

@@ -1,0 +1,168 @@
+"""weigh.challenge: every number equals its definition, computed row by row."""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.metrics import roc_auc_score
+from tests.system.test_cli import fails, run
+
+import weigh
+from weigh.comparison.challenger import challenge_each
+from weigh.frames import write_file
+from weigh.metrics import calibration_line
+
+
+@dataclass
+class Given:
+    """A classifier that says what it was given."""
+
+    p: np.ndarray
+    classes_: tuple = ("bad", "good")
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - self.p, self.p])
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(3)
+    truth = rng.random(300)
+    y = np.where(rng.random(300) < truth, "good", "bad")
+    old, new = np.clip(truth + rng.normal(0, [[0.3], [0.1]], (2, 300)), 0.01, 0.99)
+    return y, old, new
+
+
+def losses(y, p):
+    return np.array([-np.log2(q if v == "good" else 1 - q) for v, q in zip(y, p, strict=True)])
+
+
+def test_differences_are_those_of_rows_with_their_standard_errors(rows):
+    y, old, new = rows
+    found = weigh.challenge(Given(old), Given(new), np.zeros((300, 1)), y)
+    gaps = losses(y, new) - losses(y, old)
+    assert found.loss.value == pytest.approx(gaps.mean())
+    assert found.loss.error == pytest.approx(gaps.std(ddof=1) / np.sqrt(300))
+    assert found.old.loss.value == pytest.approx(losses(y, old).mean())
+    areas = [roc_auc_score(y == "good", p) for p in (old, new)]
+    assert found.auc.value == pytest.approx(areas[1] - areas[0])
+    assert (found.old.auc.value, found.new.auc.value) == pytest.approx(areas)
+    assert found.verdict.startswith("The new model")
+
+
+def test_calibration_of_both_is_that_of_the_metric(rows):
+    y, old, new = rows
+    found = weigh.challenge(Given(old), Given(new), np.zeros((300, 1)), y)
+    for side, p in ((found.old, old), (found.new, new)):
+        line = calibration_line(y, p, pos_label="good")
+        assert side.slope.value == pytest.approx(line.slope)
+        assert side.in_the_large.value == pytest.approx(line.in_the_large)
+        assert side.mean_prediction == pytest.approx(p.mean())
+
+
+@pytest.mark.parametrize("cut_off", [0.2, 0.5, 0.8])
+def test_the_swap_set_is_every_row_once_by_its_sides(rows, cut_off):
+    y, old, new = rows
+    found = weigh.challenge(Given(old), Given(new), np.zeros((300, 1)), y, cut_off=cut_off)
+    sides = {"both": [], "new only": [], "old only": [], "neither": []}
+    for i in range(300):
+        above = (old[i] > cut_off, new[i] > cut_off)
+        names = {(True, True): "both", (False, True): "new only", (True, False): "old only"}
+        sides[names.get(above, "neither")].append(i)
+    assert {cell.name: cell.places.tolist() for cell in found.swaps} == sides
+    for cell in found.swaps:
+        goods = [y[i] == "good" for i in sides[cell.name]]
+        assert cell.weight == len(goods)
+        assert cell.rate.value == pytest.approx(np.mean(goods))
+
+
+def test_a_weight_of_two_is_a_row_given_twice(rows):
+    y, old, new = rows
+    weight = np.arange(300) % 3  # some rows do not count
+    twice = np.repeat(np.arange(300), weight)
+    one = weigh.challenge(Given(old), Given(new), np.zeros((300, 1)), y, sample_weight=weight)
+    two = weigh.challenge(Given(old[twice]), Given(new[twice]), np.zeros((300, 1)), y[twice])
+    assert one.loss.value == pytest.approx(two.loss.value)
+    assert one.loss.error == pytest.approx(two.loss.error)
+    assert [cell.weight for cell in one.swaps] == [cell.weight for cell in two.swaps]
+    assert all((weight[cell.places] > 0).all() for cell in one.swaps)
+
+
+def test_a_model_against_itself_changes_nothing(rows):
+    y, old, _ = rows
+    found = weigh.challenge(Given(old), Given(old), np.zeros((300, 1)), y)
+    assert (found.loss.value, found.loss.error) == (0, 0)
+    assert [cell.weight for cell in found.swaps[1:3]] == [0, 0]
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["swaps"][1]["rate"] == {
+        "value": None,
+        "low": None,
+        "high": None,
+    }
+
+
+def test_turning_the_classes_round_turns_the_swap_set_round(rows):
+    y, old, new = rows
+    good = weigh.challenge(Given(old), Given(new), np.zeros((300, 1)), y, cut_off=0.3)
+    bad = weigh.challenge(
+        Given(old), Given(new), np.zeros((300, 1)), y, cut_off=0.7, pos_label="bad"
+    )
+    assert bad.loss == good.loss
+    assert [c.places.tolist() for c in bad.swaps] == [c.places.tolist() for c in good.swaps][::-1]
+
+
+def test_models_of_other_classes_are_refused_by_name(rows):
+    y, old, new = rows
+    with pytest.raises(ValueError, match="'ugly'"):
+        weigh.challenge(Given(old), Given(new, ("bad", "ugly")), np.zeros((300, 1)), y)
+
+
+def test_one_of_many_classes_is_compared_with_the_rest():
+    X, y = np.arange(60)[:, None] % 7, np.array([*"abc"])[np.arange(60) % 3]
+    model = weigh.EvidenceNB(bins=2).fit(X, y)
+    with pytest.raises(ValueError, match="pos_label"):
+        weigh.challenge(model, model, X, y)
+    found = weigh.challenge(model, model, X, y, pos_label="b")
+    assert found.old.mean_prediction == pytest.approx(model.predict_proba(X)[:, 1].mean())
+
+
+def test_the_command_prints_what_python_finds_and_writes_a_page(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 4, 400)
+    table = pa.table(
+        {
+            "<b>": x,
+            "code": [f"00{v}" for v in rng.integers(0, 3, 400)],
+            "y": np.where(rng.random(400) < (x + 1) / 6, "yes", "no"),
+        }
+    )
+    train, rest = (tmp_path / name for name in ("train.csv", "rest.csv"))
+    write_file(table.slice(0, 200), str(train))
+    write_file(table.slice(200), str(rest))
+    paths = [tmp_path / "old.json", tmp_path / "new.json"]
+    run("fit", train, "--target", "y", "--learner", "evidence", "--drop", "<b>", "-o", paths[0])
+    run("fit", train, "--target", "y", "--categorical", "code", "-o", paths[1])
+    page = tmp_path / "page.html"
+    words = ("challenge", *paths, rest, "--target", "y", "--cut-off", "0.4", "-o", page)
+    told = json.loads(run(*words, "--json").stdout)
+    models, text = tuple(weigh.load(path) for path in paths), table.slice(200)
+    number = text.set_column(1, "code", text["code"].cast(pa.int64()))  # as the old model read it
+    found = challenge_each(models, (number, text), "y", cut_off=0.4)
+    assert told["new"]["loss"] == pytest.approx(found.to_dict()["new"]["loss"])
+    assert told["swaps"] == found.to_dict()["swaps"]
+    assert found.verdict in " ".join(run(*words).stdout.split())
+    html = page.read_text()
+    assert html.startswith("<!doctype html>")
+    assert "<script" not in html
+    assert "'clas'" in fails("challenge", *paths, rest, "--target", "clas")
+
+
+def test_training_rows_are_known_again():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    y = X[:, 0] > 0.5
+    old, new = (weigh.EvidenceNB(smoothing=s).fit(X[:200], y[:200]) for s in (1, 5))
+    found = weigh.challenge(old, new, X[:200], y[:200])
+    assert found.old.training_rows == pytest.approx(1)
+    assert weigh.challenge(old, new, X[200:], y[200:]).new.training_rows == 0
+    assert sum("training rows" in text for text in found.findings) == 2
