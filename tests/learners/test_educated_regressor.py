@@ -488,7 +488,7 @@ def test_what_needs_classes_refuses_by_name():
     X, y = draw(60)
     model = fitted(X, y)
     with pytest.raises(ValueError, match="EducatedRegressor"):
-        weigh.calculator(model)
+        weigh.drift(model, X)
     with pytest.raises(ValueError, match="pos_label"):
         model._explain_case(X.iloc[0].to_dict(), "a", None)
 

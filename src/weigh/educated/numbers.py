@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weigh.engine import Block
-from weigh.frames import Floats, Integers
+from weigh.errors import Parameter, ParameterError
+from weigh.evidence import Evidence
+from weigh.frames import Floats, Integers, Table, read_numbers
 from weigh.newton.families import Family
 from weigh.newton.regression import Moments
 
@@ -84,6 +86,9 @@ class Numbers:
         return replace(self, dispersion=noise)
 
 
+APART = 0.05
+"""Merging intervals moves no total by more than this, relative to the noise of a row."""
+
 TINY = 1e-8
 """The least dispersion of numbers in their own unit that are told exactly."""
 
@@ -91,3 +96,143 @@ TINY = 1e-8
 def split(labels: Floats) -> tuple[Floats, Any]:
     """The numbers, and what each counts for."""
     return (labels, 1.0) if labels.ndim == 1 else (labels[:, 0], labels[:, 1])
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit in which a fit sees numbers: their totals are shift + scale t, t those of the fit.
+
+    `noise` is the dispersion of numbers whose dispersion is one to the fit.
+    """
+
+    shift: float
+    scale: float
+    noise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Numbers as the fit sees them, the unit that it sees them in, and the target that they are."""
+
+    labels: Floats
+    unit: Unit
+    target: Numbers
+
+    @classmethod
+    def of(cls, family: Family, numbers: Floats, weight: Floats, apart: Floats) -> Seen:
+        """Of rows with so much added to their totals."""
+        labels, unit = label_numbers(family, numbers, weight, apart)
+        mean = float(labels[:, 0] @ (weight * labels[:, 1]) / (weight @ labels[:, 1]))
+        least = 1 / unit.noise if family.power == 1 and are_counts(numbers) else 0.0
+        plain = labels[:, 0].copy() if (labels[:, 1] == 1).all() else labels
+        return cls(plain, unit, Numbers(family, mean, float(weight.sum()), least=least))
+
+
+def label_numbers(
+    family: Family, numbers: Floats, weight: Floats, apart: Floats
+) -> tuple[Floats, Unit]:
+    """Numbers as the fit sees them, and what each counts for.
+
+    Amounts are centred and divided by their standard deviation. With a log link, a number is
+    divided by its exposure e = exp(apart), and counts for e^(2 - power): the loss of y at the mean
+    e m is that of y/e at m, times so much. Exposures are relative to their geometric mean, and what
+    comes of it to its own mean, so that a fit does not depend on the unit of either.
+    """
+    large = float(np.abs(numbers).max()) or 1.0  # so that no square or sum is too large
+    if family.link == "identity":
+        return _centred((numbers - apart) / large, weight, large)
+    usual = float(apart[0]) if np.ptp(apart) == 0 else float(np.average(apart, weights=weight))
+    own = np.exp((apart - usual) * (2 - family.power))
+    each = numbers / large * np.exp(usual - apart)
+    mean = float(each @ (weight * own) / (weight @ own))
+    shift = float(np.log(large) + np.log(mean))
+    unit = Unit(shift - usual, 1.0, float(np.exp(shift * (2 - family.power))))
+    return np.column_stack([each / mean, own]), unit
+
+
+def are_counts(numbers: Floats) -> bool:
+    """Whether numbers are whole, and small enough that a fraction would be seen."""
+    return bool((numbers == np.rint(numbers)).all() and numbers.max() < 2**52)
+
+
+def _centred(net: Floats, weight: Floats, large: float) -> tuple[Floats, Unit]:
+    """Amounts that are so many times as large in the target's unit, in standard deviations."""
+    share = weight / weight.sum()
+    mean = float(net @ share)
+    spread = float(np.sqrt((net - mean) ** 2 @ share))
+    spread = spread if spread > 1e-13 * np.abs(net).max() else 1 / large
+    scale = spread * large
+    if not SMALL < scale < 1 / SMALL:
+        raise ValueError(
+            f"y varies by {scale:.3g}, whose square is too {'small' if scale < 1 else 'large'} a "
+            f"number; give y in another unit, such as y/{scale:.0e}"
+        )
+    unit = Unit(mean * large, scale, scale**2)
+    return np.column_stack([(net - mean) / spread, np.ones(len(net))]), unit
+
+
+def merging_limit(target: Numbers, noise: float) -> float:
+    """How far merging intervals may move a total; with a log link no factor by more than 5%."""
+    family = target.family
+    if family.link == "identity":
+        return APART * float(np.sqrt(noise))
+    return APART * min(float(np.sqrt(noise * target.mean ** (family.power - 2))), 1.0)
+
+
+SMALL = 1e-150
+"""The square of a number as small, or of one over it, is still a number with all its digits."""
+
+
+def in_unit(evidence: Evidence, unit: Unit) -> Evidence:
+    """Tables and prior in the target's unit."""
+    k = unit.scale
+    tables = tuple(
+        replace(
+            table,
+            by_class=table.by_class * k,
+            known_errors=None if table.known_errors is None else table.known_errors * k,
+        )
+        for table in evidence
+    )
+    prior = unit.shift + k * float(evidence.prior_row[0])
+    covariance = None if evidence.covariance is None else evidence.covariance * k**2
+    return replace(evidence, tables=tables, prior=prior, covariance=covariance)
+
+
+def check_target(family: Family, numbers: Floats, name: str, told: str) -> None:
+    """Refuse numbers that the family does not have."""
+    if family.least is None:
+        return
+    if not numbers.any():
+        raise ValueError(f"{name} is zero in every row; family={told!r} needs a positive mean")
+    low = float(numbers.min())
+    if low < family.least or (family.open and low == family.least):
+        wanted = "positive numbers" if family.open else "numbers of 0 or more"
+        raise ValueError(
+            f"{name} holds {low:g}, but family={told!r} takes {wanted}; drop such rows or choose "
+            "another family, such as family='gaussian'"
+        )
+
+
+def read_apart(family: Family, name: str, table: Table, exposure: Any, offset: Any) -> Floats:
+    """What is added to the total of each row beside its weights; `name` is the family's."""
+    found = np.zeros(table.n_rows)
+    if offset is not None:
+        found = found + read_numbers(table, offset, "offset")
+    if exposure is None:
+        return found
+    if family.link != "log":
+        raise ParameterError(
+            Parameter("exposure"),
+            f" multiplies the mean, which family={name!r} does not do; give ",
+            Parameter("offset"),
+            ", or a family with a log link ('poisson', 'gamma', 'tweedie')",
+        )
+    own = read_numbers(table, exposure, "exposure")
+    if not (own > 0).all():
+        named = f" {exposure!r}" if isinstance(exposure, str) else ""
+        raise ParameterError(
+            Parameter("exposure"),
+            f"{named} must be positive, but holds {own.min():g}; drop such rows",
+        )
+    return found + np.log(own)

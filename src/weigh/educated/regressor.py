@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,7 +23,15 @@ from weigh.educated.intervals import (
     law_interval,
 )
 from weigh.educated.learner import Pair, check_pairs, found_pairs, warn_light_rows, wish_for
-from weigh.educated.numbers import Numbers
+from weigh.educated.numbers import (
+    Numbers,
+    Seen,
+    Unit,
+    check_target,
+    in_unit,
+    merging_limit,
+    read_apart,
+)
 from weigh.educated.tables import evidence_of
 from weigh.educated.task import Task
 from weigh.engine import Block
@@ -37,7 +45,6 @@ from weigh.frames import (
     build_beside,
     number_sample,
     read,
-    read_numbers,
 )
 from weigh.newton.families import GAMMA, GAUSSIAN, POISSON, Family, Power
 from weigh.parameters import check_parameters, is_number, read_orders, read_settings
@@ -56,20 +63,6 @@ FAMILIES: dict[str, Family | None] = {
     "gamma": GAMMA,
     "tweedie": None,
 }
-APART = 0.05
-"""Merging intervals moves no total by more than this, relative to the noise of a row."""
-
-
-@dataclass(frozen=True)
-class _Unit:
-    """The unit in which a fit sees numbers: their totals are shift + scale t, t those of the fit.
-
-    `noise` is the dispersion of numbers whose dispersion is one to the fit.
-    """
-
-    shift: float
-    scale: float
-    noise: float
 
 
 class EducatedRegressor(RegressorMixin, TableEstimator):
@@ -212,12 +205,12 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         family = self._check()
         table = read(X).to_learn_from()
         _refuse_target(y, exposure=exposure, offset=offset)
-        apart = self._read_apart(table, exposure, offset)
+        apart = read_apart(family, self.family, table, exposure, offset)
         sample, numbers = number_sample(table, y, sample_weight)
         named = {name for name in (exposure, offset) if isinstance(name, str)}
         if named & {*sample.table.names}:
             sample = replace(sample, table=sample.table.without(named & {*sample.table.names}))
-        _check_target(family, numbers, y if isinstance(y, str) else "y", self.family)
+        check_target(family, numbers, y if isinstance(y, str) else "y", self.family)
         warn_light_rows(sample)
         self._learn(sample, family, numbers, apart[sample.kept])
         warn_ids(self.evidence_.features, sample.table.n_rows, self.evidence_.tables)
@@ -226,43 +219,44 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
 
     def _learn(self, sample: Sample, family: Family, numbers: Floats, apart: Floats) -> None:
         weight = np.ones(len(numbers)) if sample.weight is None else sample.weight
-        labels, unit = _labels(family, numbers, weight, apart)
-        mean = float(labels[:, 0] @ (weight * labels[:, 1]) / (weight @ labels[:, 1]))
-        least = 1 / unit.noise if family.power == 1 and _are_counts(numbers) else 0.0
-        target = Numbers(family, mean, float(weight.sum()), least=least)
-        tally = self._tally(sample)
-        rows = engine.code_rows(sample, [counts.feature for counts in tally.tables])
-        assert isinstance(rows, engine.CodedRows)
-        plain = labels[:, 0].copy() if (labels[:, 1] == 1).all() else labels
-        rows = replace(rows, labels=plain)
+        seen, tally = Seen.of(family, numbers, weight, apart), self._tally(sample)
+        features = [counts.feature for counts in tally.tables]
+        coded = engine.code_rows(sample, features)
+        assert isinstance(coded, engine.CodedRows)
+        rows = replace(coded, labels=seen.labels)
         orders = read_orders(self.monotonic_cst, tally, sample.table)
         wish = wish_for(self.pairs, self.unpaired, sample.table)
         with engine.one_blas_thread():  # whose sums would depend on how many there are
-            fit = _fit_and_warn(Task(rows, tally.tables, target, orders, wish))
-            noise = fit.search.noise
-            bare = Evidence(
-                classes=np.array([sample.target], dtype=object),
-                class_counts=np.array([weight.sum()]),
-                prior=0.0,
-                tables=(),
-                assumed_rate=np.ones(1),
-                form=family.link,
-            )
-            fine = {n for n, s in read_settings(self, sample.table).items() if s.bins == "fine"}
-            evidence = evidence_of(bare, fit.counts, [fit], fine, _apart(family, noise, mean))
-            known = evidence.covariance is not None
-            self.error_quantiles_ = error_quantiles(
-                fit, Block(rows.codes, rows.labels, rows.weight), known
-            )
-            evidence, passes = settle(evidence, rows, [c.feature for c in tally.tables], target)
-        self.dispersion_ = noise * unit.noise
-        self.loo_deviance_ = 2 * fit.held_out.mean * unit.noise
-        self.scales_ = fit.scales / noise / unit.scale**2
-        self.pair_gains_ = np.array(fit.gains) * np.log(2) / max(fit.held_out.mean, 1e-300)
-        self.n_passes_ = fit.n_passes + passes[0]
+            fit = _fit_and_warn(Task(rows, tally.tables, seen.target, orders, wish))
+            evidence = self._merge_intervals(sample, fit, seen.target)
+            block, known = Block(rows.codes, rows.labels, rows.weight), evidence.covariance
+            self.error_quantiles_ = error_quantiles(fit, block, known is not None)
+            evidence, passes = settle(evidence, rows, features, seen.target)
+        self._state(fit, seen.unit, fit.n_passes + passes[0])
         self._name(sample.table.names, sample.table.named)
-        evidence = _in_unit(evidence, unit)
+        evidence = in_unit(evidence, seen.unit)
         self._keep(replace(evidence, backend=sample.table.backend, columns=sample.table.names))
+
+    def _merge_intervals(self, sample: Sample, fit: Fit, target: Numbers) -> Evidence:
+        """The tables of a fit, in which intervals of nearly the same weight are one."""
+        bare = Evidence(
+            classes=np.array([sample.target], dtype=object),
+            class_counts=np.array([target.n_rows]),
+            prior=0.0,
+            tables=(),
+            assumed_rate=np.ones(1),
+            form=target.family.link,
+        )
+        fine = {n for n, s in read_settings(self, sample.table).items() if s.bins == "fine"}
+        return evidence_of(bare, fit.counts, [fit], fine, merging_limit(target, fit.search.noise))
+
+    def _state(self, fit: Fit, unit: Unit, n_passes: int) -> None:
+        """What a fit found beside its tables, in the target's unit."""
+        self.dispersion_ = fit.search.noise * unit.noise
+        self.loo_deviance_ = 2 * fit.held_out.mean * unit.noise
+        self.scales_ = fit.scales / fit.search.noise / unit.scale**2
+        self.pair_gains_ = np.array(fit.gains) * np.log(2) / max(fit.held_out.mean, 1e-300)
+        self.n_passes_ = n_passes
 
     def _keep(self, learnt: Evidence) -> Self:
         self._learnt = learnt
@@ -284,29 +278,6 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     @property
     def _family(self) -> Family:
         return FAMILIES[self.family] or Power(float(self.power))
-
-    def _read_apart(self, table: Table, exposure: Any, offset: Any) -> Floats:
-        """What is added to the total of each row beside its weights."""
-        found = np.zeros(table.n_rows)
-        if offset is not None:
-            found = found + read_numbers(table, offset, "offset")
-        if exposure is None:
-            return found
-        if self._family.link != "log":
-            raise ParameterError(
-                Parameter("exposure"),
-                f" multiplies the mean, which family={self.family!r} does not do; give ",
-                Parameter("offset"),
-                ", or a family with a log link ('poisson', 'gamma', 'tweedie')",
-            )
-        own = read_numbers(table, exposure, "exposure")
-        if not (own > 0).all():
-            named = f" {exposure!r}" if isinstance(exposure, str) else ""
-            raise ParameterError(
-                Parameter("exposure"),
-                f"{named} must be positive, but holds {own.min():g}; drop such rows",
-            )
-        return found + np.log(own)
 
     # ------------------------------------------------------------ predicting
 
@@ -330,7 +301,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         """The columns are looked for in the whole of X."""
         if exposure is None and offset is None:
             return 0.0
-        return self._read_apart(read(X), exposure, offset)
+        return read_apart(self._family, self.family, read(X), exposure, offset)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, exposure: Any = None, offset: Any = None
@@ -430,89 +401,6 @@ def _fit_and_warn(task: Task) -> Fit:
     if fit.complaint():
         warn_caller(f"EducatedRegressor has not converged: {fit.complaint()}", ConvergenceWarning)
     return fit
-
-
-def _labels(family: Family, numbers: Floats, weight: Floats, apart: Floats) -> tuple[Floats, _Unit]:
-    """Numbers as the fit sees them, and what each counts for.
-
-    Amounts are centred and divided by their standard deviation. With a log link, a number is
-    divided by its exposure e = exp(apart), and counts for e^(2 - power): the loss of y at the mean
-    e m is that of y/e at m, times so much. Exposures are relative to their geometric mean, and what
-    comes of it to its own mean, so that a fit does not depend on the unit of either.
-    """
-    large = float(np.abs(numbers).max()) or 1.0  # so that no square or sum is too large
-    if family.link == "identity":
-        return _centred((numbers - apart) / large, weight, large)
-    usual = float(apart[0]) if np.ptp(apart) == 0 else float(np.average(apart, weights=weight))
-    own = np.exp((apart - usual) * (2 - family.power))
-    each = numbers / large * np.exp(usual - apart)
-    mean = float(each @ (weight * own) / (weight @ own))
-    shift = float(np.log(large) + np.log(mean))
-    unit = _Unit(shift - usual, 1.0, float(np.exp(shift * (2 - family.power))))
-    return np.column_stack([each / mean, own]), unit
-
-
-def _are_counts(numbers: Floats) -> bool:
-    """Whether numbers are whole, and small enough that a fraction would be seen."""
-    return bool((numbers == np.rint(numbers)).all() and numbers.max() < 2**52)
-
-
-def _centred(net: Floats, weight: Floats, large: float) -> tuple[Floats, _Unit]:
-    """Amounts that are so many times as large in the target's unit, in standard deviations."""
-    share = weight / weight.sum()
-    mean = float(net @ share)
-    spread = float(np.sqrt((net - mean) ** 2 @ share))
-    spread = spread if spread > 1e-13 * np.abs(net).max() else 1 / large
-    scale = spread * large
-    if not SMALL < scale < 1 / SMALL:
-        raise ValueError(
-            f"y varies by {scale:.3g}, whose square is too {'small' if scale < 1 else 'large'} a "
-            f"number; give y in another unit, such as y/{scale:.0e}"
-        )
-    unit = _Unit(mean * large, scale, scale**2)
-    return np.column_stack([(net - mean) / spread, np.ones(len(net))]), unit
-
-
-def _apart(family: Family, noise: float, mean: float) -> float:
-    """How far merging intervals may move a total; with a log link no factor by more than 5%."""
-    if family.link == "identity":
-        return APART * float(np.sqrt(noise))
-    return APART * min(float(np.sqrt(noise * mean ** (family.power - 2))), 1.0)
-
-
-SMALL = 1e-150
-"""The square of a number as small, or of one over it, is still a number with all its digits."""
-
-
-def _in_unit(evidence: Evidence, unit: _Unit) -> Evidence:
-    """Tables and prior in the target's unit."""
-    k = unit.scale
-    tables = tuple(
-        replace(
-            table,
-            by_class=table.by_class * k,
-            known_errors=None if table.known_errors is None else table.known_errors * k,
-        )
-        for table in evidence
-    )
-    prior = unit.shift + k * float(evidence.prior_row[0])
-    covariance = None if evidence.covariance is None else evidence.covariance * k**2
-    return replace(evidence, tables=tables, prior=prior, covariance=covariance)
-
-
-def _check_target(family: Family, numbers: Floats, name: str, told: str) -> None:
-    """Refuse numbers that the family does not have."""
-    if family.least is None:
-        return
-    if not numbers.any():
-        raise ValueError(f"{name} is zero in every row; family={told!r} needs a positive mean")
-    low = float(numbers.min())
-    if low < family.least or (family.open and low == family.least):
-        wanted = "positive numbers" if family.open else "numbers of 0 or more"
-        raise ValueError(
-            f"{name} holds {low:g}, but family={told!r} takes {wanted}; drop such rows or choose "
-            "another family, such as family='gaussian'"
-        )
 
 
 def _refuse_target(y: Any, **columns: Any) -> None:
