@@ -12,7 +12,10 @@ import asyncio
 import os
 import sys
 import tempfile
+import threading
 from statistics import median
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +31,11 @@ def serve_bare() -> None:
     from fastapi import FastAPI
 
     from weigh.serving.log import Log, relayed
-    from weigh.serving.server import Server, bind
+    from weigh.serving.process import Server
+    from weigh.serving.server import bind
 
-    app = FastAPI()
+    app: Any = FastAPI()
+    app.shelf = SimpleNamespace(wanted=threading.Event(), stopping=False)  # which Server asks for
 
     @app.get("/")
     async def constant() -> dict[str, str]:
