@@ -947,6 +947,32 @@ def test_noise_does_not_look_like_signal_to_rows_held_out(seed):
     assert path.criterion.min() > 0.9
 
 
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_auto_is_the_form_of_the_lower_held_out_loss_and_a_file_keeps_it(share, tmp_path):
+    random = np.random.default_rng(1)
+    y = (random.random(600) < share).astype(int)
+    told = (random.random((600, 3)) < np.where(y, 0.7, 0.3)[:, None]).astype(str)
+    X = np.repeat(told, 3, axis=1)
+    forms = {f: PerplexedNB(form=f, random_state=0).fit(X, y) for f in ("root", "geometric")}
+    least = {form: model.attenuation_path_.criterion.min() for form, model in forms.items()}
+    best = min(least, key=least.get)
+    model = PerplexedNB(form="auto", random_state=0).fit(X, y)
+    assert model.form_ == best
+    np.testing.assert_array_equal(model.predict_proba(X), forms[best].predict_proba(X))
+    np.testing.assert_array_equal(model.predict(X), forms[best].predict(X))
+    save(model, tmp_path / "model.json")
+    again = weigh.load(tmp_path / "model.json")
+    assert again.form_ == best
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("by", [2.0, "flat", "calibrated"])
+def test_where_no_loss_chooses_auto_is_the_papers_root(by):
+    X, y, weight = draw_rows(3)
+    model = PerplexedNB(attenuation=by, form="auto", random_state=0).fit(X, y, weight)
+    assert model.form_ == "root"
+
+
 def test_a_fitted_rule_is_the_fitted_one_whatever_the_parameter_says():
     X, y, weight = draw_rows(3)
     model = PerplexedNB(form="geometric", missing="skip", random_state=0).fit(X, y, weight)

@@ -20,7 +20,7 @@ from weigh.perplexed.scores import score_held_out, score_own, score_rows
 from weigh.perplexed.tuning import CRITERIA, AttenuationPath, Scored, choose_k
 from weigh.tally import Tally
 
-FORMS = ("root", "geometric", "arithmetic")
+FORMS = ("root", "geometric", "auto", "arithmetic")
 
 
 class PerplexedNB(EvidenceClassifier):
@@ -44,10 +44,11 @@ class PerplexedNB(EvidenceClassifier):
         k, a number of at least 1 (naive Bayes from n + 1), or the criterion to choose it:
         "likelihood" (log loss of hold-out rows), "calibrated" (reliability RMSE of hold-out rows)
         or "flat" (flattest histogram of the probabilities of training rows).
-    form : "root", "geometric" or "arithmetic", default="root"
+    form : "root", "geometric", "auto" or "arithmetic", default="root"
         "root" is Eq. 20. "geometric" keeps the prior, with the exponent min(1, k/n) (Eq. 19; k = 1
-        is Eq. 8). "arithmetic" uses the mean of the probabilities instead of their product (Eq.
-        15): it has no k and no tables.
+        is Eq. 8): better with unbalanced classes. "auto" is whichever of the two has the lower log
+        loss of hold-out rows if these choose k ("likelihood"), otherwise "root". "arithmetic" uses
+        the mean of the probabilities instead of their product (Eq. 15): it has no k and no tables.
     n_bins : int, default=10
         Bins of the histogram ("flat") or of the reliability diagram ("calibrated").
     cv : int, splitter, iterable or str, default=5
@@ -63,6 +64,8 @@ class PerplexedNB(EvidenceClassifier):
     ----------
     attenuation_ : float or None
         k; None for the arithmetic mean.
+    form_ : str
+        "root", "geometric" or "arithmetic": the form that the model has.
     attenuation_path_ : AttenuationPath or None
         The values of k tried and their criterion, if k was chosen. `AttenuationPathDisplay` draws
         it. Saved models do not have it.
@@ -82,12 +85,14 @@ class PerplexedNB(EvidenceClassifier):
     0.87
     """
 
-    _extras = ("attenuation_",)
+    _extras = ("attenuation_", "form_")
+    _later_extras = ("form_",)
     _bodies = ("evidence", "mean")
     attenuation_: float | None
+    form_: str | None = None  # not known of files of earlier releases, whose `form` says it
     attenuation_path_: AttenuationPath | None = None  # not saved
 
-    _naive: Evidence | None = None  # before the exponent, where it decides
+    _naive: Evidence | None = None  # before the exponent, once it has decided
 
     def __init__(
         self,
@@ -134,11 +139,12 @@ class PerplexedNB(EvidenceClassifier):
         rate = self._class_rate(tally.classes)
         naive = self._weigh(tally)
         self.attenuation_ = self.attenuation_path_ = None
-        if self.form == "arithmetic":
+        self.form_ = "root" if self.form == "auto" else str(self.form)
+        if self.form_ == "arithmetic":
             learnt: Evidence | Mean = Mean(naive)
         else:
             self.attenuation_ = self._find(sample, naive, splits)
-            learnt = dampen(naive, self.attenuation_, self.form)
+            learnt = dampen(naive, self.attenuation_, self.form_)  # type: ignore[arg-type]
         return learnt if rate is None else _shifted(learnt, rate)
 
     def _check(self) -> None:
@@ -180,9 +186,14 @@ class PerplexedNB(EvidenceClassifier):
         if rows is None:
             warn_caller(_NOTHING_HELD_OUT, UserWarning)
             return _most_answers(sample, naive) + 1
-        path = choose_k(rows, self.form, self.attenuation, int(self.n_bins))
-        self.attenuation_path_ = path
-        return path.chosen
+        judged = self.form == "auto" and self.attenuation == "likelihood"
+        paths = {
+            form: choose_k(rows, form, self.attenuation, int(self.n_bins))
+            for form in (("root", "geometric") if judged else (str(self.form_),))
+        }
+        self.form_ = min(paths, key=lambda form: paths[form].criterion.min())
+        self.attenuation_path_ = paths[self.form_]
+        return self.attenuation_path_.chosen
 
     def _score(
         self, sample: Sample, naive: Evidence, splits: engine.Splits | None
@@ -204,16 +215,18 @@ class PerplexedNB(EvidenceClassifier):
     # ------------------------------------------------------------ deciding
 
     def _keep(self, learnt: Any) -> Self:
-        rule = getattr(learnt, "attenuation", None)
-        exact = isinstance(learnt, Evidence) and (rule or self).form == "root"
-        self._naive = undo(learnt) if exact else None
+        self._naive = None
         return super()._keep(learnt)
 
     def _decide(self, table: Table, totals: Floats | None = None) -> np.ndarray[Any, Any]:
         """Eq. 20 decides as naive Bayes does, and so by its totals: no rounding can part a tie."""
-        if self._naive is None or self.attenuation_ is None:
+        learnt, rule = self._learnt, getattr(self._learnt, "attenuation", None)
+        form = rule.form if rule else self.form_ or self.form
+        if form != "root" or self.attenuation_ is None:
             return super()._decide(table, totals)
-        exact = undampened(self._learnt, self._naive, float(self.attenuation_), table)
+        if self._naive is None:
+            self._naive = undo(learnt)
+        exact = undampened(learnt, self._naive, float(self.attenuation_), table)
         return self._naive.decide(exact)
 
 

@@ -108,7 +108,9 @@ def from_dict(data: Mapping[str, Any]) -> Any:
 
 
 def _fitted(value: Any) -> Any:
-    """A number or an array of them; counts stay whole."""
+    """A text, a number or an array of numbers; counts stay whole."""
+    if isinstance(value, str):
+        return value
     array = np.array(value)
     return array[()] if array.dtype.kind == "i" else array.astype(np.float64)[()]
 
