@@ -244,6 +244,31 @@ def test_the_votes_training_error_keeps_freund_and_schapires_bound(table, smooth
     assert np.average(missed, weights=weight) <= 2 * bound * (1 + 1e-9)
 
 
+@LIGHT
+@given(table=tables(), smoothing=SMOOTHINGS)
+def test_after_each_round_the_votes_training_error_is_at_most_its_bound(table, smoothing):
+    X, y, weight = table
+    plain = PlainNB(combine="vote", n_rounds=6, smoothing=smoothing)
+    bounds = plain.fit(X, y, weight).training_error_bound_
+    assert (np.diff(bounds) <= 0).all()
+    for t, bound in enumerate(bounds, start=1):
+        model = plain.set_params(n_rounds=t).fit(X, y, weight)
+        missed = np.average(model.predict(X) != y, weights=weight)
+        assert missed <= bound * (1 + 1e-9)
+
+
+def test_of_more_classes_there_is_a_bound_for_each_and_none_in_a_file(tmp_path):
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 3, (60, 2)), random.integers(0, 3, 60)
+    model = PlainNB(n_rounds=3, categorical_features="all").fit(X, y)
+    assert [len(each) for each in model.training_error_bound_] == [
+        len(rounds) for rounds in model.rounds_
+    ]
+    weigh.save(model, tmp_path / "model.json")
+    with pytest.raises(AttributeError, match="rounds"):
+        _ = weigh.load(tmp_path / "model.json").training_error_bound_
+
+
 def test_rows_misclassified_may_be_more_than_the_printed_constant_allows():
     X = np.array([[1, 0], [0, 0], [1, 1], [0, 1], [1, 0]])
     y = np.array([1, 0, 0, 1, 1])

@@ -341,6 +341,19 @@ def test_a_constant_target_is_the_estimate(n_rounds):
     assert repr(model.balance_sheet([1]))
 
 
+def test_early_stopping_keeps_the_rounds_of_the_least_held_out_loss():
+    random = np.random.default_rng(3)
+    X = random.integers(0, 4, (300, 6)).astype(float)
+    y = X[:, 0] + random.normal(size=300)
+    model = BoostedNBRegressor(n_rounds=8, early_stopping=True, random_state=0).fit(X, y)
+    assert len(model.held_out_) == 8
+    assert len(model.alphas_) == model.held_out_.argmin() + 1
+    fixed = BoostedNBRegressor(n_rounds=len(model.alphas_), random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), fixed.predict(X))
+    assert model.scale_ == pytest.approx(fixed.scale_, rel=1e-4)
+    assert fixed.held_out_ is None
+
+
 def test_an_outlier_does_not_set_the_scale_where_a_range_is_given():
     random = np.random.default_rng(3)
     X = random.normal(size=(500, 1))

@@ -43,6 +43,16 @@ class Rounds:
     def __len__(self) -> int:
         return len(self.errors)
 
+    @property
+    def bounds(self) -> Floats:
+        """What the training error of the vote of the first t rounds cannot exceed, for each t.
+
+        2^t prod_t sqrt(eps_t (1 - eps_t)), and at most 1 (Freund & Schapire 1997, Theorem 6). The
+        paper prints half of it, which bounds the mean probability of the wrong class.
+        """
+        eps = np.minimum(self.errors, 0.5)  # a first round no better than chance promises nothing
+        return np.cumprod(2 * np.sqrt(eps * (1 - eps)))
+
 
 @dataclass(frozen=True)
 class Fit:

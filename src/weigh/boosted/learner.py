@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
@@ -64,6 +65,10 @@ class BoostedNB(EvidenceClassifier):
     rounds_ : Rounds or list of Rounds
         Error, beta, alpha, loss and quality of every round tried, and the number chosen; with more
         than two classes, one for each. `RoundsDisplay` draws it. Saved models do not have it.
+    training_error_bound_ : ndarray or list of ndarray
+        Upper bound of the share of training rows that AdaBoost's vote misclassifies, for each
+        number of rounds tried: 2^t prod_t sqrt(eps_t (1 - eps_t)). With more than two classes, one
+        for each class against the rest. Saved models do not have it.
     scale_ : float or ndarray of shape (K,)
         Factor of the linearised total.
     agreement_ : float
@@ -156,6 +161,16 @@ class BoostedNB(EvidenceClassifier):
         tally = self._tally(sample)
         rows = engine.code_rows(sample, [table.feature for table in tally.tables])
         return None, Levels.own(tally), rows
+
+    @property
+    def training_error_bound_(self) -> Any:
+        """For each number of rounds, what the vote's training error cannot exceed."""
+        check_is_fitted(self, "classes_")
+        if self.rounds_ is None:
+            raise AttributeError("a saved model does not keep its rounds; fit it again")
+        if isinstance(self.rounds_, list):
+            return [rounds.bounds for rounds in self.rounds_]
+        return self.rounds_.bounds
 
     @property
     def _is_scaled(self) -> bool:

@@ -10,7 +10,7 @@ Weights of later rounds follow from those rounds and are found anew whenever the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from scipy.special import logit
@@ -18,12 +18,16 @@ from scipy.special import logit
 from weigh import engine
 from weigh.bins import Placed
 from weigh.boosted.rounds import PERFECT
+from weigh.boosted.tuning import best_scale
 from weigh.evidence import BOUND, FeatureTable, rows_added, weigh_counts
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts, Tally, count_placed_soft
 
 BLOCK = 1 << 12
 """Rows that a thread takes at a time."""
+
+THIN = 5
+"""Of so many cells one judges how many rounds are best."""
 
 
 @dataclass(frozen=True)
@@ -166,3 +170,44 @@ class _State:
 def _odds(totals: Floats) -> Floats:
     """Odds against, kept finite."""
     return np.exp(-np.clip(totals, -700.0, 700.0))
+
+
+# ---------------------------------------------------------------- rows held out
+
+
+def log_odds_of(rows: Projection, steps: list[Step]) -> Floats:
+    """Of being above each cell (column), for each row."""
+    totals = sum(step.alpha * rows.total(step.tables) for step in steps)
+    cells = sum(step.alpha * step.cells for step in steps)
+    return np.asarray(np.asarray(totals)[:, None] + cells)
+
+
+Part: TypeAlias = tuple[Projection, Floats]
+"""Rows, and their log odds of being above each cell."""
+
+
+def _sum_loss(parts: list[Part], scale: float, every: int = 1) -> float:
+    """In nats, over rows and every so many cells; a row of mean weight counts as one."""
+    total = 0.0
+    for rows, log_odds in parts:
+        cells = np.arange(0, rows.n_cells, every)
+        share = np.clip(rows.target[:, None] * rows.n_cells - cells, 0, 1)
+        scaled = scale * log_odds[:, ::every]
+        nats = np.logaddexp(0.0, scaled) - share * scaled
+        total += float(rows.weight @ nats.sum(axis=1)) / float(rows.weight.mean())
+    return total
+
+
+def fit_scale(parts: list[Part], every: int = 1) -> float:
+    """The number that, multiplied with log odds, gives the least loss over rows and cells."""
+    squares = [float((log_odds**2).mean()) for _, log_odds in parts]
+    typical = float(np.sqrt(np.mean(squares)))
+    return best_scale(lambda scale: _sum_loss(parts, scale, every), typical)
+
+
+def least_loss(parts: list[tuple[Projection, list[Step]]], n_rounds: int) -> float:
+    """The loss in bits a row and cell after so many rounds, with their best scale."""
+    own = [(test, log_odds_of(test, steps[:n_rounds])) for test, steps in parts]
+    loss = _sum_loss(own, fit_scale(own, THIN), THIN)
+    n_cells = sum(len(test.target) * -(-test.n_cells // THIN) for test, _ in parts)
+    return float(loss / (n_cells * np.log(2)))

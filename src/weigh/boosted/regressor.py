@@ -12,9 +12,15 @@ from sklearn.utils import check_random_state
 
 from weigh import engine
 from weigh.base import TableEstimator
-from weigh.boosted.projection import Projection, Step, project
+from weigh.boosted.projection import (
+    Projection,
+    Step,
+    fit_scale,
+    least_loss,
+    log_odds_of,
+    project,
+)
 from weigh.boosted.sheet import Estimate, below_all, explain_estimate
-from weigh.boosted.tuning import best_scale
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import Mask, check_folds, read_splits
@@ -52,6 +58,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         As in `EvidenceNB`.
     n_rounds : int, default=10
         Largest number of rounds.
+    early_stopping : bool, default=False
+        Whether hold-out rows choose the number of rounds, by the loss of "above s" over all s.
     grid : int, default=100
         Number of cells of the range of y, with more than one round.
     y_range : (float, float), optional
@@ -71,7 +79,10 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     scale_ : float
         Factor of the log odds in quantiles.
     errors_, alphas_ : ndarray
-        Error and coefficient of each round.
+        Error and coefficient of each round that is kept.
+    held_out_ : ndarray or None
+        Loss in bits of hold-out rows after each round tried, with `early_stopping`. Saved models do
+        not have it.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of str
@@ -90,6 +101,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     _bodies = ("estimate",)
     _default_bins = 10
     _extras = ("scale_", "errors_", "alphas_")
+    held_out_: Floats | None = None  # not saved
 
     def __init__(
         self,
@@ -102,6 +114,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         max_levels: Any = None,
         crosses: Any = None,
         n_rounds: int = 10,
+        early_stopping: bool = False,
         grid: int = 100,
         y_range: Any = None,
         calibrate_scale: bool = True,
@@ -116,6 +129,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         self.max_levels = max_levels
         self.crosses = crosses
         self.n_rounds = n_rounds
+        self.early_stopping = early_stopping
         self.grid = grid
         self.y_range = y_range
         self.calibrate_scale = calibrate_scale
@@ -151,10 +165,9 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         tally = self._tally(sample)
         rows = self._project(sample, tally, np.clip(target, low, high), low, high)
         steps = project(rows, int(self.n_rounds)) if high > low else []
+        steps = self._choose(rows, sample.kept, steps)
         self.errors_ = np.array([step.error for step in steps])
         self.alphas_ = np.array([step.alpha for step in steps])
-        scaled = self.calibrate_scale and steps
-        self.scale_ = self._scale(rows, sample.kept) if scaled else 1.0
         estimate = _estimate(rows, steps, low, high, self.scale_)
         self._name(sample.table.names, sample.table.named)
         return self._keep(estimate.remember(sample.table.names, sample.table.backend))
@@ -173,8 +186,9 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
             if not (is_count(value) and value >= least):
                 raise ValueError(f"{name} must be a whole number of {least} or more, got {value!r}")
         check_folds(self.cv)
-        if not isinstance(self.calibrate_scale, bool | np.bool_):
-            raise ValueError(f"calibrate_scale must be True or False, got {self.calibrate_scale!r}")
+        for name in ("early_stopping", "calibrate_scale"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
 
     def _range(self, target: Floats) -> tuple[float, float]:
         if self.y_range is None:
@@ -209,19 +223,31 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         scaled = (target - low) / (high - low) if high > low else np.zeros(len(target))
         return Projection(tally, placed, scaled, weight, int(self.grid), self.smoothing)
 
-    def _scale(self, rows: Projection, kept: Mask) -> float:
-        """On rows held out; where there are many, one fold of them is enough for one number."""
-        n = len(rows.target)
-        if n < 2:
-            return 1.0
-        random = check_random_state(self.random_state)
+    def _choose(self, rows: Projection, kept: Mask, steps: list[Step]) -> list[Step]:
+        """The rounds that are kept, and their scale: both by rows held out."""
+        self.scale_, self.held_out_ = 1.0, None
+        if not steps or not (self.calibrate_scale or self.early_stopping) or len(rows.target) < 2:
+            return steps
+        parts = self._hold_out(rows, kept)
+        if self.early_stopping:
+            self.held_out_ = np.array([least_loss(parts, t + 1) for t in range(len(steps))])
+            steps = steps[: int(self.held_out_.argmin()) + 1]
+        if self.calibrate_scale:
+            self.scale_ = fit_scale(
+                [(test, log_odds_of(test, own[: len(steps)])) for test, own in parts]
+            )
+        return steps
+
+    def _hold_out(self, rows: Projection, kept: Mask) -> list[tuple[Projection, list[Step]]]:
+        """Rows held out, and the rounds of the others; of many rows one fold is enough."""
+        n, random = len(rows.target), check_random_state(self.random_state)
         splits = read_splits(self.cv, np.zeros(n, dtype=np.intp), kept, random)
         parts = []
         for train, held_out in splits[:1] if n >= MANY and is_count(self.cv) else splits:
             steps = project(rows.take(train), int(self.n_rounds))
             test = rows.take(random.permutation(np.flatnonzero(held_out))[:FEW])
-            parts.append((test, _log_odds(test, steps)))
-        return _fit_scale(parts)
+            parts.append((test, steps))
+        return parts
 
     def predict(self, X: Any) -> Floats:
         """The estimate: the smallest y that the target exceeds with at most even odds."""
@@ -279,28 +305,6 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = self.n_rounds == 1  # naive Bayes alone exaggerates
         return tags
-
-
-def _log_odds(rows: Projection, steps: list[Step]) -> Floats:
-    """Of being above each cell (column), for each row."""
-    totals = sum(step.alpha * rows.total(step.tables) for step in steps)
-    cells = sum(step.alpha * step.cells for step in steps)
-    return np.asarray(np.asarray(totals)[:, None] + cells)
-
-
-def _fit_scale(parts: list[tuple[Projection, Floats]]) -> float:
-    """The number that, multiplied with log odds, gives the least loss over rows and cells."""
-
-    def loss(scale: float) -> float:
-        total = 0.0
-        for rows, log_odds in parts:
-            share = np.clip(rows.target[:, None] * rows.n_cells - np.arange(rows.n_cells), 0, 1)
-            nats = np.logaddexp(0.0, scale * log_odds) - share * scale * log_odds
-            total += float(rows.weight @ nats.sum(axis=1)) / float(rows.weight.mean())
-        return total
-
-    squares = [float((log_odds**2).mean()) for _, log_odds in parts]
-    return best_scale(loss, float(np.sqrt(np.mean(squares))))
 
 
 def _estimate(
