@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from weigh import metrics as metrics
     from weigh.adjusted import AdjustedNB as AdjustedNB
     from weigh.bins import Binning as Binning
+    from weigh.bins import Density as Density
     from weigh.bins.discretizer import MDLDiscretizer as MDLDiscretizer
     from weigh.boosted import BoostedNB as BoostedNB
     from weigh.boosted import BoostedNBRegressor as BoostedNBRegressor
@@ -89,6 +90,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "Challenge": "comparison",
     "Comparison": "comparison",
     "ContributionsDisplay": "plot",
+    "Density": "bins",
     "Drift": "monitoring",
     "Editor": "editing",
     "EducatedNB": "educated",

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.base import EvidenceClassifier, branch, read_sample, remember
-from weigh.bins import Binning
+from weigh.bins import Density, Rule
 from weigh.errors import warn_caller
-from weigh.evidence import PRINTED, Evidence, weigh_tally
+from weigh.evidence import PRINTED, Evidence, rows_added, weigh_density, weigh_tally
 from weigh.frames import Floats, Sample
-from weigh.parameters import read_caps, read_settings
+from weigh.parameters import by_column, read_caps, read_settings
 from weigh.tally import Tally, add
 
 
@@ -37,11 +37,12 @@ class EvidenceNB(EvidenceClassifier):
         1e-10]; "1/n" is one over the number of rows. Corrections of papers: "zhang-sheng" is P(v|c)
         = (n_vc + 1)/(N_c + k), with k the number of classes, and "hong" is P(c|v) = (n_vc + L)/(n_v
         + 2 L), with L = 1 ("hong-1/n": one over the number of rows).
-    bins : "mdl", "fine", int or dict, default="mdl"
+    bins : "mdl", "fine", int, Binning, Density or dict, default="mdl"
         Bins of numeric columns: "mdl" (Fayyad & Irani), "fine" (up to 128 levels of about equal
-        size), a number of quantile bins, or a dict from column to one of these or to cut points. A
-        dict may also list the categories that share a level, such as {"town": [["North", "South"],
-        ["East"]]}; categories that are not listed share `other`.
+        size), a number of quantile bins, a `Binning`, a `Density` (a curve in each class), or a
+        dict from column to one of these or to cut points. A dict may also list
+        the categories that share a level, such as {"town": [["North", "South"], ["East"]]};
+        categories that are not listed share `other`.
     categorical_features : "from_dtype", "all", list or dict, default="from_dtype"
         Columns of categories: by their type, all, names or positions, or a dict from column to its
         levels (a list is ordered, a set is not).
@@ -86,6 +87,7 @@ class EvidenceNB(EvidenceClassifier):
     """
 
     _smoothings = ("1/n", *PRINTED)
+    _takes_densities = True
 
     def __init__(
         self,
@@ -123,7 +125,27 @@ class EvidenceNB(EvidenceClassifier):
 
     def _weigh(self, tally: Tally, rate: Floats | None) -> Evidence:
         evidence = weigh_tally(tally, self.smoothing, rate)
+        if curves := self._curves(tally):
+            s = rows_added(self.smoothing, tally.class_counts.sum())
+            pairs = zip(evidence, tally.tables, strict=True)
+            tables = (
+                weigh_density(counts, curves[table.name], s) if table.name in curves else table
+                for table, counts in pairs
+            )
+            evidence = replace(evidence, tables=tuple(tables))
         return replace(evidence, event_model=self.event_model)  # type: ignore[arg-type]
+
+    def _curves(self, tally: Tally) -> dict[str, str]:
+        """The kind of density of each column that has one."""
+        if self.event_model == "counts":
+            return {}
+        parts = [part for table in tally.tables for part in table.feature.parts]
+        rules = by_column(self.bins, [part.name for part in parts], "bins", self._default_bins)
+        return {
+            part.name: rules[part.name].kind
+            for part in parts
+            if part.is_numeric and isinstance(rules[part.name], Density)
+        }
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows to the model.
@@ -183,7 +205,7 @@ class EvidenceNB(EvidenceClassifier):
             rules = read_settings(self, sample.table)
             parts = [part for table in tally.tables for part in table.feature.parts]
             cut = [part.name for part in parts if part.is_numeric]
-            found = [name for name in cut if isinstance(rules[name].bins, str | int | Binning)]
+            found = [name for name in cut if isinstance(rules[name].bins, Rule)]
         if found:
             warn_caller(
                 f"partial_fit found the cut points of {len(found)} numeric columns in the first "

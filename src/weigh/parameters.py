@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import AND, Binning, read_rules
+from weigh.bins import AND, Binning, Density, Rule, read_rules
 from weigh.engine import Setting
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import Declared, Floats, Table, Value, canonical, did_you_mean, key, list_names
@@ -21,7 +21,7 @@ def check_parameters(learner: Any) -> None:
     """Refuse a shared parameter of a wrong kind, naming it and what it may be."""
     _check_events(learner)
     _check_smoothing(learner)
-    _check_bins(learner.bins)
+    _check_bins(learner)
     if not (learner.special_values is None or isinstance(learner.special_values, Mapping)):
         raise ValueError(
             "special_values must be a dict from column to codes, such as {'income': [-999]}, got "
@@ -62,18 +62,31 @@ def _check_smoothing(learner: Any) -> None:
         raise ValueError(f"smoothing must be a number of at least 0 or {names}, got {smoothing!r}")
 
 
-def _check_bins(bins: Any) -> None:
+def _check_bins(learner: Any) -> None:
+    bins = learner.bins
     for rule in _each(bins):
         listed = isinstance(rule, Iterable) and not isinstance(rule, str)
         cuts = isinstance(bins, Mapping) and listed
         count = is_count(rule) and rule >= 2
-        known = isinstance(rule, Binning) or (isinstance(rule, str) and rule in ("mdl", "fine"))
+        if isinstance(rule, Density):
+            _check_density(learner)
+        named = isinstance(rule, str) and rule in ("mdl", "fine")
+        known = named or isinstance(rule, Binning | Density)
         if not (cuts or count or known):
             raise ValueError(
                 "bins must be 'mdl', 'fine', a number of quantile bins of at least 2, a Binning, "
                 "or a dict from column to one of these, to cut points, or to lists of the "
                 f"categories that share a level, got {rule!r}"
             )
+
+
+def _check_density(learner: Any) -> None:
+    """Curves are of learners that count, and of columns that stand alone."""
+    if not learner._takes_densities:
+        name = type(learner).__name__
+        raise ValueError(f"bins holds a Density, which EvidenceNB takes and {name} does not")
+    if learner.crosses is not None:
+        raise ValueError("bins holds a Density, which crosses cannot join; leave one of them out")
 
 
 def _check_caps(learner: Any) -> None:
@@ -105,9 +118,9 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     """How each column is to be read, from the shared parameters."""
     names, categorical = table.names, _read_categorical(learner.categorical_features, table)
     declared = {**table.declared(), **_read_declared(learner.categorical_features, names)}
-    bins = _by_column(learner.bins, names, "bins", learner._default_bins)
-    missing = _by_column(learner.missing, names, "missing", "level")
-    special = _by_column(learner.special_values or {}, names, "special_values", ())
+    bins = by_column(learner.bins, names, "bins", learner._default_bins)
+    missing = by_column(learner.missing, names, "missing", "level")
+    special = by_column(learner.special_values or {}, names, "special_values", ())
     asked = {_name(column, names, "ask_if") for column, *_ in read_rules(learner.ask_if)}
     fine, most = int(np.clip(ALL_LEVELS // max(len(names), 1), *FINE)), read_caps(learner, names)
     settings = {}
@@ -117,7 +130,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
         joined = _read_joined(rule, name)
         if joined:
             category, rule = True, learner._default_bins
-        if category is None and not isinstance(rule, str | int | Binning):
+        if category is None and not isinstance(rule, Rule):
             category = False  # cut points say that the column is numeric, even where it is empty
         codes = _read_special(special[name], name)
         skips = missing[name] == "skip" or name in asked
@@ -128,7 +141,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
 
 def _read_joined(rule: Any, name: str) -> tuple[tuple[Value, ...], ...]:
     """The categories of each level, where `bins` lists lists; empty where it holds cut points."""
-    if isinstance(rule, str | int | Binning):
+    if isinstance(rule, Rule):
         return ()
     if not any(isinstance(item, list | tuple) for item in rule):
         return ()
@@ -146,7 +159,7 @@ def _read_joined(rule: Any, name: str) -> tuple[tuple[Value, ...], ...]:
 
 def read_caps(learner: Any, names: Sequence[str]) -> dict[str, int | None]:
     """How many categories of each column have levels of their own; None is all of them."""
-    given = _by_column(learner.max_levels, names, "max_levels", None)
+    given = by_column(learner.max_levels, names, "max_levels", None)
     return {name: None if most is None else int(most) for name, most in given.items()}
 
 
@@ -219,7 +232,8 @@ def read_pairs(given: Iterable[Any], table: Table) -> tuple[frozenset[str], ...]
     return tuple(dict.fromkeys(pairs))
 
 
-def _by_column(value: Any, names: Sequence[str], parameter: str, default: Any) -> dict[str, Any]:
+def by_column(value: Any, names: Sequence[str], parameter: str, default: Any) -> dict[str, Any]:
+    """What a parameter says of each column: one thing for all, or by name or position."""
     if not isinstance(value, Mapping):
         return dict.fromkeys(names, value)
     given = {_name(column, names, parameter): choice for column, choice in value.items()}

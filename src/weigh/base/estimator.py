@@ -45,6 +45,7 @@ class TableEstimator(BaseEstimator):
     event_model: str = "levels"
 
     _smoothings: tuple[str, ...] = ("1/n",)  # that have names
+    _takes_densities: bool = False  # in `bins`
     _default_bins: str | int = "mdl"  # of columns that a dict of bins does not name
     _extras: tuple[str, ...] = ()  # fitted numbers beside the model itself, saved with it
     _later_extras: tuple[str, ...] = ()  # those that files of earlier releases lack

@@ -8,6 +8,7 @@ uniting       the levels of two parts of the rows as one
 crosses       two features joined into one, whose levels are pairs
 cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
 binning       limits of a binning, and the best cut points within them
+density       a grid for a density in each class, in place of bins
 discretizer   the cuts alone, as a scikit-learn transformer
 """
 
@@ -15,6 +16,7 @@ from weigh.bins.binning import Binning
 from weigh.bins.conditions import SINGLE, Ask, Condition, Kind, finder, read_rules
 from weigh.bins.crosses import AND, Cross, coarsen, refine
 from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
+from weigh.bins.density import Density, middles
 from weigh.bins.labels import (
     BRIEF,
     OTHER,
@@ -31,6 +33,9 @@ from weigh.bins.labels import (
 from weigh.bins.levels import Feature, Placed
 from weigh.bins.uniting import sort_values
 
+Rule = str | int | Binning | Density
+"""What finds cut points; anything else gives them."""
+
 __all__ = [
     "AND",
     "BRIEF",
@@ -41,6 +46,7 @@ __all__ = [
     "Binning",
     "Condition",
     "Cross",
+    "Density",
     "Feature",
     "Interval",
     "Joined",
@@ -48,6 +54,7 @@ __all__ = [
     "Level",
     "Notation",
     "Placed",
+    "Rule",
     "are_whole",
     "check_cuts",
     "coarsen",
@@ -55,6 +62,7 @@ __all__ = [
     "fine_cuts",
     "label",
     "mdl_cuts",
+    "middles",
     "midpoint",
     "printable",
     "quantile_cuts",

@@ -10,7 +10,9 @@ import numpy as np
 from weigh.bins import (
     Binning,
     Cross,
+    Density,
     Feature,
+    Rule,
     are_whole,
     check_cuts,
     fine_cuts,
@@ -195,8 +197,8 @@ def count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Cou
             return join_listed(counts, setting.joined, short.rare)
         return join_rare(counts, setting.max_levels, short.rare)
     cuts = _find_cuts(column.values, name, setting, rows)
-    if isinstance(setting.bins, str | int | Binning):
-        cuts = short.settle(cuts)
+    if isinstance(setting.bins, Rule):
+        cuts = tuple(dict.fromkeys(short.settle(cuts)))  # a grid may be finer than what is known
     feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
     feature = replace(feature, whole=short.is_whole(setting.special))
     return count_levels(_with_missing(feature), column, rows)
@@ -207,11 +209,13 @@ def _with_missing(feature: Feature) -> Feature:
 
 
 def _find_cuts(values: Floats, name: str, setting: Setting, rows: Rows) -> tuple[float, ...]:
-    if not isinstance(setting.bins, str | int | Binning):
+    if not isinstance(setting.bins, Rule):
         return check_cuts(setting.bins, name)
     if setting.special:
         special = np.isin(values, np.array(setting.special, dtype=np.float64))
         values = np.where(special, np.nan, values)
+    if isinstance(setting.bins, Density):
+        return setting.bins.cut(values, rows.weight)
     if isinstance(setting.bins, Binning):
         return setting.bins.cut(values, rows.labels, rows.weight, rows.n_classes)
     if setting.bins == "fine":

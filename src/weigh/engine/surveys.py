@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weigh.bins import Binning
+from weigh.bins import Rule
 from weigh.engine.threads import report, spread
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import Declared, FarTable, Sample, Scan, Table, Value
@@ -23,7 +23,7 @@ class Setting:
     """How one column is read: as categories or numbers, where to cut, what is special."""
 
     categorical: bool | None = None
-    bins: str | int | Binning | Sequence[float] = "mdl"
+    bins: Rule | Sequence[float] = "mdl"
     special: tuple[Value, ...] = ()
     skip_missing: bool = False
     most_levels: int = 128  # of bins="fine"
@@ -72,7 +72,7 @@ def survey(
 
 
 def _begin(name: str, setting: Setting, n_classes: int) -> Survey:
-    cuts = None if isinstance(setting.bins, str | int | Binning) else setting.bins
+    cuts = None if isinstance(setting.bins, Rule) else setting.bins
     return Survey(name, n_classes, cuts, setting.special, setting.max_levels)  # type: ignore[arg-type]
 
 

@@ -6,6 +6,7 @@ tables          `Evidence`, also seen from its other class
 feature_table   `FeatureTable`: the weights of one feature, and how much they matter
 curve           recalibration and attenuation, in pieces of cubics that every target computes
 estimate        counts to weights, with their uncertainty
+densities       densities of numeric columns, as weights by cell
 model           what a fitted model can do, and where its table is
 units           how people read weights: times 100, as points, in the target's unit, as factors
 provenance      where a model comes from, and what was changed by hand
@@ -27,6 +28,7 @@ from weigh.evidence.curve import (
     apply_exponent,
     attenuate,
 )
+from weigh.evidence.densities import weigh_density
 from weigh.evidence.estimate import (
     PRINTED,
     Added,
@@ -105,6 +107,7 @@ __all__ = [
     "signed",
     "squeeze",
     "weigh_counts",
+    "weigh_density",
     "weigh_halves",
     "weigh_tally",
     "with_labels",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weigh.bins import Binning, Feature
+from weigh.bins import Binning, Feature, Rule
 from weigh.evidence import Evidence, FeatureTable, join_intervals
 from weigh.frames import Floats
 from weigh.parameters import is_count
@@ -46,7 +46,7 @@ class Given:
     def cut_by_hand(self) -> set[str]:
         """Columns whose cut points are given."""
         by_name = {} if isinstance(self.bins, Binning) else self.bins
-        return {name for name, rule in by_name.items() if not isinstance(rule, str | int | Binning)}
+        return {name for name, rule in by_name.items() if not isinstance(rule, Rule)}
 
 
 def other_class(model: Any, adverse: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import SINGLE, Ask, Binning, Cross, Feature, Kind, check_cuts
+from weigh.bins import SINGLE, Ask, Binning, Cross, Density, Feature, Kind, check_cuts
 from weigh.frames import Floats, Integers, canonical, key, sort_classes
 
 FORMAT, VERSION = "weigh", 1
@@ -80,6 +80,8 @@ def plain(value: Any) -> Any:
     """A parameter as JSON: dicts as pairs, because their keys may be numbers; infinities named."""
     if isinstance(value, Binning):
         return {"binning": plain(vars(value))}
+    if isinstance(value, Density):
+        return {"density": plain(vars(value))}
     if isinstance(value, Mapping):
         return {"pairs": [[plain(k), plain(v)] for k, v in value.items()]}
     if isinstance(value, np.ndarray | np.generic):
@@ -109,6 +111,8 @@ def unplain(value: Any, depth: int = 0) -> Any:
         return {unplain(item, depth + 1) for item in value["set"]}
     if isinstance(value, dict) and "binning" in value:
         return Binning(**unplain(value["binning"], depth + 1))
+    if isinstance(value, dict) and "density" in value:
+        return Density(**unplain(value["density"], depth + 1))
     if isinstance(value, dict):
         return {unplain(k, depth + 1): unplain(v, depth + 1) for k, v in value["pairs"]}
     return [unplain(item, depth + 1) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,93 @@
+"""Weights of evidence of densities: curves of each class, read off at the middles of cells."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp
+
+from weigh.bins import Feature, middles
+from weigh.evidence.curve import BOUND
+from weigh.evidence.feature_table import FeatureTable
+from weigh.evidence.tables import contrast
+from weigh.frames import Floats
+from weigh.tally import Counts
+
+NORMAL_IQR = 1.34
+"""The distance between the quartiles of a normal curve, in standard deviations."""
+
+
+def weigh_density(table: Counts, kind: str, s: float) -> FeatureTable:
+    """The weights of a numeric feature: ln f(x|1)/f(x|0) at the middle of each cell.
+
+    f(x|c) is P(number|c) times the density of the class. Missing and special codes, and `number`
+    beside them, are counted levels, smoothed by s. Such weights have no standard errors.
+    """
+    feature, counts = table.feature, table.counts
+    assert isinstance(feature, Feature)
+    n, cuts = feature.n_intervals, feature.cuts or ()
+    if n < 2:
+        return FeatureTable(feature, counts, contrast(np.zeros(counts.shape)), None, s)
+    logs, curve = np.zeros(counts.shape), log_gaussian if kind == "gaussian" else log_kernel
+    logs[:n] = curve(counts[:n], *middles(cuts), s)
+    groups = np.vstack([counts[:n].sum(axis=0), counts[n:]])
+    shares = _share(groups, s)
+    logs[:n] += np.log(shares[0])
+    logs[n:] = np.log(shares[1:])
+    logs[n:][~groups[1:].any(axis=1)] = 0.0  # a level without rows weighs nothing
+    return FeatureTable(feature, counts, contrast(logs), None, s)
+
+
+def _share(groups: Floats, s: float) -> Floats:
+    """P(number|c), and of each other level."""
+    n_seen = int(groups.any(axis=1).sum())
+    norm = groups.sum(axis=0) + s * n_seen
+    share = (groups + s) / np.where(norm > 0, norm, 1.0)
+    return np.asarray(np.clip(np.where(norm > 0, share, 1 / max(n_seen, 1)), BOUND, 1.0))
+
+
+def log_gaussian(counts: Floats, x: Floats, widths: Floats, s: float) -> Floats:
+    """The log of a normal density with the mean and variance of each class, by cell.
+
+    The variance is at least that of a number that is known to its cell, width^2/12. A class without
+    numbers has the curve of all rows. Smoothing changes nothing.
+    """
+    known = _fill(counts)
+    n = known.sum(axis=0)
+    mean = x @ known / n
+    spread = (x[:, None] - mean) ** 2
+    variance = np.maximum((spread * known).sum(axis=0) / n, np.median(widths) ** 2 / 12)
+    return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + spread / variance))
+
+
+def log_kernel(counts: Floats, x: Floats, widths: Floats, s: float) -> Floats:
+    """The log of a sum of normal curves around the rows of each class, by cell.
+
+    s rows more are spread evenly over the range, so that a class has some density far from all its
+    rows. Without them a cell has a probability of at least 1e-10.
+    """
+    known, columns = _fill(counts), []
+    far = (x[:, None] - x) ** 2
+    for own in known.T:
+        h = bandwidth(own, x, widths)
+        with np.errstate(divide="ignore"):
+            curve = logsumexp(-0.5 * far / h**2, axis=1, b=own / own.sum())
+        cell = np.exp(curve) * widths / (h * np.sqrt(2 * np.pi))
+        even = widths / widths.sum()
+        mixed = (own.sum() * cell + s * even) / (own.sum() + s)
+        columns.append(np.log(np.maximum(mixed, BOUND) / widths))
+    return np.column_stack(columns)
+
+
+def bandwidth(own: Floats, x: Floats, widths: Floats) -> float:
+    """Silverman's rule, 0.9 min(s, IQR/1.34) n^(-1/5), and at least half a cell."""
+    n = own.sum()
+    deviation = np.sqrt(own @ (x - own @ x / n) ** 2 / n)
+    low, high = np.interp([0.25, 0.75], np.cumsum(own) / n, x)
+    spread = min(deviation, (high - low) / NORMAL_IQR) or deviation
+    return float(max(0.9 * spread * n**-0.2, np.median(widths) / 2))
+
+
+def _fill(counts: Floats) -> Floats:
+    """The counts, those of all rows for a class without any."""
+    empty = counts.sum(axis=0) == 0
+    return np.where(empty, counts.sum(axis=1, keepdims=True), counts)
