@@ -77,11 +77,16 @@ def test_options_that_do_not_fit_are_refused_by_name(folder, words):
     assert any(word in done.stderr for word in words if word.startswith("--"))
 
 
-@pytest.mark.parametrize("command", ["report", "calculator", "drift"])
-def test_what_needs_classes_says_so(folder, command):
+@pytest.mark.parametrize("command", ["report", "calculator"])
+def test_a_page_of_a_number_is_written(folder, command):
     words = [folder / "m.json", *([] if command == "calculator" else [folder / "homes.csv"])]
-    more = [] if command == "drift" else ["-o", folder / "no.html"]
-    done = run(command, *words, *more)
+    done = run(command, *words, "-o", folder / "page.html")
+    assert done.exit_code == 0
+    assert "price" in (folder / "page.html").read_text()
+
+
+def test_drift_of_a_number_is_refused_by_name(folder):
+    done = run("drift", folder / "m.json", folder / "homes.csv")
     assert done.exit_code == 1
     assert "EducatedRegressor" in done.stderr
 
