@@ -50,6 +50,8 @@ class NumberAxis:
         """The least and the largest number that is drawn, on the scale."""
         first, last = float(self._on_scale(self.cuts[0])), float(self._on_scale(self.cuts[-1]))
         pad = PAD * (last - first) or LONE * max(abs(last), 1.0)
+        if self.scale == "linear" and len(self.cuts) > 1 and (np.diff(self.cuts) == 1).all():
+            pad = max(pad, 1.0)  # whole numbers one by one: the outer two are as wide as the others
         return (first - 1, last + 1) if self.scale == "even" else (first - pad, last + pad)
 
     def _on_scale(self, numbers: Floats | float) -> Floats:

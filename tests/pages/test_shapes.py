@@ -132,3 +132,9 @@ def test_round_numbers_lie_within_and_are_equally_far_apart(low, span, most):
     assert all(low - 1e-9 <= x <= low + span + 1e-9 for x in found)
     if len(found) > 2:
         np.testing.assert_allclose(np.diff(found), found[1] - found[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("first", [0.5, 0.0, -3.0])
+def test_whole_numbers_one_by_one_have_intervals_of_one_width(first):
+    axis = NumberAxis.of((first, first + 1, first + 2))
+    assert np.diff(axis.edges) == pytest.approx(np.full(4, 0.25))
