@@ -156,7 +156,7 @@ def test_what_is_no_level_is_named_by_what_it_stands_for():
     rows += [{"a": None, "b": 2.5, "c": "not known"}]
     fitted = EvidenceNB(bins={"b": [2.0]}).fit(rows, [i % 2 for i in range(31)])
     points = NomogramDisplay(fitted.evidence_, sort=None).points
-    assert [scale.labels[-1] for scale in points.scales] == ["unseen", "missing", "(not known)"]
+    assert [scale.labels[-1] for scale in points.scales] == ["not known", "missing", "(not known)"]
     assert [scale.no_level is None for scale in points.scales] == [False, True, False]
 
 

@@ -143,7 +143,7 @@ class _Levels:
         n, points = len(self.table.levels), (self.weights - lowest) / unit
         labels = [*brief_labels(self.table.feature)]
         places = tuple(self.places.tolist())
-        labels.append(_no_level(self.table.feature, labels, places))
+        labels.append(_no_level(self.table.feature, labels))
         no_level = places.index(n) if n in places else None
         shown = tuple(labels[i] for i in places)
         named = self._named()
@@ -178,13 +178,9 @@ def _has_every(feature: Feature | Cross) -> bool:
     return feature.has_missing and (feature.is_numeric or bool(feature.other))
 
 
-def _no_level(feature: Feature | Cross, taken: Sequence[str], shown: Sequence[int]) -> str:
+def _no_level(feature: Feature | Cross, taken: Sequence[str]) -> str:
     """What to call an answer that is no level; no level is called the same."""
-    if isinstance(feature, Cross):
-        name = "any other pair"
-    else:
-        has_missing = feature.has_missing and len(feature.levels) - 1 in shown
-        name = "unseen" if has_missing else "not known"
+    name = "any other pair" if isinstance(feature, Cross) else "not known"
     return f"({name})" if name in taken else name
 
 
