@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 MINIMUM = re.compile(r"([A-Za-z0-9_.-]+)>=([0-9.]+)")
-TOOLS = ("all", "tools", "test", "bench")
+TOOLS = ("all", "tools", "test", "docs", "bench")
 """Extras of tools, and of other extras: what runs the tests may be new."""
 PARTNERS = ["pyparsing<3.3"]
 """What the oldest need beside them: a newer pyparsing warns of how matplotlib calls it."""
