@@ -690,7 +690,7 @@ def test_names_and_labels_that_are_not_there_are_named(model):
         evaluate(model, PEOPLE, "Age")
     with pytest.raises(ValueError, match="pos_label='Maybe'"):
         evaluate(model, PEOPLE, "Survived", pos_label="Maybe")
-    with pytest.raises(ValueError, match="lacks the column 'Sex'"):
+    with pytest.raises(ValueError, match="no column 'Sex'"):
         evaluate(model, PEOPLE.drop_columns(["Sex"]), "Survived")
 
 
