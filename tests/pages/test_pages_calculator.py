@@ -180,6 +180,8 @@ def test_the_page_speaks_in_the_users_words_and_is_keyed_by_the_models(adverse, 
     path = tmp_path / "page.html"
     asked = {"adverse": adverse, "cut_off": 0.5, "decisions": ("Decline", "Accept")}
     weigh.calculator(model, path=path, labels=LABELS, **asked)
+    browser.open(path)
+    assert browser.run("return document.getElementById('decision').hidden")  # nothing is known yet
     browser.open(path, "#age=50&income=-999&colour=red&member=true")
     case = {"age": 50.0, "income": -999.0, "colour": "red", "member": True}
     probability = model.balance_sheet(case).probability

@@ -182,9 +182,10 @@ def challenge(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Compare a model in use with its challenger; use rows that neither was fitted to.
+    """Compare a model in use with its challenger.
 
-    Paired differences of loss and AUC, calibration, and the rows that change sides at a cut-off.
+    Use rows that neither was fitted to. Prints paired differences of loss and AUC, calibration, and
+    the rows that change sides at a cut-off.
 
     Example: weigh challenge old.json new.json people.csv --target Survived --cut-off 0.3
     """

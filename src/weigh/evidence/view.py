@@ -41,7 +41,7 @@ def to_view(evidence: Evidence) -> View:
     ]
     left = len(ranked) - len(grids)
     notes = [rule(evidence), worth(evidence)]
-    notes.append(f"... and {left} more tables, of less importance" if left > 0 else "")
+    notes.append(_left(left))
     return View(title(evidence), (prior, *grids), notes=tuple(filter(None, notes)))
 
 
@@ -62,9 +62,13 @@ def summarise_model(name: str, evidence: Evidence, facts: Sequence[tuple[str, st
     head = ("Table", "Importance", "", "Levels")
     lead = tuple(f"{what}: {value}" for what, value in (*_facts(evidence), *facts))
     left = len(ranked) - len(rows)
-    notes = [f"... and {left} more tables, of less importance." if left > 0 else ""]
+    notes = [_left(left)]
     notes.append(f"Importance is {words_of(evidence).importance_is}.")
     return View(name, (Grid(head, tuple(rows)),), lead, tuple(filter(None, notes)))
+
+
+def _left(n: int) -> str:
+    return f"... and {n} more table{'s' * (n > 1)}, of less importance" if n > 0 else ""
 
 
 def rank_tables(evidence: Evidence) -> list[FeatureTable]:

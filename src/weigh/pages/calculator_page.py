@@ -222,7 +222,7 @@ def _read_decision(subject: Subject, cut_off: Any, decisions: Any) -> dict[str, 
         raise ParameterError(
             Parameter("decisions"), " must be two texts: above the cut-off, and otherwise"
         )
-    above, below = decisions or ("above the cut-off", "not above the cut-off")
+    above, below = decisions or ("", "")  # the page names the side of the cut-off anyway
     return {"at": float(cut_off), "of": subject.of, "texts": [*map(printable, (above, below))]}
 
 

@@ -160,7 +160,8 @@
     const answers = columns.map((_, j) => (isAsked(j) ? (state.answers[j] ?? null) : undefined));
     if (isNumber) show(numbers.sheet(model, answers));
     else {
-      show(weigh.sheet(model, answers, { ...state, rate: rates() }));
+      const answered = answers.some((answer) => (answer ?? null) !== null);
+      show({ ...weigh.sheet(model, answers, { ...state, rate: rates() }), answered });
       showRate();
     }
     showCase();

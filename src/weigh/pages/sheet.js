@@ -78,11 +78,12 @@ function sheetView(model) {
 
   function showDecision(sheet) {
     const { decide } = model;
-    byId("decision").hidden = !decide;
+    byId("decision").hidden = !decide || !sheet.answered; // an empty form is no case to decide
     if (!decide) return;
     const above = sheet.probabilities[decide.of] > decide.at;
     const side = above ? "Above" : "Not above";
-    byId("decision").textContent = `${decide.texts[above ? 0 : 1]}. ${side} the cut-off of ${percent(decide.at)}.`;
+    const told = `${side} the cut-off of ${percent(decide.at)}`;
+    byId("decision").textContent = [decide.texts[above ? 0 : 1], told].filter(Boolean).map((text) => `${text}.`).join(" ");
     byId("decision").className = above ? "above" : "";
   }
 

@@ -128,7 +128,7 @@ def _ends(subject: Subject, table: FeatureTable) -> list[str]:
     weights, texts = table.by_class[:, column], subject.levels(table.feature)
     order = places[np.argsort(weights[places], kind="stable")]
     read = words_for(subject.evidence).weight
-    return [f"{read(weights[i])} {_cut(texts[i])}" for i in (int(order[0]), int(order[-1]))]
+    return [f"{_cut(texts[i])}: {read(weights[i])}" for i in (int(order[0]), int(order[-1]))]
 
 
 def _cut(text: str) -> str:
