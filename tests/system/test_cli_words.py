@@ -272,7 +272,7 @@ def test_a_target_of_many_numbers_is_met_with_the_regressor(tmp_path):
     words = ["fit", path, "--target", "age", "-o", tmp_path / "m.json"]
     assert "--task classification" in run(*words).stderr
     said = run(*words, "--learner", "evidence").stderr
-    assert "the target has 30 classes, all of them numbers" in said
+    assert "30 distinct numbers" in said
     assert "hint: --learner educated-regressor estimates a number" in said
 
 
@@ -436,6 +436,20 @@ def test_a_fit_names_levels_that_differ_only_in_case_or_spaces(tmp_path):
 )
 def test_a_good_column_is_not_advised_away(tmp_path, values):
     assert "'thing'" not in notes_of_a_fit(tmp_path, {"thing": values})
+
+
+@pytest.mark.parametrize(
+    ("name", "is_id"),
+    [
+        *((name, False) for name in ("paid", "amount_paid", "humid", "PAID", "casino", "Valid")),
+        *((name, True) for name in ("id", "ID", "customer_id", "CustomerId", "orderNo", "Row")),
+    ],
+)
+def test_a_name_that_only_ends_in_the_letters_of_id_names_no_rows(name, is_id):
+    from weigh.cli.advice import looks_like_id
+
+    amounts = pa.chunked_array([[37 * i * i % 9_973 for i in range(120)]])
+    assert looks_like_id(name, amounts) == is_id
 
 
 def test_help_lists_every_command_by_task_in_one_line_each():

@@ -22,7 +22,7 @@ LONG = 6
 """Digits from which on numbers of one length are rather ids than amounts."""
 
 ID = re.compile(
-    r"(^|[\W_])(id|key|uuid|number|no|nr|index|row)$|[a-z](ID|Id|No|Nr)$", re.IGNORECASE
+    r"(?i:(^|[\W_])(id|key|uuid|number|no|nr|index|row)$)|[a-z](ID|Id|No|Nr)$"  # no `paid`
 )
 DATE = re.compile(
     r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4}))([ T]\d{1,2}:.*)?$"
