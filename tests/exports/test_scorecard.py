@@ -136,7 +136,7 @@ def test_a_straight_recalibration_is_another_scale_and_a_bent_one_is_refused():
     card = Scorecard(model, points_to_double=1e7)
     np.testing.assert_allclose(card.predict_proba(ROWS), model.predict_proba(ROWS), atol=1e-6)
     for name in ("spline", "isotonic"):
-        with pytest.raises(ValueError, match=r"bends.*method='sigmoid'"):
+        with pytest.raises(ValueError, match=rf"{name}.*method='sigmoid'"):
             Scorecard(fitted(name))
 
 
@@ -481,6 +481,14 @@ def test_what_has_no_sum_of_two_classes_is_refused():
     tree = weigh.C44Classifier().fit([[1.0], [2.0]] * 4, [0, 1] * 4)
     with pytest.raises(ValueError, match="no table of weights"):
         Scorecard(tree)
+
+
+@pytest.mark.parametrize("learner", [weigh.EducatedRegressor, weigh.BoostedNBRegressor])
+def test_a_model_of_numbers_is_refused_as_one(learner):
+    x, noise = np.random.default_rng(0).normal(size=(2, 200))
+    model = learner().fit(x[:, None], x + noise)
+    with pytest.raises(ValueError, match=f"{learner.__name__} predicts numbers"):
+        Scorecard(model)
 
 
 def test_the_line_from_scores_to_log_odds_is_exact(card):

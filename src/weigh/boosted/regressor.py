@@ -137,7 +137,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         self.random_state = random_state
 
     no_classes: ClassVar[str] = (
-        "estimates numbers, not classes; cut the target into classes and fit BoostedNB"
+        "estimates numbers, not classes; EducatedRegressor is the one whose numbers pages and "
+        "exports take, and BoostedNB takes classes"
     )
 
     @property

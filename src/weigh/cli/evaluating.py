@@ -165,7 +165,7 @@ def drift(
     default=0.5,
     show_default=True,
     metavar="P",
-    help="The probability from which on rows change sides.",
+    help="The rows whose probability is above P are on the positive side.",
 )
 @class_option
 @weight_option

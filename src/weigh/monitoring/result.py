@@ -78,7 +78,7 @@ class Drift(Shown):
     moved : tuple of Moved
         With labels: the levels whose weights changed significantly.
     points_per_nat : float or None
-        Of a scorecard: the points of one nat, negative where high scores favour the first class.
+        Of a scorecard: the points of one nat, in favour of its good class (`pos_label`).
     """
 
     model: str

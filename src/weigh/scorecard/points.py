@@ -150,6 +150,11 @@ def read_model(model: Any) -> Evidence:
     evidence = evidence_of(model, numbers=True)
     if evidence.event_model == "counts":
         raise ValueError("a model of documents cannot become a scorecard: tokens have no levels")
+    if evidence.estimates or hasattr(model, "no_classes"):
+        raise ValueError(
+            f"a scorecard needs two classes, and {name} predicts numbers; fit EducatedNB to a "
+            "target of two classes"
+        )
     if len(evidence.classes) != 2:
         raise ValueError(
             f"a scorecard needs two classes, but the model has {len(evidence.classes)}; fit one "
