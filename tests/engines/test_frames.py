@@ -722,7 +722,7 @@ def test_a_target_that_is_no_column_is_refused_by_name(y, sample_weight, role):
 
 
 def test_a_target_by_name_needs_a_table_with_names():
-    with pytest.raises(ValueError, match=r"y names the column 'x1'.*without names"):
+    with pytest.raises(ValueError, match=r"y names the column 'x1'.*no column names"):
         EvidenceNB().fit(np.eye(2), "x1")
 
 

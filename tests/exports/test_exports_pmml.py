@@ -87,7 +87,7 @@ def test_a_thousand_levels_are_not_too_many(n_classes, evaluate):
 
 @pytest.mark.parametrize("name", ATTENUATED)
 def test_an_attenuation_that_varies_by_row_is_refused_by_name(name):
-    with pytest.raises(ValueError, match=r"PerplexedNB attenuates each row.*fit AdjustedNB"):
+    with pytest.raises(ValueError, match=r"PerplexedNB adjusts each row.*fit AdjustedNB"):
         weigh.export(fitted(name), "pmml")
 
 

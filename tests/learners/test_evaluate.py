@@ -673,7 +673,7 @@ def test_columns_without_names_have_none_to_group_by():
     X, y = np.array([[0.0, 1], [1, 0], [0, 1], [1, 1]] * 5), [0, 1] * 10
     model = EvidenceNB().fit(X, y)
     for rows in (X, X.tolist()):
-        with pytest.raises(ValueError, match=r"by names the column 'x0', but .* without names"):
+        with pytest.raises(ValueError, match=r"by names the column 'x0', but .* no column names"):
             weigh.evaluate(model, rows, y, by="x0")
     by = X[:, 0].astype(int)
     assert weigh.evaluate(model, X, y, by=by, train=(X, y)).groups[0].name == "0"

@@ -11,10 +11,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_allclose
 from tests.serving import call
 
 import weigh
+from weigh.cli import main
 from weigh.exports.selftest import check
 from weigh.workbench import Session, make_editor
 
@@ -138,7 +140,7 @@ def test_a_session_that_ends_is_continued_from_its_draft_to_the_bit(model, tmp_p
 
 def test_saving_writes_a_model_that_exports_and_a_record_and_ends_the_draft(model, tmp_path):
     session = sit(model, tmp_path / "new.json")
-    session.accept(*MERGE, "=few rows")
+    session.accept(*MERGE, "\n=few rows")
     session.accept("drop", {"feature": "noise"}, "noise")
     state = session.save()
     assert not state["unsaved"]
@@ -148,11 +150,11 @@ def test_saving_writes_a_model_that_exports_and_a_record_and_ends_the_draft(mode
     assert (loaded.predict_proba(rows) == session.editor.model.predict_proba(rows)).all()
     weigh.export(loaded, "sql", path=tmp_path / "score.sql")
     assert check(tmp_path / "score.sql", loaded).difference.holds
-    with open(tmp_path / "new.changes.csv", newline="", encoding="utf-8") as file:
+    with open(tmp_path / "new.json.changes.csv", newline="", encoding="utf-8") as file:
         lines = [*csv.DictReader(file)]
     assert [line["action"] for line in lines] == ["merge", "drop"]
     assert [line["who"] for line in lines] == ["ada", "ada"]
-    assert lines[0]["why"] == "'=few rows"  # which a spreadsheet does not run
+    assert lines[0]["why"] == "'\n=few rows"  # which a spreadsheet does not run
     assert float(lines[1]["after"]) == pytest.approx(session.editor.loss)
 
 
@@ -168,11 +170,83 @@ def test_a_draft_of_another_model_or_one_that_is_broken_is_refused_and_kept(mode
     assert session.draft.read_bytes() == kept[:-20]
 
 
-def test_a_change_that_cannot_be_written_to_the_draft_is_told(model, tmp_path):
+def test_a_change_that_cannot_be_written_to_the_draft_is_told_and_not_made(model, tmp_path):
     session = sit(model, tmp_path / "new.json")
+    before, kept = session.state(), session.output
     session.output = tmp_path / "gone" / "new.json"
     with pytest.raises(FileNotFoundError, match="gone"):
         session.accept(*MERGE, "few rows")
+    session.output = kept
+    after = session.state()
+    assert {**after, "redo": False} == before
+    assert session.editor.loss == pytest.approx(after["effects"]["now"]["loss"])
+
+
+def test_an_output_that_exists_is_not_replaced_by_a_new_sitting(model, tmp_path):
+    session = sit(model, tmp_path / "new.json")
+    session.accept(*MERGE, "few rows")
+    session.save()
+    kept = (tmp_path / "new.json").read_bytes()
+    with pytest.raises(ValueError, match=re.escape(str(tmp_path / "new.json"))):
+        sit(model, tmp_path / "new.json")
+    session.accept("drop", {"feature": "noise"}, "noise")  # the sitting itself goes on
+    assert sit(model, tmp_path / "new.json").continued == 2
+    assert (tmp_path / "new.json").read_bytes() == kept
+
+
+def test_two_sessions_on_one_output_do_not_replace_each_others_changes(model, tmp_path):
+    first = sit(model, tmp_path / "new.json")
+    first.accept(*MERGE, "few rows")
+    second = sit(model, tmp_path / "new.json")
+    second.accept("drop", {"feature": "noise"}, "noise")
+    kept = second.draft.read_bytes()
+    for work in (lambda: first.accept("freeze", {"feature": "age"}, "no"), first.save):
+        with pytest.raises(ValueError, match=re.escape(str(first.draft))):
+            work()
+    assert second.draft.read_bytes() == kept
+    assert [line["why"] for line in first.state()["history"]] == ["few rows"]
+
+
+def test_a_change_that_is_sent_twice_is_made_once(model, tmp_path):
+    session = sit(model, tmp_path / "new.json")
+    half = "scale", {"feature": "age", "factor": 0.5}
+    session.accept(*half, "too sure", changes=0)
+    for again in (
+        lambda: session.accept(*half, "too sure", changes=0),
+        lambda: session.undo(changes=0),
+    ):
+        with pytest.raises(ValueError, match="reload"):
+            again()
+    assert len(session.state()["history"]) == 1
+
+
+def test_a_draft_is_not_continued_with_other_rows(model, tmp_path):
+    train, rest = draw(), draw(seed=1)
+    first = Session(weigh.edit(model, rest, "y", train=(train, "y")), rest, tmp_path / "new.json")
+    first.accept("drop", {"feature": "noise"}, "noise", refit=True)
+    with pytest.raises(ValueError, match="other rows"):
+        sit(model, tmp_path / "new.json", rest)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_moved_cut_points_leave_the_rows_of_the_fit(weight, tmp_path):
+    rows = draw()
+    model = weigh.EvidenceNB(bins=BINS).fit(
+        rows.drop(columns=["group", "w"]), "y", sample_weight=rows.w if weight else None
+    )
+    few = rows[:60]
+    moved = weigh.edit(model, few, "y").move_cut("age", 40.0, 42.0, why="rounder").model
+    assert_allclose(
+        moved.evidence_["age"].counts.sum(axis=0), model.evidence_["age"].counts.sum(axis=0)
+    )
+    train = (rows, "y", weight) if weight else (rows, "y")
+    moved = weigh.edit(model, few, "y", train=train).move_cut("age", 40.0, 42.0, why="x").model
+    cuts = [*BINS["age"]]
+    cuts[1] = 42.0
+    again = weigh.EvidenceNB(bins={**BINS, "age": cuts}).fit(
+        rows.drop(columns=["group", "w"]), "y", sample_weight=rows.w if weight else None
+    )
+    assert_allclose(moved.evidence_["age"].counts, again.evidence_["age"].counts, rtol=1e-12)
 
 
 def test_models_of_more_classes_and_bad_cut_offs_are_refused(model, tmp_path):
@@ -236,6 +310,7 @@ def test_the_page_is_its_own_and_may_ask_only_its_server(app):
         b'{"action": "drop", "arguments": {"other": 1}}', b'{"action": "drop", "arguments": 3}',
         b'{"action": "set", "arguments": {"feature": "age", "level": "x", "weight": "y"}}',
         b'{"action": "set", "arguments": {"feature": "town", "level": "a", "weight": 1e999}}',
+        b'{"action": "drop", "arguments": {"feature": 99}}', b"[" * 100_000,
     ],
 )  # fmt: skip
 def test_a_bad_change_is_refused_in_words_and_changes_nothing(body, app):
@@ -376,3 +451,9 @@ def test_ctrl_c_ends_the_command_and_names_the_draft(served, tmp_path):
     process, _ = served()
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 0
+
+
+def test_the_command_writes_no_file_called_minus(tmp_path):
+    result = CliRunner().invoke(main, ["edit", "m.json", "t.csv", "-o", "-"])
+    assert result.exit_code == 2
+    assert "-o" in result.output

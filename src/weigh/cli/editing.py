@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import tempfile
 import webbrowser
 
 import click
@@ -11,6 +13,15 @@ from weigh.cli.commands import main
 from weigh.cli.data import check_output, find_target, keep_apart, read_like
 from weigh.cli.messages import hint, say
 from weigh.cli.options import data_argument, model_argument, target_option
+
+
+def open_privately(address: str) -> None:
+    """Open a page by a file that only this user can read: others see what a command line says."""
+    number, path = tempfile.mkstemp(prefix="weigh-edit-", suffix=".html")
+    with os.fdopen(number, "w") as file:
+        file.write(f'<meta http-equiv="refresh" content="0; url={address}">')
+    atexit.register(os.unlink, path)
+    webbrowser.open(f"file://{path}")
 
 
 @main.command()
@@ -67,9 +78,12 @@ def edit(
     """
     import weigh
     from weigh.store import load_model
-    from weigh.workbench import Session, edit_in_browser
+    from weigh.workbench import DRAFT, LOG, Session, edit_in_browser
 
-    keep_apart(output, model, data, *([train] if train else []))
+    if output == "-":
+        raise click.UsageError("-o must name a file: the changes are written beside it")
+    for written in (output, output + LOG, output + DRAFT):
+        keep_apart(written, model, data, *([train] if train else []))
     check_output(output)
     fitted = load_model(model)
     table = read_like(fitted, data, target)
@@ -84,7 +98,7 @@ def edit(
         say(f"edit {os.path.basename(model)} at {address}")
         hint("press Ctrl-C to end")
         if show:
-            webbrowser.open(address)
+            open_privately(address)
 
     edit_in_browser(session, port, f"Edit {os.path.basename(model)}", tell=tell)
     if session.draft.exists():

@@ -121,7 +121,11 @@ def _join(feature: Feature, group: Integers) -> Feature:
 
 
 def move_cut(evidence: Evidence, sample: Sample, feature: str, cut: float, to: float) -> Evidence:
-    """Another cut point; weights stay, and rows are counted again."""
+    """Another cut point; weights stay, and rows move between the two bins beside it.
+
+    The rows say which share of the two bins lies on either side of the new cut point. The counts of
+    both bins together stay, so that they add up to the rows of the fit, whichever rows are given.
+    """
     table = evidence[feature]
     old = table.feature
     cuts = () if isinstance(old, Cross) else old.cuts or ()
@@ -131,8 +135,18 @@ def move_cut(evidence: Evidence, sample: Sample, feature: str, cut: float, to: f
     if not np.isfinite(to) or not (np.diff(moved) > 0).all():
         raise ValueError(f"{feature!r}: {to!r} is not between the neighbours of cut point {cut!r}")
     own = replace(old, cuts=moved)
-    again = replace(table, feature=own, counts=_count(own, sample))
+    again = replace(table, feature=own, counts=_split(table, own, cuts.index(cut), sample))
     return _with(evidence, table, table.by_class, again)
+
+
+def _split(table: FeatureTable, feature: Feature, at: int, sample: Sample) -> Floats:
+    """The counts of a table whose bins `at` and `at + 1` have another cut point between them."""
+    beside = slice(at, at + 2)
+    found, counts = _count(feature, sample)[beside], table.counts.copy()
+    total, seen = counts[beside].sum(axis=0), found.sum(axis=0)
+    scale = np.divide(total, seen, out=np.zeros_like(total), where=seen > 0)
+    counts[beside] = np.where(seen > 0, found * scale, counts[beside])
+    return counts
 
 
 def _count(feature: Feature, sample: Sample) -> Floats:

@@ -45,7 +45,15 @@ class _State:
     start: Start
 
 
-def edit(model: Any, X: Any, y: Any, *, train: Any = None, who: str | None = None) -> Editor:
+def edit(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    train: Any = None,
+    who: str | None = None,
+    sample_weight: Any = None,
+) -> Editor:
     """Change a fitted model by hand, and record who, why and the change of the loss.
 
     Parameters
@@ -55,10 +63,13 @@ def edit(model: Any, X: Any, y: Any, *, train: Any = None, who: str | None = Non
     X, y : table, and array or str
         Rows that measure the loss, with column names, and their classes or the name of their
         column. Use hold-out rows.
-    train : tuple of table and classes, optional
-        Rows for `refit=True`, and for new counts when a cut point moves. Default: X and y.
+    train : tuple of table, classes and perhaps weights, optional
+        Rows for `refit=True`, and for new counts when a cut point moves. Default: X and y, and then
+        the loss after a refit is too favourable.
     who : str, optional
         The name to record; by default the login name.
+    sample_weight : array or str, optional
+        Weights of the rows X, or the name of their column.
 
     Returns
     -------
@@ -77,7 +88,7 @@ def edit(model: Any, X: Any, y: Any, *, train: Any = None, who: str | None = Non
     >>> editor.edits[0].who
     'ada'
     """
-    rows = Rows.read(model, X, y)
+    rows = Rows.read(model, X, y, sample_weight)
     fitted = rows if train is None else Rows.read(model, *train)
     return Editor(model, rows.sample, fitted.sample, who)
 
@@ -147,6 +158,11 @@ class Editor:
     def sample(self) -> Sample:
         """The rows to judge by."""
         return self._sample
+
+    @property
+    def train(self) -> Sample:
+        """The rows for refits."""
+        return self._train
 
     @property
     def can_undo(self) -> bool:

@@ -7,6 +7,6 @@ app      the routes of the page, and the server, which only this machine can rea
 """
 
 from weigh.workbench.app import edit_in_browser, make_editor
-from weigh.workbench.session import Session
+from weigh.workbench.session import DRAFT, LOG, Session
 
-__all__ = ["Session", "edit_in_browser", "make_editor"]
+__all__ = ["DRAFT", "LOG", "Session", "edit_in_browser", "make_editor"]

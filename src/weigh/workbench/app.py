@@ -53,8 +53,8 @@ class _Page:
         self.verbs: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
             "preview": lambda asked: session.preview(asked["action"], asked["arguments"]),
             "accept": lambda asked: session.accept(**asked),
-            "undo": lambda asked: session.undo(),
-            "redo": lambda asked: session.redo(),
+            "undo": lambda asked: session.undo(**asked),
+            "redo": lambda asked: session.redo(**asked),
             "look": lambda asked: session.look(float(asked["cut_off"]), str(asked["by"])).state(),
             "save": lambda asked: session.save(),
         }
@@ -84,6 +84,7 @@ class _Page:
             "output": str(self.session.output),
             "log": str(self.session.log),
             "continued": self.session.continued,
+            "judged": self.session.editor.train is self.session.editor.sample,
         }
 
     async def state(self, request: Any) -> Any:
@@ -109,7 +110,7 @@ class _Page:
                 raise ValueError("send a JSON object")
         except RefusalError as error:
             return self._answer({"error": str(error)}, error.status)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return self._answer({"error": str(error)}, 400)
         return await self._do(request, lambda: verb(asked))
 
@@ -124,9 +125,11 @@ class _Page:
         with self.lock:
             try:
                 return work(), 200
-            except (ValueError, TypeError, KeyError) as error:
-                told = error.args[0] if error.args else error
+            except (ValueError, TypeError, KeyError, IndexError) as error:
+                told = error.args[0] if isinstance(error, KeyError) and error.args else error
                 return {"error": str(told)}, 400
+            except OSError as error:  # such as a full disk
+                return {"error": f"nothing was changed: {error}"}, 500
 
     def _knows(self, request: Any) -> bool:
         """Whether a request has the token, and is addressed to this machine."""
@@ -139,7 +142,7 @@ class _Page:
     def _answer(self, data: Any, status: int = 200) -> Any:
         from starlette.responses import Response
 
-        text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(data, allow_nan=False)
         return Response(text, status, HEADERS, media_type="application/json")
 
 

@@ -319,10 +319,12 @@
 
   async function accept(event) {
     event.preventDefault();
+    if (busy || !proposed) return;
     const { action, arguments: given } = proposed;
     const refit = byId("refit").checked && action !== "freeze";
     if (refit) say("Refitting the other tables…");
-    const next = await ask("accept", { action, arguments: given, why: byId("why").value, refit });
+    const changes = state.history.length;
+    const next = await ask("accept", { action, arguments: given, why: byId("why").value, refit, changes });
     if (!next) return;
     proposed = null;
     byId("proposal").hidden = true;
@@ -348,8 +350,9 @@
   };
 
   async function turn(verb, told) {
+    if (busy) return;
     cancel();
-    const next = await ask(verb, {});
+    const next = await ask(verb, verb === "save" ? {} : { changes: state.history.length });
     if (!next) return;
     showState(next);
     say(told);
@@ -378,6 +381,8 @@
     }
   });
   byId("by").append(...about.columns.map((name) => new Option(name, name)));
+  if (about.judged)
+    byId("refit").parentElement.append(" (without --train it is fitted to the rows shown here, so its loss is too favourable)");
   byId("rows").textContent = about.rows.toLocaleString("en");
   byId("rate-head").textContent = `Share of ${about.positive}`;
   byId("about").textContent = `Positive weights favour ${about.positive}. Save writes ${about.output}.`;

@@ -7,8 +7,9 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -62,6 +63,12 @@ class Session:
         self.editor, self._table, self.output = editor, read(table), Path(output)
         self._given = len(editor.edits)
         self._saved = 0
+        self._written: str | None = None  # the draft as this session left it
+        if self.output.exists() and not self.draft.exists():
+            raise ValueError(
+                f"{self.output} exists already; give it as the model to continue it in another "
+                "file, or name another output"
+            )
         self._judge = Judge(editor.sample, cut_off)
         self._totals = Totals.of(editor.evidence, editor.sample)
         self.look(cut_off, by or "")
@@ -115,25 +122,41 @@ class Session:
         return {"effects": _plain(self._judge.measure(totals, "after")), "table": shown}
 
     def accept(
-        self, action: str, arguments: Mapping[str, Any], why: str, refit: bool = False
+        self, action: str, arguments: Mapping[str, Any], why: str, refit: bool = False, **seen: Any
     ) -> dict[str, Any]:
         """Make a change, and write it to the draft."""
+        self._check(**seen)
         self.editor.change(action, arguments, why=why, refit=refit)
-        return self._changed()
+        return self._changed(self.editor.undo)
 
-    def undo(self) -> dict[str, Any]:
+    def undo(self, **seen: Any) -> dict[str, Any]:
         """Take the last change back."""
+        self._check(**seen)
         self.editor.undo()
-        return self._changed()
+        return self._changed(self.editor.redo)
 
-    def redo(self) -> dict[str, Any]:
+    def redo(self, **seen: Any) -> dict[str, Any]:
         """Make the change again that was taken back last."""
+        self._check(**seen)
         self.editor.redo()
-        return self._changed()
+        return self._changed(self.editor.undo)
 
-    def _changed(self) -> dict[str, Any]:
+    def _check(self, changes: int | None = None) -> None:
+        """Refuse what was asked of a model with another number of changes, as by a second click."""
+        now = len(self.editor.edits) - self._given
+        if changes is not None and changes != now:
+            raise ValueError(
+                f"the page shows {changes} changes, but there are {now}; reload the page"
+            )
+
+    def _changed(self, back: Callable[[], Any]) -> dict[str, Any]:
+        """Write a change to the draft; one that cannot be written is taken back."""
+        try:
+            self._write_draft()
+        except (OSError, ValueError):
+            back()
+            raise
         self._saved = -1
-        self._write_draft()
         self._totals = Totals.of(self.editor.evidence, self.editor.sample, self._totals)
         self.now = self._judge.measure(self._totals)
         return self.state()
@@ -148,31 +171,48 @@ class Session:
     @property
     def log(self) -> Path:
         """The file that lists the changes of a saved model."""
-        return self.output.with_name(self.output.stem + LOG)
+        return self.output.with_name(self.output.name + LOG)
 
     def save(self) -> dict[str, Any]:
         """Write the model and the record of its changes; the draft is then deleted."""
+        self._refuse_other()
         save(self.editor.model, self.output)
         write_text(_to_csv(self.editor.edits), self.log)
         self.draft.unlink(missing_ok=True)
+        self._written = None
         self._saved = len(self.editor.edits) - self._given
         return self.state()
 
     def _write_draft(self) -> None:
+        self._refuse_other()
         edits = [change.to_dict() for change in self.editor.edits[self._given :]]
-        held = {"format": "weigh edits", "model": self._hash, "edits": edits}
-        write_text(json.dumps(held, indent=1, ensure_ascii=False), self.draft)
+        held = {"format": "weigh edits", "made_of": self._made_of, "edits": edits}
+        text = json.dumps(held, indent=1)
+        write_text(text, self.draft)
+        self._written = text
 
-    @property
-    def _hash(self) -> str:
-        """Of the model before all changes of this sitting."""
-        return hashlib.sha256(to_json(self.editor.given).encode("utf-8")).hexdigest()
+    def _refuse_other(self) -> None:
+        """Refuse to replace a draft that another session wrote."""
+        there = self.draft.read_text(encoding="utf-8") if self.draft.exists() else None
+        if there != self._written:
+            raise ValueError(f"{self.draft} was changed by another editor; end one of the two")
+
+    @cached_property
+    def _made_of(self) -> str:
+        """Hash of the model before all changes of this sitting, and of the rows."""
+        found = hashlib.sha256(to_json(self.editor.given).encode("utf-8"))
+        for sample in (self.editor.sample, self.editor.train):
+            found.update(self.editor.given.evidence_.total(sample.table).tobytes())
+            found.update(sample.labels.tobytes())
+            found.update(b"" if sample.weight is None else sample.weight.tobytes())
+        return found.hexdigest()
 
     def _continue(self) -> int:
         """Replay the changes of a draft; how many there were."""
         if not self.draft.exists():
             return 0
-        edits = _read_draft(self.draft, self._hash)
+        self._written = self.draft.read_text(encoding="utf-8", errors="replace")
+        edits = _read_draft(self.draft, self._written, self._made_of)
         self.editor.replay(edits)
         self._totals = Totals.of(self.editor.evidence, self.editor.sample, self._totals)
         self.now = self._judge.measure(self._totals)
@@ -180,17 +220,17 @@ class Session:
         return len(edits)
 
 
-def _read_draft(path: Path, model: str) -> list[Change]:
+def _read_draft(path: Path, text: str, made_of: str) -> list[Change]:
     wrong = f"{path} holds changes that were not saved, but {{}}; move it away to start anew"
     try:
-        held = json.loads(path.read_text(encoding="utf-8"))
+        held = json.loads(text)
         if held["format"] != "weigh edits":
             raise ValueError
         edits = [Change.from_dict(one) for one in held["edits"]]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(wrong.format("it cannot be read")) from error
-    if held["model"] != model:
-        raise ValueError(wrong.format("they are changes of another model"))
+    if held.get("made_of") != made_of:
+        raise ValueError(wrong.format("they were made with another model or other rows"))
     return edits
 
 
@@ -235,4 +275,4 @@ def _cells(edits: tuple[Change, ...]) -> Iterator[list[str]]:
 
 def _safe(text: str) -> str:
     """Text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    return f"'{text}" if text.lstrip()[:1] in ("=", "+", "-", "@") else text
