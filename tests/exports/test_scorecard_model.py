@@ -31,12 +31,39 @@ def card(request):
 
 def test_the_model_of_a_card_gives_its_probabilities_and_its_scores(card):
     model = card.as_model()
-    assert model.classes_.tolist() == [card.adverse, card.pos_label]
-    order = [card.classes_.tolist().index(c) for c in model.classes_.tolist()]
     found = model.predict_proba(ROWS)
-    assert found == pytest.approx(card.predict_proba(ROWS)[:, order], abs=1e-12)
+    assert found == pytest.approx(card.predict_proba(ROWS), abs=1e-12)
     units = model.evidence_.units
     assert [units.total(t) for t in model.decision_function(ROWS)] == card.score(ROWS).tolist()
+
+
+def test_a_card_has_one_order_of_classes_the_class_that_high_scores_favour_last(card, tmp_path):
+    order = [card.adverse, card.pos_label]
+    weigh.save(card, tmp_path / "card.json")
+    for one in (card, card.as_model(), weigh.load(tmp_path / "card.json")):
+        assert one.classes_.tolist() == one.evidence_.classes.tolist() == order
+    assert list(card.formula().classes) == order
+    found, scores = card.predict_proba(ROWS), card.score(ROWS)
+    assert found[:, 1] == pytest.approx(card.probability(scores), abs=1e-12)
+    assert card.predict(ROWS).tolist() == [order[int(p > 0.5)] for p in found[:, 1]]
+    scored = weigh.score_table(card, ROWS)
+    for name, column in zip(order, found.T, strict=True):
+        assert scored[f"probability_{name}"].to_pylist() == pytest.approx(column.tolist())
+
+
+def test_exported_probabilities_of_a_card_stand_in_the_order_of_its_classes(card):
+    runtime = pytest.importorskip("onnxruntime")
+    rows = [row for row in ROWS if None not in row.values()]
+    session = runtime.InferenceSession(weigh.export(card, "onnx"))
+    columns = {n: np.array([[r[n]] for r in rows], dtype=object) for n in rows[0]}
+    found = dict(
+        zip([o.name for o in session.get_outputs()], session.run(None, columns), strict=True)
+    )
+    np.testing.assert_allclose(found["probabilities"], card.predict_proba(rows), atol=1e-5)
+    space = {}
+    exec(weigh.export(card, "python"), space)
+    own = [space["score"](row)["probabilities"] for row in rows]
+    np.testing.assert_allclose(own, card.predict_proba(rows), atol=1e-9)
 
 
 @pytest.mark.parametrize("of", [None, "Yes", "No"])
@@ -111,6 +138,8 @@ def test_the_report_of_a_card_prints_its_levels_and_its_cut_offs(card):
     assert "Score<td>" in page
     assert "Total weight of evidence" not in page
     assert "EvidenceModel" not in page
+    found = weigh.evaluate(card, PEOPLE, "Survived")
+    assert "Scorecard: 500 points" in weigh.report(card, evaluation=found)
 
 
 def test_everything_that_is_said_of_a_card_is_about_the_class_that_high_scores_favour(card):

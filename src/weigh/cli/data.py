@@ -286,8 +286,6 @@ def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
     if not hasattr(model, "classes_"):
         return find_class(model, text)
     names = [label_text(label) for label in model.classes_.tolist()]
-    if is_card(model):
-        names = [label_text(model.adverse), label_text(model.pos_label)]
     if text is None and cost != (1.0, 1.0):
         if len(names) > 2:
             raise ValueError(

@@ -54,11 +54,10 @@ class Question:
     def of_model(cls, model: Any, pos_label: Any = None) -> Question:
         """That of a fitted classifier: the second of its two classes, unless one is named.
 
-        Of a scorecard it is the class that high scores favour.
+        Of a scorecard the second class is the one that high scores favour.
         """
         known = tuple(canonical(value) for value in _classes(model))
-        own = model.pos_label if pos_label is None and hasattr(model, "as_model") else pos_label
-        return cls(known, _choose(known, own))
+        return cls(known, _choose(known, pos_label))
 
     @classmethod
     def of_labels(

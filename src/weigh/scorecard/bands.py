@@ -111,7 +111,7 @@ def band_rows(card: Scorecard, sample: Sample, n_bands: int) -> Bands:
         raise ValueError(f"n_bands must be a whole number of at least 1, got {n_bands!r}")
     if sample.class_counts.min() <= 0:
         raise ValueError(f"y must hold both classes, {card.classes_.tolist()}")
-    bad = (sample.labels == 1 - card._good).astype(np.float64)
+    bad = (sample.labels == 0).astype(np.float64)
     weight = np.ones(len(bad)) if sample.weight is None else np.asarray(sample.weight)
     scores = card._add(card._match(sample.table))
     return count_bands(scores, bad, weight, n_bands, card.adverse, card._source.backend)

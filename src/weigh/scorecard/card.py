@@ -54,8 +54,8 @@ class Scorecard(CardModel, Shown):
     base_odds : float, default=50
         The odds of the class that high scores favour at `base_score`.
     pos_label : label, optional
-        The good class, which high scores favour: by default `classes_[1]`. Log odds, sheets,
-        evaluations, reports, calculators, drift and exports of the card are about this class.
+        The good class, which high scores favour: by default the model's `classes_[1]`. Log odds,
+        sheets, evaluations, reports, calculators, drift and exports of the card are about it.
     texts : dict, optional
         Texts of the reason codes, by feature. Default: its name.
     level_texts : dict, optional
@@ -73,6 +73,8 @@ class Scorecard(CardModel, Shown):
 
     Attributes
     ----------
+    classes_ : ndarray
+        The bad class, then the good one: the order of `predict_proba` and of exports.
     base_points : int
         Points of every case before its levels.
     points : dict

@@ -81,7 +81,7 @@ def fit_card(
     y : array or str
         Class labels, or the name of their column in X.
     adverse : label, optional
-        The bad class, which has low scores. Default: `classes_[0]`.
+        The bad class, which has low scores. Default: the first label in sorted order.
     levels : int, default=6
         Largest number of bins or categories of a feature. Two or more categories of less than 5% of
         the rows are joined. Missing and special codes are extra levels. Ordered categories are not
@@ -94,8 +94,8 @@ def fit_card(
         Cut points by column, such as {"age": [30, 50]}, instead of those found. A `Binning`, by
         column or for all numeric columns, maximises the information value.
     monotonic_cst : dict, optional
-        Trends by column instead of those found: 1 or -1 makes the log odds of `classes_[1]` rise or
-        fall; 0 sets no trend.
+        Trends by column instead of those found: 1 or -1 makes the log odds of the second label in
+        sorted order rise or fall; 0 sets no trend.
     **settings
         Parameters of `Scorecard`: `points_to_double`, `base_score`, `texts` and so on.
 

@@ -50,13 +50,18 @@ class CardModel:
 
     @property
     def classes_(self) -> np.ndarray[Any, Any]:
-        """The classes, in the model's order."""
-        return self._source.classes
+        """The bad class and the good one, which high scores favour.
+
+        The evidence, the model and the exports of the card have this order too, and so have the
+        columns of `predict_proba`. The model that the card was made from may have the other one.
+        """
+        classes = self._source.classes
+        return classes if self._good else classes[::-1]
 
     @property
     def adverse(self) -> Any:
         """The bad class, which has low scores."""
-        return self._source.classes.tolist()[1 - self._good]
+        return self.classes_.tolist()[0]
 
     @property
     def feature_names_in_(self) -> np.ndarray[Any, Any]:
@@ -140,10 +145,9 @@ class CardModel:
         return self.scale.probability(score)
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probability of each class, in the model's order."""
+        """The probability of each class, in the order of `classes_`."""
         evidence = self.evidence
-        found = evidence.probabilities(evidence.total(self._read(X)))
-        return found if self._good else found[:, ::-1]
+        return evidence.probabilities(evidence.total(self._read(X)))
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """The more probable class of every row."""

@@ -123,7 +123,7 @@ def measure_rows(card: Scorecard, X: Any, y: Any) -> Rounding:
     table, positive = read(X), None
     if y is not None:
         sample = label_sample(table, y, None, card.classes_)
-        table, positive = sample.table, sample.labels == card._good
+        table, positive = sample.table, sample.labels == 1
     rows, sign = card._match(table), float(np.sign(card._scale))
     totals, scores = sign * card._source.total(rows)[:, 0], card.evidence.raw_total(rows)[:, 0]
     p = expit(np.append(totals, sign * card._source.prior_row[0]))
