@@ -259,6 +259,16 @@ def _check_mergeable(one: EvidenceNB, other: EvidenceNB) -> None:
     for name in ("smoothing", "event_model", "crosses", "max_levels", "ask_if"):
         _check_same(name, getattr(one, name), getattr(other, name))
     _check_same("class_prior", one.evidence_.given_rate, other.evidence_.given_rate)
+    _check_same_curves(one._curves(one.evidence_.tally), other._curves(other.evidence_.tally))
+
+
+def _check_same_curves(mine: dict[str, str], theirs: dict[str, str]) -> None:
+    """Grids of the same cuts add up, whatever curve each model draws over them."""
+    for name in mine | theirs:
+        kinds = [curves.get(name) for curves in (mine, theirs)]
+        if kinds[0] != kinds[1]:
+            told = " against ".join(f"a {kind} density" if kind else "bins" for kind in kinds)
+            raise ValueError(f"the models differ in bins of column {name!r}: {told}")
 
 
 def _check_same(name: str, mine: Any, theirs: Any) -> None:

@@ -121,6 +121,22 @@ def test_parts_on_one_grid_merge_into_the_whole(kind):
     np.testing.assert_allclose(both.decision_function(X), expected.decision_function(X))
 
 
+@pytest.mark.parametrize("one", ["gaussian", "kernel", "bins"])
+@pytest.mark.parametrize("other", ["gaussian", "kernel", "bins"])
+def test_models_merge_only_with_the_same_kind_of_density(one, other):
+    X, y = draw(6)
+    cuts = [*EvidenceNB(bins=Density()).fit(X, y).evidence_["b"].feature.cuts]
+    models = [
+        EvidenceNB(bins={"b": cuts if kind == "bins" else Density(kind)}).fit(X, y)
+        for kind in (one, other)
+    ]
+    if one == other:
+        models[0].merge(models[1])
+        return
+    with pytest.raises(ValueError, match="'b'"):
+        models[0].merge(models[1])
+
+
 @pytest.mark.parametrize("kind", ["gaussian", "kernel"])
 def test_missing_values_and_codes_are_levels_beside_the_curve(kind):
     X, y = draw(5)
