@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.evidence import Evidence, FeatureTable
-from weigh.frames import Floats, Table, build, read
+from weigh.frames import NOT_KNOWN, Codes, Floats, Numbers, Table, build, read
 from weigh.holdout import mark_holdout
 from weigh.layout import Grid, Shown, View
 from weigh.metrics.stability import compare_counts
@@ -58,6 +58,7 @@ class Screening(Shown):
     n_rows: int
     time: str = ""
     backend: str | None = None
+    skips_missing: bool = False  # in some column
 
     def to_frame(self) -> Any:
         """One row per column, in the dataframe library of X."""
@@ -74,6 +75,11 @@ class Screening(Shown):
             "Correlation is the largest with the WoE of another column. VIF is the variance "
             "inflation factor."
         ]
+        if self.skips_missing:
+            notes.append(
+                "Missing values are skipped: IV, p and the largest level of a column are those of "
+                "its rows with a value. Missing is a share of all rows."
+            )
         if self.time:
             head.append("PSI")
             notes.append(
@@ -160,8 +166,9 @@ def screen(
     """Describe columns before a fit: information value, missing values, correlation, stability.
 
     Columns become levels and weights of evidence, as `WeightOfEvidence` makes them. Information
-    value, missing values and the largest level are those of each column alone. Correlations and
-    variance inflation factors are those of the WoE columns.
+    value, missing values and the largest level are those of each column alone. With
+    `missing="skip"` the information value and the largest level are those of the rows with a value.
+    Correlations and variance inflation factors are those of the WoE columns.
 
     Parameters
     ----------
@@ -175,7 +182,8 @@ def screen(
     pos_label : label, optional
         The class that positive WoE favours.
     **options
-        Further parameters of `WeightOfEvidence`, such as `bins=10`.
+        Further parameters of `WeightOfEvidence`, such as `bins=10`. There is no `sample_weight`:
+        all rows count alike.
 
     Returns
     -------
@@ -191,6 +199,12 @@ def screen(
     >>> found.select(min_iv=0.1).left_out
     {'Age': 'information value 0.0398 is below 0.1'}
     """
+    if "sample_weight" in options:
+        raise TypeError(
+            "screen takes no sample_weight, because it counts all rows alike; "
+            "WeightOfEvidence().fit(X, y, sample_weight).information_ has weighted information "
+            "values"
+        )
     table = read(X)
     later = None if time is None else mark_holdout(table, y, holdout=0.5, time=time)
     features = table if time is None else table.without({time})
@@ -202,7 +216,10 @@ def screen(
     measured = []
     for j, part in enumerate(evidence):
         stability = None if later is None else _compare_halves(part, rows, later)
-        measured.append(_measure(evidence, j, correlations, float(inflation[j]), stability))
+        missing = _share_missing(rows.column(part.name, not part.feature.parts[0].is_numeric))
+        measured.append(
+            _measure(evidence, j, missing, correlations, float(inflation[j]), stability)
+        )
     order = sorted(range(len(measured)), key=lambda j: -measured[j].information_value)
     return Screening(
         tuple(measured[j] for j in order),
@@ -211,25 +228,38 @@ def screen(
         table.n_rows,
         time or "",
         evidence.backend,
+        any(part.feature.parts[0].skip_missing for part in evidence),
     )
 
 
+def _share_missing(column: Numbers | Codes) -> float:
+    """Of the column itself: where missing values are skipped, no level counts them."""
+    if isinstance(column, Numbers):
+        return float(np.isnan(column.values).mean())
+    absent = np.array([value is None or value is NOT_KNOWN for value in column.values])
+    return float(absent[column.codes].mean())
+
+
 def _measure(
-    evidence: Evidence, j: int, correlations: Floats, inflation: float, stability: float | None
+    evidence: Evidence,
+    j: int,
+    missing: float,
+    correlations: Floats,
+    inflation: float,
+    stability: float | None,
 ) -> Column:
     """What is known of the j-th column."""
     part = evidence[j]
-    tested, counts = measure_information(part), part.counts.sum(axis=1)
+    tested = measure_information(part)
     others = np.abs(correlations[j])
     others[j] = -1.0
     nearest = int(np.argmax(others))
-    missing = sum(n for n, level in zip(counts, part.levels, strict=True) if level is None)
     return Column(
         part.name,
         tested["information_value"],
         tested["p_value"],
-        float(missing / counts.sum()),
-        float(counts.max() / counts.sum()),
+        missing,
+        float(part.share.max(initial=0.0)),
         len(part.levels),
         max(float(others[nearest]), 0.0),
         evidence.names[nearest] if len(others) > 1 else "",

@@ -84,3 +84,24 @@ def test_it_prints_and_becomes_a_dataframe():
     assert [*frame["name"]] == [column.name for column in FOUND.columns]
     assert all(name in FOUND.to_text() for name in BY_NAME)
     assert "<table" in FOUND._repr_html_()
+
+
+@pytest.mark.parametrize("missing", ["level", "skip", {"gaps": "skip"}])
+def test_missing_values_are_counted_in_the_column_whether_or_not_they_are_skipped(missing):
+    frame = X.drop(columns="day").assign(
+        holes=np.where(np.arange(600) % 3 == 0, np.nan, X["income"]),
+        unasked=np.nan,
+        unsaid=None,
+        parted=pd.Categorical(np.where(np.arange(600) % 4 == 0, None, X["town"])),
+    )
+    found = weigh.screen(frame, Y, missing=missing)
+    for column in found.columns:
+        assert column.missing == pytest.approx(frame[column.name].isna().mean()), column.name
+    assert found.skips_missing == (missing != "level")
+    assert len(found.view().notes) == (1 if missing == "level" else 2)
+    assert "missing" in found.select().left_out["gaps"]
+
+
+def test_row_weights_are_refused_by_name():
+    with pytest.raises(TypeError, match="screen takes no sample_weight"):
+        weigh.screen(X, Y, sample_weight=np.ones(len(X)))
