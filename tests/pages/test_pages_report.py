@@ -590,6 +590,20 @@ def test_a_report_of_a_number_shows_every_level_in_its_unit_or_as_a_factor(claim
             assert float(shown) == pytest.approx(weight, abs=0.006)
 
 
+def test_the_chart_of_errors_counts_a_row_of_weight_three_three_times(claims):
+    model, rows, own = claims
+    weight = np.where(rows["claims"].to_numpy() > 1, 3, np.arange(rows.num_rows) % 2)
+    repeated = rows.take(np.repeat(np.arange(rows.num_rows), weight))
+    pages = [
+        weigh.report(model, rows, "claims", sample_weight=weight, **own),
+        weigh.report(model, repeated, "claims", **own),
+        weigh.report(model, rows, "claims", **own),
+    ]
+    figure = re.compile(r"<figure(?:(?!<figure).)*?n-errors.*?</figure>", re.S)
+    weighted, literal, plain = (figure.search(page)[0] for page in pages)
+    assert weighted == literal != plain
+
+
 def test_a_report_of_a_number_takes_an_evaluation_in_place_of_rows(claims):
     model, rows, own = claims
     found = weigh.evaluate(model, rows, "claims", **own)

@@ -87,11 +87,14 @@ def _range(found: NumberEvaluation, bounded: Bounded) -> str:
 # ---------------------------------------------------------------- charts
 
 
-def number_quality(found: NumberEvaluation, errors: Floats | None) -> dict[str, Any]:
+def number_quality(
+    found: NumberEvaluation, errors: Floats | None, weight: Floats | None = None
+) -> dict[str, Any]:
     """The bands as a table and as a chart, and how the errors of rows are distributed."""
     charts = [_draw_calibration(found)]
     if errors is not None and len(errors):
-        charts.append(_draw_errors(found, errors))
+        weight = np.ones(len(errors)) if weight is None else weight
+        charts.append(_draw_errors(found, errors, weight))
     notes = (ALONE,) if errors is None else ()
     return {"tables": found.view().sections, "figures": [Figures(charts, notes=notes)]}
 
@@ -114,17 +117,19 @@ def _draw_calibration(found: NumberEvaluation) -> Any:
     return plane.draw("n-calibration", "Calibration.", told, [diagonal, *dots])
 
 
-def _draw_errors(found: NumberEvaluation, errors: Floats) -> Any:
+def _draw_errors(found: NumberEvaluation, errors: Floats, weight: Floats) -> Any:
     """The distribution of observed less estimate, without the outermost hundredth."""
-    low, high = round_ends(np.quantile(errors, [0.005, 0.995]))
+    wanted: Any = [0.005, 0.05, 0.95, 0.995]
+    ends = np.quantile(errors, wanted, weights=weight, method="inverted_cdf")
+    low, high = round_ends(ends)
     edges = np.linspace(low, high, BINS + 1)
-    share = np.histogram(errors, edges)[0] / len(errors)
+    share = np.histogram(errors, edges, weights=weight)[0] / weight.sum()
     top = float(np.ceil(20 * max(share.max(), 0.05)) / 20)
     plane = Plane("observed less estimate", "share of rows", top, 0.0, (low, high))
     zero = plane.path(np.zeros(2), np.array([0.0, top]), "chance")
     corners = np.concatenate([[low], np.repeat(edges, 2)[1:-1], [high]])
     area = plane.path(corners, np.concatenate([[0.0], np.repeat(share, 2), [0.0]]), "curve")
-    few, many = (_number(found, q) for q in np.quantile(errors, [0.05, 0.95]).tolist())
+    few, many = (_number(found, q) for q in ends[1:3].tolist())
     told = f"Nine rows in ten have an error from {few} to {many}. The dashed line is no error."
     return plane.draw("n-errors", "Errors.", told, [zero, area])
 
@@ -146,13 +151,15 @@ def round_ends(values: Floats) -> tuple[float, float]:
 # ---------------------------------------------------------------- cases
 
 
-def number_errors(model: Any, X: Any, y: Any, sample_weight: Any, own: dict[str, Any]) -> Floats:
-    """Observed less estimate, NaN where a row has no target."""
+def number_errors(
+    model: Any, X: Any, y: Any, sample_weight: Any, own: dict[str, Any]
+) -> tuple[Floats, Floats | None]:
+    """Observed less estimate, NaN where a row has no weight, and the weights of the others."""
     table = read(X)
     sample, numbers = number_sample(table, y, sample_weight)
     found = np.full(table.n_rows, np.nan)
     found[sample.kept] = numbers - model.predict(X, **own)[sample.kept]
-    return found
+    return found, sample.weight
 
 
 def number_cases(model: Any, X: Any, errors: Floats, n: int) -> list[dict[str, Any]]:

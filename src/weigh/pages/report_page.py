@@ -123,6 +123,7 @@ class _Judged:
     examples: tuple[Example, ...] = ()
     bands: Any = None  # of a scorecard
     errors: Floats | None = None  # of a number, row by row
+    weight: Floats | None = None  # of these rows
     cases: Sequence[dict[str, Any]] = ()
 
 
@@ -136,9 +137,9 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
     found = evaluate(scorer, X, y, **asked)
     if isinstance(found, NumberEvaluation):
         own = {name: asked[name] for name in ("exposure",) if name in asked}
-        errors = number_errors(scorer, X, y, asked["sample_weight"], own)
+        errors, weight = number_errors(scorer, X, y, asked["sample_weight"], own)
         cases = [] if own else number_cases(scorer, X, errors, examples)
-        return _Judged(found, errors=errors[np.isfinite(errors)], cases=cases)
+        return _Judged(found, errors=errors[np.isfinite(errors)], weight=weight, cases=cases)
     own = {name: asked[name] for name in ("sample_weight", "pos_label")}
     predicted = predict_rows(scorer, X, y, beside=asked["by"], **own)
     card, weight = subject.card, asked["sample_weight"]
@@ -213,7 +214,7 @@ def _of_number(subject: Subject, found: NumberEvaluation, judged: _Judged) -> di
         "findings": found.findings[2:],
         "means": number_means(subject),
         "unit": "Weights are logarithms of factors." if log else "Weights in the target's unit.",
-        "quality": number_quality(found, judged.errors),
+        "quality": number_quality(found, judged.errors, judged.weight),
         "thresholds": None,
         "groups": {"tables": ()},
         "examples": judged.cases,
