@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 import weigh
 from weigh import Density, EvidenceNB
 from weigh.bins import middles
+from weigh.evidence.densities import bandwidth
 
 FEW = settings(max_examples=15, deadline=None)
 
@@ -87,8 +88,51 @@ def literal_bandwidth(own, x):
     n = own.sum()
     mean = (own * x).sum() / n
     deviation = np.sqrt((own * (x - mean) ** 2).sum() / n)
-    quartiles = np.interp([0.25, 0.75], np.cumsum(own) / n, x)
-    return 0.9 * min(deviation, (quartiles[1] - quartiles[0]) / 1.34) * n**-0.2
+    values = np.repeat(x, own.astype(int))
+    low, high = np.quantile(values, [0.25, 0.75], method="averaged_inverted_cdf")
+    spread = min(deviation, (high - low) / 1.34) if high > low else deviation
+    return 0.9 * spread * n**-0.2
+
+
+def draw_atoms(seed, n=240):
+    """Values between 0 and 1, many of them at one end or the other by class."""
+    random = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    shares = random.dirichlet([1, 1, 1], size=2)
+    place = np.array([random.choice(3, p=shares[c]) for c in y])
+    place[:4] = [0, 0, 2, 2]
+    return np.where(place == 1, random.uniform(0.01, 0.99, n), place / 2), y
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**31), kind=st.sampled_from(["gaussian", "kernel"]))
+def test_a_mirrored_column_gives_the_mirrored_model(seed, kind):
+    x, y = draw_atoms(seed)
+    weight = np.random.default_rng(seed).uniform(0.5, 2, len(y)) if seed % 2 else None
+    one, other = (EvidenceNB(bins=Density(kind)).fit(way[:, None], y, weight) for way in (x, 1 - x))
+    np.testing.assert_allclose(
+        other.decision_function(1 - x[:, None]),
+        one.decision_function(x[:, None]),
+        rtol=1e-6,
+        atol=1e-6,
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**31))
+def test_bandwidths_of_atoms_are_silvermans(seed):
+    x, y = draw_atoms(seed)
+    table = EvidenceNB(bins=Density("kernel")).fit(x[:, None], y).evidence_[0]
+    places, widths = middles(table.feature.cuts)
+    for own in table.counts[: len(places)].T:
+        expected = max(literal_bandwidth(own, places), widths[0] / 2)
+        assert bandwidth(own, places, widths) == pytest.approx(expected, rel=1e-9)
+
+
+def test_two_values_are_two_shares_under_a_kernel():
+    x, y = np.array([0.0, 1.0] * 50), np.array([0, 1] * 45 + [1, 0] * 5)
+    model = EvidenceNB(bins=Density("kernel")).fit(x[:, None], y)
+    assert model.predict_proba([[0.0], [1.0]])[:, 1] == pytest.approx([0.1, 0.9], abs=0.03)
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "kernel"])

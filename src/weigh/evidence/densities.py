@@ -16,6 +16,10 @@ NORMAL_IQR = 1.34
 """The distance between the quartiles of a normal curve, in standard deviations."""
 
 
+TIE = 1e-9
+"""Shares of rows that differ by less are equal: sums of weights round."""
+
+
 def weigh_density(table: Counts, kind: str, s: float) -> FeatureTable:
     """The weights of a numeric feature: ln f(x|1)/f(x|0) at the middle of each cell.
 
@@ -79,12 +83,28 @@ def log_kernel(counts: Floats, x: Floats, widths: Floats, s: float) -> Floats:
 
 
 def bandwidth(own: Floats, x: Floats, widths: Floats) -> float:
-    """Silverman's rule, 0.9 min(s, IQR/1.34) n^(-1/5), and at least half a cell."""
+    """Silverman's rule, 0.9 min(s, IQR/1.34) n^(-1/5), and at least half a cell.
+
+    Where half of the rows share a cell, the IQR is 0 and says nothing: the deviation stands alone.
+    """
     n = own.sum()
     deviation = np.sqrt(own @ (x - own @ x / n) ** 2 / n)
-    low, high = np.interp([0.25, 0.75], np.cumsum(own) / n, x)
+    low, high = quartiles(own, x)
     spread = min(deviation, (high - low) / NORMAL_IQR) or deviation
     return float(max(0.9 * spread * n**-0.2, np.median(widths) / 2))
+
+
+def quartiles(own: Floats, x: Floats) -> Floats:
+    """The first and third quartile, each a row's value, or the mean of the two rows it parts.
+
+    >>> quartiles(np.array([9.0, 0.0, 1.0]), np.array([0.0, 1.0, 2.0]))
+    array([0., 0.])
+    >>> quartiles(np.array([1.0, 1.0, 1.0, 1.0]), np.array([0.0, 1.0, 2.0, 3.0]))
+    array([0.5, 2.5])
+    """
+    below, wanted = np.cumsum(own) / own.sum(), np.array([0.25, 0.75])
+    lower, upper = (np.searchsorted(below, wanted + tie) for tie in (-TIE, TIE))
+    return np.asarray((x[lower] + x[upper]) / 2)
 
 
 def _fill(counts: Floats) -> Floats:
