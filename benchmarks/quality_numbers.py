@@ -303,7 +303,8 @@ A cell that says "not run" was not run.
 RMSE is the root of the mean squared error over folds. The sets of counts (doctor_counts, policies)
 show the mean Poisson deviance instead; policies are made up and have an exposure. "in 90%" is the
 share of hold-out rows inside the 90% interval of `predict_interval`. Intervals of small counts
-contain more than 90%, because a count takes few values. "seconds" are those of `EducatedRegressor`.
+contain more than 90%: they begin at 0 and leave out only what is above their upper limit. "seconds"
+are those of `EducatedRegressor`.
 """
 
 

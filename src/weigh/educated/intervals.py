@@ -9,8 +9,9 @@ of the noise:
     counts            none: the quantiles of a Poisson count, or of a negative binomial one whose
                       variance is the dispersion times the mean
 
-An interval leaves equal parts on both sides, unless it begins at zero and the target cannot be
-less: then all that is left out is above.
+An interval leaves equal parts on both sides. One that begins at zero, where the target cannot be
+less, covers more: its upper limit stays where it is, so that an answer that is not known makes no
+interval narrower because its lower limit reaches zero.
 
 A row whose answers are not all known has an uncertain mean. What blank tables vary by over training
 rows is added to the variance of gaussian noise. With a log link the mean is the estimate times a
@@ -176,9 +177,9 @@ def law_interval(
     law: Law, mean: Floats, factors: Factors, coverage: float
 ) -> tuple[Floats, Floats]:
     """The numbers between which a new row's lies, if its mean may be multiplied by some factors."""
-    low = _quantiles(law, np.full(len(mean), (1 - coverage) / 2), mean, factors)
-    upper = np.where(low == 0, coverage, (1 + coverage) / 2)
-    return low, _quantiles(law, upper, mean, factors)
+    ends = [np.full(len(mean), p) for p in ((1 - coverage) / 2, (1 + coverage) / 2)]
+    low, high = (_quantiles(law, end, mean, factors) for end in ends)
+    return low, high
 
 
 def _quantiles(law: Law, probability: Floats, mean: Floats, factors: Factors) -> Floats:

@@ -157,8 +157,7 @@ const numbers = (() => {
     }
     const quantile = spread.errors.length ? laws.errors(spread) : laws.counts(spread.dispersion);
     const means = blank.length ? factorsOf(blank).map((factor) => mean * factor) : [mean];
-    const low = quantile(ends[0], means);
-    return [low, quantile(low === 0 ? coverage : ends[1], means)];
+    return ends.map((p) => quantile(p, means));
   }
 
   // One case explained, as `balance_sheet` does.
