@@ -92,8 +92,6 @@ class PerplexedNB(EvidenceClassifier):
     form_: str | None = None  # not known of files of earlier releases, whose `form` says it
     attenuation_path_: AttenuationPath | None = None  # not saved
 
-    _naive: Evidence | None = None  # before the exponent, once it has decided
-
     def __init__(
         self,
         *,
@@ -214,20 +212,14 @@ class PerplexedNB(EvidenceClassifier):
 
     # ------------------------------------------------------------ deciding
 
-    def _keep(self, learnt: Any) -> Self:
-        self._naive = None
-        return super()._keep(learnt)
-
     def _decide(self, table: Table, totals: Floats | None = None) -> np.ndarray[Any, Any]:
         """Eq. 20 decides as naive Bayes does, and so by its totals: no rounding can part a tie."""
         learnt, rule = self._learnt, getattr(self._learnt, "attenuation", None)
         form = rule.form if rule else self.form_ or self.form
         if form != "root" or self.attenuation_ is None:
             return super()._decide(table, totals)
-        if self._naive is None:
-            self._naive = undo(learnt)
-        exact = undampened(learnt, self._naive, float(self.attenuation_), table)
-        return self._naive.decide(exact)
+        naive = undo(learnt)
+        return naive.decide(undampened(learnt, naive, float(self.attenuation_), table))
 
 
 def _most_answers(sample: Sample, naive: Evidence) -> float:
