@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import gaussian_kde
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 
 import weigh
@@ -223,6 +224,40 @@ def test_a_constant_column_weighs_nothing_and_one_value_in_a_class_does_no_harm(
     model = EvidenceNB(bins=Density(kind)).fit(X, y)
     assert not model.evidence_["same"].weights.any()
     assert np.isfinite(model.evidence_["one"].weights).all()
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "kernel"])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_an_outlier_leaves_the_other_rows_as_they_were(kind, sign):
+    random = np.random.default_rng(3)
+    y = np.arange(2000) % 2
+    clean = sign * random.normal(y, 1.0)
+    spoilt = np.where(np.arange(2000) == 7, sign * 1e6, clean)
+    ranks = [
+        roc_auc_score(
+            y, EvidenceNB(bins=Density(kind)).fit(x[:, None], y).decision_function(clean[:, None])
+        )
+        for x in (clean, spoilt)
+    ]
+    assert ranks[1] == pytest.approx(ranks[0], abs=0.01)
+    assert ranks[0] > 0.7
+
+
+@FEW
+@given(seed=st.integers(0, 2**31), zeros=st.sampled_from([0.0, 0.9, 0.985, 0.995]))
+def test_a_grid_has_every_value_where_none_is_an_outlier(seed, zeros):
+    random = np.random.default_rng(seed)
+    x = np.where(random.random(2000) < zeros, 0.0, random.uniform(1, 3, 2000))
+    cuts = EvidenceNB(bins=Density()).fit(x[:, None], np.arange(2000) % 2).evidence_[0].feature.cuts
+    step = cuts[1] - cuts[0]
+    assert cuts[0] - step == pytest.approx(x.min(), abs=1e-6)
+    assert cuts[-1] + step == pytest.approx(x.max(), abs=1e-6)
+
+
+def test_a_column_whose_values_share_a_cell_is_named():
+    x = np.exp(np.random.default_rng(0).normal(0, 5, 500))
+    with pytest.warns(UserWarning, match="'wide'"):
+        EvidenceNB(bins=Density()).fit(pd.DataFrame({"wide": x}), np.arange(500) % 2)
 
 
 def test_values_beyond_the_range_count_as_its_ends():

@@ -7,11 +7,14 @@ from typing import Literal
 
 import numpy as np
 
+from weigh.errors import warn_caller
 from weigh.frames import Floats
 
 KINDS = ("gaussian", "kernel")
 LEAST = 8
 """Cells of a grid, at least."""
+OUTER = 0.01
+"""The share of rows, or of distinct values, on either side of the middle of a column."""
 
 
 @dataclass(frozen=True)
@@ -20,17 +23,18 @@ class Density:
 
     w(x) = ln f(x|1)/f(x|0)
 
-    The range of the training values is parted into equal cells, and the weight of a cell is that of
-    its middle: the weights are a table, and sheets, pages and exports are as for any bins. Values
-    beyond the range count as its ends.
+    A range of values is parted into equal cells, and the weight of a cell is that of its middle:
+    the weights are a table, and sheets, pages and exports are as for any bins. The range is that of
+    the training values, without outliers: it ends where a value is farther from the middle 98% of
+    the rows, and of the distinct values, than these are long. Values beyond it count as its ends.
 
     Parameters
     ----------
     kind : "gaussian" or "kernel", default="gaussian"
         A normal curve with the mean and variance of each class, as scikit-learn's `GaussianNB` has;
         or a sum of normal curves around the values of each class, whose width is Silverman's rule,
-        0.9 min(s, IQR/1.34) n^(-1/5). Values are known to their cell: a curve is exactly that of
-        the values rounded to the middle of their cells.
+        0.9 min(s, IQR/1.34) n^(-1/5). Means, variances and kernels are those of values rounded to
+        the middle of their cells, and of outliers at the first or last of these.
     cells : int, default=256
         Cells of the grid, at least 8.
 
@@ -41,7 +45,7 @@ class Density:
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = weigh.EvidenceNB(bins=weigh.Density("gaussian")).fit(X[["mean radius"]], y)
     >>> round(float(model.predict_proba(X[["mean radius"]][:1])[0, 1]), 2)
-    0.0
+    0.01
     """
 
     kind: Literal["gaussian", "kernel"] = "gaussian"
@@ -56,14 +60,50 @@ class Density:
                 f"cells must be a whole number of at least {LEAST}, got {self.cells!r}"
             )
 
-    def cut(self, values: Floats, weight: Floats | None) -> tuple[float, ...]:
-        """Equal cells from the smallest to the largest finite value; none where these are one."""
+    def cut(self, values: Floats, weight: Floats | None, name: str) -> tuple[float, ...]:
+        """Equal cells over the finite values but outliers; none where all values are one."""
         used = np.isfinite(values) if weight is None else np.isfinite(values) & (weight > 0)
         if not used.any():
             return ()
-        low, high = float(values[used].min()), float(values[used].max())
+        distinct, places = np.unique(values[used], return_inverse=True)
+        rows = np.bincount(places, None if weight is None else weight[used]).astype(np.float64)
+        low, high = _span(distinct, rows)
         cuts = np.unique(low + (high - low) * np.arange(1, int(self.cells)) / int(self.cells))
-        return tuple(cuts[(cuts > low) & (cuts < high)].tolist())
+        cuts = cuts[(cuts > low) & (cuts < high)]
+        _warn_crowded(name, cuts, distinct)
+        return tuple(cuts.tolist())
+
+
+def _span(distinct: Floats, rows: Floats) -> tuple[float, float]:
+    """Where the grid starts and ends.
+
+    The middle of the rows keeps outliers out. That of the distinct values keeps the others in where
+    nearly all rows have one value.
+
+    >>> _span(np.array([*range(300), 1e6]), np.ones(301))
+    (0.0, 591.0)
+    """
+    middle = [_quantiles(distinct, n) for n in (rows, np.ones(len(distinct)))]
+    low, high = float(np.min(middle)), float(np.max(middle))
+    length = high - low
+    return max(float(distinct[0]), low - length), min(float(distinct[-1]), high + length)
+
+
+def _quantiles(distinct: Floats, rows: Floats) -> Floats:
+    below = np.cumsum(rows) / rows.sum()
+    wanted = np.searchsorted(below, [OUTER, 1 - OUTER])
+    return np.asarray(distinct[np.minimum(wanted, len(distinct) - 1)])
+
+
+def _warn_crowded(name: str, cuts: Floats, distinct: Floats) -> None:
+    most = int(np.bincount(np.searchsorted(cuts, distinct)).max())
+    if len(cuts) and 2 * most > len(distinct):
+        warn_caller(
+            f"column {name!r} is too skewed for its density: one of {len(cuts) + 1} cells holds "
+            f"{most:,} of {len(distinct):,} distinct values. Take its logarithm, give Density more "
+            "cells, or use other bins for it",
+            UserWarning,
+        )
 
 
 def middles(cuts: tuple[float, ...]) -> tuple[Floats, Floats]:

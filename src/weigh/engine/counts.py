@@ -215,7 +215,7 @@ def _find_cuts(values: Floats, name: str, setting: Setting, rows: Rows) -> tuple
         special = np.isin(values, np.array(setting.special, dtype=np.float64))
         values = np.where(special, np.nan, values)
     if isinstance(setting.bins, Density):
-        return setting.bins.cut(values, rows.weight)
+        return setting.bins.cut(values, rows.weight, name)
     if isinstance(setting.bins, Binning):
         return setting.bins.cut(values, rows.labels, rows.weight, rows.n_classes)
     if setting.bins == "fine":
