@@ -233,6 +233,9 @@ class EvidenceNB(EvidenceClassifier):
             _check_mergeable(self, other)
         tally = add([model.evidence_.tally for model in (self, *others)])
         model = copy.copy(self)._keep(self._add(tally))
+        known, *more = (getattr(one, "provenance_", None) for one in (self, *others))
+        if known is not None:
+            model.provenance_ = known.merge(more)
         return model._name(model.evidence_.column_names, hasattr(self, "feature_names_in_"))
 
 

@@ -119,7 +119,8 @@ class RecalibratedClassifier(EvidenceModel):
         evidence = evidence_of(self.estimator)
         table = read(X, allow_sparse=evidence.event_model == "counts")
         sample = label_sample(table, y, sample_weight, evidence.classes)
-        rows = _score(evidence, replace(sample, table=self.estimator._match(sample.table)))
+        table = self.estimator._match(sample.table)
+        rows = _score(evidence, replace(sample, table=table))
         if not _has_two(rows):
             raise ValueError(
                 f"{sample.target} holds one class only; a recalibration needs rows of two or more"
@@ -129,6 +130,9 @@ class RecalibratedClassifier(EvidenceModel):
         set_names(self, evidence.column_names, named)
         rate = sample.class_counts / sample.class_counts.sum()
         inherit(self._keep(self._join(evidence, rows, rate)), self.estimator)
+        known = getattr(self, "provenance_", None)
+        if known is not None:
+            self.provenance_ = known.join(sample.table if known.columns else table)
         return self
 
     def _check(self) -> None:

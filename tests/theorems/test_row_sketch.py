@@ -1,6 +1,7 @@
 """A model knows its training rows again: hashes that no engine changes, sketches that add."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -165,6 +166,40 @@ def test_a_model_derived_from_another_knows_its_training_rows_again(rows, tmp_pa
     for model in (derived, weigh.load(tmp_path / "m.json")):
         assert weigh.evaluate(model, train, "y").training_rows == pytest.approx(1, abs=0.1)
         assert weigh.evaluate(model, rest, "y").training_rows == 0
+
+
+REFITTED = {
+    "refitted": lambda model, rows: (
+        weigh.edit(model, rows, "y").scale("z", 0.5, why="test", refit=True).model
+    ),
+    "recalibrated": DERIVED["recalibrated"],
+}
+
+
+@pytest.mark.parametrize("derive", REFITTED.values(), ids=[*REFITTED])
+def test_a_derived_model_knows_the_rows_again_that_it_was_fitted_to_last(rows, derive):
+    z = np.random.default_rng(1).normal(size=rows.num_rows)
+    train, rest = weigh.split(rows.append_column("z", pa.array(z)), "y")
+    other, new = rest.slice(0, rest.num_rows // 2), rest.slice(rest.num_rows // 2)
+    parent = weigh.EducatedNB(pairs=0).fit(train, "y")
+    model = derive(parent, other)
+    assert weigh.evaluate(parent, other, "y").training_rows == 0
+    for seen in (train, other):
+        assert weigh.evaluate(model, seen, "y").training_rows == pytest.approx(1, abs=0.1)
+    assert weigh.evaluate(model, new, "y").training_rows == 0
+    again = derive(parent, train)
+    assert weigh.evaluate(again, train, "y").training_rows == pytest.approx(1, abs=0.1)
+
+
+def test_a_merged_model_keeps_hashes_only_of_one_salt(rows):
+    one, other = (weigh.EvidenceNB(bins={"x": [0.0]}).fit(r, "y") for r in (rows[:200], rows[200:]))
+    merged = one.merge(other)
+    assert merged.provenance_.rows == 400
+    assert merged.provenance_.training_rows is None
+    salt = one.provenance_.training_rows.salt
+    sketch = RowSketch.of(read(rows[200:].select(["x"])), salt)
+    other.provenance_ = replace(other.provenance_, training_rows=sketch)
+    assert weigh.evaluate(one.merge(other), rows, "y").training_rows == pytest.approx(1, abs=0.01)
 
 
 def test_a_card_as_a_model_keeps_the_provenance_of_its_weights(rows):

@@ -147,7 +147,11 @@ class Editor:
             setattr(model, name, None)
         for name, value in self._states[self._at].start.attributes().items():
             setattr(model, name, value)
-        return inherit(model._name(self.evidence.column_names, True), self._given)
+        inherit(model._name(self.evidence.column_names, True), self._given)
+        made = self.edits[len(self._states[0].evidence.edits) :]
+        if hasattr(model, "provenance_") and any(change.refit for change in made):
+            model.provenance_ = model.provenance_.join(self._train.table)
+        return model
 
     @property
     def given(self) -> Any:

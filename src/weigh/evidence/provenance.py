@@ -9,6 +9,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import reduce
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -75,6 +76,35 @@ class Provenance:
         source = self.source and f"{self.source} and rows added later"
         target = new.target or self.target
         return replace(new, rows=rows, target=target, source=source, training_rows=kept)
+
+    def join(self, table: Table) -> Provenance:
+        """The same after a derived model was fitted to a table, perhaps of the same rows.
+
+        A table without the columns that were hashed, or that leaves no sketch, changes nothing.
+        """
+        names = table.names if self.columns is None else self.columns
+        if self.training_rows is None or not {*names} <= {*table.names}:
+            return self
+        hashed = table if self.columns is None else table.select(names)
+        if sketch_rows(hashed) is None:
+            return self
+        return replace(self, training_rows=self.training_rows.join(hashed))
+
+    def merge(self, others: Sequence[Provenance | None]) -> Provenance:
+        """What is known of a merged model; sketches add up where all have the same salt."""
+        every = [self, *(one for one in others if one is not None)]
+        rows = [one.rows for one in every if one.rows is not None]
+        kept = [one.training_rows for one in every if one.training_rows is not None]
+        n = 1 + len(others)
+        add_up = len(kept) == n and len({sketch.salt for sketch in kept}) == 1
+        return Provenance(
+            date=_today(),
+            rows=sum(rows) if len(rows) == n else None,
+            target=self.target,
+            weigh=_version(),
+            python=platform.python_version(),
+            training_rows=reduce(RowSketch.merge, kept) if add_up else None,
+        )
 
     def lines(self) -> list[tuple[str, str]]:
         """What is known, for people."""

@@ -51,6 +51,14 @@ class RowSketch:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RowSketch) and self.to_dict() == other.to_dict()
 
+    def join(self, table: Table) -> RowSketch:
+        """The sketch of these rows and of a table's, which may hold some of them again."""
+        other, rows = RowSketch.of(table, self.salt), hash_rows(table)
+        if not self.overlap(rows):
+            return self.merge(other)
+        again = np.isin(other.hashes, self.hashes)
+        return self.merge(RowSketch(other.hashes[~again], other.counts[~again], self.salt))
+
     def merge(self, other: RowSketch) -> RowSketch:
         """The sketch of both sets of rows, whose salts must be the same."""
         if self.salt != other.salt:
