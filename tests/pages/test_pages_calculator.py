@@ -867,7 +867,7 @@ def test_evidence_alone_makes_the_same_form_and_a_path_is_written(tmp_path):
         (weigh.C44Classifier(), "C44Classifier has no table of weights"),
         (weigh.BoostedNB(combine="vote"), "combine='evidence'"),
         (weigh.PerplexedNB(form="arithmetic"), "PerplexedNB has no table"),
-        (weigh.EvidenceNB, "type has no table"),
+        (weigh.EvidenceNB, "has no table"),
         ({"a": 1}, "dict has no table"),
     ],
     ids=lambda value: type(value).__name__,

@@ -155,7 +155,7 @@ def test_saving_writes_a_model_that_exports_and_a_record_and_ends_the_draft(mode
     assert [line["action"] for line in lines] == ["merge", "drop"]
     assert [line["who"] for line in lines] == ["ada", "ada"]
     assert lines[0]["why"] == "'\n=few rows"  # which a spreadsheet does not run
-    assert float(lines[1]["after"]) == pytest.approx(session.editor.loss)
+    assert float(lines[1]["loss_after"]) == pytest.approx(session.editor.loss)
 
 
 def test_a_draft_of_another_model_or_one_that_is_broken_is_refused_and_kept(model, tmp_path):

@@ -38,7 +38,7 @@ def test_an_export_passes_its_own_check(folder, source, to, ending):
     assert run("export", model, "--to", to, "-o", path).exit_code == 0
     done = run("check", path, model)
     assert done.exit_code == 0, done.output
-    assert "says what" in done.stdout
+    assert "agrees with" in done.stdout
 
 
 @pytest.mark.system

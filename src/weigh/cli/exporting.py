@@ -111,14 +111,17 @@ def check(exported: str, model: str, dialect: str | None) -> None:
 
     It is run on test rows that cover every level and boundary.
 
-    With what is installed: DuckDB or SQLite, onnxruntime, pypmml with Java, LibreOffice. Of SQL one
-    SELECT is run, which reaches no file. A Python file is executed: check only files that you
-    trust. The exit code is 1 where a number differs by more than 1e-9.
+    It uses what is installed: DuckDB or SQLite, onnxruntime, pypmml with Java, LibreOffice (about a
+    minute for a workbook). Of SQL only a single SELECT is run, which reaches no file. A Python file
+    is executed: check only files that you trust. The exit code is 1 if a number differs by more
+    than 1e-9.
 
     Example: weigh check score.sql model.json
     """
     from weigh.exports.selftest import check as compare
 
+    if exported.endswith(".json") and not model.endswith(".json"):
+        exported, model = model, exported  # as other commands have it, the model first
     fitted = read_any(model)
     try:
         found = compare(exported, fitted, dialect)
@@ -127,5 +130,5 @@ def check(exported: str, model: str, dialect: str | None) -> None:
     except FileNotFoundError:
         raise ValueError(f"no such file: {exported}") from None
     if not found.difference.holds:
-        raise ValueError(f"{exported} is not {model}: {found}")
-    click.echo(f"{exported} says what {model} says: {found}")
+        raise ValueError(f"{exported} does not agree with {model}: {found}")
+    click.echo(f"{exported} agrees with {model}: {found}")

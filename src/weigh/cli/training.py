@@ -42,7 +42,7 @@ def choose_learner(learner: str, task: str, table: Any, target: str) -> str:
     if n <= MOST_CLASSES:
         return learner
     say(f"{target!r} is a number with {n:,} values, so this is a regression.")
-    hint("--task classification takes each value for a class")
+    hint("--task classification treats each value as a class")
     return numbers
 
 

@@ -36,8 +36,8 @@ def lead_number(subject: Subject, found: NumberEvaluation) -> list[str]:
         how = f"Each table adds the change of the case's level, in the unit of {target}."
     return [
         f"This model estimates {target}. It starts from the mean of the training rows. {how}",
-        f"{subject.name}, fitted on {evidence.class_counts.sum():,.6g} rows. It is a start and "
-        f"{len(evidence):,} tables of {n_levels:,} levels in all.",
+        f"{subject.name}, fitted on {evidence.class_counts.sum():,.6g} rows. It has a start "
+        f"value and {len(evidence):,} tables with {n_levels:,} levels.",
         f"It is judged here on {found.n_rows:,.6g} rows.",
     ]
 
@@ -130,7 +130,7 @@ def _draw_errors(found: NumberEvaluation, errors: Floats, weight: Floats) -> Any
     corners = np.concatenate([[low], np.repeat(edges, 2)[1:-1], [high]])
     area = plane.path(corners, np.concatenate([[0.0], np.repeat(share, 2), [0.0]]), "curve")
     few, many = (_number(found, q) for q in ends[1:3].tolist())
-    told = f"Nine rows in ten have an error from {few} to {many}. The dashed line is no error."
+    told = f"Nine rows in ten have an error from {few} to {many}. Dashed: an error of 0."
     return plane.draw("n-errors", "Errors.", told, [zero, area])
 
 

@@ -31,8 +31,8 @@ def lead(subject: Subject, found: Evaluation) -> list[str]:
     n_levels = sum(len(table.levels) for table in evidence)
     return [
         _predicts(subject),
-        f"{subject.name}, fitted on {evidence.class_counts.sum():,.6g} rows: {shares}. It is a "
-        f"prior and {len(evidence):,} tables of {n_levels:,} weights in all.",
+        f"{subject.name}, fitted on {evidence.class_counts.sum():,.6g} rows: {shares}. It has a "
+        f"prior and {len(evidence):,} tables with {n_levels:,} weights.",
         f"It is judged here on {found.validation.n_rows:,} rows.",
     ]
 

@@ -13,7 +13,7 @@
   const TELL = {
     merge: (a) => `Merge ${list(a.levels)}`,
     tie: (a) => `Give ${list(a.levels)} the same weight`,
-    set: (a) => `Set the weight of ${a.level} to ${hundred(a.weight)}`,
+    set: (a) => `Set the weight of ${named(a.level)} to ${hundred(a.weight)}`,
     move_cut: (a) => `Move the cut point ${a.cut} to ${a.to}`,
     monotone: (a) => `Make the weights ${a.direction > 0 ? "rise" : "fall"}`,
     scale: (a) => `Multiply the weights by ${a.factor}`,
@@ -26,7 +26,9 @@
 
   function percent(x) { return `${(100 * x).toFixed(1)}%`; }
   function hundred(x) { return `${x > 0 ? "+" : ""}${Math.round(100 * x)}`; }
-  function list(levels) { return levels.join(" and "); }
+  function list(levels) { return levels.map(named).join(" and "); }
+  // Levels are sent by their labels, and shown as the table shows them.
+  function named(label) { return `“${table.levels.find((level) => level.label === label)?.text ?? label}”`; }
 
   function make(kind, properties = {}, ...inside) {
     const made = Object.assign(document.createElement(kind), properties);
@@ -95,10 +97,10 @@
   function remembered(change) {
     const line = make("li");
     const sign = change.difference > 0 ? "+" : "";
-    line.append(make("b", { textContent: change.why }), make("br"), change.call, make("br"));
+    line.append(make("b", { textContent: change.why }), make("br"), change.text, make("br"));
     line.append(make("span", {
       className: "soft",
-      textContent: `${change.who}, ${change.when}; loss ${sign}${change.difference.toFixed(4)} bits${change.refit ? "; refitted" : ""}`,
+      textContent: `${change.who}, ${change.when.slice(0, 16).replace("T", " ")} UTC; loss ${sign}${change.difference.toFixed(4)} bits${change.refit ? "; refitted" : ""}`,
     }));
     return line;
   }
@@ -283,6 +285,8 @@
     const on = (k) => !tried && selected.has(k); // levels of a table that is tried may be others
     byId("levels").querySelectorAll("input[type=checkbox]").forEach((box, k) => (box.checked = on(k)));
     byId("shape").querySelectorAll(".bin").forEach((bin, k) => bin.classList.toggle("on", on(k)));
+    for (const [verb, may] of [["merge", !table.pair], ["tie", true]])
+      document.querySelector(`[data-do=${verb}]`).disabled = tried || !may || selected.size < 2;
   }
 
   // ---------------------------------------------------------------- changes
@@ -295,7 +299,7 @@
     if (!found) return showTable(table); // what was typed goes back to what it was
     proposed = { action, arguments: given, table };
     say("");
-    byId("proposed").textContent = `${TELL[action](given)}?`;
+    byId("proposed").textContent = `${table.shown}: ${TELL[action](given)}?`;
     const change = found.effects.loss - state.effects.now.loss;
     const word = Math.abs(change) < 5e-5 ? "does not change the loss" : `${change > 0 ? "raises" : "lowers"} the loss by ${Math.abs(change).toFixed(4)} bits a row`;
     byId("verdict").textContent = `It ${word}.`;
@@ -330,7 +334,7 @@
     byId("proposal").hidden = true;
     byId("why").value = "";
     showState(next);
-    say("Accepted. It is in the draft; Save writes the model.");
+    say("Accepted, not saved yet.");
     reopen();
   }
 

@@ -253,14 +253,28 @@ def _number(value: float) -> float | None:
 def _line(change: Change) -> dict[str, Any]:
     difference = change.loss_after - change.loss_before
     told = {name: getattr(change, name) for name in ("why", "who", "when", "refit")}
-    return {**told, "call": change.call, "difference": difference}
+    return {**told, "text": _words(change), "difference": difference}
+
+
+def _words(change: Change) -> str:
+    """A change as people read it: `age: merge, levels 30 and 40`."""
+    given = dict(change.arguments)
+    table = given.pop("feature", None) or " & ".join(map(str, given.values()))
+    parts = [
+        f"{name} {' and '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in given.items()
+        if "feature" in change.arguments
+    ]
+    return ", ".join([f"{table}: {change.action.replace('_', ' ')}", *parts])
 
 
 def _to_csv(edits: tuple[Change, ...]) -> str:
     """The record of changes as a table."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(["when", "who", "action", "arguments", "why", "refit", "loss before", "after"])
+    writer.writerow(
+        ["when", "who", "action", "arguments", "why", "refit", "loss_before", "loss_after"]
+    )
     writer.writerows(_cells(edits))
     return out.getvalue()
 
