@@ -158,6 +158,14 @@ def test_everything_that_is_said_of_a_card_is_about_the_class_that_high_scores_f
     np.testing.assert_allclose(odds, (card.score(ROWS) - card.scale.even) / card.scale.per_nat)
 
 
+def test_a_challenge_of_models_about_different_classes_needs_the_class():
+    card = Scorecard(MODEL, pos_label="No")
+    for pair in ((card, MODEL), (MODEL, card)):
+        with pytest.raises(ValueError, match="pos_label"):
+            weigh.challenge(*pair, PEOPLE, "Survived")
+        assert weigh.challenge(*pair, PEOPLE, "Survived", pos_label="No").pos_label == "No"
+
+
 def test_drift_of_a_card_is_that_of_its_model(card):
     men = [{"Class": "3rd", "Sex": "Male", "Age": "Adult"}] * 300
     found, known = weigh.drift(card, men), weigh.drift(MODEL, men)

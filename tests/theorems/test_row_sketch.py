@@ -96,6 +96,9 @@ def test_rows_that_are_all_alike_or_few_tell_nothing():
     sketch = RowSketch.of(read(table_of(500, 0, kinds=2, columns=2)))
     assert sketch.overlap(hash_rows(read(table_of(500, 1, kinds=2, columns=2)))) is None
     assert sketch.overlap(np.zeros(3, dtype=np.uint64)) is None
+    people = weigh.datasets.titanic()
+    model = weigh.EvidenceNB().fit(people, "Survived")
+    assert weigh.evaluate(model, people, "Survived").training_rows is None
 
 
 def test_a_sketch_is_small_and_comes_back_from_its_file():

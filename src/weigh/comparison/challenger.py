@@ -196,8 +196,9 @@ def challenge(
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     pos_label : label, optional
-        The positive class; by default the second of two. Of more than two, one must be named, and
-        is compared with the rest.
+        The positive class; by default `classes_[1]` of two, which for a Scorecard is the class that
+        high scores favour. It must be named if the models differ in it. Of more than two, one must
+        be named, and is compared with the rest.
 
     Returns
     -------
@@ -254,6 +255,11 @@ def _ask(models: tuple[Any, Any], pos_label: Any) -> Value:
         raise ValueError(
             f"the models have {len(old.classes)} classes; name one with pos_label, to compare it "
             "with the rest"
+        )
+    if old.pos_label != new.pos_label:
+        raise ValueError(
+            f"the old model is about {old.pos_label!r} and the new one about {new.pos_label!r}; "
+            "name the positive class with pos_label"
         )
     return old.pos_label
 

@@ -85,8 +85,10 @@ class RowSketch:
             return None
         seen = float(np.isin(hashes, self.hashes).mean())
         variance = new * (1 - new) * (1 / len(hashes) + 1 / n_rows) + 2 * twice / n_rows**2
-        excess = seen - (1 - new)
-        return min(excess / new, 1.0) if excess > SURE * sqrt(variance) else 0.0
+        excess, chance = seen - (1 - new), SURE * sqrt(variance)
+        if new <= chance:  # even rows that are all among these could be so by chance
+            return None
+        return min(excess / new, 1.0) if excess > chance else 0.0
 
     def _occurring(self, *times: int) -> list[int]:
         """How many distinct rows occur so often."""
