@@ -25,6 +25,11 @@ WRONG = {
     "cv": lambda: weigh.compare(PEOPLE, "Survived", ["evidence"], cv=1),
     "holdout": lambda: weigh.split(PEOPLE, holdout=2.0),
     "time": lambda: weigh.split(PEOPLE, time="Nope"),
+    "crosses": lambda: weigh.EvidenceNB(crosses=[("Class", "Nope")]).fit(PEOPLE, "Survived"),
+    "may_change": lambda: weigh.levers(MODEL, ROW, may_change=["Nope"]),
+    "exposure": lambda: weigh.EducatedRegressor(family="poisson").fit(
+        [{"a": 1.0, "n": 0}, {"a": 2.0, "n": 1}, {"a": 3.0, "n": 2}], "n", exposure="Nope"
+    ),
 }
 
 

@@ -523,7 +523,7 @@ def test_of_many_levels_those_of_most_rows_are_shown_in_their_order():
     for text in (repr(evidence), repr(evidence.tables[0])):
         places = [text.index(name) for name in ("t000", "t041", "t055", "other")]
         assert places == sorted(places)
-        assert "more levels, of fewer rows" in text
+        assert re.search(r"and \d+ more levels", text)
 
 
 def test_classes_that_are_left_out_are_counted():
