@@ -183,7 +183,7 @@ class WeightOfEvidence(TransformerMixin, TableEstimator):
 
 
 def _weigh_plainly(table: FeatureTable) -> FeatureTable:
-    """The weights of plain frequencies; half a row is added to levels that lack a class."""
+    """Weights of plain frequencies; levels without rows of a class get half a row of each."""
     return replace(table, by_class=weigh_halves(table.counts)[:, None], variances=None)
 
 

@@ -903,7 +903,7 @@ def test_a_fit_notes_ids_stray_text_and_heavy_weights(tmp_path):
     said = run("fit", path, "--target", "y", "--weight", "weight", "-o", tmp_path / "m.json").stderr
     assert "'id' has 100 levels in 100 rows" in said
     assert "'number' is text, because of '?' among numbers" in said
-    assert "the weights average 1,000" in said
+    assert "weights average 1,000" in said
 
 
 def test_an_option_and_set_for_the_same_thing_are_refused(tmp_path):

@@ -58,7 +58,7 @@ def score_mutant(path, data):
 
 
 def agree(one, two):
-    """The same numbers, but for rounding; what is beyond all numbers may be so in either."""
+    """Whether numbers agree up to rounding; infinity and NaN are not compared."""
     return math.isclose(one, two, rel_tol=1e-6, abs_tol=1e-9) or not (
         math.isfinite(one) and math.isfinite(two)
     )

@@ -42,7 +42,7 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
             hint(f"if it is an id, leave it out with --drop {quote(part.name)}")
     mean = model._learnt.class_counts.sum() / rows
     if weight is not None and not 0.5 < mean < 2:
-        say(f"note: the weights average {mean:,.4g}, and a weight counts as so many rows")
+        say(f"note: row weights average {mean:,.4g}; a row of weight 2 counts as two rows")
         hint(f"divide {weight!r} by its mean where it is a sampling weight")
 
 

@@ -109,7 +109,7 @@ def share_counts(table: Counts | FeatureTable, smoothing: float | Added) -> Floa
 
 
 HALF = 0.5
-"""Rows that are added to both counts of a level that lacks one of two classes."""
+"""Rows added to both counts of a level that has rows of one class only."""
 
 
 def share_halves(counts: Floats) -> Floats:

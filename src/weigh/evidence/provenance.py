@@ -78,7 +78,7 @@ class Provenance:
         return replace(new, rows=rows, target=target, source=source, training_rows=kept)
 
     def join(self, table: Table) -> Provenance:
-        """The same after a derived model was fitted to a table, perhaps of the same rows.
+        """Add the rows of a table that a derived model was fitted to, perhaps the same rows.
 
         A table without the columns that were hashed, or that leaves no sketch, changes nothing.
         """

@@ -207,7 +207,7 @@ class Evidence:
         return self.classes[winner.astype(np.intp)]
 
     def with_prior(self, rate: Floats) -> Evidence:
-        """The same evidence for a population with other class frequencies."""
+        """Change the prior to that of a population with other class frequencies."""
         if self.link == "ovr":
             change = logit(rate) - logit(self.assumed_rate)
         else:
@@ -256,7 +256,7 @@ def squeeze(row: Floats) -> float | Floats:
 
 
 def flip(evidence: Evidence) -> Evidence:
-    """The same evidence with its two classes in the other order: positive speaks for the first.
+    """Exchange the two classes, so that positive weights favour the first.
 
     total'(x) = -total(x), and what turned it into a probability is turned with it
 

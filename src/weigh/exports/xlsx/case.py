@@ -185,7 +185,7 @@ class Case:
             self.row += 1
 
     def _sides(self) -> None:
-        """What speaks for and what against, as on paper; factors where logarithms are added."""
+        """The balance sheet: evidence for and against; as factors where the link is a logarithm."""
         if self.formula.estimates:
             if self.formula.link == "log":
                 factor = f"EXP({address(self.row, WEIGHTS)})"
