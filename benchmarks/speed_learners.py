@@ -84,19 +84,19 @@ def bench_weighted() -> None:
     from weigh.evidence import Scorer
     from weigh.frames import read
     from weigh.weighted.auc import rank
-    from weigh.weighted.terms import Scored, collapse
+    from weigh.weighted.terms import ScoredRows, collapse
 
     for n_classes, runs in ((2, RUNS), (7, 1)):
         X, y = make_mixed(n_classes)
         naive = EvidenceNB().fit(X, y)
         placed = engine.place(read(X), [table.feature for table in naive.evidence_])
         rows, scorer = engine.CodedRows.of(placed, y), Scorer.own(naive.evidence_)
-        ranking = rank(collapse(Scored(rows, scorer, n_classes)), np.ones(X.shape[1]))
+        ranking = rank(collapse(ScoredRows(rows, scorer, n_classes)), np.ones(X.shape[1]))
         scores = naive.decision_function(X) if n_classes == 2 else naive.predict_proba(X)
         theirs = best(lambda: roc_auc_score(y, scores, multi_class="ovo"), runs)  # noqa: B023
-        moves = [best(lambda: ranking.shift(j, 0.1), runs) for j in range(X.shape[1])]  # noqa: B023
+        moves = [best(lambda: ranking.try_shift(j, 0.1), runs) for j in range(X.shape[1])]  # noqa: B023
         report(f"AUC after one weight moved, {n_classes} classes", theirs, max(moves), 2)
-        jump = best(lambda: ranking.jump(np.ones(X.shape[1])), runs)  # noqa: B023
+        jump = best(lambda: ranking.try_weights(np.ones(X.shape[1])), runs)  # noqa: B023
         report(f"AUC after all weights moved, {n_classes} classes", theirs, jump, 2)
         ours = best(lambda: WeightedNB().fit(X, y), 1)  # noqa: B023
         report(f"WeightedNB, 300 roc_auc_score, {n_classes} classes", 300 * theirs, ours, 1)

@@ -310,7 +310,7 @@ def test_many_rows_on_a_cluster_are_ranked_by_the_histograms_of_memory(
     spark, monkeypatch, n_classes
 ):
     table = make(n_classes=n_classes).drop(columns=["w", "many"])
-    for limit in ("MANY", "MANY_IN_FILES"):
+    for limit in ("MAX_EXACT_ROWS", "MAX_EXACT_ROWS_IN_FILES"):
         monkeypatch.setattr(f"weigh.weighted.histograms.{limit}", 0)
     own = weigh.WeightedNB(choose_on="training", tol=1e-3)
     here, there = (clone(own).fit(X, "y") for X in (table, send(spark, table)))

@@ -22,8 +22,8 @@ from weigh.folds import deal
 from weigh.frames import read_csv
 from weigh.weighted.auc import gain_ratios, rank
 from weigh.weighted.learner import METHODS
-from weigh.weighted.terms import Scored, collapse
-from weigh.weighted.walks import PATIENCE, RATES, SIZES, Climber
+from weigh.weighted.terms import ScoredRows, collapse
+from weigh.weighted.walks import PATIENCE, RATES, SIZES, WalkSettings
 
 LIGHT = settings(max_examples=25, deadline=None)
 CodedNB = partial(WeightedNB, categorical_features="all", choose_on="training")
@@ -70,7 +70,7 @@ def make_terms(X, y, weight=None, **parameters):
     model = EvidenceNB(**{"categorical_features": "all"} | parameters).fit(X, y, weight)
     placed = engine.place(model._read(X), [table.feature for table in model.evidence_])
     rows = CodedRows.of(placed, np.asarray(y), weight)
-    return collapse(Scored(rows, Scorer.own(model.evidence_), len(model.classes_)))
+    return collapse(ScoredRows(rows, Scorer.own(model.evidence_), len(model.classes_)))
 
 
 def literal_parts(X, y):
@@ -339,20 +339,20 @@ def test_for_two_classes_the_auc_is_scikit_learns_at_every_step(seed, n_levels, 
     for _ in range(12):
         j, by = rng.integers(4), rng.normal()
         before, scores = ranking.auc, ranking.scores
-        tried = ranking.shift(j, by)
+        tried = ranking.try_shift(j, by)
         assert ranking.auc == before
         np.testing.assert_array_equal(ranking.scores, scores)
         if rng.random() < 0.6:
-            ranking.keep()
+            ranking.accept()
             weights[j] += by
             assert ranking.auc == tried
             np.testing.assert_array_equal(
                 ranking.scores, scores + by * terms.tables[j][terms.codes[j], 0]
             )
         check()
-    ranking.jump(weights)
+    ranking.try_weights(weights)
     scores = ranking.scores
-    ranking.keep()
+    ranking.accept()
     check()
     np.testing.assert_allclose(ranking.scores, scores, atol=1e-12)
 
@@ -372,8 +372,8 @@ def test_for_more_classes_the_auc_is_scikit_learns_at_every_step(seed, n_classes
         expected = roc_auc_score(labels, ranking.scores[rows], multi_class="ovo", average="macro")
         assert ranking.auc == pytest.approx(expected, abs=1e-12)
         np.testing.assert_allclose(ranking.scores.sum(axis=1), 1)
-        ranking.shift(rng.integers(4), rng.normal())
-        ranking.keep()
+        ranking.try_shift(rng.integers(4), rng.normal())
+        ranking.accept()
 
 
 @LIGHT
@@ -506,7 +506,7 @@ def test_gaps_copies_constants_and_empty_columns_do_no_harm(method, n_classes, c
 def test_separable_classes_end_the_search_before_a_move(method, n_classes, monkeypatch):
     y = np.arange(30) % n_classes
     X = np.column_stack([y, np.arange(30) % 5, np.arange(30) % 7])
-    monkeypatch.setattr(Climber, "rises", lambda *_: pytest.fail("a move was tried"))
+    monkeypatch.setattr(WalkSettings, "accepts", lambda *_: pytest.fail("a move was tried"))
     model = CodedNB(method=method, random_state=0, tol=0).fit(X, y)
     assert model.auc_ == 1
     assert len(model.history_.auc) == 1

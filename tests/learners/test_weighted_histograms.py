@@ -10,7 +10,7 @@ import weigh
 from weigh import WeightedNB
 from weigh.base import read_sample
 from weigh.weighted.auc import rank
-from weigh.weighted.histograms import CELLS, auc_of, cell_of, rank_binned
+from weigh.weighted.histograms import N_CELLS, binned_aucs, cell_of, histogram_auc
 from weigh.weighted.terms import collapse
 from weigh.weighted.walks import SIGNS, Move
 
@@ -46,12 +46,12 @@ def test_histograms_give_the_auc_up_to_the_pairs_of_one_cell(seed, n_classes, he
     random, near = np.random.default_rng(seed), rank(exact, np.ones(5))
     weights, ones = random.random(5), np.ones(5)
     moves = [Move(ones), *(Move(ones, j, 0.3) for j in range(5)), Move(weights)]
-    found = rank_binned(far, moves)
-    wanted = [near.auc, *(near.shift(j, 0.3) for j in range(5)), near.jump(weights)]
+    found = binned_aucs(far, moves)
+    wanted = [near.auc, *(near.try_shift(j, 0.3) for j in range(5)), near.try_weights(weights)]
     assert found == pytest.approx(wanted, abs=NEAR)
     assert far.rows.n_passes == 1  # for all moves
     assert found == pytest.approx(
-        [rank_binned(far, [Move(move.end)])[0] for move in moves], abs=1e-12
+        [binned_aucs(far, [Move(move.end)])[0] for move in moves], abs=1e-12
     )
 
 
@@ -59,35 +59,35 @@ def test_histograms_give_the_auc_up_to_the_pairs_of_one_cell(seed, n_classes, he
 def test_moves_that_have_no_room_in_one_pass_take_more(monkeypatch, n_classes):
     _, far = both_terms(0, n_classes, held_out=True)
     moves = [Move(np.ones(5), j, 0.1 * j) for j in range(5)]
-    together = rank_binned(far, moves)
-    monkeypatch.setattr("weigh.weighted.histograms.ROOM", 1)
-    assert rank_binned(far, moves) == together
+    together = binned_aucs(far, moves)
+    monkeypatch.setattr("weigh.weighted.histograms.MAX_CELLS_PER_PASS", 1)
+    assert binned_aucs(far, moves) == together
     assert far.rows.n_passes == 1 + 5
 
 
-def climb_one_by_one(terms, climber, walks):
+def climb_one_by_one(terms, rule, walks):
     """The search as it is written: one walk after the other, each move scored on its own."""
     for walk in walks:
 
-        def first_rise(walk=walk):
+        def first_accepted(walk=walk):
             for place, move in enumerate(walk.moves()):
-                (auc,) = rank_binned(terms, [Move(move.end)])
-                if climber.rises(walk.steps[-1].auc, auc):
+                (auc,) = binned_aucs(terms, [Move(move.end)])
+                if rule.accepts(walk.steps[-1].auc, auc):
                     return place, auc
             return None
 
-        while found := first_rise():
-            walk.keep(*found)
+        while found := first_accepted():
+            walk.accept(*found)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("method", [*SIGNS, "mcmc", "monte_carlo"])
 def test_walks_in_the_same_passes_go_where_each_would_go_alone(monkeypatch, method, n_classes):
     frame, y, _ = draw(0, n_classes, 300)
-    monkeypatch.setattr("weigh.weighted.histograms.MANY", 0)
+    monkeypatch.setattr("weigh.weighted.histograms.MAX_EXACT_ROWS", 0)
     learner = WeightedNB(method=method, random_state=0, tol=1e-4, bins=5)
     path, n_passes = learner.fit(frame, y).history_, learner.n_passes_
-    monkeypatch.setattr("weigh.weighted.search._climb_together", climb_one_by_one)
+    monkeypatch.setattr("weigh.weighted.search._climb_in_shared_passes", climb_one_by_one)
     slow = learner.fit(frame, y)
     np.testing.assert_allclose(path.weights, slow.history_.weights, rtol=1e-12)
     np.testing.assert_allclose(path.tried, slow.history_.tried, atol=1e-12)
@@ -105,12 +105,12 @@ def test_the_auc_is_off_by_no_more_than_half_the_pairs_of_one_cell(scores, seed)
     labels = np.random.default_rng(seed).integers(0, 2, len(scores))
     labels[:2] = 0, 1
     cells = cell_of(scores)
-    counts = np.zeros((1, CELLS, 2))
+    counts = np.zeros((1, N_CELLS, 2))
     np.add.at(counts[0], (cells, labels), 1.0)
     pairs = [(a, b) for a in np.flatnonzero(labels == 1) for b in np.flatnonzero(labels == 0)]
     exact = np.mean([(scores[a] > scores[b]) + (scores[a] == scores[b]) / 2 for a, b in pairs])
     tied = np.mean([cells[a] == cells[b] for a, b in pairs])
-    assert abs(auc_of(counts) - exact) <= tied / 2 + 1e-12
+    assert abs(histogram_auc(counts) - exact) <= tied / 2 + 1e-12
 
 
 @settings(max_examples=50, deadline=None)
@@ -132,5 +132,5 @@ def test_a_search_over_files_ends_with_as_good_a_ranking(tmp_path, monkeypatch, 
     exact = fit(frame, "y")
     np.testing.assert_array_equal(few, exact.weights_)  # few rows are ranked exactly
     auc = exact.auc_
-    monkeypatch.setattr("weigh.weighted.histograms.MANY_IN_FILES", 1000)
+    monkeypatch.setattr("weigh.weighted.histograms.MAX_EXACT_ROWS_IN_FILES", 1000)
     assert fit(scan, "y").auc_ == pytest.approx(auc, abs=NEAR)

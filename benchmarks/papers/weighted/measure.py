@@ -28,7 +28,7 @@ from weigh.evidence import Evidence, Scorer, contrast, weigh_tally
 from weigh.folds import TRAIN
 from weigh.frames import read
 from weigh.tally import Rows, Tally, count_placed
-from weigh.weighted.terms import Scored, Terms, collapse
+from weigh.weighted.terms import DistinctRows, ScoredRows, collapse
 
 INNER = 5
 
@@ -57,7 +57,7 @@ class Part:
         found = model._search(self._terms(model.choose_on, random), self.tally, random)
         return found.weights[-1]
 
-    def _terms(self, choose_on: str, random: Any) -> Terms:
+    def _terms(self, choose_on: str, random: Any) -> DistinctRows:
         if choose_on == "training":
             return self._seen
         dealt = self._coded.deal(INNER, random)
@@ -75,15 +75,15 @@ class Part:
             tallies.append(Tally(self.tally.classes, counts, tuple(parts)))
         models = [self.weigh(tally, 1.0) for tally in tallies]
         scorer = Scorer.held_out(models, [*map(Levels.own, tallies)], dealt.roles)
-        return collapse(Scored(dealt.rows, scorer, self.rows.n_classes))
+        return collapse(ScoredRows(dealt.rows, scorer, self.rows.n_classes))
 
     @cached_property
     def _coded(self) -> CodedRows:
         return CodedRows.of(self.train, self.rows.labels, self.rows.weight)
 
     @cached_property
-    def _seen(self) -> Terms:
-        return collapse(Scored(self._coded, Scorer.own(self.naive), self.rows.n_classes))
+    def _seen(self) -> DistinctRows:
+        return collapse(ScoredRows(self._coded, Scorer.own(self.naive), self.rows.n_classes))
 
     def totals(self, weights: Any) -> Any:
         tables = [w * table.padded for w, table in zip(weights, self.naive, strict=True)]

@@ -1,11 +1,12 @@
-"""Naive Bayes with a weight per feature, chosen to rank well (Zhang & Sheng 2004).
+"""Naive Bayes with a weight per feature, chosen to maximise the AUC (Zhang & Sheng 2004).
 
-terms     what the scores are made of, on the training rows or on folds
-auc       a ranking and its AUC, kept while weights move
-walks     hill climbing and random walks over the weights
-histograms  AUCs from histograms, for very many rows
-search    the best of some walks
-learner   `WeightedNB`
+terms       the rows to rank, with the tables that score them
+auc         exact AUC, updated as weights change; weights by gain ratio
+histograms  AUC from histograms of the log odds, for very many rows
+walks       hill climbing and random walks: which moves to try next
+search      runs the walks and returns the best one
+kernels     compiled loops of the exact AUC
+learner     `WeightedNB`
 """
 
 from weigh.weighted.learner import WeightedNB

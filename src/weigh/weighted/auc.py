@@ -1,4 +1,4 @@
-"""The AUC of weighted scores, and what a move of one weight gains."""
+"""Exact AUC of the weighted totals, updated as weights change; and weights by gain ratio."""
 
 from __future__ import annotations
 
@@ -9,71 +9,71 @@ from scipy.special import entr
 
 from weigh.frames import Floats
 from weigh.tally import Tally
-from weigh.weighted.terms import Terms
+from weigh.weighted.terms import DistinctRows
 
 
 class Ranking(Protocol):
-    """Scores under some weights. A move is tried, and then kept or forgotten."""
+    """Rows ranked under the current weights. Try a change, then accept it or try another."""
 
     auc: float
 
-    def shift(self, j: int, by: float) -> float:
-        """The AUC if the weight of feature j were larger by so much."""
+    def try_shift(self, j: int, by: float) -> float:
+        """Return the AUC with `by` added to the weight of feature j."""
 
-    def jump(self, weights: Floats) -> float:
-        """The AUC if the weights were these."""
+    def try_weights(self, weights: Floats) -> float:
+        """Return the AUC under other weights."""
 
-    def keep(self) -> None:
-        """Make the last move that was tried the state."""
+    def accept(self) -> None:
+        """Make the last change that was tried the current state."""
 
     @property
     def scores(self) -> Floats:
-        """What the rows are ranked by: log odds, or the probability of each class."""
+        """Log odds of each row, or with more than two classes the probability of each class."""
 
 
-def rank(terms: Terms, weights: Floats) -> Ranking:
-    """The ranking under some weights."""
-    kind = RankingOfTwo if terms.counts.shape[1] == 2 else RankingOfMany
-    return kind(terms, weights)
+def rank(distinct: DistinctRows, weights: Floats) -> Ranking:
+    """Rank rows under the given weights."""
+    kind = RankingOfTwo if distinct.counts.shape[1] == 2 else RankingOfMany
+    return kind(distinct, weights)
 
 
 class RankingOfTwo:
-    """Two classes: rows in the order of their log odds.
+    """Two classes: rows sorted by their log odds.
 
-    A feature whose weight moves adds the same number to all rows of a level, so these keep their
-    order: the new order is the old one, parted by level and merged again. Nothing is sorted, unless
-    all weights move at once.
+    Changing one weight adds the same number to all rows of a level, so rows of a level keep their
+    order. The new order is found by splitting the old one by level and merging the parts; rows are
+    sorted only when all weights change at once.
     """
 
-    def __init__(self, terms: Terms, weights: Floats) -> None:
-        self.terms = terms
-        self._places = [
+    def __init__(self, distinct: DistinctRows, weights: Floats) -> None:
+        self.distinct = distinct
+        self._level_starts = [
             np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(table)))])
-            for codes, table in zip(terms.codes, terms.tables, strict=True)
+            for codes, table in zip(distinct.codes, distinct.tables, strict=True)
         ]
-        n_rows = len(terms.counts)
+        n_rows = len(distinct.counts)
         self._state, *self._buffers = [
             (np.empty(n_rows), np.empty(n_rows, dtype=np.int32)) for _ in range(3)
         ]
-        self.jump(weights)
-        self.keep()
+        self.try_weights(weights)
+        self.accept()
 
-    def shift(self, j: int, by: float) -> float:
-        """Part the order by level, move each level, and merge."""
+    def try_shift(self, j: int, by: float) -> float:
+        """Split the order by level, shift each level, and merge."""
         from weigh.weighted import kernels
 
-        places = self._places[j][:-1].copy()
+        places = self._level_starts[j][:-1].copy()
         (keys, rows), (other_keys, other_rows) = self._buffers
-        table = by * self.terms.tables[j][:, 0]
-        kernels.part(*self._state, self.terms.codes[j], table, places, keys, rows)
-        runs = places[np.diff(self._places[j]) > 0]
+        table = by * self.distinct.tables[j][:, 0]
+        kernels.part(*self._state, self.distinct.codes[j], table, places, keys, rows)
+        runs = places[np.diff(self._level_starts[j]) > 0]
         if kernels.merge_runs(keys, rows, runs, other_keys, other_rows):
             self._buffers.reverse()
         return self._score()
 
-    def jump(self, weights: Floats) -> float:
-        """Score and sort anew."""
-        totals = add_up(self.terms, weights)[:, 0]
+    def try_weights(self, weights: Floats) -> float:
+        """Compute and sort all log odds."""
+        totals = add_up(self.distinct, weights)[:, 0]
         keys, rows = self._buffers[0]
         rows[:] = np.argsort(totals)
         np.take(totals, rows, out=keys)
@@ -82,17 +82,17 @@ class RankingOfTwo:
     def _score(self) -> float:
         from weigh.weighted import kernels
 
-        self._tried = float(kernels.auc(*self._buffers[0], self.terms.counts))
+        self._tried = float(kernels.auc(*self._buffers[0], self.distinct.counts))
         return self._tried
 
-    def keep(self) -> None:
-        """The buffer that holds the last move becomes the state, and the old state a buffer."""
+    def accept(self) -> None:
+        """Swap the buffer that holds the last change with the current state."""
         self._state, self._buffers[0] = self._buffers[0], self._state
         self.auc = self._tried
 
     @property
     def scores(self) -> Floats:
-        """The log odds of each distinct row."""
+        """Log odds of each distinct row."""
         keys, rows = self._state
         scores = np.empty(len(keys))
         scores[rows] = keys
@@ -100,31 +100,31 @@ class RankingOfTwo:
 
 
 class RankingOfMany:
-    """More classes: the mean AUC over pairs of classes (Hand & Till 2001).
+    """More than two classes: the mean AUC over pairs of classes (Hand & Till 2001).
 
     For classes a and b, rows of both are ranked by the probability of a, and by that of b. These
-    probabilities depend on all totals of a row, so that every move sorts anew.
+    probabilities depend on all totals of a row, so every change needs a new sort.
     """
 
-    def __init__(self, terms: Terms, weights: Floats) -> None:
-        self.terms = terms
-        sums = terms.counts.sum(axis=0)
+    def __init__(self, distinct: DistinctRows, weights: Floats) -> None:
+        self.distinct = distinct
+        sums = distinct.counts.sum(axis=0)
         self._pairs = np.outer(sums, sums)
-        self._rows, classes = np.nonzero(terms.counts)  # a row once for each class that has it
+        self._rows, classes = np.nonzero(distinct.counts)  # one entry per distinct row and class
         self._classes = classes.astype(np.min_scalar_type(len(sums)))
-        self._weight = terms.counts[self._rows, classes]
-        self._held = terms.base
-        self.jump(weights)
-        self.keep()
+        self._weight = distinct.counts[self._rows, classes]
+        self._accepted = distinct.base
+        self.try_weights(weights)
+        self.accept()
 
-    def shift(self, j: int, by: float) -> float:
-        """Add a multiple of one table."""
-        self._totals = self._held + (by * self.terms.tables[j])[self.terms.codes[j]]
+    def try_shift(self, j: int, by: float) -> float:
+        """Add `by` times the table of feature j."""
+        self._totals = self._accepted + (by * self.distinct.tables[j])[self.distinct.codes[j]]
         return self._score()
 
-    def jump(self, weights: Floats) -> float:
-        """Score anew."""
-        self._totals = add_up(self.terms, weights)
+    def try_weights(self, weights: Floats) -> float:
+        """Compute all totals."""
+        self._totals = add_up(self.distinct, weights)
         return self._score()
 
     def _score(self) -> float:
@@ -140,23 +140,23 @@ class RankingOfMany:
         self._tried = float((shares.sum() - np.trace(shares)) / (n_classes * (n_classes - 1)))
         return self._tried
 
-    def keep(self) -> None:
-        """The totals of the last move become the state."""
-        self._held, self.auc = self._totals, self._tried
+    def accept(self) -> None:
+        """Make the totals of the last change the current state."""
+        self._accepted, self.auc = self._totals, self._tried
 
     @property
     def scores(self) -> Floats:
-        """The probability of each class for each distinct row."""
-        return _softmax(self._held)
+        """Probability of each class for each distinct row."""
+        return _softmax(self._accepted)
 
 
-def add_up(terms: Terms, weights: Floats) -> Floats:
-    """The totals of the distinct rows, as columns."""
+def add_up(distinct: DistinctRows, weights: Floats) -> Floats:
+    """Totals of the distinct rows: one column, or with more than two classes one per class."""
     from weigh import kernels
 
-    totals = terms.base.copy()
+    totals = distinct.base.copy()
     add = kernels.add_one if totals.shape[1] == 1 else kernels.add_many
-    for weight, codes, table in zip(weights, terms.codes, terms.tables, strict=True):
+    for weight, codes, table in zip(weights, distinct.codes, distinct.tables, strict=True):
         add(totals, codes, weight * table)
     return totals
 
@@ -169,12 +169,12 @@ def _softmax(totals: Floats) -> Floats:
     return p
 
 
-SILENT = 1e-12
-"""A gain below this, in nats, is rounding: the feature tells nothing."""
+MIN_GAIN = 1e-12
+"""Information gains below this, in nats, are rounding errors and count as 0."""
 
 
 def gain_weights(tally: Tally) -> Floats:
-    """w_j = d G_j / (G_1 + ... + G_d), with G the gain ratios (Eq. 3); all 1 where all G are 0.
+    """Weights by gain ratio (Eq. 3): w_j = d G_j / (G_1 + ... + G_d); all 1 if every G is 0.
 
     >>> from weigh import EvidenceNB
     >>> from weigh.datasets import titanic
@@ -187,11 +187,11 @@ def gain_weights(tally: Tally) -> Floats:
 
 
 def gain_ratios(tally: Tally) -> Floats:
-    """The gain ratio of each feature (Quinlan 1993).
+    """Gain ratio of each feature (Quinlan 1993): G = F (H(C) - H(C|A)) / H(A).
 
-    G = F (H(C) - H(C|A)) / H(A). Missing as a level is a level. Where missing is skipped, the gain
-    is that of the rows where the feature was observed, F is their share of all rows, and the
-    missing are one more group in H(A).
+    With `missing="level"`, missing is a level like any other and F = 1. With `missing="skip"`, the
+    gain is computed on the rows where the feature was observed, F is their share of all rows, and
+    the missing rows are one more group in H(A).
     """
     total = tally.class_counts.sum()
     return np.array(
@@ -205,12 +205,12 @@ def _gain_ratio(counts: Floats, total: float) -> float:
     if known == 0:
         return 0.0
     gain = _entropy(counts.sum(axis=0)) - by_level @ _entropy(counts) / known
-    if gain < SILENT:
+    if gain < MIN_GAIN:
         return 0.0
     return float(known / total * gain / _entropy(np.append(by_level, total - known)))
 
 
 def _entropy(counts: Floats) -> Floats:
-    """In nats, over the last axis."""
+    """Entropy in nats, over the last axis."""
     total = counts.sum(axis=-1, keepdims=True)
     return np.asarray(entr(counts / np.where(total > 0, total, 1)).sum(axis=-1))

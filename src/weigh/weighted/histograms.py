@@ -1,8 +1,8 @@
-"""Rankings of very many rows: AUC from histograms of the score, many in one pass.
+"""Approximate AUC of very many rows from histograms of their log odds; many moves in one pass.
 
-A cell of the histogram is 0.002 nats wide where the score is near 0, and 0.2% of the score further
-out; rows of one cell count as ties. There are 2^14 cells, and scores beyond a million share the
-last. The AUC is off by at most half the share of pairs that lie in one cell.
+A cell of the histogram is 0.002 nats wide near 0, and 0.2% of the log odds further out. Rows in the
+same cell count as ties, so the error of the AUC is at most half the share of pairs that fall into
+one cell. There are 2^14 cells; log odds beyond a million share the last.
 """
 
 from __future__ import annotations
@@ -16,46 +16,49 @@ from scipy.special import log_softmax
 from weigh.engine import Block, Sums
 from weigh.evidence import Scorer
 from weigh.frames import Floats, Integers
-from weigh.weighted.terms import Scored
+from weigh.weighted.terms import ScoredRows
 from weigh.weighted.walks import Move
 
-CELLS = 1 << 14
-"""Cells of a histogram of scores."""
+N_CELLS = 1 << 14
+"""Number of cells of a histogram."""
 
-MANY, MANY_IN_FILES = 10_000_000, 1_000_000
-"""More rows than this, in memory or in files, are ranked by histograms; fewer exactly."""
+MAX_EXACT_ROWS, MAX_EXACT_ROWS_IN_FILES = 10_000_000, 1_000_000
+"""Up to this many rows, in memory or in files and on a cluster, the AUC is computed exactly."""
 
-ROOM = 1 << 19
-"""Numbers that the histograms of one pass may hold together."""
+MAX_CELLS_PER_PASS = 1 << 19
+"""Most numbers that the histograms of one pass may hold together."""
 
-FARTHEST = float(np.arcsinh(1e6))
-"""Where the last cells lie."""
+ARCSINH_LIMIT = float(np.arcsinh(1e6))
+"""arcsinh of the log odds at which the last cell begins."""
 
 
-def rank_binned(scored: Scored, moves: Sequence[Move]) -> list[float]:
-    """The AUC after each of some moves, or its mean over pairs of classes; one pass, if it holds.
+def binned_aucs(scored: ScoredRows, moves: Sequence[Move]) -> list[float]:
+    """AUC after each move; with more than two classes the mean AUC over pairs of classes.
 
-    What they move from is added up once for all moves from the same weights.
+    All moves share one pass, or several passes if their histograms do not fit into memory at once.
+    Moves from the same weights share the totals of these weights.
     """
-    span = _span(scored, moves)
+    span = _cell_range(scored, moves)
     n_scores = scored.scorer.prior.shape[1]
-    most = max(ROOM // (n_scores * (span[1] - span[0]) * scored.n_classes), 1)
+    size = n_scores * (span[1] - span[0]) * scored.n_classes
+    per_pass = max(MAX_CELLS_PER_PASS // size, 1)
     found: list[float] = []
-    for start in range(0, len(moves), most):
-        statistic = Histograms.of(scored, moves[start : start + most], span)
-        found += map(auc_of, scored.rows.sum(statistic).arrays[0])
+    for start in range(0, len(moves), per_pass):
+        statistic = Histograms.of(scored, moves[start : start + per_pass], span)
+        found += map(histogram_auc, scored.rows.sum(statistic).arrays[0])
     return found
 
 
-def _span(scored: Scored, moves: Sequence[Move]) -> tuple[int, int]:
-    """The cells, from the first to that after the last, that scores can fall into."""
-    ends = [_reach(scored.scorer, move.end) for move in moves]
+def _cell_range(scored: ScoredRows, moves: Sequence[Move]) -> tuple[int, int]:
+    """Range of cells, [first, stop), that log odds can fall into after any of the moves."""
+    ends = [_score_range(scored.scorer, move.end) for move in moves]
     cells = cell_of(np.array([min(low for low, _ in ends), max(high for _, high in ends)]))
-    return max(int(cells[0]) - 1, 0), min(int(cells[1]) + 2, CELLS)  # totals are rounded
+    # One cell more on each side, as totals are rounded.
+    return max(int(cells[0]) - 1, 0), min(int(cells[1]) + 2, N_CELLS)
 
 
-def _reach(scorer: Scorer, weights: Floats) -> tuple[float, float]:
-    """The lowest and the highest score that weights can give."""
+def _score_range(scorer: Scorer, weights: Floats) -> tuple[float, float]:
+    """Lowest and highest log odds that are possible under the weights."""
     pairs = [*zip(weights, scorer.tables, strict=True)]
     low = scorer.prior + sum((w * table).min(axis=1) for w, table in pairs)
     high = scorer.prior + sum((w * table).max(axis=1) for w, table in pairs)
@@ -67,27 +70,28 @@ def _reach(scorer: Scorer, weights: Floats) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Histograms:
-    """The statistic of scores, for each move: the weight by class that is scored, cell and class.
+    """Statistic of one pass: for each move, the weight of rows by score column, cell and class.
 
-    `moves[i]` names the weights that it starts from, by their number, the feature, and by how much.
+    There is one score column, or with more than two classes one per class. `moves[i]` is (index
+    into `weights` of the weights that it starts from, feature or -1 for no change, change).
     """
 
     scorer: Scorer
     n_classes: int
     weights: tuple[Floats, ...]
     moves: tuple[tuple[int, int, float], ...]
-    span: tuple[int, int] = (0, CELLS)
+    span: tuple[int, int] = (0, N_CELLS)
 
     @classmethod
-    def of(cls, scored: Scored, moves: Sequence[Move], span: tuple[int, int]) -> Histograms:
-        """The statistic of some moves; many are from the same weights."""
+    def of(cls, scored: ScoredRows, moves: Sequence[Move], span: tuple[int, int]) -> Histograms:
+        """Make the statistic of some moves; each distinct vector of weights is stored once."""
         known = {id(move.weights): move.weights for move in moves}
         number = {key: i for i, key in enumerate(known)}
         asked = tuple((number[id(move.weights)], move.moved, move.size) for move in moves)
         return cls(scored.scorer, scored.n_classes, tuple(known.values()), asked, span)
 
     def __call__(self, block: Block) -> Sums:
-        """Count a block: of two classes the log odds, of more those of each against the rest."""
+        """Histograms of the rows of a block."""
         first, stop = self.span
         n_scores = self.scorer.prior.shape[1]
         counts = np.zeros((len(self.moves), n_scores, (stop - first) * self.n_classes))
@@ -122,7 +126,7 @@ class Histograms:
 
 
 def _add(totals: Floats, codes: Integers, table: Floats) -> None:
-    """Add a table, group by level by class, to the totals of rows."""
+    """Add to each total the table's entry at the row's code, which counts splits by levels."""
     from weigh import kernels
 
     add = kernels.add_one if totals.shape[1] == 1 else kernels.add_many
@@ -130,7 +134,7 @@ def _add(totals: Floats, codes: Integers, table: Floats) -> None:
 
 
 def log_odds(totals: Floats) -> Floats:
-    """Of the second of two classes, or of each against the rest."""
+    """Log odds of the second class; with more than two classes, of each against the rest."""
     if totals.shape[1] == 1:
         return totals
     logs = log_softmax(totals, axis=1)
@@ -139,18 +143,18 @@ def log_odds(totals: Floats) -> Floats:
 
 
 def cell_of(scores: Floats) -> Integers:
-    """The cell of each score.
+    """Cell of each value of the log odds.
 
     >>> apart = cell_of(np.array([0.0, 0.002, 500.0, 502.0]))
     >>> bool(apart[1] > apart[0]), bool(apart[3] > apart[2])
     (True, True)
     """
-    part = (np.arcsinh(scores) / FARTHEST + 1) / 2  # -1 to 1 becomes 0 to 1
-    return np.asarray(np.clip(part * CELLS, 0, CELLS - 1).astype(np.int64))
+    part = (np.arcsinh(scores) / ARCSINH_LIMIT + 1) / 2  # -1 to 1 becomes 0 to 1
+    return np.asarray(np.clip(part * N_CELLS, 0, N_CELLS - 1).astype(np.int64))
 
 
-def auc_of(histograms: Floats) -> float:
-    """The share of pairs of two classes in the right order, ties half; of more classes the mean."""
+def histogram_auc(histograms: Floats) -> float:
+    """AUC, ties counting half; with more than two classes the mean over pairs of classes."""
     if len(histograms) == 1:
         (counts,) = histograms
         return float(_above(counts[:, 1], counts)[0] / np.prod(counts.sum(axis=0)))
@@ -162,6 +166,6 @@ def auc_of(histograms: Floats) -> float:
 
 
 def _above(own: Floats, counts: Floats) -> Floats:
-    """The weight of pairs in which a class stands above each class."""
+    """Weight of the pairs in which rows of one class rank above each class, ties counting half."""
     below = np.cumsum(counts, axis=0) - counts
     return np.asarray(own @ (below + 0.5 * counts))

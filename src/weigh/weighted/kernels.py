@@ -1,4 +1,4 @@
-"""The hot loops of a ranking whose scores move by level: part, merge, count."""
+"""Compiled loops of the exact AUC: split sorted rows by level, merge them, count pairs."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ from weigh.kernels import compiled
 def part(
     keys: Any, rows: Any, codes: Any, shift: Any, places: Any, out_keys: Any, out_rows: Any
 ) -> None:
-    """Move each row's key by its code's shift, and part the rows by code, in the order they had.
+    """Add its code's shift to each row's key, and group the rows by code in a stable order.
 
-    places[c] is where the rows of code c begin, and afterwards where they end. Keys that ascend
-    still do so within each code: adding one number to all keeps their order.
+    places[c] is where the rows of code c begin; on return, where they end. If keys ascend, they
+    still ascend within each code, because all keys of a code change by the same number.
     """
     for i in range(keys.shape[0]):
         row = rows[i]
@@ -53,9 +53,9 @@ def merge_pair(
 
 @compiled
 def merge_runs(keys: Any, rows: Any, ends: Any, other_keys: Any, other_rows: Any) -> bool:
-    """Merge ascending runs in pairs until one is left; say whether it is in the other arrays.
+    """Merge ascending runs in pairs until one is left; return whether it is in the other arrays.
 
-    ends[r] is where run r ends; it is used up.
+    ends[r] is where run r ends; the array is overwritten.
     """
     n_runs, elsewhere = ends.shape[0], False
     while n_runs > 1:
@@ -75,7 +75,7 @@ def merge_runs(keys: Any, rows: Any, ends: Any, other_keys: Any, other_rows: Any
 
 @compiled
 def auc(keys: Any, rows: Any, counts: Any) -> float:
-    """The share of pairs of two classes in which the second stands above, ties half.
+    """AUC: the share of pairs in which the second class ranks above the first, ties half.
 
     counts[row] holds the row's weight in each class; keys ascend.
     """
@@ -95,7 +95,7 @@ def auc(keys: Any, rows: Any, counts: Any) -> float:
 
 @compiled
 def count_above(keys: Any, rows: Any, classes: Any, weight: Any, of: int, out: Any) -> None:
-    """Add to out[k] the weight of pairs in which class `of` stands above class k, ties half."""
+    """Add to out[k] the weight of pairs in which class `of` ranks above class k, ties half."""
     below, tied, i = np.zeros(out.shape[0]), np.zeros(out.shape[0]), 0
     while i < keys.shape[0]:
         first = i

@@ -1,4 +1,4 @@
-"""WeightedNB: naive Bayes that ranks."""
+"""WeightedNB: naive Bayes with a weight per feature, chosen to maximise the AUC."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from weigh.parameters import is_number
 from weigh.tally import Tally
 from weigh.weighted import histograms
 from weigh.weighted.auc import gain_weights
-from weigh.weighted.search import SearchPath, search, stay
-from weigh.weighted.terms import Scored, Terms, collapse
-from weigh.weighted.walks import RATES, SIGNS, SIZES, Climber
+from weigh.weighted.search import SearchPath, evaluate_start, search
+from weigh.weighted.terms import DistinctRows, ScoredRows, collapse
+from weigh.weighted.walks import RATES, SIGNS, SIZES, WalkSettings
 
 METHODS = (
     "gain_ratio",
@@ -36,7 +36,7 @@ CAVEAT = " and leaves out the error of the features' weights, which were chosen 
 
 
 class WeightedNB(EvidenceClassifier):
-    """Naive Bayes with a weight per feature, chosen to rank well.
+    """Naive Bayes with a weight per feature, chosen to maximise the AUC.
 
     The model (Eq. 2) and its form for two classes are::
 
@@ -88,7 +88,7 @@ class WeightedNB(EvidenceClassifier):
     auc_ : float
         The AUC of the search at these weights, with the class frequencies of training.
     history_ : SearchPath
-        The steps that were kept.
+        The accepted steps of the search.
     n_passes_ : int or None
         Passes over the rows, after those that find and count levels, if rows were ranked by
         histograms.
@@ -151,11 +151,11 @@ class WeightedNB(EvidenceClassifier):
         tally, scored = self._score(sample, random)
         rate = self._class_rate(tally.classes)
         naive = weigh_tally(tally, self.smoothing)
-        many = scored.rows.n_rows > (
-            histograms.MANY_IN_FILES if scored.rows.far else histograms.MANY
-        )
-        path = self._search(scored if many else collapse(scored), tally, random)
-        self.n_passes_ = scored.rows.n_passes if many else None
+        far = scored.rows.far
+        limit = histograms.MAX_EXACT_ROWS_IN_FILES if far else histograms.MAX_EXACT_ROWS
+        exact = scored.rows.n_rows <= limit
+        path = self._search(collapse(scored) if exact else scored, tally, random)
+        self.n_passes_ = None if exact else scored.rows.n_passes
         if path.interrupted:
             warn_caller(_INTERRUPTED.format(path.auc[0], path.auc[-1]), UserWarning)
         pairs = zip(naive, path.weights[-1], strict=True)
@@ -178,31 +178,31 @@ class WeightedNB(EvidenceClassifier):
     def _finds_step(self) -> bool:
         return isinstance(self.step, str) and self.step == "auto"
 
-    def _score(self, sample: Sample, random: np.random.RandomState) -> tuple[Tally, Scored]:
-        """The counts of all rows, and the rows with what scores them while weights are chosen."""
+    def _score(self, sample: Sample, random: np.random.RandomState) -> tuple[Tally, ScoredRows]:
+        """Counts of all rows, and the rows with the tables that score them during the search."""
         if self.choose_on == "training":
             tally = self._tally(sample)
             naive = weigh_tally(tally, self.smoothing)
             rows = engine.code_rows(sample, naive.features)
-            return tally, Scored(rows, Scorer.own(naive), len(tally.classes))
+            return tally, ScoredRows(rows, Scorer.own(naive), len(tally.classes))
         splits = self._split(sample, self.cv, random)
         models = [weigh_tally(part.tally, self.smoothing) for part in splits.parts]
         scorer = Scorer.held_out(models, splits.parts, splits.roles)
-        return splits.whole.tally, Scored(splits.rows, scorer, len(sample.classes))
+        return splits.whole.tally, ScoredRows(splits.rows, scorer, len(sample.classes))
 
     def _search(
-        self, terms: Terms | Scored, tally: Tally, random: np.random.RandomState
+        self, rows: DistinctRows | ScoredRows, tally: Tally, random: np.random.RandomState
     ) -> SearchPath:
         start, features = self._start(tally), tuple(table.feature.name for table in tally.tables)
-        rule = self.method.removeprefix("gain_ratio").removeprefix("+")
-        if not rule:
-            return stay(terms, start, features)
-        auto = RATES if rule in SIGNS else SIZES
+        method = self.method.removeprefix("gain_ratio").removeprefix("+")
+        if not method:
+            return evaluate_start(rows, start, features)
+        auto = RATES if method in SIGNS else SIZES
         steps = auto if self._finds_step else (float(self.step),)
-        telling = tuple(j for j, table in enumerate(terms.tables) if table.any())
+        informative = tuple(j for j, table in enumerate(rows.tables) if table.any())
         seed = random.randint(np.iinfo(np.int32).max)
-        climber = Climber(start, rule, float(self.tol), seed, telling)
-        return search(terms, climber, steps, features)
+        settings = WalkSettings(start, method, float(self.tol), seed, informative)
+        return search(rows, settings, steps, features)
 
     def _start(self, tally: Tally) -> Floats:
         by_gain = self.method.startswith("gain_ratio")

@@ -1,6 +1,7 @@
-"""The search for weights that rank: walks, one after the other or all of them in the same passes.
+"""Search for the weights with the highest AUC: run a walk for each step size, return the best.
 
-A walk keeps every step that raised the AUC, so that whatever ends it leaves the steps so far.
+With an exact AUC the walks run one after the other; with histograms they share passes over the
+rows. A walk records every accepted step, so an interrupted search returns the best so far.
 """
 
 from __future__ import annotations
@@ -14,25 +15,25 @@ import numpy as np
 
 from weigh.engine import report, side_by_side
 from weigh.frames import Floats, Integers
-from weigh.weighted.auc import rank
-from weigh.weighted.histograms import rank_binned
-from weigh.weighted.terms import Scored, Terms
-from weigh.weighted.walks import Climber, Move, Step, Walk
+from weigh.weighted.auc import Ranking, rank
+from weigh.weighted.histograms import binned_aucs
+from weigh.weighted.terms import DistinctRows, ScoredRows
+from weigh.weighted.walks import Move, Step, Walk, WalkSettings
 
-AHEAD = 4
-"""Moves of a walk that are tried in one pass after a rise; twice as many after each failure."""
+FIRST_BATCH = 4
+"""Candidates per pass and walk after an accepted move; doubled whenever all are rejected."""
 
-AnyTerms: TypeAlias = Terms | Scored
+AnyRows: TypeAlias = DistinctRows | ScoredRows
 Tick: TypeAlias = Callable[[int], None]
 
 
 @dataclass(frozen=True)
 class SearchPath:
-    """The steps that raised the AUC, from the weights that the search began with.
+    """Accepted steps of the search, from its start.
 
-    `weights[i]` and `auc[i]` hold after step i; the step moved the weight of `features[moved[i]]`
-    by `sizes[i]`, or all weights where `moved[i]` is -1. Step 0 is the start. `tried` lists the
-    step parameters that were searched with the AUC that each reached; `step` is the one kept.
+    `weights[i]` and `auc[i]` are the values after step i. Step i changed the weight of
+    `features[moved[i]]` by `sizes[i]`, or all weights if `moved[i]` is -1. Step 0 is the start.
+    `tried` lists each step size that was tried with the AUC it reached; `step` is the best.
     """
 
     features: tuple[str, ...]
@@ -45,100 +46,114 @@ class SearchPath:
     interrupted: bool = False
 
 
-def stay(terms: AnyTerms, start: Floats, features: tuple[str, ...]) -> SearchPath:
-    """No search: the start and its AUC."""
-    return _path([Step(start, _score(terms, [start])[0])], features)
+def evaluate_start(rows: AnyRows, start: Floats, features: tuple[str, ...]) -> SearchPath:
+    """Return the start and its AUC, without a search."""
+    return _path([Step(start, _score(rows, [start])[0])], features)
 
 
 def search(
-    terms: AnyTerms, climber: Climber, steps: tuple[float, ...], features: tuple[str, ...]
+    rows: AnyRows, settings: WalkSettings, steps: tuple[float, ...], features: tuple[str, ...]
 ) -> SearchPath:
-    """The walk with the highest AUC; of equal ones that of the first step.
+    """Run a walk for each step size and return the one with the highest AUC, the first if tied.
 
-    KeyboardInterrupt ends the search with what it has found.
+    KeyboardInterrupt ends the search and returns the best walk so far.
     """
-    (auc,) = _score(terms, [climber.start])
-    walks = [climber.walk(step, auc) for step in steps]
+    (auc,) = _score(rows, [settings.start])
+    walks = [settings.walk(step, auc) for step in steps]
     begun: list[Walk] = []
     interrupted = False
     try:
-        if isinstance(terms, Scored):
+        if isinstance(rows, ScoredRows):
             begun += walks
-            _climb_together(terms, climber, walks)
+            _climb_in_shared_passes(rows, settings, walks)
         else:
             for i, walk in enumerate(walks):
                 begun.append(walk)
-                _climb(terms, climber, walk, _ticker(i, len(walks), walk.most))
+                _climb(rows, settings, walk, _ticker(i, len(walks), walk.n_max))
     except KeyboardInterrupt:
         interrupted = True
-    paths = _settled(terms, [walk.steps for walk in begun or walks[:1]])
+    paths = _rescore_ends(rows, [walk.steps for walk in begun or walks[:1]])
     best = max(range(len(paths)), key=lambda i: paths[i][-1].auc)
     tried = tuple((step, path[-1].auc) for step, path in zip(steps, paths, strict=False))
     return _path(paths[best], features, steps[best], tried, interrupted)
 
 
-def _climb(terms: Terms, climber: Climber, walk: Walk, tick: Tick) -> None:
-    """Try one move after the other, as each changes little in the ranking of the rows."""
-    ranking = rank(terms, climber.start)
+def _climb(rows: DistinctRows, settings: WalkSettings, walk: Walk, tick: Tick) -> None:
+    """Run one walk with the exact AUC, trying one candidate after the other."""
+    ranking = rank(rows, settings.start)
 
-    def first_rise(moves: Sequence[Move]) -> int | None:
+    def first_accepted(moves: Sequence[Move]) -> int | None:
         for place, move in enumerate(moves):
-            jump = move.moved < 0
-            auc = ranking.jump(move.end) if jump else ranking.shift(move.moved, move.size)
-            if climber.rises(ranking.auc, auc):
-                ranking.keep()
+            if settings.accepts(ranking.auc, _auc_after(ranking, move)):
+                ranking.accept()
                 return place
-            tick(walk.done(place + 1))
+            tick(walk.n_done(place + 1))
         return None
 
-    while (place := first_rise(walk.moves())) is not None:
-        walk.keep(place, ranking.auc)
-    tick(walk.most)
+    while (place := first_accepted(walk.moves())) is not None:
+        walk.accept(place, ranking.auc)
+    tick(walk.n_max)
 
 
-def _climb_together(terms: Scored, climber: Climber, walks: Sequence[Walk]) -> None:
-    """Let all walks try some moves in each pass over the rows."""
-    done, of = [0] * len(walks), sum(walk.most for walk in walks)
+def _auc_after(ranking: Ranking, move: Move) -> float:
+    if move.moved < 0:
+        return ranking.try_weights(move.end)
+    return ranking.try_shift(move.moved, move.size)
+
+
+def _climb_in_shared_passes(
+    rows: ScoredRows, settings: WalkSettings, walks: Sequence[Walk]
+) -> None:
+    """Run all walks with histograms: each pass over the rows tries some candidates of each walk."""
+    done, of = [0] * len(walks), sum(walk.n_max for walk in walks)
 
     def tick(i: int, so_far: int) -> None:
         done[i] = so_far
         report(sum(done), of)
 
     def answer(asks: dict[int, Sequence[Move]]) -> list[list[float]]:
-        aucs = iter(rank_binned(terms, [move for moves in asks.values() for move in moves]))
+        aucs = iter(binned_aucs(rows, [move for moves in asks.values() for move in moves]))
         return [[next(aucs) for _ in moves] for moves in asks.values()]
 
-    side_by_side([_run(climber, walk, partial(tick, i)) for i, walk in enumerate(walks)], answer)
+    side_by_side(
+        [_propose(settings, walk, partial(tick, i)) for i, walk in enumerate(walks)], answer
+    )
 
 
-def _run(climber: Climber, walk: Walk, tick: Tick) -> Generator[Sequence[Move], list[float], None]:
-    """Ask for some moves ahead: few after a rise, since more would be in vain."""
-    failed, ahead = 0, AHEAD
+def _propose(
+    settings: WalkSettings, walk: Walk, tick: Tick
+) -> Generator[Sequence[Move], list[float], None]:
+    """Run one walk as a generator: yield candidate moves, receive their AUCs.
+
+    After an accepted move few candidates are yielded, as acceptance makes later ones worthless.
+    """
+    failed, ahead = 0, FIRST_BATCH
     while moves := walk.moves()[failed : failed + ahead]:
         aucs, before = (yield moves), walk.steps[-1].auc
-        place = next((i for i, auc in enumerate(aucs) if climber.rises(before, auc)), None)
+        place = next((i for i, auc in enumerate(aucs) if settings.accepts(before, auc)), None)
         if place is None:
             failed, ahead = failed + len(moves), 2 * ahead
         else:
-            walk.keep(failed + place, aucs[place])
-            failed, ahead = 0, AHEAD
-        tick(walk.done(failed))
-    tick(walk.most)
+            walk.accept(failed + place, aucs[place])
+            failed, ahead = 0, FIRST_BATCH
+        tick(walk.n_done(failed))
+    tick(walk.n_max)
 
 
-def _score(terms: AnyTerms, weights: Sequence[Floats]) -> list[float]:
-    """The AUC under each of some weights."""
-    if isinstance(terms, Scored):
-        return rank_binned(terms, [*map(Move, weights)])
-    return [rank(terms, each).auc for each in weights]
+def _score(rows: AnyRows, weights: Sequence[Floats]) -> list[float]:
+    """AUC under each of the given weights."""
+    if isinstance(rows, ScoredRows):
+        return binned_aucs(rows, [*map(Move, weights)])
+    return [rank(rows, each).auc for each in weights]
 
 
-def _settled(terms: AnyTerms, walks: list[list[Step]]) -> list[list[Step]]:
-    """The walks with the AUC of their ends as the fitted model has it.
+def _rescore_ends(rows: AnyRows, walks: list[list[Step]]) -> list[list[Step]]:
+    """Compute the AUC at the end of each walk again, as the fitted model will have it.
 
-    Along a walk scores are moved again and again, and rounding may part or join rows that tie.
+    Totals that are updated at every step collect rounding errors, which can break or create ties.
+    A walk that ends below its start is cut back to the start.
     """
-    aucs = _score(terms, [walk[-1].weights for walk in walks])
+    aucs = _score(rows, [walk[-1].weights for walk in walks])
     ends = [replace(walk[-1], auc=auc) for walk, auc in zip(walks, aucs, strict=True)]
     return [
         [*walk[:-1], end] if end.auc >= walk[0].auc else walk[:1]
@@ -146,8 +161,8 @@ def _settled(terms: AnyTerms, walks: list[list[Step]]) -> list[list[Step]]:
     ]
 
 
-def _ticker(walk: int, n_walks: int, most: int) -> Tick:
-    return lambda done: report(walk * most + done, n_walks * most)
+def _ticker(walk: int, n_walks: int, n_max: int) -> Tick:
+    return lambda done: report(walk * n_max + done, n_walks * n_max)
 
 
 def _path(

@@ -1,4 +1,4 @@
-"""What the scores are made of: total = base + sum over features of weight times table[code]."""
+"""Rows to rank and the tables that score them: total = base + sum_j weight_j table_j[code_j]."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ LARGEST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class Scored:
-    """Rows, wherever they are, and what scores them."""
+class ScoredRows:
+    """Rows in memory, in files or on a cluster, with the tables that score them."""
 
     rows: Coded
     scorer: Scorer
@@ -24,17 +24,17 @@ class Scored:
 
     @property
     def tables(self) -> tuple[Floats, ...]:
-        """What each feature adds, by split and level."""
+        """Weights of evidence of each feature: split by level by total."""
         return self.scorer.tables
 
 
 @dataclass(frozen=True)
-class Terms:
-    """Distinct rows: what each starts from, its code in each feature, its weight in each class.
+class DistinctRows:
+    """Distinct rows in memory: prior (`base`), code of each feature, weight in each class.
 
-    Rows of the same codes always score the same, so one stands for all of them. `tables[j]` holds
-    what each code of feature j adds to the totals, in one column for two classes, else one per
-    class.
+    Rows with the same codes have the same total under any weights, so they are stored once.
+    `tables[j]` has one row per code of feature j, and one column, or with more than two classes one
+    per class.
     """
 
     base: Floats
@@ -43,8 +43,8 @@ class Terms:
     counts: Floats
 
 
-def collapse(scored: Scored) -> Terms:
-    """One row for all that one split scores and that have the same weight in each feature."""
+def collapse(scored: ScoredRows) -> DistinctRows:
+    """Merge rows that the same split scores and that have equal entries in every table."""
     whole, scorer = scored.rows.here(), scored.scorer
     block = Block(whole.codes, whole.labels, whole.weight, whole.groups)
     tables, numbers = zip(*map(_merge, scorer.tables), strict=True)
@@ -58,11 +58,11 @@ def collapse(scored: Scored) -> Terms:
     weight = None if whole.weight is None else np.concatenate([part.weight for part in parts])
     first, number = _distinct([split, *(c for c, t in zip(codes, tables, strict=True) if t.any())])
     counts = Rows(labels, weight, scored.n_classes).count(number, len(first))
-    return Terms(scorer.prior[split[first]], [c[first] for c in codes], [*tables], counts)
+    return DistinctRows(scorer.prior[split[first]], [c[first] for c in codes], [*tables], counts)
 
 
 def _merge(table: Floats) -> tuple[Floats, Integers]:
-    """The distinct rows of a table by split and level, and which of them each one is."""
+    """Distinct entries of a table, and the index of the entry of each split and level."""
     n_splits, n_levels, n_totals = table.shape
     flat = table.reshape(n_splits * n_levels, n_totals)
     distinct, number = np.unique(flat, axis=0, return_inverse=True)
@@ -71,7 +71,7 @@ def _merge(table: Floats) -> tuple[Floats, Integers]:
 
 
 def _distinct(columns: list[Integers]) -> tuple[Integers, Integers]:
-    """Where each distinct row is first found, and which one each row is."""
+    """Position of the first row of each distinct combination, and each row's combination."""
     key, size = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
         n_codes = int(column.max()) + 1

@@ -1,7 +1,7 @@
-"""Walks over the weights: which moves are to be tried, and where one that is kept leads.
+"""Hill climbing and random walks over the feature weights: candidate moves and accepted steps.
 
-From where it stands a walk names its next moves on the understanding that all before fail. Whoever
-ranks tries them one by one, or many in one pass, and says which was the first to raise the AUC.
+`Walk.moves` lists the next candidate moves in the order in which they are tried. The caller finds
+the first that raises the AUC, trying one by one or many in one pass, and calls `Walk.accept`.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from scipy.special import expit
 from weigh.frames import Floats, Integers
 
 RATES = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""The learning rates of Eq. 5 that "auto" tries: weights then move by about 0.06 to 1."""
+"""Learning rates of Eq. 5 tried by step="auto": weights then change by about 0.06 to 1."""
 
 SIZES = (0.05, 0.1, 0.2, 0.4, 0.8)
-"""The sizes of a random walk's steps that "auto" tries."""
+"""Step sizes of a random walk tried by step="auto"."""
 
 SIGNS = {"hill_climbing": (1,), "hill_climbing_both_ways": (1, -1)}
-"""Which ways a climber may move a weight. Eq. 5 only adds."""
+"""Directions in which hill climbing may change a weight. Eq. 5 only increases weights."""
 
 PATIENCE = 25
-"""A random walk ends after so many moves in succession that did not raise the AUC."""
+"""A random walk ends after this many rejected moves in a row."""
 
-Way: TypeAlias = tuple[int, int]
-"""A feature, and the sign of its move."""
+Direction: TypeAlias = tuple[int, int]
+"""A feature, and the sign of the change of its weight."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """From some weights that of feature `moved` by `size`; or, where that is -1, to the weights."""
+    """Candidate move: `weights` with `size` added to that of feature `moved` (-1: unchanged)."""
 
     weights: Floats
     moved: int = -1
@@ -41,7 +41,7 @@ class Move:
 
     @property
     def end(self) -> Floats:
-        """The weights that it leads to."""
+        """Weights after the move."""
         if self.moved < 0:
             return self.weights
         weights = self.weights.copy()
@@ -51,7 +51,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Step:
-    """Weights and their AUC, the feature that moved (-1: none or all), and by how much."""
+    """Accepted weights, their AUC, the feature that was changed (-1: none or all), the change."""
 
     weights: Floats
     auc: float
@@ -60,117 +60,119 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Climber:
-    """How walks go: where they start, by what rule they move, when a rise is too small."""
+class WalkSettings:
+    """Settings that all walks of a search share."""
 
     start: Floats
-    rule: str
+    method: str
     tol: float
     seed: int
-    telling: tuple[int, ...]  # the features that move a score
+    informative: tuple[int, ...]  # the features with a weight other than 0
 
     def walk(self, step: float, auc: float) -> Walk:
-        """One walk, at its start."""
-        kind = HillClimb if self.rule in SIGNS else RandomWalk
+        """Begin a walk with the given step size, from a start with the given AUC."""
+        kind = HillClimb if self.method in SIGNS else RandomWalk
         return kind(self, step, Step(self.start, auc))
 
-    def worth(self, auc: float) -> bool:
-        """Whether there is room for a rise."""
+    def can_improve(self, auc: float) -> bool:
+        """Whether the AUC can still rise by `tol`."""
         return auc < 1 and 1 - auc >= self.tol
 
-    def rises(self, before: float, after: float) -> bool:
-        """Whether a move is kept."""
+    def accepts(self, before: float, after: float) -> bool:
+        """Whether a move that changes the AUC from `before` to `after` is accepted."""
         return after > before and after - before >= self.tol
 
 
 class Walk(Protocol):
-    """The steps that were kept so far, from the start, and what comes next."""
+    """A search path under construction: the accepted steps, and the next candidate moves."""
 
     steps: list[Step]
-    most: int
+    n_max: int
 
     def moves(self) -> Sequence[Move]:
-        """What is to be tried from here, in turn; nothing where the walk has ended."""
+        """Candidate moves from the current weights, in order; empty when the walk has ended."""
 
-    def keep(self, place: int, auc: float) -> None:
-        """Make one of these moves, the first to raise the AUC."""
+    def accept(self, place: int, auc: float) -> None:
+        """Accept candidate number `place`, the first that raised the AUC."""
 
-    def done(self, n_failed: int) -> int:
-        """How far the walk has come, of `most`, when so many of these moves have failed."""
+    def n_done(self, n_failed: int) -> int:
+        """Progress, out of `n_max`, after the first `n_failed` candidates were rejected."""
 
 
 class HillClimb:
-    """Move each weight in turn: up, or, where that does not help and the rule allows, down.
+    """Change one weight after the other: increase it, or, if allowed, decrease it instead.
 
-    A weight moves for as long as the AUC rises with it, and not below 0.
+    A weight is changed again for as long as the AUC rises. It never falls below 0.
     """
 
-    def __init__(self, climber: Climber, rate: float, start: Step) -> None:
-        self.climber, self.rate, self.steps = climber, rate, [start]
-        self.most, signs = len(climber.telling), SIGNS[climber.rule]
-        self._ways: list[Way] = [(j, sign) for j in climber.telling for sign in signs]
-
-    def moves(self) -> Sequence[Move]:
-        """Every way that is left, at the size that the AUC here asks for."""
-        here = self.steps[-1]
-        if not self.climber.worth(here.auc):
-            return []
-        size = self.rate * pull(here.auc)
-        sizes = [max(sign * size, -here.weights[j]) for j, sign in self._ways]
-        self._ways = [way for way, by in zip(self._ways, sizes, strict=True) if by != 0]
-        return [
-            Move(here.weights, j, by)
-            for (j, _), by in zip(self._ways, (by for by in sizes if by != 0), strict=True)
+    def __init__(self, settings: WalkSettings, rate: float, start: Step) -> None:
+        self.settings, self.rate, self.steps = settings, rate, [start]
+        self.n_max, signs = len(settings.informative), SIGNS[settings.method]
+        self._directions: list[Direction] = [
+            (j, sign) for j in settings.informative for sign in signs
         ]
 
-    def keep(self, place: int, auc: float) -> None:
-        """Go that way again, then on to the next features."""
-        move, way = self.moves()[place], self._ways[place]
-        self._ways = [way, *(other for other in self._ways[place:] if other[0] != way[0])]
+    def moves(self) -> Sequence[Move]:
+        """All directions not yet tried, with the step size of Eq. 5 at the current AUC."""
+        here = self.steps[-1]
+        if not self.settings.can_improve(here.auc):
+            return []
+        size = self.rate * step_factor(here.auc)
+        sizes = [max(sign * size, -here.weights[j]) for j, sign in self._directions]
+        possible = [pair for pair in zip(self._directions, sizes, strict=True) if pair[1] != 0]
+        self._directions = [direction for direction, _ in possible]
+        return [Move(here.weights, j, by) for (j, _), by in possible]
+
+    def accept(self, place: int, auc: float) -> None:
+        """Accept a move; the same direction is tried again next, then the following features."""
+        move, accepted = self.moves()[place], self._directions[place]
+        later = [other for other in self._directions[place:] if other[0] != accepted[0]]
+        self._directions = [accepted, *later]
         self.steps.append(Step(move.end, auc, move.moved, move.size))
 
-    def done(self, n_failed: int) -> int:
-        """Features that are behind."""
-        return self.most - len({j for j, _ in self._ways[n_failed:]})
+    def n_done(self, n_failed: int) -> int:
+        """Number of features with no direction left to try."""
+        return self.n_max - len({j for j, _ in self._directions[n_failed:]})
 
 
 class RandomWalk:
-    """Move all weights at once, each up, down or not at all, and none below 0.
+    """Change all weights at once in a random direction, each up, down or not at all.
 
-    The direction is drawn anew for each move ("monte_carlo"), or kept while the AUC rises.
+    "monte_carlo" draws a direction for each move; "mcmc" keeps it while the AUC rises. No weight
+    falls below 0.
     """
 
-    most = PATIENCE
+    n_max = PATIENCE
 
-    def __init__(self, climber: Climber, size: float, start: Step) -> None:
-        self.climber, self.size, self.steps = climber, size, [start]
-        self._random = np.random.RandomState(climber.seed)
-        self._coming: list[Integers] = []
+    def __init__(self, settings: WalkSettings, size: float, start: Step) -> None:
+        self.settings, self.size, self.steps = settings, size, [start]
+        self._random = np.random.RandomState(settings.seed)
+        self._pending: list[Integers] = []
 
     def moves(self) -> Sequence[Move]:
-        """The next directions, as many as may fail."""
+        """Moves in the next random directions, as many as may be rejected in a row."""
         here = self.steps[-1]
-        if not self.climber.worth(here.auc):
+        if not self.settings.can_improve(here.auc):
             return []
-        while len(self._coming) < PATIENCE:
-            self._coming.append(self._random.randint(-1, 2, len(here.weights)))
-        ways = self._coming[:PATIENCE]
+        while len(self._pending) < PATIENCE:
+            self._pending.append(self._random.randint(-1, 2, len(here.weights)))
+        ways = self._pending[:PATIENCE]
         return [
             Move(np.maximum(here.weights + self.size * way, 0.0), -1, self.size) for way in ways
         ]
 
-    def keep(self, place: int, auc: float) -> None:
-        """Go on from there; directions that were not tried come next."""
+    def accept(self, place: int, auc: float) -> None:
+        """Accept a move; directions that were drawn but not tried come next."""
         self.steps.append(Step(self.moves()[place].end, auc, -1, self.size))
-        again = self._coming[place : place + 1] if self.climber.rule == "mcmc" else []
-        self._coming = [*again, *self._coming[place + 1 :]]
+        again = self._pending[place : place + 1] if self.settings.method == "mcmc" else []
+        self._pending = [*again, *self._pending[place + 1 :]]
 
-    def done(self, n_failed: int) -> int:
-        """Moves in succession that did not raise the AUC."""
+    def n_done(self, n_failed: int) -> int:
+        """Number of rejected moves in a row."""
         return n_failed
 
 
-def pull(auc: float) -> float:
-    """O(auc)(1 - O(auc))^2, with O the logistic function (Eq. 5 without its learning rate)."""
+def step_factor(auc: float) -> float:
+    """Step size of Eq. 5 at learning rate 1: O(auc)(1 - O(auc))^2, with O the logistic function."""
     o = expit(auc)
     return float(o * (1 - o) ** 2)
