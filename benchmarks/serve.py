@@ -30,8 +30,8 @@ def serve_bare() -> None:
     """A constant, on the server that we use."""
     from fastapi import FastAPI
 
+    from weigh.serving.http import Server
     from weigh.serving.log import Log, relayed
-    from weigh.serving.process import Server
     from weigh.serving.server import bind
 
     app: Any = FastAPI()

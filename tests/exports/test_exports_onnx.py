@@ -12,7 +12,8 @@ from tests.exported import LEARNERS, assert_same, draw_table, fitted, models, vi
 
 import weigh
 from weigh.exports import Formula, checks
-from weigh.exports.onnx import MISSING, prediction_name, run
+from weigh.exports.onnx import MISSING, prediction_name
+from weigh.exports.run import run_onnx
 
 LIGHT = settings(max_examples=40, deadline=None, database=None)
 
@@ -20,7 +21,7 @@ LIGHT = settings(max_examples=40, deadline=None, database=None)
 def assert_onnx(model, python=None):
     formula = Formula.of(model)
     python = python or visited(model)[1]
-    found = run(weigh.export(model, "onnx"), formula, python.rows)
+    found = run_onnx(weigh.export(model, "onnx"), formula, python.rows)
     assert_same(python, found["totals"], found[prediction_name(formula)])
     np.testing.assert_array_equal(found["contributions"], python.contributions)
 
@@ -41,7 +42,7 @@ def test_numbers_are_doubles_so_that_rows_on_a_cut_point_stay_where_they_are():
     model = weigh.EvidenceNB(bins={0: [0.1]}).fit(X, [0, 1] * 4)
     formula = Formula.of(model)
     rows = [{"x0": value} for (value,) in X]
-    found = run(weigh.export(model, "onnx"), formula, rows)
+    found = run_onnx(weigh.export(model, "onnx"), formula, rows)
     assert len({*found["totals"][:, 0].tolist()}) == 2
     assert_onnx(model, checks.wanted(model.evidence_, rows))
 

@@ -13,7 +13,8 @@ from tests.exported import ATTENUATED, LEARNERS, NASTY, assert_same, fitted, mod
 
 import weigh
 from weigh.exports import Formula
-from weigh.exports.checks import output_names, run
+from weigh.exports.pmml.document import own_name
+from weigh.exports.run import run_pmml
 
 PLAIN = [name for name in LEARNERS if name not in ATTENUATED]
 WRITABLE = {
@@ -34,10 +35,10 @@ def evaluate():
 
     def assert_pmml(model):
         formula, python = visited(model)
-        found = run(weigh.export(model, "pmml"), formula, python.rows)
+        found = run_pmml(weigh.export(model, "pmml"), formula, python.rows)
 
         def pick(names):
-            asked = output_names(formula, names)
+            asked = [own_name(formula, name) for name in names]
             return [[row[name] for name in asked] for row in found]
 
         assert_same(python, pick(formula.total_names), pick(formula.prediction_names))
@@ -79,7 +80,7 @@ def test_a_thousand_levels_are_not_too_many(n_classes, evaluate):
     labels = [(i * i) % n_classes for i in range(2400)]
     model = weigh.EvidenceNB().fit(rows, labels)
     formula, few = Formula.of(model), rows[:3]
-    found = run(weigh.export(model, "pmml"), formula, few)
+    found = run_pmml(weigh.export(model, "pmml"), formula, few)
     wanted = model.predict_proba(few)
     for row, p in zip(found, wanted, strict=True):
         assert [row[name] for name in formula.prediction_names] == pytest.approx(p, abs=1e-9)

@@ -24,8 +24,8 @@ from tests.exported import (
 
 import weigh
 from weigh.exports import Formula, checks
+from weigh.exports.run import create_table, run_duckdb, run_sqlite
 from weigh.exports.sql import DIALECTS, plan
-from weigh.exports.sql.run import create_table, run_duckdb, run_sqlite
 
 LIGHT = settings(max_examples=40, deadline=None, database=None)
 RUN = {"duckdb": run_duckdb, "sqlite": run_sqlite}

@@ -15,8 +15,8 @@ from tests.exported import LEARNERS, NASTY, assert_same, fitted, models
 
 import weigh
 from weigh.exports import Formula, checks
+from weigh.exports.run import Filled, run_workbook, run_workbooks
 from weigh.exports.xlsx.cells import AS_OTHER, NO_NUMBER, UNSEEN, escape
-from weigh.exports.xlsx.run import Filled, run, run_all
 
 STEP = 1e-12
 """Spreadsheets take numbers that differ in their fifteenth digit for one."""
@@ -40,7 +40,7 @@ def recalculate(models):
         formula = Formula.of(model)
         wanted.append(checks.wanted(model, checks.visit(formula, step=STEP, finite=True, rounds=1)))
         books.append(Filled.of(weigh.export(model, "xlsx"), formula, wanted[-1].rows))
-    return [*zip(wanted, run_all(books), strict=True)]
+    return [*zip(wanted, run_workbooks(books), strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_a_cell_that_is_not_understood_has_a_note_beside_it(program):
     known = {"age": 1.0, "job": "a", "smokes": True, "ward": 1, "income": -999}
     odd = {"age": "old", "job": "A", "smokes": "perhaps", "ward": 9, "income": "much"}
     rows = [known, odd, dict.fromkeys(known), {**known, "smokes": "FALSE"}]
-    found = run(weigh.export(model, "xlsx"), formula, rows)
+    found = run_workbook(weigh.export(model, "xlsx"), formula, rows)
     notes = [[note or None for note in line] for line in found.notes]
     assert notes[0] == notes[2] == notes[3] == [None] * 5
     assert notes[1] == [NO_NUMBER, UNSEEN, UNSEEN, UNSEEN, NO_NUMBER]

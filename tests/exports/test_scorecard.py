@@ -15,8 +15,8 @@ from tests.exported import draw_table, fitted
 import weigh
 from weigh import Scorecard, engine
 from weigh.exports import Formula, checks
+from weigh.exports.run import run_duckdb, run_sqlite
 from weigh.exports.sql import plan
-from weigh.exports.sql.run import run_duckdb, run_sqlite
 from weigh.scorecard import reasons, show
 from weigh.scorecard.points import mean_added, round_nearest, round_together
 

@@ -16,7 +16,7 @@ from tests.exports.test_exports_sql import assert_sql
 import weigh
 from weigh import datasets
 from weigh.cli import main
-from weigh.exports.sql.run import run_sqlite
+from weigh.exports.run import run_sqlite
 
 FILE = '''
 from dataclasses import replace

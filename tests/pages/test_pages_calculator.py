@@ -20,7 +20,7 @@ import weigh
 from weigh.bins import printable
 from weigh.formula import Formula
 from weigh.frames import canonical, key
-from weigh.pages.levels import spell_levels, spell_sheet
+from weigh.pages.model import spell_levels, spell_sheet
 
 
 def rows_of(model, n=60, seed=1):

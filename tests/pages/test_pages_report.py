@@ -12,7 +12,8 @@ from tests.page_models import CODES, LEARNERS, MANY, WEIRD, big_model, mixed, we
 
 import weigh
 from weigh.metrics import Scored, gains_curve
-from weigh.pages import charts, levels, steps
+from weigh.pages import charts, steps
+from weigh.pages.model import spell_levels
 
 OPEN = "document.querySelectorAll('details').forEach((part) => (part.open = true))"
 
@@ -366,7 +367,7 @@ def test_a_number_of_many_intervals_is_drawn_with_its_ends_and_every_interval_is
     page = weigh.report(model, pa.table({"x": x}), y)
     table, seen = model.evidence_["x"], Reader(page)
     assert len(table.levels) == 60
-    for i, name in enumerate(levels.spell_levels(table.feature)):
+    for i, name in enumerate(spell_levels(table.feature)):
         row = seen.row(name)
         assert float(row[2]) == round(100 * table.weights[i])
     told = re.search(r"<figcaption> (60 intervals: [^<]*)</figcaption>", page)[1]

@@ -7,8 +7,8 @@ import pytest
 
 import weigh
 from weigh.datasets import titanic
+from weigh.exports.run import run_duckdb, run_sqlite
 from weigh.exports.selftest import check
-from weigh.exports.sql.run import run_duckdb, run_sqlite
 from weigh.exports.targets import read_formula
 
 MODEL = weigh.EvidenceNB().fit(titanic(), "Survived")

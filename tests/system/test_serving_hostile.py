@@ -16,7 +16,7 @@ from benchmarks.load import make_request, read_log
 from tests.serving import CASE, ask, call, save_people, serving
 
 from weigh.serving import make_app
-from weigh.serving.connections import MOST_CHUNKS, MOST_HEAD
+from weigh.serving.http import MOST_CHUNKS, MOST_HEAD
 from weigh.serving.served import Served
 
 SCORE = make_request("POST", "/score", CASE)
@@ -280,7 +280,7 @@ KEEP = """
 import sys, time
 from functools import partial
 from weigh.serving.log import Log
-from weigh.serving.workers import run_workers
+from weigh.serving.server import run_workers
 if __name__ == "__main__":
     run_workers(2, partial(time.sleep, 60), Log(sys.stdout))
 """

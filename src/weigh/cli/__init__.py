@@ -3,12 +3,13 @@
 commands   fit, show, merge, demo
 scoring    score, explain
 editing    edit
-evaluating  evaluate, drift, challenge, compare, split
+evaluating  evaluate, drift, challenge
+comparing  compare, split
 pages      report, calculator, serve
 exporting  export, check
 scorecards  scorecard, levers, letter
 changing   simplify, price, recalibrate, set-prior, update
-help       how help is laid out
+help       the group of commands: help by task, errors as one line
 options    what the options mean
 training   what fit decides: classes or a number, hold-out rows, checkpoints
 data       tables on their way between files and models
@@ -16,11 +17,21 @@ advice     what columns look like that were fitted as something else
 messages   what is said to people
 """
 
-from weigh.cli import changing, editing, evaluating, exporting, pages, scorecards, scoring
+from weigh.cli import (
+    changing,
+    comparing,
+    editing,
+    evaluating,
+    exporting,
+    pages,
+    scorecards,
+    scoring,
+)
 from weigh.cli.commands import main
 
 __all__ = [
     "changing",
+    "comparing",
     "editing",
     "evaluating",
     "exporting",

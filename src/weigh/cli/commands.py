@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +19,11 @@ from weigh.cli.data import (
     trace,
     without_columns,
 )
-from weigh.cli.help import ByTask
+from weigh.cli.help import Group
 from weigh.cli.messages import (
     hint,
-    hint_at_glob,
     say,
     say_class,
-    tell,
     terminal_width,
 )
 from weigh.cli.options import (
@@ -52,33 +48,6 @@ from weigh.cli.training import (
     read_exposure,
 )
 from weigh.progress import show_progress
-
-
-class Group(ByTask):
-    """Turn expected errors into one line on stderr and exit code 1."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run a command."""
-        told: set[str] = set()
-
-        def warn(text: Any) -> None:
-            if str(text) not in told:
-                say(f"warning: {text}")
-            told.add(str(text))
-
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("always", UserWarning)
-                warnings.showwarning = lambda text, *_, **__: warn(text)
-                return super().invoke(ctx)
-        except click.UsageError as error:
-            raise hint_at_glob(error) from None
-        except BrokenPipeError:
-            sys.stderr.close()
-            ctx.exit(1)
-        except (ValueError, TypeError, OSError, KeyError, ImportError) as error:
-            click.echo(f"error: {tell(error)}", err=True)
-            ctx.exit(1)
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from shlex import quote
 from typing import Any
 
 import click
@@ -11,35 +10,27 @@ import click
 from weigh.cli.commands import main
 from weigh.cli.data import (
     check_output,
-    column_names,
-    count_rows,
     find_class,
     find_target,
     is_card,
     keep_apart,
-    open_data,
     read_any,
     read_like,
-    read_table,
     tell_class,
 )
-from weigh.cli.messages import hint, say, terminal_width
+from weigh.cli.messages import print_found, say, terminal_width
 from weigh.cli.options import (
     by_option,
-    categorical_option,
     class_option,
     cost_option,
     data_argument,
-    drop_option,
     exposure_option,
-    holdout_options,
     json_option,
     model_argument,
-    read_parameter,
     target_option,
     weight_option,
 )
-from weigh.cli.training import hold_out, read_exposure
+from weigh.cli.training import read_exposure
 
 DRIFTED = 3
 """The exit code where drift is found; 1 is an error and 2 a mistyped option."""
@@ -101,7 +92,7 @@ def evaluate(
         pos_label=pos_label,
     )
     if not is_card(fitted):
-        _print(found, as_json)
+        print_found(found, as_json)
         return
     bands = fitted.bands(table, target, sample_weight=weight)
     if as_json:
@@ -149,7 +140,7 @@ def drift(
 
     fitted = read_any(model)
     found = weigh.drift(fitted, read_like(fitted, data, target), target, alpha=alpha)
-    _print(found, as_json)
+    print_found(found, as_json)
     if fail_on is not None and found.reaches(fail_on):
         ctx.exit(DRIFTED)
 
@@ -205,139 +196,7 @@ def challenge(
     found = challenge_each(models, tables, target, **asked)
     if output is not None:
         write_text(found.to_html(), output)
-    _print(found, as_json)
-
-
-@main.command()
-@data_argument
-@click.option("--target", required=True, metavar="COL", help="The column to predict.")
-@click.option(
-    "--learner",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Learner to compare (repeatable; default: all classifiers).",
-)
-@click.option(
-    "--set",
-    "own",
-    multiple=True,
-    metavar="LEARNER.NAME=VALUE",
-    help="Set a parameter of one learner (repeatable).",
-)
-@click.option(
-    "--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds."
-)
-@weight_option
-@drop_option
-@categorical_option
-@json_option
-def compare(
-    data: str,
-    target: str,
-    names: tuple[str, ...],
-    own: tuple[str, ...],
-    folds: int,
-    weight: str | None,
-    drop: tuple[str, ...],
-    categorical: tuple[str, ...],
-    as_json: bool,
-) -> None:
-    """Compare learners by cross-validation and recommend one.
-
-    Example: weigh compare people.csv --target Survived --learner evidence --learner adjusted
-
-    Example: weigh compare people.csv --target Survived --set adjusted.cv=10
-    """
-    import weigh
-    from weigh.comparison.run import by_name, family
-
-    known = by_name()
-    for name in names:
-        if name not in known:
-            raise click.UsageError(f"--learner must be one of {', '.join(known)}, not {name!r}")
-    compared = names or tuple(short for short, name in known.items() if name in family())
-    learners, table = _set(compared, own), read_table(data, categorical, drop)
-    found = weigh.compare(table, target, learners, cv=folds, sample_weight=weight)
-    _print(found, as_json)
-    short = next((short for short, name in known.items() if name == found.choice), None)
-    chosen = None if short is None else _options(short, own)
-    if chosen is not None:
-        words = f"weigh fit {quote(data)} --target {quote(target)}"
-        asked = [("--weight", (weight,)), ("--drop", drop), ("--categorical", categorical)]
-        for option, columns in asked:
-            words += "".join(f" {option} {quote(column)}" for column in columns if column)
-        hint(f"{words} {chosen} -o model.json")
-
-
-@main.command()
-@data_argument
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    nargs=2,
-    required=True,
-    metavar="TRAIN REST",
-    help="Files for the training rows and the hold-out rows (CSV, TSV or Parquet).",
-)
-@click.option("--target", metavar="COL", help="Column of classes: each gives the same share.")
-@holdout_options
-def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any) -> None:
-    """Split a table into training rows and hold-out rows.
-
-    By default 30% of the rows are held out. With the same options, weigh fit --holdout holds out
-    the same rows.
-
-    Example: weigh split people.csv --target Survived -o train.csv rest.csv
-    """
-    from weigh.scoring import write_scores
-
-    if data == "-":
-        raise click.UsageError("weigh split reads its data twice: give a file, not -")
-    for output in outputs:
-        keep_apart(output, data)
-        check_output(output)
-    asked["holdout"] = 0.3 if asked["holdout"] is None else asked["holdout"]
-    table = open_data(data, (), ())
-    spelled = open_data(data, column_names(table), ())  # 007 stays 007
-    held = hold_out(table, target, **asked, rows=spelled)
-    held.say()
-    for part, output in zip((held.train, held.rest), outputs, strict=True):
-        write_scores(_tables(part), output)
-        say(f"{count_rows(part):,} rows: {output}")
-
-
-def _tables(table: Any) -> Any:
-    """The rows of a table or a scan as tables to write."""
-    if not hasattr(table, "batches"):
-        return [table]
-    import pyarrow as pa
-
-    return (pa.Table.from_batches([batch]) for batch in table.read_batches(table.names))
-
-
-def _set(names: tuple[str, ...], own: tuple[str, ...]) -> list[Any]:
-    """Learners with the parameters that --set gives them."""
-    from weigh.comparison.run import by_name, make_learner
-
-    made = {name: make_learner(by_name()[name]) for name in dict.fromkeys(names)}
-    for text in own:
-        name, dot, rest = text.partition(".")
-        if not dot or name not in made:
-            raise click.UsageError(
-                f"--set {text!r} is not LEARNER.NAME=VALUE with a LEARNER of {', '.join(made)}"
-            )
-        made[name].set_params(**dict([read_parameter(rest, made[name])]))
-    return [*made.values()]
-
-
-def _options(short: str, own: tuple[str, ...]) -> str | None:
-    """What `weigh fit` is told to learn the same; None where it cannot be."""
-    given = [text.partition(".")[2] for text in own if text.startswith(f"{short}.")]
-    if short == "recalibrated":
-        return None if given else "--learner evidence --recalibrate spline"
-    return " ".join([f"--learner {short}", *(f"--set {quote(text)}" for text in given)])
+    print_found(found, as_json)
 
 
 def _evaluate_numbers(
@@ -353,11 +212,4 @@ def _evaluate_numbers(
     if target is None:
         raise click.UsageError("the model predicts a number; name its column with --target")
     found = weigh.evaluate(model, table, target, sample_weight=weight, exposure=exposure)
-    _print(found, as_json)
-
-
-def _print(found: Any, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False))
-    else:
-        click.echo(found.to_text(terminal_width()))
+    print_found(found, as_json)

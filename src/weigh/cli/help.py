@@ -1,10 +1,14 @@
-"""How help is laid out: commands by task, and options for text files last."""
+"""The group of commands: help by task, and expected errors as one line."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 import click
+
+from weigh.cli.messages import hint_at_glob, say, tell
 
 TASKS: dict[str, tuple[str, ...]] = {
     "Fit": ("fit", "compare", "split", "demo"),
@@ -58,3 +62,30 @@ class ByTask(click.Group):
             if lines:
                 with formatter.section(task):
                     formatter.write_dl(lines, col_max=30)
+
+
+class Group(ByTask):
+    """Turn expected errors into one line on stderr and exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        told: set[str] = set()
+
+        def warn(text: Any) -> None:
+            if str(text) not in told:
+                say(f"warning: {text}")
+            told.add(str(text))
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", UserWarning)
+                warnings.showwarning = lambda text, *_, **__: warn(text)
+                return super().invoke(ctx)
+        except click.UsageError as error:
+            raise hint_at_glob(error) from None
+        except BrokenPipeError:
+            sys.stderr.close()
+            ctx.exit(1)
+        except (ValueError, TypeError, OSError, KeyError, ImportError) as error:
+            click.echo(f"error: {tell(error)}", err=True)
+            ctx.exit(1)

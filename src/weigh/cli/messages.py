@@ -101,3 +101,11 @@ def _name_option(parameter: Any) -> str:
     if isinstance(value, tuple):
         return " ".join([option, *map(str, value)])
     return f"{option} {value!r:.60}"
+
+
+def print_found(found: Any, as_json: bool) -> None:
+    """Print a result to standard output, as text or as one line of JSON."""
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo(found.to_text(terminal_width()))

@@ -79,7 +79,7 @@ def calculator(
     Example: weigh calculator model.json -o calculator.html
     """
     import weigh
-    from weigh.pages.subject import read_subject
+    from weigh.pages.model import read_subject
 
     keep_apart(output, model)
     fitted = read_any(model)
@@ -143,7 +143,7 @@ def report(
     Example: weigh report model.json people.csv --target Survived -o report.html
     """
     import weigh
-    from weigh.pages.subject import read_subject
+    from weigh.pages.model import read_subject
 
     keep_apart(output, model, data)
     fitted = read_any(model)

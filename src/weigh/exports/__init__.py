@@ -3,7 +3,11 @@
 python    one function without dependencies
 sql       one query, in the dialect of a database
 onnx      a graph, text and doubles in
+pmml      a scorecard with reason codes, or a regression
+xlsx      a workbook to fill in
 checks    rows that visit everything, and what Python says of them
+run       each of these files, run on rows
+selftest  a file beside its model: `weigh check`
 targets   all of them by name: `export`
 """
 

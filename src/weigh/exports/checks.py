@@ -15,7 +15,6 @@ import numpy as np
 
 from weigh.bins import Feature, Kind
 from weigh.evidence import Evidence, evidence_of, is_sum
-from weigh.exports.pmml.document import own_name
 from weigh.exports.targets import is_large
 from weigh.formula import Formula, Input
 from weigh.frames import Floats, Value, key, match, read
@@ -228,20 +227,3 @@ def gap_of_totals(python: Wanted, totals: Floats) -> Floats:
     if curve is not None and curve.method == "isotonic":
         gaps = np.where(np.abs(python.totals - curve.shift) < EXTREME, gaps, 0.0)
     return gaps
-
-
-def run(text: str, formula: Formula, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the file says of rows, by name of output."""
-    try:
-        import pypmml
-    except ImportError:
-        raise ImportError("scoring the file needs pypmml and Java: pip install pypmml") from None
-    model = pypmml.Model.fromString(text)
-    asked, told = model.inputNames, model.outputNames
-    cells = [[row[name] for name in asked] for row in rows]
-    return [dict(zip(told, model.predict(row), strict=True)) for row in cells]
-
-
-def output_names(formula: Formula, names: tuple[str, ...]) -> list[str]:
-    """What outputs are called in the file, where a column has the name already."""
-    return [own_name(formula, name) for name in names]

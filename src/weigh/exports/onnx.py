@@ -313,34 +313,3 @@ def _link(graph: _Graph, formula: Formula) -> None:
     parts = graph.add("Div", [graph.add("Exp", [graph.add("Sub", [low, top])]), whole])
     norm = graph.add("ReduceSum", [parts, graph.constant([1], np.int64)], keepdims=1)
     graph.add("Div", [parts, norm], "probabilities")
-
-
-def _open(data: bytes) -> Any:
-    try:
-        import onnxruntime
-    except ImportError:
-        raise ImportError("running the file needs onnxruntime: pip install 'weigh[onnx]'") from None
-    return onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
-
-
-def read_metadata(data: bytes) -> dict[str, str]:
-    """What the file says of itself."""
-    return dict(_open(data).get_modelmeta().custom_metadata_map)
-
-
-def run(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> dict[str, Floats]:
-    """What the file says of rows, computed by onnxruntime."""
-    session = _open(data)
-    missing = session.get_modelmeta().custom_metadata_map.get(MISSING, "")
-    inputs = input_names(formula)
-    feed = {inputs[c.name]: _cells(c, rows, missing) for c in formula.inputs}
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, feed), strict=True))
-
-
-def _cells(column: Input, rows: list[dict[str, Any]], missing: str) -> Any:
-    values = [row[column.name] for row in rows]
-    if column.kind is Kind.TEXT:
-        filled = [missing if value is None else value for value in values]
-        return np.array(filled, dtype=object).reshape(-1, 1)
-    return np.array([[np.nan if v is None else float(v)] for v in values], dtype=np.float64)

@@ -144,10 +144,11 @@ def _run_json(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
 
 
 def _run_onnx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
-    from weigh.exports.onnx import prediction_name, read_metadata, run
+    from weigh.exports.onnx import prediction_name
+    from weigh.exports.run import read_onnx_metadata, run_onnx
 
     data = file.read_bytes()
-    found, told = run(data, formula, python.rows), read_metadata(data)
+    found, told = run_onnx(data, formula, python.rows), read_onnx_metadata(data)
     return Ran(
         found["totals"],
         found[prediction_name(formula)],
@@ -159,12 +160,13 @@ def _run_onnx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
 
 
 def _run_pmml(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
-    from weigh.exports.checks import output_names, run
+    from weigh.exports.pmml.document import own_name
+    from weigh.exports.run import run_pmml
 
-    found = run(file.read_text("utf-8"), formula, python.rows)
+    found = run_pmml(file.read_text("utf-8"), formula, python.rows)
 
     def pick(*names: str) -> Any:
-        return _pick(file, found, output_names(formula, names))
+        return _pick(file, found, [own_name(formula, name) for name in names])
 
     scores = pick(formula.score_name)[:, 0] if formula.score_name else None
     totals, shares = pick(*formula.total_names), pick(*formula.prediction_names)
@@ -172,9 +174,9 @@ def _run_pmml(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
 
 
 def _run_xlsx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
-    from weigh.exports.xlsx.run import run
+    from weigh.exports.run import run_workbook
 
-    found = run(file.read_bytes(), formula, python.rows)
+    found = run_workbook(file.read_bytes(), formula, python.rows)
     return Ran(found.totals, found.predictions, "LibreOffice")
 
 
@@ -213,7 +215,7 @@ def _engine(dialect: str) -> str:
 
 def _ask(file: Path, text: str, written: str, formula: Formula, python: Wanted) -> Rows:
     """What a query says, in the database that comes nearest to its own."""
-    from weigh.exports.sql.run import run_duckdb, run_sqlite, translate
+    from weigh.exports.run import run_duckdb, run_sqlite, translate
 
     run_in = _engine(written)
     try:

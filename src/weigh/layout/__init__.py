@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import io
 import json
@@ -71,6 +73,39 @@ def _lines(texts: Iterable[str]) -> Markup:
 def _pretty(data: Any) -> Markup:
     """JSON on several lines."""
     return _lines(json.dumps(data, indent=1, ensure_ascii=False).splitlines())
+
+
+def asset(package: str, *names: str) -> str:
+    """The text of files that come with a package, one after another."""
+    from importlib.resources import files  # not at start-up: few commands write pages
+
+    folder = files(package)
+    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
+
+
+def document(
+    title: str, body: Any, style: str, script: str = "", data: Any = None, connect: bool = False
+) -> str:
+    """A page whose policy lets this style and this script run and nothing else load or run.
+
+    With `connect` the script may ask the server that the page came from.
+    """
+    policy = [
+        "default-src 'none'",
+        f"style-src '{_hash(style)}'",
+        *([f"script-src '{_hash(script)}'"] if script else []),
+        *(["connect-src 'self'"] if connect else []),
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    page = {"title": title, "body": body, "style": style, "script": script}
+    told = embed(data) if script else ""
+    return f"{render('document.html', policy='; '.join(policy), data=told, **page)}\n"
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
 ENDLESS = 10_000

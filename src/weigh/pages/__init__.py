@@ -1,16 +1,14 @@
 """Pages for people: a model as one HTML file that needs no network and no other file.
 
-subject     the model that a page is about
-document    the file: policy, style, script, data
-levels      intervals in words
+model       the model that a page is about, and its levels and weights in words
 calculator_page  `calculator`
 charts      reliability, ROC and lift as SVG
 steps       the weights of a number as steps over it
 weights     the tables of weights as cards with bars
 summary     the first two pages of a report
-examples    which cases a report shows
-quality     measures, charts, thresholds and groups
-by_hand     the formula
+quality     measures, charts, thresholds, groups, and the cases that a report shows
+numbers     the same parts for a model of a number
+by_hand     how to compute the model by hand, in steps and to the last digit
 report_page  `report`
 """
 

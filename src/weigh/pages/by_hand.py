@@ -1,13 +1,88 @@
-"""The model to the last digit that counts, as a text that can be computed by hand."""
+"""How to compute a model by hand: steps in sentences, short tables, and every digit as text."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from weigh.bins import label, printable
-from weigh.evidence import Evidence, FeatureTable, Recalibration
-from weigh.pages.document import has_other
-from weigh.pages.levels import exact_levels
+from weigh.evidence import Evidence, FeatureTable, Recalibration, rule
+from weigh.evidence.units import Words
+from weigh.layout import render
+from weigh.pages.model import exact_levels, spell_levels, words_for
 
 DIGITS = 12
+
+MOST = 30
+"""Levels that have a row each."""
+
+
+def static_table(evidence: Evidence) -> Any:
+    """Prior and weights, level by level; many levels share a row, or would be most of the file."""
+    words, one = words_for(evidence), len(evidence.prior_row) == 1
+    return render(
+        "static.html",
+        heads=["Feature", "Level", *([words.heading] if one else evidence.class_names)],
+        first=words.start,
+        prior=[*map(words.prior, evidence.prior_row.tolist())],
+        tables=[{"name": table.shown, "rows": _weights(table, words)} for table in evidence.tables],
+        most=MOST,
+    )
+
+
+def _weights(table: FeatureTable, words: Words) -> list[list[str]]:
+    levels = zip(spell_levels(table.feature), table.by_class.tolist(), strict=True)
+    return [[text, *map(words.weight, weights)] for text, weights in levels]
+
+
+def steps_by_hand(evidence: Evidence) -> list[str]:
+    """How to work the table by hand, sentence by sentence."""
+    unlisted = "a value that is not listed takes the level other, if the feature has it; otherwise "
+    first = unlisted if has_other(evidence) else ""
+    told = [
+        "Add up the prior and the weight of the level that the case has in each feature; "
+        f"{first}a level that is not in the table weighs nothing. Divide by 100: that is the total."
+    ]
+    units = evidence.units
+    if units.are_points:
+        told = [
+            "Add up the base points and the points of the level that the case has in each feature; "
+            f"{first}a level that is not in the table has no points. That is the score.",
+            f"The total is (score - {units.start:.6g})/{units.scale:.6g}.",
+        ]
+    if evidence.estimates:
+        return [_say_estimate(evidence, first)]
+    if evidence.event_model == "counts":
+        told = ["Add up the prior and the weight of every token of the document. Divide by 100."]
+    told += filter(None, [rule(evidence)])
+    if evidence.recalibration is not None:
+        told.append("The total is then recalibrated, by the curve that the model's file holds.")
+    told.append(_say_link(evidence))
+    return told
+
+
+def _say_estimate(evidence: Evidence, unlisted: str) -> str:
+    """How to work out an estimate."""
+    log, target = evidence.link == "log", evidence.class_names[0]
+    do, none = ("Multiply", "leaves it as it is") if log else ("Add up", "changes nothing")
+    what = "factor" if log else "change"
+    by = "by" if log else "and"
+    return (
+        f"{do} the start {by} the {what} of the level that the case has in each feature; "
+        f"{unlisted}a level that is not in the table {none}. That is the estimate of {target}."
+    )
+
+
+def has_other(evidence: Evidence) -> bool:
+    """Whether values without a level of their own share one in some feature."""
+    return any(part.other for feature in evidence.features for part in feature.parts)
+
+
+def _say_link(evidence: Evidence) -> str:
+    if evidence.link == "logistic":
+        name = evidence.class_names[1]
+        return f"The probability of {name} is 1/(1 + exp(-total))."
+    part = "1/(1 + exp(-total))" if evidence.link == "ovr" else "exp(total)"
+    return f"The probability of a class is {part} over the sum of {part} of all classes."
 
 
 def exact_formula(evidence: Evidence, of: int | None) -> list[str]:

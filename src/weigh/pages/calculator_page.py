@@ -15,11 +15,9 @@ from weigh.evaluation.numbers import refuse_class_options
 from weigh.formula import Formula, Input
 from weigh.formula.data import to_data
 from weigh.frames import canonical
-from weigh.layout import render
-from weigh.pages.document import asset, document, static_table
-from weigh.pages.document import formula as steps_by_hand
-from weigh.pages.levels import spell_levels
-from weigh.pages.subject import Subject, read_subject
+from weigh.layout import asset, document, render
+from weigh.pages.by_hand import static_table, steps_by_hand
+from weigh.pages.model import Subject, read_subject, spell_levels
 from weigh.sheet import COVERAGE
 from weigh.sheet.explain import SCALES, SILENT
 from weigh.writing import write_text
@@ -94,8 +92,8 @@ def calculator(
     page = document(
         heading,
         _body(subject, heading),
-        asset("page.css", "form.css"),
-        asset(*SCRIPTS[subject.estimates]),
+        asset(__package__, "page.css", "form.css"),
+        asset(__package__, *SCRIPTS[subject.estimates]),
         _describe(subject, formula, texts) | {"decide": decide},
     )
     if path is None:
@@ -244,7 +242,7 @@ def _body(subject: Subject, heading: str) -> Any:
         heading=heading,
         name=subject.name,
         rows=f"{subject.evidence.class_counts.sum():,.6g}",
-        form=asset("form.html"),
+        form=asset(__package__, "form.html"),
         steps=steps_by_hand(facing),
         table=static_table(facing),
     )

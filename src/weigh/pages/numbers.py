@@ -12,9 +12,8 @@ from weigh.frames import Floats, number_sample, read
 from weigh.layout import percent
 from weigh.metrics.numbers import Bounded
 from weigh.pages.charts import Plane
-from weigh.pages.levels import words_for
+from weigh.pages.model import Subject, words_for
 from weigh.pages.quality import Figures
-from weigh.pages.subject import Subject
 from weigh.sheet import EstimateSheet
 
 BINS = 20

@@ -13,12 +13,10 @@ from weigh.evaluation import Evaluation, NumberEvaluation, evaluate
 from weigh.evaluation.page import Section
 from weigh.evaluation.show import page as evaluation_page
 from weigh.frames import Floats, canonical
-from weigh.layout import render
+from weigh.layout import asset, document, render
 from weigh.metrics.predicted import Predicted, predict_rows
 from weigh.pages.by_hand import exact_formula
-from weigh.pages.document import asset, document
-from weigh.pages.examples import Example, choose_examples
-from weigh.pages.levels import name_evaluation, spell_sheet
+from weigh.pages.model import Subject, name_evaluation, read_subject, spell_sheet
 from weigh.pages.numbers import (
     lead_number,
     number_cases,
@@ -27,8 +25,7 @@ from weigh.pages.numbers import (
     number_measures,
     number_quality,
 )
-from weigh.pages.quality import groups, quality, thresholds
-from weigh.pages.subject import Subject, read_subject
+from weigh.pages.quality import Example, choose_examples, groups, quality, thresholds
 from weigh.pages.summary import caveats, key_measures, lead, rank_tables, reversals
 from weigh.pages.weights import weight_cards
 from weigh.sheet import foot_of, notes_of, sides_of
@@ -185,7 +182,9 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
         "provenance": _provenance(subject),
         "exact": exact_formula(subject.evidence, subject.of),
     }
-    return document(heading, render("report.html", **told), asset("page.css", "report.css"))
+    return document(
+        heading, render("report.html", **told), asset(__package__, "page.css", "report.css")
+    )
 
 
 def _of_classes(subject: Subject, found: Evaluation, judged: _Judged) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from weigh.evaluation.show import bounded, number
 from weigh.evidence import FeatureTable, weigh_counts
 from weigh.evidence.units import Words
 from weigh.metrics.numbers import Bounded
-from weigh.pages.levels import words_for
-from weigh.pages.subject import Subject
+from weigh.pages.model import Subject, words_for
 from weigh.tally import Counts
 
 MOST = 12

@@ -13,9 +13,8 @@ from weigh.evidence import FeatureTable, hundredths
 from weigh.evidence.units import Words
 from weigh.frames import Floats
 from weigh.layout import render
-from weigh.pages.levels import spell_levels, words_for
+from weigh.pages.model import Subject, spell_levels, words_for
 from weigh.pages.steps import Steps
-from weigh.pages.subject import Subject
 from weigh.sheet import COVERAGE
 
 MOST = 200

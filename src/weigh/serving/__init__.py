@@ -6,12 +6,9 @@ served     a model with all that is answered from it
 log        one JSON line for each request
 app        `make_app`: routes and limits
 routes     what each address answers
-hosts      host names that are answered for
-limits     who may stay connected, and how long a body may take
-connections  the HTTP of a connection, within bounds
-server     `serve`: a model file on a socket
-process    the process that serves, its signals and its end
-workers    several such processes
+limits     who is answered: host names, connections, and how long a body may take
+http       uvicorn's server and connections, within bounds, with a stop that loses no request
+server     `serve`: a model file on a socket, in one process or several
 """
 
 from weigh.serving.app import make_app

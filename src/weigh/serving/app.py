@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from weigh.serving.hosts import EVERY_HOST, check_host, check_hosts
+from weigh.serving.limits import EVERY_HOST, check_host, check_hosts
 from weigh.serving.log import Log
 from weigh.serving.rows import RefusalError
 from weigh.serving.served import EVERY, Shelf, dump

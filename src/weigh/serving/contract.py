@@ -16,8 +16,7 @@ import weigh
 from weigh.bins import OTHER, Feature, Interval, Joined, Kind
 from weigh.evidence import Evidence, FeatureTable
 from weigh.formula import Formula, Input
-from weigh.layout import render
-from weigh.pages.document import asset, document
+from weigh.layout import asset, document, render
 
 MOST_EXAMPLES = 10
 LARGEST = sys.float_info.max
@@ -192,7 +191,7 @@ def show(contract: dict[str, Any]) -> str:
     paths = contract["paths"].items()
     calls = {path: _call(path, by["post"]) for path, by in paths if "post" in by}
     body = render("contract.html", contract=contract, calls=calls, address=ADDRESS)
-    return document(contract["info"]["title"], body, asset("page.css"))
+    return document(contract["info"]["title"], body, asset("weigh.pages", "page.css"))
 
 
 def _call(path: str, operation: dict[str, Any]) -> str:

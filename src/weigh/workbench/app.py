@@ -9,11 +9,9 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from weigh.layout import render
-from weigh.pages.document import asset, document
+from weigh.layout import asset, document, render
 from weigh.serving.app import LACKS
-from weigh.serving.hosts import check_host
-from weigh.serving.limits import read_body
+from weigh.serving.limits import check_host, read_body
 from weigh.serving.rows import RefusalError
 from weigh.serving.server import bind
 from weigh.workbench.session import Session
@@ -68,8 +66,8 @@ class _Page:
         shown = document(
             self.title,
             render("editor.html", title=self.title),
-            asset("page.css", "report.css") + asset("editor.css", package=__package__),
-            asset("editor.js", package=__package__),
+            asset("weigh.pages", "page.css", "report.css") + asset(__package__, "editor.css"),
+            asset(__package__, "editor.js"),
             self._about(),
             connect=True,
         )

@@ -2,8 +2,8 @@
 
 dialects   how each database reads a column, and writes numbers, text and names
 steps      from columns to weights, totals and probabilities, step by step
+reasons    what weighs most in a row
 query      the whole query
-run        a query run on rows, where a database is at hand
 """
 
 from weigh.exports.sql.dialects import DIALECTS

@@ -1,11 +1,10 @@
 """A model as a workbook that computes: answers in, a balance sheet and a probability out.
 
-write     the sheets: Case, Evidence and Lookup
-card      what a scorecard has beside its points: rows, bad rates, WoE and IV
+workbook  the sheets: Case, Evidence (with rows, bad rates, WoE and IV of a scorecard) and Lookup
 case      the questions, the sheet, and what it adds up to
-run       a workbook recalculated by LibreOffice
+cells     cells, addresses, words, and the lists that formulas search
 """
 
-from weigh.exports.xlsx.write import write
+from weigh.exports.xlsx.workbook import write
 
 __all__ = ["write"]

@@ -1,0 +1,161 @@
+"""The commands that compare learners and split tables. Each imports what it needs at its run."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import Any
+
+import click
+
+from weigh.cli.commands import main
+from weigh.cli.data import (
+    check_output,
+    column_names,
+    count_rows,
+    keep_apart,
+    open_data,
+    read_table,
+)
+from weigh.cli.messages import hint, print_found, say
+from weigh.cli.options import (
+    categorical_option,
+    data_argument,
+    drop_option,
+    holdout_options,
+    json_option,
+    read_parameter,
+    weight_option,
+)
+from weigh.cli.training import hold_out
+
+
+@main.command()
+@data_argument
+@click.option("--target", required=True, metavar="COL", help="The column to predict.")
+@click.option(
+    "--learner",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Learner to compare (repeatable; default: all classifiers).",
+)
+@click.option(
+    "--set",
+    "own",
+    multiple=True,
+    metavar="LEARNER.NAME=VALUE",
+    help="Set a parameter of one learner (repeatable).",
+)
+@click.option(
+    "--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds."
+)
+@weight_option
+@drop_option
+@categorical_option
+@json_option
+def compare(
+    data: str,
+    target: str,
+    names: tuple[str, ...],
+    own: tuple[str, ...],
+    folds: int,
+    weight: str | None,
+    drop: tuple[str, ...],
+    categorical: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Compare learners by cross-validation and recommend one.
+
+    Example: weigh compare people.csv --target Survived --learner evidence --learner adjusted
+
+    Example: weigh compare people.csv --target Survived --set adjusted.cv=10
+    """
+    import weigh
+    from weigh.comparison.run import by_name, family
+
+    known = by_name()
+    for name in names:
+        if name not in known:
+            raise click.UsageError(f"--learner must be one of {', '.join(known)}, not {name!r}")
+    compared = names or tuple(short for short, name in known.items() if name in family())
+    learners, table = _set(compared, own), read_table(data, categorical, drop)
+    found = weigh.compare(table, target, learners, cv=folds, sample_weight=weight)
+    print_found(found, as_json)
+    short = next((short for short, name in known.items() if name == found.choice), None)
+    chosen = None if short is None else _options(short, own)
+    if chosen is not None:
+        words = f"weigh fit {quote(data)} --target {quote(target)}"
+        asked = [("--weight", (weight,)), ("--drop", drop), ("--categorical", categorical)]
+        for option, columns in asked:
+            words += "".join(f" {option} {quote(column)}" for column in columns if column)
+        hint(f"{words} {chosen} -o model.json")
+
+
+@main.command()
+@data_argument
+@click.option(
+    "-o",
+    "--output",
+    "outputs",
+    nargs=2,
+    required=True,
+    metavar="TRAIN REST",
+    help="Files for the training rows and the hold-out rows (CSV, TSV or Parquet).",
+)
+@click.option("--target", metavar="COL", help="Column of classes: each gives the same share.")
+@holdout_options
+def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any) -> None:
+    """Split a table into training rows and hold-out rows.
+
+    By default 30% of the rows are held out. With the same options, weigh fit --holdout holds out
+    the same rows.
+
+    Example: weigh split people.csv --target Survived -o train.csv rest.csv
+    """
+    from weigh.scoring import write_scores
+
+    if data == "-":
+        raise click.UsageError("weigh split reads its data twice: give a file, not -")
+    for output in outputs:
+        keep_apart(output, data)
+        check_output(output)
+    asked["holdout"] = 0.3 if asked["holdout"] is None else asked["holdout"]
+    table = open_data(data, (), ())
+    spelled = open_data(data, column_names(table), ())  # 007 stays 007
+    held = hold_out(table, target, **asked, rows=spelled)
+    held.say()
+    for part, output in zip((held.train, held.rest), outputs, strict=True):
+        write_scores(_tables(part), output)
+        say(f"{count_rows(part):,} rows: {output}")
+
+
+def _tables(table: Any) -> Any:
+    """The rows of a table or a scan as tables to write."""
+    if not hasattr(table, "batches"):
+        return [table]
+    import pyarrow as pa
+
+    return (pa.Table.from_batches([batch]) for batch in table.read_batches(table.names))
+
+
+def _set(names: tuple[str, ...], own: tuple[str, ...]) -> list[Any]:
+    """Learners with the parameters that --set gives them."""
+    from weigh.comparison.run import by_name, make_learner
+
+    made = {name: make_learner(by_name()[name]) for name in dict.fromkeys(names)}
+    for text in own:
+        name, dot, rest = text.partition(".")
+        if not dot or name not in made:
+            raise click.UsageError(
+                f"--set {text!r} is not LEARNER.NAME=VALUE with a LEARNER of {', '.join(made)}"
+            )
+        made[name].set_params(**dict([read_parameter(rest, made[name])]))
+    return [*made.values()]
+
+
+def _options(short: str, own: tuple[str, ...]) -> str | None:
+    """What `weigh fit` is told to learn the same; None where it cannot be."""
+    given = [text.partition(".")[2] for text in own if text.startswith(f"{short}.")]
+    if short == "recalibrated":
+        return None if given else "--learner evidence --recalibrate spline"
+    return " ".join([f"--learner {short}", *(f"--set {quote(text)}" for text in given)])

@@ -1,0 +1,282 @@
+"""Exported files run on rows: SQL in DuckDB or SQLite, ONNX, PMML, workbooks in LibreOffice."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import Kind
+from weigh.exports.onnx import MISSING, input_names
+from weigh.exports.sql.dialects import import_sqlglot
+from weigh.exports.targets import is_large
+from weigh.exports.xlsx.case import ANSWER, FIRST, SHEET, prediction_cells
+from weigh.exports.xlsx.cells import escape, import_openpyxl
+from weigh.formula import Formula, Input
+from weigh.frames import Floats, Value
+
+TYPES = {
+    "duckdb": {Kind.NUMBERS: "DOUBLE", Kind.TEXT: "VARCHAR", Kind.BOOLEANS: "BOOLEAN"},
+    "sqlite": {Kind.NUMBERS: "REAL", Kind.TEXT: "TEXT", Kind.BOOLEANS: "INTEGER"},
+    "postgres": {Kind.NUMBERS: "DOUBLE PRECISION", Kind.TEXT: "TEXT", Kind.BOOLEANS: "BOOLEAN"},
+}
+WIDE = {"duckdb": "HUGEINT", "postgres": "NUMERIC"}
+"""Where there is a type that tells all whole numbers apart; SQLite does without a type."""
+
+
+def column_types(formula: Formula, dialect: str) -> dict[str, str]:
+    """What type each column of a table for the model needs; large codes are whole numbers."""
+    return {column.name: _column_type(column, dialect) for column in formula.inputs}
+
+
+def _column_type(column: Input, dialect: str) -> str:
+    codes = column.kind is Kind.NUMBERS and not column.is_numeric
+    if codes and (dialect == "sqlite" or any(map(is_large, column.values))):
+        return WIDE.get(dialect, "")
+    return TYPES[dialect][column.kind]
+
+
+def create_table(formula: Formula, dialect: str, table: str) -> str:
+    """A statement that makes an empty table for rows of the model."""
+    exp = import_sqlglot().exp
+
+    def quoted(name: str) -> str:
+        return str(exp.to_identifier(name, quoted=True).sql(dialect=dialect))
+
+    columns = ", ".join(f"{quoted(n)} {kind}" for n, kind in column_types(formula, dialect).items())
+    return f"CREATE TABLE {quoted(table)} ({columns})"
+
+
+def run_sqlite(
+    query: str, formula: Formula, rows: Sequence[dict[str, Value]], table: str = "rows"
+) -> list[dict[str, Any]]:
+    """The rows that a query gives in SQLite, which comes with Python."""
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(create_table(formula, "sqlite", table))
+        _insert(connection, formula, rows, table)
+        connection.execute("PRAGMA query_only = ON")
+        cursor = connection.execute(query)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+
+
+def run_duckdb(
+    query: str, formula: Formula, rows: Sequence[dict[str, Value]], table: str = "rows"
+) -> list[dict[str, Any]]:
+    """The rows that a query gives in DuckDB."""
+    try:
+        import duckdb
+    except ImportError:
+        raise ImportError("running the query needs duckdb: pip install duckdb") from None
+    shut = {"enable_external_access": "false", "lock_configuration": "true"}
+    with duckdb.connect(":memory:", config=shut) as connection:  # no files, no network
+        connection.execute(create_table(formula, "duckdb", table))
+        _insert(connection, formula, rows, table)
+        cursor = connection.execute(query)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _insert(
+    connection: Any, formula: Formula, rows: Sequence[dict[str, Value]], table: str
+) -> None:
+    marks = ", ".join("?" for _ in formula.inputs)
+    quoted = table.replace('"', '""')
+    cells = [tuple(row[column.name] for column in formula.inputs) for row in rows]
+    connection.executemany(f'INSERT INTO "{quoted}" VALUES ({marks})', cells)
+
+
+def translate(text: str, formula: Formula, written: str, wanted: str) -> str:
+    """A query for a table `rows` that has the model's columns, in another dialect."""
+    sqlglot = import_sqlglot()
+    exp, tree = sqlglot.exp, _one_select(sqlglot, text, written)
+    steps = {step.alias for step in tree.find_all(exp.CTE)}
+    for table in [*tree.find_all(exp.Table)]:
+        if table.name not in steps or table.args.get("db"):
+            table.replace(exp.to_table("rows", dialect=wanted, alias=table.args.get("alias")))
+    first = next(tree.find_all(exp.CTE)).this
+    for column in [*first.find_all(exp.Column)]:
+        if column.name not in formula.column_names:  # kept for the user
+            column.replace(exp.null())
+    for cast in [*tree.find_all(exp.Cast)]:
+        _plain_type(cast, exp)
+    return str(tree.sql(dialect=wanted))
+
+
+def _one_select(sqlglot: Any, text: str, dialect: str) -> Any:
+    """The query of a file that holds one SELECT and nothing else: nothing else is ever run."""
+    statements = [tree for tree in sqlglot.parse(text, dialect=dialect) if tree is not None]
+    kinds = [tree.key.upper() for tree in statements]
+    if kinds != ["SELECT"] or statements[0].find(sqlglot.exp.Into) is not None:
+        held = ", ".join(kinds) or "nothing"
+        raise ValueError(f"it must contain a single SELECT statement, but it contains {held}")
+    return statements[0]
+
+
+def _plain_type(cast: Any, exp: Any) -> None:
+    """A type without what only its own database knows: (MAX), character sets, FLOAT for doubles.
+
+    Bytes are text again: DuckDB casts no more than ASCII to them.
+    """
+    kind = cast.args["to"]
+    if kind.is_type("binary", "varbinary"):
+        cast.replace(cast.this)
+    elif kind.this == exp.DataType.Type.CHARACTER_SET:
+        cast.set("to", exp.DataType.build("text"))
+    elif kind.is_type("float"):
+        cast.set("to", exp.DataType.build("double"))
+    else:
+        kind.set("expressions", None)
+
+
+def _open_onnx(data: bytes) -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise ImportError("running the file needs onnxruntime: pip install 'weigh[onnx]'") from None
+    return onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+
+
+def read_onnx_metadata(data: bytes) -> dict[str, str]:
+    """What the file says of itself."""
+    return dict(_open_onnx(data).get_modelmeta().custom_metadata_map)
+
+
+def run_onnx(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> dict[str, Floats]:
+    """What the file says of rows, computed by onnxruntime."""
+    session = _open_onnx(data)
+    missing = session.get_modelmeta().custom_metadata_map.get(MISSING, "")
+    inputs = input_names(formula)
+    feed = {inputs[c.name]: _onnx_cells(c, rows, missing) for c in formula.inputs}
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, feed), strict=True))
+
+
+def _onnx_cells(column: Input, rows: list[dict[str, Any]], missing: str) -> Any:
+    values = [row[column.name] for row in rows]
+    if column.kind is Kind.TEXT:
+        filled = [missing if value is None else value for value in values]
+        return np.array(filled, dtype=object).reshape(-1, 1)
+    return np.array([[np.nan if v is None else float(v)] for v in values], dtype=np.float64)
+
+
+def run_pmml(text: str, formula: Formula, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the file says of rows, by name of output."""
+    try:
+        import pypmml
+    except ImportError:
+        raise ImportError("scoring the file needs pypmml and Java: pip install pypmml") from None
+    model = pypmml.Model.fromString(text)
+    asked, told = model.inputNames, model.outputNames
+    cells = [[row[name] for name in asked] for row in rows]
+    return [dict(zip(told, model.predict(row), strict=True)) for row in cells]
+
+
+PATIENCE = 300  # seconds for each workbook
+
+
+@dataclass(frozen=True, eq=False)
+class Recalculated:
+    """What a workbook says of rows."""
+
+    totals: Floats
+    predictions: Floats
+    levels: list[list[Any]]
+    notes: list[list[Any]]  # beside answers that are not understood
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A workbook with one copy of its sheet for each row, not computed yet."""
+
+    book: Any
+    formula: Formula
+    n_rows: int
+
+    @classmethod
+    def of(cls, data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> Filled:
+        """Fill a workbook in with rows."""
+        filled = cls(import_openpyxl().load_workbook(io.BytesIO(data)), formula, len(rows))
+        places, case = filled.places, filled.book[SHEET]
+        sheets = [filled.book.copy_worksheet(case) for _ in rows]
+        for i, (sheet, row) in enumerate(zip(sheets, rows, strict=True)):
+            sheet.title = f"row{i}"
+            _answer(sheet, places, formula, row)
+        return filled
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The cell of each name."""
+        names = self.book.defined_names
+        return {name: names[name].attr_text.split("!")[1] for name in names}
+
+
+def run_workbook(data: bytes, formula: Formula, rows: list[dict[str, Any]]) -> Recalculated:
+    """What a workbook says of rows, all recalculated in one go."""
+    (found,) = run_workbooks([Filled.of(data, formula, rows)])
+    return found
+
+
+def run_workbooks(books: list[Filled]) -> list[Recalculated]:
+    """What each workbook says of its rows: LibreOffice starts once for all of them."""
+    openpyxl = import_openpyxl()
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder, f"filled{i}.xlsx") for i in range(len(books))]
+        for filled, path in zip(books, paths, strict=True):
+            filled.book.save(path)
+        _recalculate(paths, Path(folder))
+        computed = [Path(folder, "done", path.name).read_bytes() for path in paths]
+    done = (openpyxl.load_workbook(io.BytesIO(data), data_only=True) for data in computed)
+    return [
+        _collect(book, filled.places, filled.formula, filled.n_rows)
+        for book, filled in zip(done, books, strict=True)
+    ]
+
+
+def _answer(sheet: Any, places: dict[str, str], formula: Formula, row: dict[str, Any]) -> None:
+    for j, column in enumerate(formula.inputs):
+        value, cell = row[column.name], sheet[places[f"answer_{j + 1}"].replace("$", "")]
+        if isinstance(value, str):
+            cell.value, cell.data_type = escape(value), "s"
+        elif value is not None:
+            cell.value = value
+
+
+def _recalculate(paths: list[Path], folder: Path) -> None:
+    """LibreOffice computes every formula of files that hold no results yet."""
+    program = shutil.which("soffice")
+    if program is None:
+        raise ImportError("recalculating needs LibreOffice (soffice), which is not installed")
+    words = ["--headless", f"-env:UserInstallation=file://{folder}/profile", "--convert-to", "xlsx"]
+    subprocess.run(
+        [program, *words, "--outdir", str(folder / "done"), *map(str, paths)],
+        check=True,
+        capture_output=True,
+        timeout=PATIENCE * len(paths),
+    )
+
+
+def _collect(book: Any, places: dict[str, str], formula: Formula, n: int) -> Recalculated:
+    def pick(sheet: Any, name: str) -> Any:
+        value = sheet[places[name].replace("$", "")].value
+        return value if isinstance(value, int | float) else np.nan
+
+    sheets, asked = [book[f"row{i}"] for i in range(n)], range(len(formula.inputs))
+    totals = [f"total_{k + 1}" for k in range(len(formula.prior))]
+    shares = prediction_cells(formula)
+    return Recalculated(
+        np.array([[pick(sheet, name) for name in totals] for sheet in sheets], dtype=np.float64),
+        np.array([[pick(sheet, name) for name in shares] for sheet in sheets], dtype=np.float64),
+        [[cell.value for cell in sheet["B"]] for sheet in sheets],
+        [[sheet.cell(FIRST + j, ANSWER + 1).value for j in asked] for sheet in sheets],
+    )

@@ -1,0 +1,229 @@
+"""The model that a page is about, and its levels and weights as the page spells them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from weigh.base import EvidenceModel
+from weigh.bins import WORDS, Cross, Feature, Interval, Level
+from weigh.evaluation import Evaluation, ManyMeasures, Measures
+from weigh.evaluation.numbers import refuse_class_options
+from weigh.evidence import (
+    HUNDREDTHS,
+    Evidence,
+    Units,
+    evidence_of,
+    flip,
+    is_sum,
+    model_of,
+    signed,
+    with_labels,
+)
+from weigh.evidence.units import Words, words_of
+from weigh.frames import canonical, read
+from weigh.sheet import BalanceSheet, Item, find_class
+
+
+@dataclass(frozen=True)
+class Points(Words):
+    """Weights as the points of a scorecard."""
+
+    heading: str = "Points"
+    start: str = "Base points"
+    units: Units = HUNDREDTHS
+
+    def weight(self, weight: float) -> str:
+        """The points of a level."""
+        return self.units.text(weight)
+
+    def prior(self, prior: float) -> str:
+        """What a score starts from."""
+        return signed(self.units.total(prior))
+
+    def error(self, error: float) -> str:
+        """A standard error, or a mean absolute contribution."""
+        return f"{abs(self.units.scale) * error:.0f}"
+
+
+def words_for(evidence: Evidence) -> Words:
+    """How the weights of a model or a scorecard read on a page."""
+    units = evidence.units
+    return Points(units=units) if units.are_points else words_of(evidence)
+
+
+def spell_levels(feature: Feature | Cross) -> tuple[str, ...]:
+    """The levels in words, in the order of `labels`; whatever is no interval is as it was.
+
+    >>> spell_levels(Feature("income", (-1,), (9800.5, 25078.0), has_missing=True))
+    ('up to 9800.5', '9800.5 to 25,078', 'above 25,078', '-1', 'missing')
+    """
+    return feature.spelt(WORDS)
+
+
+def exact_levels(feature: Feature | Cross) -> tuple[str, ...]:
+    """The levels with every digit of their ends, for who works by hand.
+
+    >>> exact_levels(Feature("income", (), (0.1234567890123, 2.0)))
+    ('<= 0.1234567890123', '(0.1234567890123, 2.0]', '> 2.0')
+    """
+    if isinstance(feature, Feature):
+        return tuple(map(_exact, feature.levels, feature.labels))
+    left, right = map(exact_levels, feature.parts)
+    return feature.join_texts(left, right)
+
+
+def _exact(level: Level, text: str) -> str:
+    if not isinstance(level, Interval) or np.isinf([level.lower, level.upper]).all():
+        return text
+    if np.isinf(level.lower):
+        return f"<= {level.upper!r}"
+    return f"> {level.lower!r}" if np.isinf(level.upper) else f"({level.lower!r}, {level.upper!r}]"
+
+
+def name_evaluation(found: Evaluation, evidence: Evidence) -> Evaluation:
+    """Replace classes, the grouping column and its levels in an evaluation by their labels."""
+    own = [canonical(c) for c in evidence.classes.tolist()]
+    names = dict(zip(own, evidence.class_names, strict=True))
+    parts = {part.name: part for table in evidence for part in table.feature.parts}
+    by = parts.get(found.by, Feature(found.by))
+    texts = dict(zip(by.labels, by.spelt(WORDS), strict=True)) if by.texts else {}
+    return replace(
+        found,
+        classes=tuple(names[c] for c in found.classes),
+        pos_label=None if found.pos_label is None else names[found.pos_label],
+        validation=_name_measures(found.validation, names),
+        training=None if found.training is None else _name_measures(found.training, names),
+        by=by.shown,
+        groups=tuple(replace(g, name=texts.get(g.name, g.name)) for g in found.groups),
+    )
+
+
+def _name_measures(
+    found: Measures | ManyMeasures, names: dict[Any, str]
+) -> Measures | ManyMeasures:
+    if isinstance(found, Measures):
+        return found
+    return replace(found, by_class=tuple(replace(p, label=names[p.label]) for p in found.by_class))
+
+
+def spell_sheet(sheet: BalanceSheet, evidence: Evidence) -> BalanceSheet:
+    """The same sheet with its intervals in words."""
+    tables = {table.name: table.feature for table in evidence}
+    items = tuple(
+        _spell_item(item, tables[item.feature]) if item.feature in tables else item
+        for item in sheet.items
+    )
+    return replace(sheet, items=items)
+
+
+def _spell_item(item: Item, feature: Feature | Cross) -> Item:
+    if item.level not in feature.labels:
+        return item
+    place = feature.labels.index(item.level)
+    level, relation = feature.spelt(WORDS)[place], feature.relation(place, WORDS)
+    if isinstance(feature, Cross):
+        words = feature.words(place, WORDS)
+    else:
+        words = feature.phrase(place, WORDS)
+    return replace(item, level=level, relation=relation, words=words)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A table of weights, the model that it is of (None: not known), and what to call it.
+
+    `of` is the place of the class that the page is about; None is every one of more than two.
+    """
+
+    evidence: Evidence
+    model: Any
+    name: str
+    of: int | None = None
+    adverse: int | None = None  # the place of the class that is shown in red
+    card: Any = None  # the scorecard that the model was made of
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes as people read them."""
+        return [*self.evidence.class_names]
+
+    def levels(self, feature: Feature | Cross) -> tuple[str, ...]:
+        """The levels of a feature as people read them."""
+        return spell_levels(feature)
+
+    @property
+    def known_rate(self) -> bool:
+        """Whether there is an interval after a change of the base rate, which has no error."""
+        if self.model is None:
+            moved = self.evidence.with_prior(self.evidence.assumed_rate)
+        else:
+            moved = self.model.with_prior(self.model.evidence_.assumed_rate).evidence_
+        return moved.prior_variances is not None
+
+    @property
+    def estimates(self) -> bool:
+        """Whether the page is about a number, and has no classes."""
+        return self.evidence.estimates
+
+    def labelled(self, labels: Any) -> Subject:
+        """Name columns, levels and classes by the user's labels."""
+        return replace(self, evidence=with_labels(self.evidence, labels))
+
+    def naming(self, of: Any) -> Subject:
+        """Choose the class of the page; None is the second of two, or every one of more.
+
+        Of a scorecard it is the class that high scores favour.
+        """
+        classes = self._classes(pos_label=of)
+        if self.card is not None and of is None:
+            of = self.card.pos_label
+        default = 1 if len(classes) == 2 else None
+        return replace(self, of=default if of is None else find_class(classes, of))
+
+    def warning_of(self, adverse: Any) -> Subject:
+        """Mark a class as adverse, so that it is shown in red; None marks that of a scorecard."""
+        classes = self._classes(adverse=adverse)
+        if self.card is not None and adverse is None:
+            adverse = self.card.adverse
+        place = None if adverse is None else find_class(classes, adverse, role="adverse")
+        return replace(self, adverse=place)
+
+    def _classes(self, **asked: Any) -> list[Any]:
+        """The labels; a number has none to ask for."""
+        if self.estimates:
+            refuse_class_options(asked)
+        return self.evidence.classes.tolist()  # type: ignore[no-any-return]
+
+    @property
+    def look(self) -> str:
+        """Which side of the weights is adverse, as a class of the page's style."""
+        if self.adverse is None or self.of is None:
+            return ""
+        return "adverse-for" if self.adverse == self.of else "adverse-against"
+
+    @property
+    def facing(self) -> Subject:
+        """The same with the class in question second of two, so that positive speaks for it."""
+        if len(self.evidence.classes) > 2 or self.of != 0:
+            return self
+        adverse = None if self.adverse is None else 1 - self.adverse
+        return replace(self, evidence=flip(self.evidence), of=1, adverse=adverse)
+
+    def scorer(self, X: Any) -> Any:
+        """The model, or the table alone as one that scores such rows."""
+        if self.model is not None:
+            return self.model
+        tokens = self.evidence.event_model == "counts"
+        return EvidenceModel.of(self.evidence, read(X, allow_sparse=tokens).named)
+
+
+def read_subject(model: Any) -> Subject:
+    """The table of a model; what has none is refused, naming what has one."""
+    if isinstance(model, Evidence):
+        return Subject(model, None, "Weights of evidence")
+    own = model_of(model)
+    card = None if own is model else model
+    return Subject(evidence_of(own, is_sum(own)), own, type(model).__name__, card=card)
