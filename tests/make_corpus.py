@@ -54,6 +54,12 @@ def make_models():
     fitted["three-classes"] = weigh.EducatedNB(pairs=0).fit(rows, three)
     fitted["boosted-regressor"] = weigh.BoostedNBRegressor().fit(rows, amount)
     fitted["educated-regressor"] = weigh.EducatedRegressor(pairs=0, bins=4).fit(rows, amount)
+    counts = weigh.EducatedRegressor(family="poisson", pairs=0, bins=4)
+    fitted["exposure"] = counts.fit(
+        [row | {"years": 0.5 + k % 3} for k, row in enumerate(rows)],
+        np.arange(len(rows)) % 4,
+        exposure="years",
+    )
     return fitted
 
 

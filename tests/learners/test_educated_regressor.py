@@ -21,6 +21,7 @@ from weigh.educated.numbers import Numbers
 from weigh.educated.prior import walk
 from weigh.educated.solve import find_weights, state_at
 from weigh.educated.task import Task, problem_of
+from weigh.errors import ParameterError
 from weigh.frames import number_sample, read
 from weigh.newton.families import GAMMA, POISSON, Power
 
@@ -558,7 +559,7 @@ def test_a_column_of_exposure_on_the_command_line_is_that_of_python(tmp_path):
     low, high = model.predict_interval(table, exposure="years").T
     np.testing.assert_allclose(found["low"], low)
     np.testing.assert_allclose(found["high"], high)
-    assert run("score", path, data, "-o", scores).exit_code == 0  # for an exposure of one
+    assert run("score", path, data, "--exposure", "1", "-o", scores).exit_code == 0
     np.testing.assert_allclose(csv.read_csv(scores)["estimate"], model.predict(table))
     told = run("evaluate", path, data, "--target", "claims", "--exposure", "years", "--json")
     own = weigh.evaluate(model, table, "claims", exposure="years")
@@ -591,3 +592,68 @@ def test_an_exposure_belongs_to_a_regression(tmp_path):
                 "--exposure", "years", "-o", tmp_path / "m.json")  # fmt: skip
     assert found.exit_code == 2
     assert "--exposure" in found.stderr
+
+
+def test_a_model_knows_the_column_of_its_exposure(tmp_path):
+    table = claims_file(tmp_path, np.random.default_rng(1).uniform(0.2, 3.0, 300).round(2))
+    data, path, scores = (tmp_path / name for name in ("claims.csv", "m.json", "scores.csv"))
+    assert run("fit", data, *POISSON, "--exposure", "years", "-o", path).exit_code == 0
+    model = weigh.load(path)
+    expected = model.predict(table, exposure="years")
+    assert run("score", path, data, "-o", scores).exit_code == 0
+    np.testing.assert_allclose(csv.read_csv(scores)["estimate"], expected)
+    np.testing.assert_allclose(weigh.score_table(model, table)["estimate"], expected)
+    own = weigh.evaluate(model, table, "claims")
+    assert own.mean_estimate == pytest.approx(np.mean(expected))
+    told = run("evaluate", path, data, "--target", "claims", "--json")
+    assert json.loads(told.stdout)["mean_estimate"] == pytest.approx(own.mean_estimate)
+
+
+@pytest.mark.parametrize("command", ["score", "evaluate", "report"])
+def test_rows_without_the_exposure_of_the_fit_are_refused_by_name(tmp_path, command):
+    table = claims_file(tmp_path, np.random.default_rng(1).uniform(0.2, 3.0, 300).round(2))
+    data, path = tmp_path / "claims.csv", tmp_path / "m.json"
+    assert run("fit", data, *POISSON, "--exposure", "years", "-o", path).exit_code == 0
+    csv.write_csv(table.drop(["years"]), data)
+    more = {"score": (), "evaluate": ("--target", "claims"),
+            "report": ("--target", "claims", "-o", tmp_path / "r.html")}  # fmt: skip
+    found = run(command, path, data, *more[command])
+    assert found.exit_code == 1
+    assert "'years'" in found.stderr
+    assert "--exposure" in found.stderr
+    assert run(command, path, data, *more[command], "--exposure", "1").exit_code == 0
+
+
+def test_an_array_of_exposures_is_asked_for_again():
+    X, years, y = policies()
+    model = EducatedRegressor(family="poisson", bins=8).fit(X, y, exposure=years)
+    for use in (lambda **own: weigh.evaluate(model, X, y, **own).mean_estimate,
+                lambda **own: weigh.score_table(model, X, **own)):  # fmt: skip
+        with pytest.raises(ParameterError) as error:
+            use()
+        assert error.value.parameter == "exposure"
+    found = weigh.evaluate(model, X, y, exposure=years)
+    assert found.mean_estimate == pytest.approx(np.mean(y), rel=1e-6)
+    assert weigh.evaluate(model, X, y, exposure=1).mean_estimate == pytest.approx(
+        model.predict(X).mean()
+    )
+
+
+def test_an_offset_of_the_fit_is_used_where_the_table_has_it():
+    X, years, y = policies()
+    named = X.assign(logs=np.log(years), claims=y)
+    model = EducatedRegressor(family="poisson", bins=8).fit(named, "claims", offset="logs")
+    found = weigh.evaluate(model, named, "claims").mean_estimate
+    assert found == pytest.approx(model.predict(named, offset="logs").mean())
+    with pytest.raises(ValueError, match="'logs'"):
+        weigh.evaluate(model, named.drop(columns="logs"), "claims")
+
+
+def test_sheets_and_tables_say_what_one_unit_is():
+    X, years, y = policies()
+    named = X.assign(years=years, claims=y)
+    model = EducatedRegressor(family="poisson", bins=8).fit(named, "claims", exposure="years")
+    assert "claims per unit of years" in model.evidence_.to_text()
+    assert "claims per unit of years" in model.balance_sheet(named.iloc[:1]).to_text()
+    by_array = EducatedRegressor(family="poisson", bins=8).fit(X, y, exposure=years)
+    assert "per unit of exposure" in by_array.evidence_.to_text()

@@ -89,3 +89,23 @@ def test_what_belongs_to_classes_is_refused_by_name(given):
     train = draw(60)
     with pytest.raises(ValueError, match=next(iter(given))):
         evaluate(EducatedRegressor().fit(train, "y"), train, "y", **given)
+
+
+def test_limits_of_means_of_counts_are_not_negative():
+    rest = draw(2000, seed=1).assign(y=0.0)
+    rest.loc[[5, 900, 1500], "y"] = 1.0, 2.0, 1.0
+    model = EducatedRegressor(family="poisson").fit(rest, "y")
+    found = evaluate(model, rest, "y")
+    for band in found.bands:
+        assert 0 <= band.observed.low <= band.observed.value < band.observed.high
+    assert min(found.mae.low, found.rmse.low) > 0
+
+
+def test_limits_of_means_of_counts_cover_the_mean_as_often_as_they_state():
+    random, inside = np.random.default_rng(0), []
+    model = LinearRegression().fit(np.arange(2.0)[:, None], np.ones(2))  # one band
+    for _ in range(400):
+        y = random.poisson(0.2, 150)
+        band = evaluate(model, np.ones((150, 1)), y).bands[0]
+        inside.append(band.observed.low <= 0.2 <= band.observed.high)
+    assert 0.92 < np.mean(inside) < 0.98

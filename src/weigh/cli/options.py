@@ -99,7 +99,8 @@ weight_option = click.option("--weight", metavar="COL", help="Column of row weig
 exposure_option = click.option(
     "--exposure",
     metavar="COL",
-    help="Column that the estimate of a log-link regression is multiplied by (default: 1).",
+    help="Column that estimates of a log-link regression are multiplied by, or a number (default: "
+    "the column of the fit).",
 )
 drop_option = click.option(
     "--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable)."

@@ -11,6 +11,7 @@ from weigh.cli.commands import main
 from weigh.cli.data import (
     Columns,
     check_column,
+    column_names,
     count_rows,
     explain_row,
     keep_apart,
@@ -67,14 +68,15 @@ def score(
 
     Example: weigh score model.json 'people/*.parquet' -o scores/
     """
+    from weigh.evidence.exposure import given_to
     from weigh.scoring import score_parts, write_lines, write_scores
 
     keep_apart(output, model, data)
     fitted = read_any(model)
     table = read_like(fitted, data)
     kept = tuple(check_column(table, name) for name in keep)
-    own = read_exposure(fitted, exposure and check_column(table, exposure))
-    parts = score_parts(fitted, table, kept, **own)
+    given = given_to(fitted, column_names(table), **read_exposure(fitted, exposure))
+    parts = score_parts(fitted, table, kept, given=given)
     with show_progress("scoring"):
         n_rows = write_lines(parts, output) if as_json else write_scores(parts, output, spreadsheet)
     if output != "-":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from glob import glob
 from typing import Any
@@ -148,13 +148,19 @@ def hold_out(
 
 
 def read_exposure(model: Any, exposure: str | None) -> dict[str, Any]:
-    """What --exposure gives to a fit or a prediction; a model without one refuses it."""
+    """What --exposure gives to a fit or a prediction; a model without one refuses it.
+
+    A fit takes a column, a prediction a column or a number.
+    """
     if exposure is None:
         return {}
     if not hasattr(model, "family"):
         raise click.UsageError(
             f"--exposure belongs to --learner educated-regressor, not to {type(model).__name__}"
         )
+    if hasattr(model, "evidence_"):
+        with suppress(ValueError):
+            return {"exposure": float(exposure)}
     return {"exposure": exposure}
 
 

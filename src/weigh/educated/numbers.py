@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weigh.engine import Block
-from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence
-from weigh.frames import Floats, Integers, Table, read_numbers
+from weigh.frames import Floats, Integers
 from weigh.newton.families import Family
 from weigh.newton.regression import Moments
 
@@ -212,27 +211,3 @@ def check_target(family: Family, numbers: Floats, name: str, told: str) -> None:
             f"{name} holds {low:g}, but family={told!r} takes {wanted}; drop such rows or choose "
             "another family, such as family='gaussian'"
         )
-
-
-def read_apart(family: Family, name: str, table: Table, exposure: Any, offset: Any) -> Floats:
-    """What is added to the total of each row beside its weights; `name` is the family's."""
-    found = np.zeros(table.n_rows)
-    if offset is not None:
-        found = found + read_numbers(table, offset, "offset")
-    if exposure is None:
-        return found
-    if family.link != "log":
-        raise ParameterError(
-            Parameter("exposure"),
-            f" multiplies the mean, which family={name!r} does not do; give ",
-            Parameter("offset"),
-            ", or a family with a log link ('poisson', 'gamma', 'tweedie')",
-        )
-    own = read_numbers(table, exposure, "exposure")
-    if not (own > 0).all():
-        named = f" {exposure!r}" if isinstance(exposure, str) else ""
-        raise ParameterError(
-            Parameter("exposure"),
-            f"{named} must be positive, but holds {own.min():g}; drop such rows",
-        )
-    return found + np.log(own)

@@ -30,13 +30,13 @@ from weigh.educated.numbers import (
     check_target,
     in_unit,
     merging_limit,
-    read_apart,
 )
 from weigh.educated.tables import evidence_of
 from weigh.educated.task import Task
 from weigh.engine import Block
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, record
+from weigh.evidence.exposure import name_given, read_apart, spread_out
 from weigh.formula import Spread
 from weigh.frames import (
     Floats,
@@ -213,6 +213,8 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         check_target(family, numbers, y if isinstance(y, str) else "y", self.family)
         warn_light_rows(sample)
         self._learn(sample, family, numbers, apart[sample.kept])
+        given = {"exposure": name_given(exposure), "offset": name_given(offset)}
+        self._learnt = replace(self._learnt, **given)
         warn_ids(self.evidence_.features, sample.table.n_rows, self.evidence_.tables)
         self.provenance_ = record(sample.table, y)
         return self
@@ -289,7 +291,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         X : table
             Rows.
         exposure, offset : array or str, optional
-            As in `fit`; 1 and 0 where they are not given.
+            As in `fit`; 1 and 0 where they are not given. An exposure may be one number.
         """
         table = self._read(X)
         return self._predict(table, self._apart(X, exposure, offset))
@@ -301,7 +303,9 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         """The columns are looked for in the whole of X."""
         if exposure is None and offset is None:
             return 0.0
-        return read_apart(self._family, self.family, read(X), exposure, offset)
+        table = read(X)
+        exposure = spread_out(exposure, table.n_rows)
+        return read_apart(self._family, self.family, table, exposure, offset)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, exposure: Any = None, offset: Any = None
@@ -352,9 +356,11 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
             return np.full(table.n_rows, np.nan)
         return np.sqrt(total_variances(self._learnt, table))
 
-    def _score_columns(self, table: Table, exposure: str | None = None) -> dict[str, Any]:
+    def _score_columns(
+        self, table: Table, exposure: Any = None, offset: Any = None
+    ) -> dict[str, Any]:
         """The estimate of every row and an interval of 90% around it, as columns."""
-        rows, apart = self._read(table), self._apart(table, exposure, None)
+        rows, apart = self._read(table), self._apart(table, exposure, offset)
         low, high = self._interval(rows, 0.9, apart)
         return {"estimate": self._predict(rows, apart), "low": low, "high": high}
 

@@ -72,8 +72,9 @@ def evaluate(
     pos_label : label, optional
         Positive class. Default: the second of two, or the class that high scores of a scorecard
         favour; with more classes, all.
-    exposure : array or str, optional
-        For a regressor with a log link: factor of the mean of each row.
+    exposure : array, str or number, optional
+        For a regressor with a log link: factor of the mean of each row. Default: the column that
+        the model was fitted with; 1 evaluates estimates per unit of exposure.
 
     Returns
     -------

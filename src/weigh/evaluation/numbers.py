@@ -9,10 +9,11 @@ import numpy as np
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.page import Page, Section
+from weigh.evidence.exposure import given_to
 from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats, build, number_sample, read
 from weigh.layout import Shown, percent
-from weigh.metrics.numbers import NAN, Bounded, check_coverage, plain
+from weigh.metrics.numbers import NAN, Bounded, check_coverage, plain, reach_of
 from weigh.newton.families import Power
 
 BANDS, STATED = 10, 0.9
@@ -137,7 +138,7 @@ def evaluate_numbers(
     check_coverage(coverage)
     sample, numbers = number_sample(read(X), y, sample_weight)
     kept = np.flatnonzero(sample.kept)
-    own = {} if exposure is None else {"exposure": exposure}
+    own = given_to(model, read(X).names, exposure)
     estimates = np.asarray(model.predict(_features(X, y), **own), dtype=np.float64)[kept]
     weight = np.ones(len(numbers)) if sample.weight is None else sample.weight
     inside = _inside(model, X, own, numbers, kept)
@@ -209,11 +210,22 @@ def _inside(model: Any, X: Any, own: Any, numbers: Floats, kept: Any) -> Floats 
     return np.asarray((low <= numbers) & (numbers <= high), dtype=np.float64)
 
 
-def _mean(values: Floats, weight: Floats, coverage: float) -> Bounded:
+def _mean(
+    values: Floats, weight: Floats, coverage: float, signed: bool = False, rare: float = 0.0
+) -> Bounded:
+    """A mean with its interval, that of its logarithm where values are not `signed`.
+
+    `rare` is the upper limit of a sum of values that are all zero.
+    """
     total = weight.sum()
     mean = float(values @ weight / total)
     error = float(np.sqrt((values - mean) ** 2 @ weight / max(total - 1, 1.0) / total))
-    return Bounded.normal(mean, error, coverage)
+    if signed:
+        return Bounded.normal(mean, error, coverage)
+    if mean == 0:
+        return Bounded(0.0, 0.0, rare / float(total))
+    reach = float(np.exp(min(reach_of(coverage) * error / mean, 700.0)))
+    return Bounded(mean, mean / reach, mean * reach)
 
 
 def _deviance(power: float, numbers: Floats, means: Floats | None, weight: Floats) -> float:
@@ -236,11 +248,19 @@ def _bands(estimates: Floats, numbers: Floats, weight: Floats, coverage: float) 
     values, codes = np.unique(estimates, return_inverse=True)
     reached = np.cumsum(np.bincount(codes, weight, len(values))) - 1e-9
     band = np.minimum((reached / weight.sum() * BANDS).astype(int), BANDS - 1)[codes]
-    found = []
+    found, signed, rare = [], bool(numbers.min() < 0), _rare(numbers, weight, coverage)
     for b in np.unique(band):
         own = weight[band == b]
-        observed = _mean(numbers[band == b], own, coverage)
+        observed = _mean(numbers[band == b], own, coverage, signed, rare)
         found.append(
             Band(float(own.sum()), float(estimates[band == b] @ own / own.sum()), observed)
         )
     return tuple(found)
+
+
+def _rare(numbers: Floats, weight: Floats, coverage: float) -> float:
+    """The upper limit of a sum of which no event was seen: Poisson events of the usual size."""
+    positive = np.where(numbers > 0, weight, 0.0)
+    if not positive.any():
+        return 0.0
+    return -float(np.log((1 - coverage) / 2) * (numbers @ positive) / positive.sum())

@@ -8,6 +8,7 @@ curve           recalibration and attenuation, in pieces of cubics that every ta
 estimate        counts to weights, with their uncertainty
 densities       densities of numeric columns, as weights by cell
 model           what a fitted model can do, and where its table is
+exposure        exposure and offset of a regressor: what its estimates are for
 units           how people read weights: times 100, as points, in the target's unit, as factors
 provenance      where a model comes from, and what was changed by hand
 branches        questions that are asked only where another has some level

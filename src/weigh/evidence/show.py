@@ -127,7 +127,7 @@ def title(evidence: Evidence) -> str:
     if evidence.link == "identity":
         return f"Weights in the unit of {names[0]}, added to the prior ({rows})"
     if evidence.link == "log":
-        return f"Factors of {names[0]}, by which the prior is multiplied ({rows})"
+        return f"Factors of {evidence.class_names[0]}, by which the prior is multiplied ({rows})"
     if len(names) == 2:
         return f"Weights of evidence for {names[1]} against {names[0]}, times 100 ({rows})"
     more = f"; {len(names) - MOST_CLASSES} more classes" if len(names) > MOST_CLASSES else ""

@@ -59,6 +59,8 @@ class Evidence:
     outcomes: tuple[str, ...] = ()  # by class, what completes "Probability that"
     edits: tuple[Change, ...] = ()  # what was changed by hand
     units: Units = HUNDREDTHS  # how people read the weights
+    exposure: str | None = None  # the column that a regressor was fitted with; "": not a column
+    offset: str | None = None
 
     def __getitem__(self, name: str | int) -> FeatureTable:
         try:
@@ -109,7 +111,14 @@ class Evidence:
         """The classes as people read them."""
         own = [label(c) for c in self.classes.tolist()]
         texts = self.class_texts or [""] * len(own)
-        return tuple(text or name for text, name in zip(texts, own, strict=True))
+        names = tuple(text or name for text, name in zip(texts, own, strict=True))
+        return (names[0] + self.condition,) if self.estimates else names
+
+    @property
+    def condition(self) -> str:
+        """What the estimates of a regressor are for: one unit of exposure, an offset of 0."""
+        per = "" if self.exposure is None else f" per unit of {self.exposure or 'exposure'}"
+        return per if self.offset is None else f"{per} at {self.offset or 'offset'} = 0"
 
     def probability_of(self, place: int) -> str:
         """What the probability of a class is called."""

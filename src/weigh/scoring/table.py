@@ -15,6 +15,7 @@ from pyarrow import compute, csv, parquet
 
 from weigh.engine import report
 from weigh.evidence import Model
+from weigh.evidence.exposure import given_to
 from weigh.frames import (
     Scan,
     Table,
@@ -168,6 +169,7 @@ def score_table(
     keep: Sequence[str] | None = None,
     reasons: int = 0,
     spreadsheet: bool = False,
+    exposure: Any = None,
 ) -> Any:
     """Predict every row of a table: class, total weight of evidence, probabilities.
 
@@ -187,6 +189,9 @@ def score_table(
     spreadsheet : bool, default=False
         Whether, in a file, an apostrophe protects text that a spreadsheet would run as a formula:
         text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return.
+    exposure : str or number, optional
+        For a regressor with a log link: the column by which estimates are multiplied, or one number
+        for all rows. Default: the column that the model was fitted with.
 
     Returns
     -------
@@ -212,14 +217,16 @@ def score_table(
         return far.score(model, X, keep, reasons)
     frame = wrap(X)
     table = read(X if frame is None else frame.to_native())
+    given = given_to(model, table.names, exposure)
     if path is None:
         if isinstance(table, Scan):
             raise ValueError("a scan may be larger than memory: give the path of a file to write")
-        return _beside(model, table, frame, keep, _with_reasons(reasons))
+        columns = partial(_with_given, _with_reasons(reasons), given)
+        return _beside(model, table, frame, keep, columns)
     kept = _check(table, keep or ())
     if isinstance(table, Scan):
         refuse_inputs(path, table.files)
-    parts = score_parts(model, table, kept, _with_reasons(reasons))
+    parts = score_parts(model, table, kept, _with_reasons(reasons), given)
     return write_scores(parts, str(path), spreadsheet)
 
 
@@ -228,8 +235,11 @@ def score_columns(model: Model, table: Table) -> dict[str, Any]:
     return model._score_columns(table)
 
 
-def _with_exposure(columns: Columns, exposure: str, model: Any, table: Table) -> dict[str, Any]:
-    return {**columns(model, table), **model._score_columns(table, exposure)}
+def _with_given(
+    columns: Columns, given: dict[str, Any], model: Any, table: Table
+) -> dict[str, Any]:
+    found = columns(model, table)
+    return {**found, **model._score_columns(table, **given)} if given else found
 
 
 def _with_reasons(n: int) -> Columns:
@@ -257,16 +267,16 @@ def score_parts(
     X: Any,
     keep: tuple[str, ...],
     columns: Columns = score_columns,
-    exposure: str | None = None,
+    given: dict[str, Any] | None = None,
 ) -> Iterator[Any]:
     """The scores of a table, or other columns of it, part by part, as Arrow has it.
 
-    `exposure` names a column that estimates are multiplied by.
+    `given` holds the exposure and offset of estimates.
     """
     table = read(X)
-    beside = () if exposure is None else (exposure,)
-    if exposure is not None:
-        columns = partial(_with_exposure, columns, exposure)
+    beside = [name for name in (given or {}).values() if isinstance(name, str)]
+    if given:
+        columns = partial(_with_given, columns, given)
     if not isinstance(table, Scan):
         yield _join(_kept(table, keep), columns(model, table))
         return

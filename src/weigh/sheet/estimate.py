@@ -42,6 +42,7 @@ class EstimateSheet:
     coverage: float = COVERAGE
     link: Literal["identity", "log", "curve"] = "curve"
     target: str = ""
+    condition: str = ""  # such as " per unit of years"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -76,7 +77,8 @@ class EstimateSheet:
 
     @property
     def _said(self) -> str:
-        return f"Estimate of {self.target}" if self.target not in ("", "y") else "Estimate"
+        named = f"Estimate of {self.target}" if self.target not in ("", "y") else "Estimate"
+        return named + self.condition
 
     def _number(self, value: float, sign: str = "") -> str:
         return spell(value, digits_of(self.interval[1] - self.interval[0]), sign)
@@ -118,6 +120,7 @@ def explain_number(
         interval=interval,
         link="log" if evidence.link == "log" else "identity",
         target=str(evidence.classes[0]),
+        condition=evidence.condition,
     )
 
 

@@ -26,6 +26,9 @@ from weigh.store.plain import (
 NUMBERS = ("identity", "log")
 """The links of models that estimate numbers."""
 
+GIVEN = ("exposure", "offset")
+"""Columns that a model of numbers may have been fitted with beside its features."""
+
 
 def curve_to_dict(curve: Recalibration) -> dict[str, Any]:
     """A curve as plain data."""
@@ -79,6 +82,7 @@ def evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         **_rule_to_dict(evidence.attenuation),
         **({} if curve is None else {"recalibration": curve_to_dict(curve)}),
         **_covariance_to_dict(evidence.covariance),
+        **{role: name for role in GIVEN if (name := getattr(evidence, role)) is not None},
         **({"edits": [edit.to_dict() for edit in evidence.edits]} if evidence.edits else {}),
     }
 
@@ -115,8 +119,18 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         attenuation=_rule_from_dict(data["attenuation"], data) if "attenuation" in data else None,
         recalibration=_recalibration(data),
         covariance=_covariance_from_dict(data, features) if "covariance" in data else None,
+        exposure=_column_given(data, "exposure"),
+        offset=_column_given(data, "offset"),
         edits=tuple(map(Change.from_dict, data.get("edits", ()))),
     )
+
+
+def _column_given(data: Mapping[str, Any], role: str) -> str | None:
+    if role not in data:
+        return None
+    check(data["link"] in NUMBERS, f"a model of classes has no {role}")
+    check(isinstance(data[role], str), f"{role} must be text")
+    return str(data[role])
 
 
 def _rule_to_dict(rule: Attenuation | None) -> dict[str, Any]:

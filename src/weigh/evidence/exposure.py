@@ -1,0 +1,96 @@
+"""Exposure and offset: what is known of the total of a row beside its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from weigh.errors import Parameter, ParameterError
+from weigh.evidence.tables import Evidence
+from weigh.frames import Floats, Table, read_numbers
+from weigh.newton.families import Family
+from weigh.parameters import is_number
+
+
+def read_apart(family: Family, name: str, table: Table, exposure: Any, offset: Any) -> Floats:
+    """What is added to the total of each row beside its weights; `name` is the family's."""
+    found = np.zeros(table.n_rows)
+    if offset is not None:
+        found = found + read_numbers(table, offset, "offset")
+    if exposure is None:
+        return found
+    if family.link != "log":
+        raise ParameterError(
+            Parameter("exposure"),
+            f" multiplies the mean, which family={name!r} does not do; give ",
+            Parameter("offset"),
+            ", or a family with a log link ('poisson', 'gamma', 'tweedie')",
+        )
+    own = read_numbers(table, exposure, "exposure")
+    if not (own > 0).all():
+        named = f" {exposure!r}" if isinstance(exposure, str) else ""
+        raise ParameterError(
+            Parameter("exposure"),
+            f"{named} must be positive, but holds {own.min():g}; drop such rows",
+        )
+    return found + np.log(own)
+
+
+def spread_out(exposure: Any, n_rows: int) -> Any:
+    """An exposure as `read_apart` takes it: one number is that of every row."""
+    return np.full(n_rows, float(exposure)) if is_number(exposure) else exposure
+
+
+def name_given(given: Any) -> str | None:
+    """The column that a model was fitted with; "" for an array without a name, None for nothing."""
+    if given is None or isinstance(given, str):
+        return given
+    name = getattr(given, "name", None)
+    return name if isinstance(name, str) else ""
+
+
+def given_to(model: Any, names: Sequence[str], exposure: Any = None) -> dict[str, Any]:
+    """Exposure and offset for `predict` of a fitted model, or of a pipeline that ends in one."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    learnt = getattr(last, "_learnt", None)
+    if isinstance(learnt, Evidence) and learnt.estimates:
+        return find_given(learnt, names, exposure)
+    return {} if exposure is None else {"exposure": exposure}
+
+
+def find_given(evidence: Evidence, names: Sequence[str], exposure: Any) -> dict[str, Any]:
+    """Exposure and offset of rows to estimate: as given, or the columns that the fit had.
+
+    A model that was fitted with an exposure estimates for one unit of it. Rows without it would get
+    estimates for another exposure than theirs, so this must be asked for: `exposure=1`.
+    """
+    found: dict[str, Any] = {}
+    if exposure is not None:
+        found["exposure"] = exposure
+    elif evidence.exposure is not None:
+        found["exposure"] = evidence.exposure
+        if evidence.exposure not in names:
+            raise ParameterError(
+                f"the model was fitted with {_called('exposure', evidence.exposure)}; name the ",
+                "column with ",
+                Parameter("exposure"),
+                ", or give ",
+                Parameter("exposure", 1),
+                " for estimates per unit of exposure",
+            )
+    if evidence.offset is not None:
+        found["offset"] = evidence.offset
+        if evidence.offset not in names:
+            raise ValueError(
+                f"the model was fitted with {_called('offset', evidence.offset)}; add the column, "
+                "or use predict(X, offset=...)"
+            )
+    return found
+
+
+def _called(role: str, name: str) -> str:
+    if name:
+        return f"{role} {name!r}, and the table has no such column"
+    return f"an {role} that was no column"
