@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Cross, Feature, Kind, Placed, sort_values
+from weigh.bins import Binning, Cross, Feature, Kind, Placed, sort_values
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import (
     Codes,
@@ -257,6 +257,21 @@ def join_listed(
     if rare is not None:
         table[joined.rest] += rare.counts
     return Counts(joined, table)
+
+
+def join_best(counts: Counts, rule: Binning, rare: Rare | None = None) -> Counts:
+    """The categories of each level that a `Binning` finds; those without rows are left out."""
+    feature = counts.feature
+    assert isinstance(feature, Feature)
+    n = len(feature.values)
+    levels = rule.join(counts.counts[:n], feature.ordered)
+    used = sorted(place for level in levels for place in level)
+    values = tuple(feature.values[place] for place in used)
+    seen = replace(feature, values=values)
+    left = Counts(seen, np.vstack([counts.counts[used], counts.counts[n:]]))
+    if len(levels) == len(used):
+        return left if rare is None else join_rare(left, len(used), rare)
+    return join_listed(left, [[feature.values[i] for i in level] for level in levels], rare)
 
 
 def count_pairs(parts: tuple[Feature, Feature], table: Table, rows: Rows) -> Counts:

@@ -7,7 +7,9 @@ conditions    kinds of values; from a value to its level, as data that other lan
 uniting       the levels of two parts of the rows as one
 crosses       two features joined into one, whose levels are pairs
 cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
-binning       limits of a binning, and the best cut points within them
+binning       limits of the levels of a column, and the best levels within them
+optimal       the best way to join neighbouring parts: exact dynamic programming
+kernels       its hot loops
 density       a grid for a density in each class, in place of bins
 discretizer   the cuts alone, as a scikit-learn transformer
 """

@@ -1,14 +1,14 @@
-"""Binning: how a numeric column is cut, and the cut points of the largest information value."""
+"""Binning: limits for the levels of a column, and the levels of the largest information value."""
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from weigh.bins.cuts import Ordered, fine_cuts, midpoint
+from weigh.bins.cuts import Ordered, fill_places, midpoint
+from weigh.bins.optimal import TINY, Levels, Limits, best_levels, rank
 from weigh.frames import Floats, Integers
 
 Trend: TypeAlias = Literal["free", "monotone", "rising", "falling", "peak", "valley"]
@@ -22,32 +22,43 @@ TRENDS = {
 }
 """By trend, the shapes that are tried: the directions of the rate of the second class, in turn."""
 
-PARTS = 512
-"""Intervals that cut points are chosen from; all distinct values where there are no more."""
+EXACT = 512
+"""Up to so many distinct values are all candidates for cut points."""
+
+PARTS, LEAVES, NEAR, ROUNDS = 256, 32, 128, 8
+"""Of more values, the limits of 256 parts and of the leaves of a tree are; then, round by round,
+also 128 values near those chosen."""
 
 
 @dataclass(frozen=True)
 class Binning:
-    """Limits for the bins of a numeric column; within them the information value is largest.
+    """Limits for the levels of a column; within them the information value is largest.
 
     IV = sum over levels of (share of class 1 - share of class 0) ln(share of class 1/share of
     class 0)
 
-    The cut points are optimal (dynamic programming, exact) among all distinct values, or, with more
-    than 512, among the limits of 512 bins of about equal size. Every bin has rows of every class.
+    The cut points of numbers are optimal (dynamic programming, exact) among all distinct values.
+    With more than 512, they are optimal among the limits of 256 bins of about equal size and of the
+    leaves of a decision tree, and then among closer and closer values near those chosen. Every
+    level has rows of every class.
+
+    Categories of two classes are ordered by the rate of the second class and joined in the same
+    way. Without minimum shares no other groups have a larger IV, if every category has rows of both
+    classes. Ordered categories keep their order. With more than two classes only ordered categories
+    are joined. Categories without rows are not known.
 
     Parameters
     ----------
     max_levels : int, default=6
-        Largest number of bins; missing and special codes are extra levels.
+        Largest number of levels; missing and special codes are extra levels.
     min_share : float, default=0.05
-        Smallest share of the rows (those with a number) in a bin.
+        Smallest share of the rows (those with a value) in a level.
     min_class_share : float, default=0
-        Smallest share of the rows of each class in a bin.
+        Smallest share of the rows of each class in a level.
     trend : str, default="free"
-        Trend of the rate of the second class from bin to bin: "monotone" (rise or fall, whichever
-        has the larger IV), "rising", "falling", "peak" (rise, then fall), "valley" (fall, then
-        rise), or "free". A trend needs two classes.
+        Trend of the rate of the second class from level to level, for numbers and ordered
+        categories: "monotone" (rise or fall, whichever has the larger IV), "rising", "falling",
+        "peak" (rise, then fall), "valley" (fall, then rise), or "free". A trend needs two classes.
 
     Examples
     --------
@@ -83,116 +94,115 @@ class Binning:
         self, values: Floats, labels: Integers, weight: Floats | None, n_classes: int
     ) -> tuple[float, ...]:
         """The cut points of a column."""
+        self._check_classes(n_classes)
+        return best_cuts(self, *count_values(values, labels, weight, n_classes))
+
+    def join(self, counts: Floats, ordered: bool) -> list[list[int]]:
+        """The categories of each level, from the rows of each category and class.
+
+        Those without rows are in none.
+
+        >>> rows = np.array([[40.0, 10.0], [10.0, 40.0], [41.0, 10.0], [0.0, 0.0]])
+        >>> Binning(max_levels=2).join(rows, ordered=False)
+        [[0, 2], [1]]
+        """
+        self._check_classes(counts.shape[1])
+        used = np.flatnonzero(counts.any(axis=1))
+        if not ordered and counts.shape[1] > 2:
+            return [[place] for place in used.tolist()]
+        if not ordered:
+            rate = counts[used, 1] / counts[used].sum(axis=1)
+            order = np.argsort(rate, kind="stable")
+            used = used[order]
+        shapes = TRENDS[self.trend] if ordered else TRENDS["free"]
+        starts = best_starts(self, counts[used], shapes)
+        return [sorted(part.tolist()) for part in np.split(used, starts) if len(part)]
+
+    def _check_classes(self, n_classes: int) -> None:
+        if n_classes < 2:
+            raise ValueError(
+                "bins holds a Binning, which needs classes, and the target is numeric; give a "
+                "number of quantile bins or cut points"
+            )
         if self.trend != "free" and n_classes != 2:
             raise ValueError(
                 f"trend={self.trend!r} needs two classes, and there are {n_classes}; use 'free'"
             )
-        return best_cuts(self, *count_parts(values, labels, weight, n_classes))
+
+    def limits(self, totals: Floats, shapes: tuple[tuple[int, ...], ...]) -> Limits:
+        """What every level must hold of so many rows of each class."""
+        within = 1 - TINY
+        least = self.min_share * float(totals.sum()) * within
+        return Limits(int(self.max_levels), least, self.min_class_share * totals * within, shapes)
 
 
-def count_parts(
+def count_values(
     values: Floats, labels: Integers, weight: Floats | None, n_classes: int
 ) -> tuple[Floats, Floats]:
-    """The rows of each class between candidates for cut points, and these."""
+    """The rows of each class of each distinct value, in order, and these values."""
+    from weigh.bins import kernels
+
     column = Ordered.of(values, weight)
-    known = ~np.isnan(column.values)
-    own = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=np.float64)
-    distinct = np.unique(column.values[known & (own > 0)])
-    if len(distinct) <= PARTS:
-        cuts = [midpoint(a, b) for a, b in itertools.pairwise(distinct)]
-    else:
-        cuts = [*fine_cuts(values, weight, PARTS)]
-    places = np.searchsorted(np.array(cuts), column.values[known])
-    cells = places * n_classes + labels[known]
-    counts = np.bincount(cells, own[known], (len(cuts) + 1) * n_classes)
-    return np.asarray(counts, dtype=np.float64).reshape(-1, n_classes), np.array(cuts)
+    n = len(column.order)
+    distinct, counts = np.empty(n), np.zeros((n, n_classes))
+    n = kernels.count_equal(column.values, column.order, labels, column.weight, distinct, counts)
+    return counts[:n], distinct[:n]
 
 
-def best_cuts(rule: Binning, counts: Floats, cuts: Floats) -> tuple[float, ...]:
-    """The candidates whose intervals have the largest information value within the limits."""
-    if not counts.sum(axis=0).all():
+def best_cuts(rule: Binning, counts: Floats, values: Floats) -> tuple[float, ...]:
+    """The cut points of the largest information value, from the rows of each distinct value."""
+    starts = best_starts(rule, counts, TRENDS[rule.trend])
+    return tuple(midpoint(*values[start - 1 : start + 1].tolist()) for start in starts)
+
+
+def best_starts(
+    rule: Binning, counts: Floats, shapes: tuple[tuple[int, ...], ...]
+) -> tuple[int, ...]:
+    """The parts at which the best levels begin, but the first; none where one level is best."""
+    totals = counts.sum(axis=0)
+    if not (len(counts) and totals.all()):
         return ()
-    search = _Search.of(rule, counts)
-    found = [search.run(shape, rule.max_levels) for shape in TRENDS[rule.trend]]
-    value, starts = max(found, key=lambda one: (one[0], -len(one[1])))
-    return tuple(float(cuts[start - 1]) for start in starts) if value > 0 else ()
+    limits = rule.limits(totals, shapes)
+    found = best_levels(limits, counts) if len(counts) <= EXACT else _zoom(limits, counts)
+    return found.starts if found.value > 0 else ()
 
 
-@dataclass(frozen=True, eq=False)
-class _Search:
-    """All intervals [i, j) of parts: their information value and the rate of the second class.
+def _zoom(limits: Limits, counts: Floats) -> Levels:
+    """The best levels among some of the starts, and then among more of them near the best.
 
-    An interval outside the limits has the value minus infinity.
+    The information value never falls from round to round.
     """
-
-    value: Floats
-    rate: Floats
-
-    @classmethod
-    def of(cls, rule: Binning, counts: Floats) -> _Search:
-        """Every interval, from cumulative counts."""
-        ends = np.vstack([np.zeros(counts.shape[1]), np.cumsum(counts, axis=0)])
-        inside = ends[None, :, :] - ends[:, None, :]  # [i, j): rows of each class
-        rows, total = inside.sum(axis=2), ends[-1]
-        share = inside / total
-        kept = (share > 0).all(axis=2) & (share >= rule.min_class_share - TINY).all(axis=2)
-        kept &= rows >= rule.min_share * total.sum() * (1 - TINY)
-        logs = np.log(np.where(kept[:, :, None], share, 1.0))
-        spread = logs - logs.mean(axis=2, keepdims=True)
-        value = 2 / (counts.shape[1] - 1) * (share * spread).sum(axis=2)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rate = inside[:, :, -1] / rows
-        return cls(np.where(kept, value, -np.inf), np.where(kept, rate, 0.0))
-
-    def run(self, shape: tuple[int, ...], most: int) -> tuple[float, list[int]]:
-        """The largest sum over at most so many intervals, and the starts of all but the first.
-
-        best[k, p, i, j] is the largest sum of k + 1 intervals of which the last is [i, j), in phase
-        p of the shape. Before it stands an interval [h, i) whose rate the shape allows: the best of
-        those is a running maximum in the order of their rates. A shape of two directions turns
-        once.
-        """
-        n = len(self.value) - 1
-        best = np.full((min(most, n), max(len(shape), 1), n + 1, n + 1), -np.inf)
-        best[0, 0, 0] = self.value[0]
-        for i in range(1, n if len(best) > 1 else 1):
-            for phase in range(best.shape[1]):
-                before = self._before(best[:-1], shape, phase, i)
-                best[1:, phase, i, i + 1 :] = before + self.value[i, i + 1 :]
-        return self._trace(best, shape)
-
-    def _before(self, best: Floats, shape: tuple[int, ...], phase: int, i: int) -> Floats:
-        """By number of intervals, the best sum that ends at i and may stand before each [i, j)."""
-        phases = slice(max(phase - 1, 0), phase + 1)
-        sums = best[:, phases, :i, i].reshape(len(best), -1)
-        if not shape:
-            return np.asarray(sums.max(axis=1, keepdims=True))
-        rates = shape[phase] * np.tile(self.rate[:i, i], phases.stop - phases.start)
-        order = np.argsort(rates, kind="stable")
-        running = np.maximum.accumulate(sums[:, order], axis=1)
-        at = np.searchsorted(rates[order], shape[phase] * self.rate[i, i + 1 :], side="right") - 1
-        return np.where(at >= 0, running[:, np.maximum(at, 0)], -np.inf)
-
-    def _trace(self, best: Floats, shape: tuple[int, ...]) -> tuple[float, list[int]]:
-        """The best sum, of as few intervals as reach it, from its last interval back."""
-        n = best.shape[-1] - 1
-        ends = best[..., n].max(axis=(1, 2))
-        if not np.isfinite(ends).any():
-            return -np.inf, []
-        k = int(np.flatnonzero(ends >= ends.max() - TINY)[0])
-        phase, i = divmod(int(best[k, :, :, n].argmax()), n + 1)
-        starts, j = [], n
-        while k > 0:
-            starts.append(i)
-            phases = range(max(phase - 1, 0), phase + 1)
-            allowed = np.ones(i, dtype=np.bool_)
-            if shape:
-                allowed = shape[phase] * self.rate[:i, i] <= shape[phase] * self.rate[i, j]
-            sums = np.where(allowed, best[k - 1, phases, :i, i], -np.inf)
-            turned, h = divmod(int(sums.argmax()), i)
-            k, j, i, phase = k - 1, i, h, phases[turned]
-        return float(ends.max()), starts[::-1]
+    fine = np.array([0, *(place + 1 for place in fill_places(counts.sum(axis=1), PARTS))])
+    leaves = _grow_leaves(limits, counts)
+    first = np.union1d(fine, leaves)
+    found = _join_from(limits, counts, first)
+    for _ in range(ROUNDS):
+        closer = _between(first, found.starts, len(counts))
+        if not closer:
+            break
+        first = np.unique(np.concatenate([fine[::2], leaves, found.starts, closer]).astype(int))
+        found = max(found, _join_from(limits, counts, first, found.value), key=rank)
+    return found
 
 
-TINY = 1e-12
-"""Shares within rounding of a limit are at the limit, and sums within it are equal."""
+def _grow_leaves(limits: Limits, counts: Floats) -> Integers:
+    from weigh.bins import kernels
+
+    ends = np.vstack([np.zeros(counts.shape[1]), np.cumsum(counts, axis=0)])
+    starts = np.empty(LEAVES, dtype=np.int64)
+    return starts[: kernels.split_greedily(ends, limits.least_rows, starts)]
+
+
+def _join_from(limits: Limits, counts: Floats, first: Integers, floor: float = -np.inf) -> Levels:
+    """The best levels that begin at some of the parts."""
+    found = best_levels(limits, np.add.reduceat(counts, first), floor)
+    return Levels(found.value, tuple(first[[*found.starts]].tolist()))
+
+
+def _between(first: Integers, starts: tuple[int, ...], end: int) -> list[int]:
+    """Starts between those that were tried on either side of each one that was chosen."""
+    tried, each, found = [*first.tolist(), end], NEAR // max(len(starts), 1), set()
+    for place in np.searchsorted(first, starts).tolist():
+        low, high = tried[place - 1] + 1, tried[place + 1] - 1
+        found |= {*np.linspace(low, high, min(max(each, 2), high - low + 1)).round().tolist()}
+    return sorted(found - {*starts})

@@ -77,12 +77,22 @@ def fine_cuts(values: Floats, weight: Floats | None, most: int) -> tuple[float, 
     column = Ordered.of(values, weight)
     distinct, weights = np.empty(len(column.order)), np.zeros(len(column.order))
     n = kernels.group_equal(column.values, column.order, column.weight, distinct, weights)
-    weights = weights[:n]
+    places = fill_places(weights[:n], most)
+    return tuple(midpoint(*distinct[g : g + 2].tolist()) for g in places)
+
+
+def fill_places(weights: Floats, most: int) -> list[int]:
+    """After which of distinct values, in order, `fine_cuts` cuts, from their weights."""
+    from weigh import kernels
+
+    n = len(weights)
+    if n < 2:
+        return []
     own = weights * most > weights.sum() if n > most else np.ones(n, dtype=np.bool_)
     rest = np.where(own, 0.0, weights)
     n_bins = max(most - 2 * int(own.sum()), 1)  # each parts the rest
-    places = np.flatnonzero(kernels.fill_bins(rest, own, n_bins)).tolist() if n > 1 else []
-    return tuple(midpoint(*distinct[g : g + 2].tolist()) for g in places)
+    found: list[int] = np.flatnonzero(kernels.fill_bins(rest, own, n_bins)).tolist()
+    return found
 
 
 def mdl_cuts(

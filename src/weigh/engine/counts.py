@@ -31,6 +31,7 @@ from weigh.tally import (
     count_categories,
     count_levels,
     count_pairs,
+    join_best,
     join_listed,
     join_rare,
 )
@@ -195,6 +196,8 @@ def count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Cou
         counts = count_categories(name, column, rows, setting.skip_missing, setting.declared)
         if setting.joined:
             return join_listed(counts, setting.joined, short.rare)
+        if isinstance(setting.bins, Binning):
+            return join_best(counts, setting.bins, short.rare)
         return join_rare(counts, setting.max_levels, short.rare)
     cuts = _find_cuts(column.values, name, setting, rows)
     if isinstance(setting.bins, Rule):
