@@ -7,20 +7,32 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.conftest import lacking
 
 from weigh.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 NOT_RUN = ("pip ", "make ", "git ")
+OTHERS = ("skops", "shap")
+"""Libraries that a page may import and that are no part of an extra for users."""
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
     return re.findall(r"^```(\w+)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def imported(page: Path) -> list[str]:
+    """The libraries that the Python blocks of a page need, besides those of the extras."""
+    code = "".join(code for language, code in blocks(page) if language == "python")
+    return [name for name in OTHERS if re.search(rf"^(import|from) {name}\b", code, re.M)]
 
 
 def run_python(code: str, names: dict) -> str:
@@ -68,6 +80,11 @@ def tidy(text: str) -> list[str]:
 def test_every_block_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch, request):
     if "datasets.load(" in page.read_text(encoding="utf-8"):
         request.getfixturevalue("papers_data")
+    for name in imported(page):
+        if find_spec(name) is None:
+            lacking(f"{name} is not installed")
+        with warnings.catch_warnings(action="ignore"):  # of how it calls others
+            import_module(name)
     monkeypatch.chdir(tmp_path)
     names: dict = {"__name__": "readme"}
     printed = ""

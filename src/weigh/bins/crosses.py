@@ -13,6 +13,7 @@ from weigh.bins.labels import EXACT, Level, Notation
 from weigh.bins.levels import Feature, Placed
 from weigh.bins.uniting import sort_values
 from weigh.frames import Integers, Table, keys
+from weigh.pickling import by_fields
 
 AND = " & "
 
@@ -28,6 +29,8 @@ class Cross:
     pairs: tuple[tuple[int, int], ...] = ()
 
     verb: ClassVar[str] = "are"
+
+    __reduce__ = by_fields
 
     @property
     def name(self) -> str:

@@ -39,6 +39,7 @@ from weigh.frames import (
     key,
     keys,
 )
+from weigh.pickling import by_fields
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ class Feature:
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # and of some labels
 
     verb: ClassVar[str] = "="
+
+    __reduce__ = by_fields
 
     @property
     def is_numeric(self) -> bool:

@@ -12,6 +12,7 @@ from weigh import engine
 from weigh.boosted.history import Fit
 from weigh.evidence import Evidence, FeatureTable, OnEvidence, squeeze, weigh_tally
 from weigh.frames import Floats, Table
+from weigh.pickling import by_fields
 from weigh.tally import Tally
 
 
@@ -33,6 +34,8 @@ class Vote(OnEvidence):
     columns: tuple[str, ...] = ()
 
     no_table = "AdaBoost's vote is no table of weights; fit with combine='evidence' for one"
+
+    __reduce__ = by_fields
 
     @cached_property
     def _padded(self) -> list[Floats]:

@@ -13,6 +13,7 @@ from weigh import engine
 from weigh.bins import Cross, Feature
 from weigh.c44 import show
 from weigh.frames import Floats, Integers, Sample, Table, build
+from weigh.pickling import by_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,8 @@ class Tree:
     backend: str | None = None
 
     event_model: ClassVar[str] = "levels"
+
+    __reduce__ = by_fields
 
     @property
     def column_names(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import logit
 
 from weigh.bins import Cross, Feature
-from weigh.educated.design import Design, Source, Target, by_fields, weigh_rows
+from weigh.educated.design import Design, Source, Target, weigh_rows
 from weigh.educated.marks import mark_rows, salt
 from weigh.educated.numbers import Numbers
 from weigh.educated.prior import is_told
@@ -36,6 +36,7 @@ from weigh.engine import Block, Coded, Sums
 from weigh.evidence import BOUND, Evidence, contrast, squeeze
 from weigh.frames import Floats, Integers
 from weigh.newton.descent import descend
+from weigh.pickling import by_fields
 
 FEW = 5
 """Of so few columns every set of blanks is tried; of more, some for each row."""

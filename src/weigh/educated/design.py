@@ -7,10 +7,10 @@ vector, the intercept first. A design holds no rows: it travels to where they ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -19,11 +19,7 @@ from weigh.bins import Cross
 from weigh.engine import Block
 from weigh.frames import Floats, Integers
 from weigh.newton.regression import LOGISTIC, SOFTMAX, Loss, Moments
-
-
-def by_fields(value: Any) -> tuple[type[Any], tuple[Any, ...]]:
-    """How a dataclass is sent: without what it has worked out, so that equals are equal bytes."""
-    return type(value), tuple(getattr(value, field.name) for field in fields(value))
+from weigh.pickling import by_fields
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weigh.educated.design import by_fields, weigh_rows
+from weigh.educated.design import weigh_rows
 from weigh.educated.loo import Judge, leave_each_out, pick, share_of
 from weigh.educated.modes import Reduced
 from weigh.educated.scales import ROUGHLY
@@ -22,6 +22,7 @@ from weigh.educated.solve import PRECISE, State, find_weights
 from weigh.educated.task import Task, narrow
 from weigh.engine import Block, Sums
 from weigh.frames import Floats
+from weigh.pickling import by_fields
 
 MUCH = 0.02
 """Pairs that seem to save more of the loss are left out by a fit in place of a step, which was off

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.blas import dtrmm
 
-from weigh.educated.design import add_squares, by_fields, weigh_rows
+from weigh.educated.design import add_squares, weigh_rows
 from weigh.educated.dual import Dual
 from weigh.educated.factor import Dense
 from weigh.educated.modes import Modes, Reduced
@@ -21,6 +21,7 @@ from weigh.educated.passes import View
 from weigh.educated.solve import PRECISE, State, find_weights
 from weigh.engine import Block, Coded, Sums
 from weigh.frames import Floats, Integers
+from weigh.pickling import by_fields
 
 ROWS = 50_000
 """Of more rows, so many evenly spaced ones are judged; on a cluster, of each partition."""

@@ -20,13 +20,14 @@ import numpy as np
 
 from weigh import engine
 from weigh.bins import Cross, Feature
-from weigh.educated.design import Design, Source, Target, by_fields, weigh_rows
+from weigh.educated.design import Design, Source, Target, weigh_rows
 from weigh.educated.marks import halve
 from weigh.educated.numbers import Numbers
 from weigh.educated.passes import Tables, View
 from weigh.educated.segments import coarse_levels
 from weigh.engine import Block, Coded, Sums
 from weigh.frames import Floats
+from weigh.pickling import by_fields
 from weigh.tally import Counts
 
 VARIANCES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)

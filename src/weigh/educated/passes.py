@@ -10,11 +10,12 @@ from itertools import combinations
 import numpy as np
 
 from weigh import engine
-from weigh.educated.design import Design, Target, add_totals, by_fields, weigh_rows
+from weigh.educated.design import Design, Target, add_totals, weigh_rows
 from weigh.educated.numbers import Numbers
 from weigh.engine import Block, Sums
 from weigh.frames import Floats, Integers
 from weigh.newton.regression import Moments
+from weigh.pickling import by_fields
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from itertools import islice
 import numpy as np
 
 from weigh.bins import Feature
-from weigh.educated.design import Source, by_fields, weigh_rows
+from weigh.educated.design import Source, weigh_rows
 from weigh.educated.gains import find_gains
 from weigh.educated.loo import HeldOut, Judge, loosen, pick, share_of
 from weigh.educated.marks import halve, salt
@@ -29,6 +29,7 @@ from weigh.educated.task import Task, narrow, problem_of, widen
 from weigh.engine import Block, Sums
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import Floats
+from weigh.pickling import by_fields
 from weigh.tally import Counts
 
 CANDIDATES, CELLS = 40, 1024

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import logit
 
 from weigh.frames import Floats
+from weigh.pickling import by_fields
 
 Cubic: TypeAlias = tuple[float, float, float, float]
 
@@ -45,6 +46,8 @@ class Curve:
     pieces: tuple[Piece, ...]
     shift: float = 0.0
     steps: bool = False
+
+    __reduce__ = by_fields
 
     def at(self, total: float) -> float:
         """The log odds of one total: the operations of `apply`, on plain numbers."""
@@ -98,6 +101,8 @@ class Recalibration:
     levels: Floats
     slopes: Floats
     shift: float = 0.0
+
+    __reduce__ = by_fields
 
     @cached_property
     def curve(self) -> Curve:

@@ -13,6 +13,7 @@ from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
 from weigh.evidence.curve import BOUND
 from weigh.frames import Floats
+from weigh.pickling import by_fields
 from weigh.tally import smoothed_levels
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class FeatureTable:
     smoothing: float = 0.0
     note: str = ""
     known_errors: Floats | None = None  # of the weights, where they do not follow from variances
+
+    __reduce__ = by_fields
 
     @property
     def name(self) -> str:

@@ -19,6 +19,7 @@ from weigh.evidence.provenance import Change
 from weigh.evidence.show import ROWS
 from weigh.evidence.units import HUNDREDTHS, Units
 from weigh.frames import Floats, Table, did_you_mean, match, read
+from weigh.pickling import by_fields
 from weigh.tally import Counts, Tally
 
 
@@ -61,6 +62,8 @@ class Evidence:
     units: Units = HUNDREDTHS  # how people read the weights
     exposure: str | None = None  # the column that a regressor was fitted with; "": not a column
     offset: str | None = None
+
+    __reduce__ = by_fields
 
     def __getitem__(self, name: str | int) -> FeatureTable:
         try:

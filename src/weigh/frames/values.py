@@ -26,8 +26,8 @@ class NotKnown:
     def __repr__(self) -> str:
         return "NOT_KNOWN"
 
-    def __reduce__(self) -> str:
-        return "NOT_KNOWN"
+    def __reduce__(self) -> tuple[type[NotKnown], tuple[()]]:
+        return NotKnown, ()
 
 
 NOT_KNOWN = NotKnown()

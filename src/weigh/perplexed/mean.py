@@ -10,6 +10,7 @@ import numpy as np
 from weigh import engine
 from weigh.evidence import Evidence, FeatureTable, OnEvidence, contrast, share_counts
 from weigh.frames import Floats, Table
+from weigh.pickling import by_fields
 from weigh.tally import smoothed_levels
 
 
@@ -27,6 +28,8 @@ class Mean(OnEvidence):
     columns: tuple[str, ...] = ()
 
     no_table = "the arithmetic mean (Eq. 15) is no table of weights; fit with form='root' for one"
+
+    __reduce__ = by_fields
 
     @cached_property
     def _shares(self) -> list[Floats]:

@@ -1,0 +1,38 @@
+"""The shap package finds of the log odds what `contributions` says without sampling."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+from weigh import AdjustedNB, EducatedNB, EvidenceNB
+
+shap = pytest.importorskip("shap")
+
+MODELS = [EvidenceNB(), AdjustedNB(), EducatedNB(pairs=0)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("algorithm", ["exact", "permutation"])
+def test_shap_values_of_an_additive_model_are_contributions_less_their_mean(model, algorithm):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    fitted = model.fit(X, y == 1)
+    background = shap.maskers.Independent(X, max_samples=len(X))
+    explain = shap.Explainer(fitted.decision_function, background, algorithm=algorithm, seed=0)
+    found = explain(X.iloc[::15])
+    parts = fitted.contributions(X).drop(columns="prior")
+    expected = (parts - parts.mean()).to_numpy()[::15]
+    np.testing.assert_allclose(found.values, expected, atol=1e-9)
+    np.testing.assert_allclose(found.base_values, fitted.decision_function(X).mean())
+
+
+def test_shap_values_made_of_contributions_add_up_for_a_table_of_text():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.choice([*"abc"], 200) for name in ("first", "second")})
+    y = (X["first"] == "a") ^ (rng.random(200) < 0.3)
+    model = EvidenceNB().fit(X, y)
+    parts = model.contributions(X).drop(columns="prior")
+    base = model.decision_function(X).mean()
+    values = shap.Explanation((parts - parts.mean()).to_numpy(), base_values=base)
+    total = values.values.sum(axis=1) + values.base_values
+    np.testing.assert_allclose(total, model.decision_function(X), atol=1e-12)
