@@ -17,13 +17,11 @@ letters = [
 def main() -> None:
     texts, kinds = zip(*letters, strict=True)
     words = CountVectorizer()
-    model = weigh.EvidenceNB(event_model="counts").fit(words.fit_transform(texts), kinds)
-    names = words.get_feature_names_out()
-    sheet = model.balance_sheet(words.transform(["win a free lunch"]))
-    for item in sheet.items:
-        word = names[int(item.feature.removeprefix("x"))]
-        print(f"{word:<8}{100 * item.weight:+6.0f}")
-    print(f"probability of spam: {sheet.probability:.2f}")
+    counts = words.fit_transform(texts)
+    model = weigh.EvidenceNB(event_model="counts")
+    model.fit(counts, kinds, feature_names=words.get_feature_names_out())
+    print(model.balance_sheet(words.transform(["win a free lunch"])))
+    print(weigh.reasons(model, counts, n=2).to_pylist()[0])
 
 
 if __name__ == "__main__":

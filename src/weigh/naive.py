@@ -13,7 +13,16 @@ from weigh import engine
 from weigh.base import EvidenceClassifier, branch, read_sample, remember
 from weigh.bins import Density, Rule
 from weigh.errors import warn_caller
-from weigh.evidence import PRINTED, Evidence, rows_added, weigh_density, weigh_tally
+from weigh.evidence import (
+    PRINTED,
+    Added,
+    Evidence,
+    log_density,
+    log_shares,
+    rows_added,
+    weigh_density,
+    weigh_tally,
+)
 from weigh.frames import Floats, Sample
 from weigh.parameters import by_column, read_caps, read_settings
 from weigh.tally import Tally, add
@@ -147,7 +156,57 @@ class EvidenceNB(EvidenceClassifier):
             if part.is_numeric and isinstance(rules[part.name], Density)
         }
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def predict_joint_log_proba(self, X: Any) -> Floats:
+        """The log of the joint probability of each row and class, as naive Bayes has it.
+
+        ln P(x, c) = ln P(c) + sum over features j of ln P(x_j|c). What is not known adds nothing.
+        With `event_model="counts"` it is ln P(c) + sum over tokens of count times ln P(token|c). A
+        column with a `Density` adds the log of its density. The numbers are those of scikit-learn's
+        naive Bayes.
+
+        Parameters
+        ----------
+        X : table
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            Classes in the order of `classes_`. Less its `logsumexp`, a row is `predict_log_proba`.
+        """
+        table = self._read(X)
+        evidence = self.evidence_
+        if evidence.edits:
+            raise ValueError(
+                "the weights were edited by hand and are no longer those of the counts, so there "
+                "is no joint probability; use predict_log_proba"
+            )
+        prior, logs = np.log(evidence.assumed_rate), self._log_shares(evidence.tally)
+        if self.event_model == "counts":
+            return engine.total_counts(table, logs[0], prior)
+        padded = [np.vstack([log, np.zeros(len(prior))]) for log in logs]
+        return engine.total(table, evidence.features, padded, prior)
+
+    def _log_shares(self, tally: Tally) -> list[Floats]:
+        """Ln P(v|c) by level and class, of every table."""
+        n, curves = tally.class_counts.sum(), self._curves(tally)
+        added, s = Added.read(self.smoothing, n, len(tally.classes)), rows_added(self.smoothing, n)
+        return [
+            log_density(counts, curves[counts.feature.name], s)
+            if counts.feature.name in curves
+            else log_shares(counts, added)
+            for counts in tally.tables
+        ]
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        feature_names: Any = None,
+    ) -> Self:
         """Add a batch of rows to the model.
 
         The first batch sets the cut points of numeric columns, unless `bins` gives them. When a
@@ -163,16 +222,18 @@ class EvidenceNB(EvidenceClassifier):
             All class labels; needed at the first call unless the first batch has all of them.
         sample_weight : array or str, optional
             Row weights, or the name of their column.
+        feature_names : list of str, optional
+            Names of the columns of an array or a sparse matrix, as in `fit`.
         """
         if not hasattr(self, "evidence_"):
-            return self._begin(X, y, classes, sample_weight)
+            return self._begin(X, y, classes, sample_weight, feature_names)
         _refuse_edits(self)
         if classes is not None and [*classes] != self.classes_.tolist():
             raise ValueError(
                 f"classes={classes!r} differs from the classes of the first batch: "
                 f"{self.classes_.tolist()}"
             )
-        sample = read_sample(self, X, y, sample_weight, self.classes_)
+        sample = read_sample(self, X, y, sample_weight, self.classes_, feature_names=feature_names)
         sample = replace(sample, table=self._match(sample.table))
         before = self.evidence_.tally
         if self.event_model == "counts":
@@ -197,8 +258,8 @@ class EvidenceNB(EvidenceClassifier):
         evidence = self._weigh(self._join_rare(tally), self.evidence_.given_rate)
         return replace(evidence, backend=self.evidence_.backend, columns=self.evidence_.columns)
 
-    def _begin(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        sample = read_sample(self, X, y, sample_weight, classes)
+    def _begin(self, X: Any, y: Any, classes: Any, sample_weight: Any, feature_names: Any) -> Self:
+        sample = read_sample(self, X, y, sample_weight, classes, feature_names=feature_names)
         tally = self._tally(sample)
         found = []
         if self.event_model == "levels":

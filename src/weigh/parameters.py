@@ -56,6 +56,11 @@ def _check_events(learner: Any) -> None:
 
 def _check_smoothing(learner: Any) -> None:
     smoothing = learner.smoothing
+    if np.ndim(smoothing):
+        raise ValueError(
+            f"smoothing is one number for all columns and levels, got {np.size(smoothing)} values; "
+            "give one of them"
+        )
     named = isinstance(smoothing, str) and smoothing in learner._smoothings
     if not (named or (is_number(smoothing) and 0 <= smoothing < np.inf)):
         names = " or ".join(map(repr, learner._smoothings))

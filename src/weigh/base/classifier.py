@@ -194,7 +194,7 @@ class EvidenceClassifier(EvidenceModel, ABC):
         given = self.class_prior
         return None if given is None else read_rate(given, classes, "class_prior")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, feature_names: Any = None) -> Self:
         """Fit the model to a table.
 
         Parameters
@@ -205,8 +205,11 @@ class EvidenceClassifier(EvidenceModel, ABC):
             Class labels, or the name of their column in X.
         sample_weight : array or str, optional
             Row weights, or the name of their column in X.
+        feature_names : list of str, optional
+            Names of the columns of an array or a sparse matrix, such as
+            `vectorizer.get_feature_names_out()`. A dataframe has names of its own.
         """
-        sample = read_sample(self, X, y, sample_weight)
+        sample = read_sample(self, X, y, sample_weight, feature_names=feature_names)
         learnt = self._fit_sample(sample)._learnt
         counted = getattr(learnt, "evidence", learnt)
         warn_ids(learnt.features, sample.table.n_rows, counted.tables)

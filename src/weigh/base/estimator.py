@@ -29,6 +29,7 @@ from weigh.frames import (
     as_rows,
     label_sample,
     match,
+    name_columns,
     read,
     set_names,
 )
@@ -166,7 +167,13 @@ def _warn_uncut(feature: Feature | Cross) -> None:
 
 
 def read_sample(
-    learner: Any, X: Any, y: Any, sample_weight: Any = None, classes: Any = None, cv: Any = None
+    learner: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    classes: Any = None,
+    cv: Any = None,
+    feature_names: Any = None,
 ) -> Sample:
     """What a classifier learns from: its parameters, table, labels and weights are checked.
 
@@ -174,6 +181,7 @@ def read_sample(
     """
     check_parameters(learner)
     table = read(X, allow_sparse=learner.event_model == "counts")
+    table = name_columns(table, feature_names)
     named = [given for given in (cv, getattr(learner, "cv", None)) if isinstance(given, str)]
     folds = named[0] if named else None
     sample = label_sample(table.to_learn_from(), y, sample_weight, classes, folds)

@@ -29,12 +29,13 @@ from weigh.evidence.curve import (
     apply_exponent,
     attenuate,
 )
-from weigh.evidence.densities import weigh_density
+from weigh.evidence.densities import log_density, weigh_density
 from weigh.evidence.estimate import (
     PRINTED,
     Added,
     Scorer,
     Smoothing,
+    log_shares,
     rows_added,
     share_counts,
     share_halves,
@@ -94,6 +95,8 @@ __all__ = [
     "inherit",
     "is_sum",
     "join_intervals",
+    "log_density",
+    "log_shares",
     "login_name",
     "model_of",
     "now",

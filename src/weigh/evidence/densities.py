@@ -23,14 +23,22 @@ TIE = 1e-9
 def weigh_density(table: Counts, kind: str, s: float) -> FeatureTable:
     """The weights of a numeric feature: ln f(x|1)/f(x|0) at the middle of each cell.
 
+    Such weights have no standard errors.
+    """
+    return FeatureTable(table.feature, table.counts, contrast(log_density(table, kind, s)), None, s)
+
+
+def log_density(table: Counts, kind: str, s: float) -> Floats:
+    """Ln f(x|c) at the middle of each cell, by class, and ln P of the other levels.
+
     f(x|c) is P(number|c) times the density of the class. Missing and special codes, and `number`
-    beside them, are counted levels, smoothed by s. Such weights have no standard errors.
+    beside them, are counted levels, smoothed by s.
     """
     feature, counts = table.feature, table.counts
     assert isinstance(feature, Feature)
     n, cuts = feature.n_intervals, feature.cuts or ()
     if n < 2:
-        return FeatureTable(feature, counts, contrast(np.zeros(counts.shape)), None, s)
+        return np.zeros(counts.shape)
     logs, curve = np.zeros(counts.shape), log_gaussian if kind == "gaussian" else log_kernel
     logs[:n] = curve(counts[:n], *middles(cuts), s)
     groups = np.vstack([counts[:n].sum(axis=0), counts[n:]])
@@ -38,7 +46,7 @@ def weigh_density(table: Counts, kind: str, s: float) -> FeatureTable:
     logs[:n] += np.log(shares[0])
     logs[n:] = np.log(shares[1:])
     logs[n:][~groups[1:].any(axis=1)] = 0.0  # a level without rows weighs nothing
-    return FeatureTable(feature, counts, contrast(logs), None, s)
+    return logs
 
 
 def _share(groups: Floats, s: float) -> Floats:

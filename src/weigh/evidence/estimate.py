@@ -89,11 +89,17 @@ def weigh_counts(table: Counts, smoothing: float | Added) -> FeatureTable:
     added = smoothing if isinstance(smoothing, Added) else Added(smoothing)
     counts, seen, s = table.counts, smoothed_levels(table), added.level
     norm = added.norm(counts, int(seen.sum()))
-    told = seen[:, None] & (seen.sum() > 1)  # one level alone tells nothing
-    columns = contrast(np.log(np.where(told, share_counts(table, added), 1.0)))
+    columns = contrast(log_shares(table, added))
     with np.errstate(invalid="ignore"):  # two infinite variances: not known
         variances = np.where(seen[:, None], _trigamma(counts + s) - _trigamma(norm), 0.0)
     return FeatureTable(table.feature, counts, columns, np.maximum(variances, 0.0), s)
+
+
+def log_shares(table: Counts, smoothing: float | Added) -> Floats:
+    """Ln P(v|c) of each level and class; 0 of levels that smoothing leaves out, or of one alone."""
+    seen = smoothed_levels(table)
+    told = seen[:, None] & (seen.sum() > 1)  # one level alone tells nothing
+    return np.asarray(np.log(np.where(told, share_counts(table, smoothing), 1.0)))
 
 
 def share_counts(table: Counts | FeatureTable, smoothing: float | Added) -> Floats:

@@ -26,7 +26,7 @@ from weigh.frames.columns import (
     Integers,
     Numbers,
 )
-from weigh.frames.names import did_you_mean, list_names, match, set_names
+from weigh.frames.names import did_you_mean, list_names, match, name_columns, set_names
 from weigh.frames.native import (
     add_columns,
     build,
@@ -105,6 +105,7 @@ __all__ = [
     "label_sample",
     "list_names",
     "match",
+    "name_columns",
     "number_sample",
     "open_scan",
     "order",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -95,10 +96,28 @@ def set_names(estimator: Any, names: tuple[str, ...], named: bool) -> Any:
     return estimator
 
 
+def name_columns(table: Table, names: Any) -> Table:
+    """The table with names for columns that have none: those of an array or a sparse matrix."""
+    if names is None:
+        return table
+    if table.named:
+        raise ValueError("feature_names is for arrays and sparse matrices; X has names of its own")
+    given = tuple(names)
+    odd = [name for name in given if not isinstance(name, str)]
+    if odd or len(given) != len(table.names) or len({*given}) < len(given):
+        what = f"{len({*given})} different names" if not odd else f"the name {odd[0]!r}"
+        raise ValueError(
+            f"feature_names must hold {len(table.names)} different texts, one for each column, got "
+            f"{what} in {len(given)}"
+        )
+    return replace(table, names=tuple(map(str, given)), named=True)
+
+
 def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Table:
     """The columns that a fitted model asks for: by name, or by position without names."""
     if named and table.named:
-        lacking = [name for name in names if name not in table.names]
+        known = {*table.names}
+        lacking = [name for name in names if name not in known]
         if table.partial:
             refuse_misspelt(table, names, reader)
         elif lacking:
@@ -115,7 +134,7 @@ def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Tab
             f"X has {len(table.names)} features, but {reader} is expecting {len(names)} features "
             "as input"
         )
-    if named != table.named:
+    if named != table.named and table.matrix is None:  # a sparse matrix never has names
         had, has = ("", " not") if named else (" not", "")
         warn_caller(
             f"X does{has} have valid feature names, but {reader} was{had} fitted with feature "

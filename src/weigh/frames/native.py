@@ -117,17 +117,36 @@ def count_matrix(table: Table) -> Any:
     Dense counts become sparse too: then totals are sums in the order of the columns, the same bits
     for one row as for many.
     """
-    matrix: Any = table.matrix
-    if matrix is None:
-        columns: list[Any] = [table.column(name, False).values for name in table.names]
-        matrix = np.column_stack(columns)
+    matrix: Any = _gather_counts(table) if table.matrix is None else table.matrix
     coo: Any = sparse.coo_array
-    values = matrix if table.matrix is None else matrix.data
+    values = matrix.data
     if np.iscomplexobj(values):
         raise ValueError("Complex data not supported: counts are real numbers")
     if values.size and not (values.min() >= 0 and values.max() < np.inf):  # nor if one is NaN
         _refuse(coo(matrix), table)
-    return coo(matrix).tocsr() if table.matrix is None else matrix
+    return matrix
+
+
+def _gather_counts(table: Table) -> Any:
+    """The columns one by one, of which only what is not zero is held."""
+    parts = [_find_counts(table, j) for j in range(len(table.names))]
+    ends = np.cumsum([0, *(len(rows) for rows, _ in parts)])
+    rows, counts = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+    shape = (table.n_rows, len(parts))
+    matrix: Any = sparse.csc_array((counts, rows, ends), shape=shape)
+    return matrix.tocsr()
+
+
+def _find_counts(table: Table, j: int) -> tuple[Integers, Any]:
+    """The rows of a column in which it is not zero, and what it is there."""
+    held = getattr(nw.to_native(table.source(j), pass_through=True), "array", None)
+    kind = getattr(held, "dtype", None)
+    plain = table.hidden is None and getattr(kind, "fill_value", None) == 0
+    if plain and kind.subtype.kind in "iuf":  # type: ignore[union-attr]  # of a pandas sparse column
+        return held.sp_index.to_int_index().indices, held.sp_values  # type: ignore[union-attr]
+    values: Any = table.column(table.names[j], False).values
+    rows = np.flatnonzero(values)
+    return rows, values[rows]
 
 
 def _refuse(matrix: Any, table: Table) -> None:

@@ -76,6 +76,8 @@ def as_rows(row: Any) -> Any:
 
 def _read_sparse(X: Any) -> Table:
     matrix = X.tocsr()
+    if not matrix.has_sorted_indices:  # totals are sums in the order of the columns
+        matrix = matrix.sorted_indices()
     n_rows, n_columns = matrix.shape
     return Table(positions(n_columns), n_rows, lambda j: None, list, False, matrix=matrix)
 

@@ -122,6 +122,7 @@ class Table:
             names=names,
             source=lambda j: nothing if places[j] < 0 else self.source(places[j]),
             listed=lambda: pick(self.listed()),
+            matrix=None if self.matrix is None else self.matrix[:, places],
             hidden=None if self.hidden is None else self.hidden[:, places],
         )
 

@@ -36,6 +36,9 @@ SIGNS = {"for": 1.0, "against": -1.0}
 def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | None = None) -> Any:
     """Name the n levels of largest absolute weight in every row, heaviest first.
 
+    In a document, these are the n tokens that contribute most: the weight of a token times how
+    often it occurs.
+
     Parameters
     ----------
     model : classifier
@@ -69,11 +72,8 @@ def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | N
     if not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
     evidence: Evidence = model.evidence_
-    if evidence.event_model == "counts":
-        raise ValueError(
-            "a model of documents has tokens, not features; balance_sheet lists those of one row"
-        )
-    found = find_reasons(evidence, model._read(X), int(n), pos_label, only)
+    find = find_tokens if evidence.event_model == "counts" else find_reasons
+    found = find(evidence, model._read(X), int(n), pos_label, only)
     return build(found.columns(), evidence.backend)
 
 
@@ -81,8 +81,7 @@ def find_reasons(
     evidence: Evidence, table: Table, n: int, pos_label: Any = None, only: str | None = None
 ) -> Reasons:
     """The n heaviest features of every row of a table, or of those that speak one way."""
-    if only not in (None, *SIGNS):
-        raise ValueError(f"only must be 'for' or 'against', got {only!r}")
+    _check_only(only)
     weights = _of_class(evidence, table, pos_label)
     heavy = np.abs(weights) if only is None else np.maximum(SIGNS[only] * weights, 0.0)
     heaviest = np.argsort(-heavy, axis=1, kind="stable")[:, :n]
@@ -90,6 +89,43 @@ def find_reasons(
     texts = _texts(evidence, table, heaviest)
     texts[~told] = None
     return Reasons(texts, np.where(told, np.take_along_axis(weights, heaviest, axis=1), 0.0))
+
+
+def find_tokens(
+    evidence: Evidence, table: Table, n: int, pos_label: Any = None, only: str | None = None
+) -> Reasons:
+    """The n tokens of every document that contribute most, among those that occur in it."""
+    _check_only(only)
+    counts, tokens, by_class = count_matrix(table), table.names, evidence.tables[0].by_class
+    texts = np.full((table.n_rows, n), None, dtype=object)
+    weights = np.zeros((table.n_rows, n))
+    for i, sign in enumerate(_signs(evidence, table, pos_label)):
+        row = slice(counts.indptr[i], counts.indptr[i + 1])
+        at, times = counts.indices[row], counts.data[row]
+        adds = times * (by_class[at] @ sign)
+        heavy = np.abs(adds) if only is None else np.maximum(SIGNS[only] * adds, 0.0)
+        best = [k for k in np.lexsort((at, -heavy))[:n] if heavy[k] > 0]
+        texts[i, : len(best)] = [_word(tokens[at[k]], times[k]) for k in best]
+        weights[i, : len(best)] = adds[best]
+    return Reasons(texts, weights)
+
+
+def _word(token: str, times: float) -> str:
+    return token if times == 1 else f"{token} ({times:g} times)"
+
+
+def _signs(evidence: Evidence, table: Table, pos_label: Any) -> Floats:
+    """What to multiply the totals of each row with: its most probable class, or the one named."""
+    classes = evidence.classes.tolist()
+    if len(classes) == 2 or pos_label is not None:
+        own = difference(len(classes), find_class(classes, pos_label, 1), -1)
+        return np.tile(own, (table.n_rows, 1))
+    return np.asarray(np.eye(len(classes))[evidence.total(table).argmax(axis=1)])
+
+
+def _check_only(only: str | None) -> None:
+    if only not in (None, *SIGNS):
+        raise ValueError(f"only must be 'for' or 'against', got {only!r}")
 
 
 def _of_class(evidence: Evidence, table: Table, pos_label: Any) -> Floats:

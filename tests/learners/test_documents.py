@@ -1,0 +1,140 @@
+"""Documents by tokens: names of tokens, sparse tables of any kind, and what tells in each."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+
+import weigh
+from weigh import EducatedNB, EvidenceNB, PerplexedNB
+
+TEXTS = [
+    "win money now claim your free prize",
+    "free money no risk win win win",
+    "cheap loans claim money today",
+    "are you free for lunch today",
+    "the minutes of the meeting are attached",
+    "lunch after the meeting",
+]
+KINDS = np.array(["spam"] * 3 + ["ham"] * 3)
+
+
+@pytest.fixture
+def documents():
+    words = CountVectorizer()
+    return words.fit_transform(TEXTS), words.get_feature_names_out()
+
+
+@pytest.mark.parametrize("learner", [EvidenceNB, PerplexedNB])
+def test_names_of_tokens_are_in_sheets_and_files_and_a_matrix_needs_none(
+    learner, documents, tmp_path
+):
+    counts, names = documents
+    model = learner(event_model="counts").fit(counts, KINDS, feature_names=names)
+    assert model.feature_names_in_.tolist() == names.tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sheet = model.balance_sheet(counts[0])
+        p = model.predict_proba(counts)
+    assert {item.feature for item in sheet.items} == set(TEXTS[0].split())
+    plain = learner(event_model="counts").fit(counts, KINDS)
+    np.testing.assert_array_equal(p, plain.predict_proba(counts))
+    weigh.save(model, tmp_path / "model.json")
+    again = weigh.load(tmp_path / "model.json")
+    assert str(again.balance_sheet(counts[0])) == str(sheet)
+
+
+def test_batches_keep_the_names_of_the_first(documents):
+    counts, names = documents
+    model = EvidenceNB(event_model="counts")
+    model.partial_fit(counts[::2], KINDS[::2], classes=["ham", "spam"], feature_names=names)
+    model.partial_fit(counts[1::2], KINDS[1::2])
+    whole = EvidenceNB(event_model="counts").fit(counts, KINDS, feature_names=names)
+    assert str(model.evidence_) == str(whole.evidence_)
+
+
+@pytest.mark.parametrize(
+    "names", [["a"], ["a", "a", "b"], [1, 2, 3]], ids=["too few", "twice", "no text"]
+)
+def test_names_that_do_not_fit_are_refused(names):
+    X = np.eye(3, dtype=int)[[0, 1, 2, 0]]
+    with pytest.raises(ValueError, match="feature_names must hold 3 different"):
+        EvidenceNB(event_model="counts").fit(X, [0, 1, 0, 1], feature_names=names)
+
+
+def test_a_dataframe_keeps_its_own_names():
+    X = pd.DataFrame({"a": [1, 0, 1], "b": [0, 1, 1]})
+    with pytest.raises(ValueError, match="X has names of its own"):
+        EvidenceNB(event_model="counts").fit(X, [0, 1, 0], feature_names=["c", "d"])
+
+
+def test_arrays_may_be_named_for_any_learner():
+    X, y = np.arange(80).reshape(40, 2) % 7, np.arange(40) % 2
+    model = EducatedNB(pairs=0).fit(X, y, feature_names=["first", "second"])
+    assert model.evidence_.names == ("first", "second")
+
+
+@pytest.mark.parametrize("kind", ["sparse", "sparse floats", "dense", "polars"])
+def test_every_table_of_counts_gives_the_model_of_the_matrix(kind, documents):
+    counts, names = documents
+    frame = pd.DataFrame.sparse.from_spmatrix(counts, columns=names)
+    turn = {
+        "sparse": lambda: frame,
+        "sparse floats": lambda: frame.astype(pd.SparseDtype(float, 0.0)),
+        "dense": frame.sparse.to_dense,
+        "polars": lambda: pl.DataFrame(counts.toarray(), schema=[*names]),
+    }
+    table = turn[kind]()
+    model = EvidenceNB(event_model="counts").fit(table, KINDS)
+    expected = EvidenceNB(event_model="counts").fit(counts, KINDS, feature_names=names)
+    np.testing.assert_array_equal(model.evidence_[0].counts, expected.evidence_[0].counts)
+    np.testing.assert_array_equal(model.predict_proba(table), expected.predict_proba(counts))
+    other_order = table[[*names[::-1]]]
+    np.testing.assert_allclose(model.predict_proba(other_order), expected.predict_proba(counts))
+
+
+def test_a_label_in_the_table_is_no_token(documents):
+    counts, names = documents
+    frame = pd.DataFrame.sparse.from_spmatrix(counts, columns=names)
+    labelled = frame.assign(label_of_row=KINDS)
+    model = EvidenceNB(event_model="counts").fit(labelled, "label_of_row")
+    assert model.feature_names_in_.tolist() == names.tolist()
+
+
+def test_a_negative_count_in_a_sparse_column_is_named():
+    frame = pd.DataFrame({"good": [1, 0, 2], "bad": [0, -1, 0]}).astype(pd.SparseDtype(int, 0))
+    with pytest.raises(ValueError, match="row 1 of column 'bad' holds -1"):
+        EvidenceNB(event_model="counts").fit(frame, [0, 1, 0])
+
+
+@pytest.mark.parametrize("only", [None, "for", "against"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_reasons_are_the_tokens_of_largest_contribution(only, n_classes):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.6, (60, 12))
+    y = rng.integers(0, n_classes, 60)
+    names = [f"word{j}" for j in range(12)]
+    model = EvidenceNB(event_model="counts").fit(sparse.csr_array(counts), y, feature_names=names)
+    table = weigh.reasons(model, sparse.csr_array(counts), n=3, only=only)
+    told = model.predict(sparse.csr_array(counts))
+    for i, row in enumerate(table.to_pylist()):
+        label = None if n_classes == 2 else told[i]
+        parts = model.contributions(sparse.csr_array(counts[[i]]), pos_label=label).to_pylist()[0]
+        adds = {name: parts[name] for name, n in zip(names, counts[i], strict=True) if n}
+        sign = {None: 0, "for": 1, "against": -1}[only]
+        kept = {name: w for name, w in adds.items() if (w * sign > 0 if sign else w)}
+        order = sorted(kept, key=lambda name: -abs(kept[name]))[:3]
+        found = [row[f"reason_{k}"] for k in (1, 2, 3)]
+        words = [None if text is None else text.split(" ")[0] for text in found]
+        assert words == order + [None] * (3 - len(order))
+        weights = [row[f"weight_{k}"] for k in (1, 2, 3)][: len(order)]
+        np.testing.assert_allclose(weights, [kept[name] for name in order])
+
+
+def test_a_sparse_matrix_is_refused_by_learners_of_levels(documents):
+    with pytest.raises(ValueError, match=r"event_model='counts'"):
+        EducatedNB().fit(documents[0], KINDS)
