@@ -85,28 +85,48 @@ def check_folds(cv: Any, named: bool = True) -> None:
 
 
 def read_splits(
-    cv: Any, labels: Integers, kept: Mask, random_state: Any, groups: Integers | None = None
+    cv: Any,
+    labels: Integers,
+    kept: Mask,
+    random_state: Any,
+    groups: Integers | None = None,
+    together: Integers | None = None,
 ) -> list[Split]:
     """The folds that `cv` asks for, of rows of which `kept` says which of those given they are.
 
-    Where it names a column, `groups` are the folds that the column tells.
+    Where it names a column, `groups` are the folds that the column tells. Rows of the same number
+    in `together`, of all rows given, are held out in the same fold.
     """
-    from sklearn.model_selection import check_cv
+    from sklearn.model_selection import StratifiedGroupKFold, check_cv
     from sklearn.utils import check_random_state
 
     if isinstance(cv, str):
         assert groups is not None
         return [(groups != k, groups == k) for k in np.unique(groups)]
     if isinstance(cv, int | np.integer):
-        return deal(labels, int(cv), check_random_state(random_state))
+        if together is None:
+            return deal(labels, int(cv), check_random_state(random_state))
+        whole = StratifiedGroupKFold(
+            _most_folds(int(cv), together[kept]), shuffle=True, random_state=random_state
+        )
+        every, rows = np.ones(len(labels), dtype=np.bool_), np.zeros(len(labels))
+        return keep(whole.split(rows, labels, together[kept]), every)
     every = np.zeros(len(kept), dtype=np.intp)
     every[kept] = labels
-    splits = keep(_pairs(cv, check_cv(cv, every, classifier=True).split(every, every)), kept)
+    dealt = check_cv(cv, every, classifier=True).split(every, every, together)
+    splits = keep(_pairs(cv, dealt), kept)
     if not splits:
         raise ParameterError(
             Parameter("cv", cv), " leaves no fold with both training and hold-out rows"
         )
     return splits
+
+
+def _most_folds(n_folds: int, together: Integers) -> int:
+    n = len(np.unique(together))
+    if n < 2:
+        raise ValueError("groups has one value only; rows of one group cannot be split into folds")
+    return min(n_folds, n)
 
 
 def _pairs(cv: Any, splits: Iterable[Any]) -> Iterable[tuple[Any, Any]]:

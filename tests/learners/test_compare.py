@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import (
+    GroupKFold,
     KFold,
     LeaveOneOut,
     RepeatedKFold,
@@ -723,3 +724,50 @@ def test_a_notebook_sees_how_far_it_is(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
     compare(X, y, ["evidence"], cv=2)
     assert capsys.readouterr().err == ""
+
+
+# ---------------------------------------------------------------- groups and processes
+
+
+class Seen(ClassifierMixin, BaseEstimator):
+    """Says 0.9 where it has seen the row's group in training, and 0.5 elsewhere."""
+
+    def fit(self, X, y):
+        self.classes_, self.known_ = np.unique(y), {*np.asarray(X)[:, 0]}
+        return self
+
+    def predict_proba(self, X):
+        p = np.where([row[0] in self.known_ for row in np.asarray(X)], 0.9, 0.5)
+        return np.column_stack([1 - p, p])
+
+
+@pytest.mark.parametrize("cv", [4, GroupKFold(3), 50])
+@pytest.mark.parametrize("named", [True, False])
+def test_rows_of_a_group_are_held_out_together(cv, named):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"copy": rng.integers(0, 12, 90), "noise": rng.normal(size=90)})
+    X["customer"], y = X["copy"], np.arange(90) % 2
+    groups = "customer" if named else X["customer"].to_numpy()
+    table = X if named else X[["copy", "noise"]]
+    found = compare(table, y, {"seen": Seen()}, cv=cv, groups=groups)
+    assert found.n_splits == (12 if cv == 50 else getattr(cv, "n_splits", cv))
+    assert found["seen"].loss == pytest.approx(1.0)  # no row's group was seen
+    assert compare(X[["copy"]], y, {"seen": Seen()}, cv=4)["seen"].loss > 1.1
+
+
+def test_one_group_or_groups_of_another_length_are_refused():
+    X, y = pd.DataFrame({"a": np.arange(20)}), np.arange(20) % 2
+    with pytest.raises(ValueError, match="groups has one value"):
+        compare(X, y, ["evidence"], groups=np.zeros(20))
+    with pytest.raises(ValueError, match="groups has 3 values"):
+        compare(X, y, ["evidence"], groups=[1, 2, 3])
+
+
+def test_processes_of_their_own_give_the_same_comparison():
+    people = weigh.datasets.titanic().to_pandas().iloc[::10]
+    learners = ["evidence", "c44", "perplexed"]
+    alone, spread = (compare(people, "Survived", learners, cv=2, n_jobs=jobs) for jobs in (None, 2))
+    for entry in alone.entries:
+        assert spread[entry.name].loss == entry.loss
+        assert spread[entry.name].warnings == entry.warnings
+    assert (spread.best, spread.choice, spread.reason) == (alone.best, alone.choice, alone.reason)

@@ -1015,3 +1015,40 @@ def test_a_table_without_a_single_column_of_the_model_is_told_which_it_lacks():
     other = pd.DataFrame({"a": [1, 2, 3], "Survived": ["No", "Yes", "No"]})
     with pytest.raises(ValueError, match="'Class'"):
         weigh.evaluate(model, other, "Survived")
+
+
+# ---------------------------------------------------------------- crossed groups and units
+
+
+def test_a_list_of_columns_crosses_their_groups():
+    people = datasets.titanic().to_pandas()
+    model = EvidenceNB().fit(people[["Class", "Age", "Survived"]], "Survived")
+    joined = people["Sex"] + ", " + people["Age"]
+    found = evaluate(model, people, "Survived", by=["Sex", "Age"])
+    expected = evaluate(model, people, "Survived", by=joined.rename("Sex, Age"))
+    assert found.by == "Sex, Age"
+    assert found.to_dict()["groups"] == expected.to_dict()["groups"]
+    assert sum(group.n_rows for group in found.groups) == len(people)
+
+
+def test_crossed_numbers_are_cut_and_too_many_combinations_are_refused():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"number": rng.normal(size=300), "letter": rng.choice([*"ab"], 300)})
+    X["one"], X["other"] = (rng.integers(0, 20, 300).astype(str) for _ in range(2))
+    model = EvidenceNB().fit(X[["letter"]], X["number"] > 0)
+    found = evaluate(model, X, X["number"] > 0, by=["letter", "number"])
+    assert len(found.groups) == 10
+    with pytest.raises(ValueError, match="one, other have"):
+        evaluate(model, X, X["number"] > 0, by=["one", "other"])
+    with pytest.raises(ValueError, match="'nothing'"):
+        evaluate(model, X, X["number"] > 0, by=["letter", "nothing"])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_loss_in_nats_is_scikit_learns_log_loss(n_classes):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(n_classes), 90)
+    y = np.arange(90) % n_classes
+    found = Evaluation.from_predictions(y, p)
+    assert found.validation.loss_nats.value == pytest.approx(sk.log_loss(y, p))
+    assert found.to_dict()["validation"]["loss_nats"]["value"] == pytest.approx(sk.log_loss(y, p))

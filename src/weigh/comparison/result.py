@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from weigh.comparison.differences import Differences, RowScores, choose, subtract
-from weigh.comparison.run import Outcome, Task, read_learners, run_learner
+from weigh.comparison.run import Outcome, Task, read_learners, run_learners
 from weigh.comparison.show import draw_comparison, page
 from weigh.evaluation.measures import Measures, Options, entropy, measure
 from weigh.evaluation.multiclass import ManyMeasures, measure_many
@@ -196,6 +196,8 @@ def compare(
     sample_weight: Any = None,
     random_state: Any = 0,
     coverage: float = COVERAGE,
+    groups: Any = None,
+    n_jobs: int | None = None,
 ) -> Comparison:
     """Compare learners by cross-validation on the same folds, and recommend one.
 
@@ -224,6 +226,12 @@ def compare(
         Seed of the folds, and of learners that are not given as estimators.
     coverage : float, default=0.95
         Coverage of intervals.
+    groups : array or str, optional
+        The group of each row, or the name of its column, such as a customer with several rows. Rows
+        of a group are held out together. Errors of differences treat rows as independent.
+    n_jobs : int, optional
+        Number of processes, one learner in each; -1 uses all processors. Seconds are then those of
+        learners that share the processors.
 
     Returns
     -------
@@ -240,11 +248,7 @@ def compare(
     """
     check_coverage(coverage)
     candidates = read_learners(learners, random_state)
-    task = Task.read(X, y, sample_weight, cv, random_state)
-    n = len(task.splits)
+    task = Task.read(X, y, sample_weight, cv, random_state, groups)
     with show_progress("comparing"):
-        outcomes = [
-            run_learner(name, estimator, task, k * n, len(candidates) * n)
-            for k, (name, estimator) in enumerate(candidates.items())
-        ]
+        outcomes = run_learners(candidates, task, n_jobs)
     return Comparison.of(task, outcomes, coverage)

@@ -33,7 +33,7 @@ from weigh.frames import (
 )
 from weigh.metrics import Scored
 from weigh.metrics.predicted import column_of
-from weigh.metrics.scored import Labels
+from weigh.metrics.scored import Labels, read_codes
 from weigh.metrics.scores import Many
 from weigh.store import learners
 
@@ -49,15 +49,18 @@ class Task:
     splits: tuple[Split, ...]
 
     @classmethod
-    def read(cls, X: Any, y: Any, sample_weight: Any, cv: Any, random_state: Any) -> Task:
-        """A table, with labels and weights as arrays or as names of its columns."""
+    def read(
+        cls, X: Any, y: Any, sample_weight: Any, cv: Any, random_state: Any, groups: Any = None
+    ) -> Task:
+        """A table, with labels, weights and groups as arrays or as names of its columns."""
         check_folds(cv, named=False)
         X = collect(X)
-        if isinstance(y, str) or isinstance(sample_weight, str):
+        used = {name for name in (y, sample_weight, groups) if isinstance(name, str)}
+        if used:
             table = read(X)
-            used = {name for name in (y, sample_weight) if isinstance(name, str)}
             y = column_of(table, y, "y")
             sample_weight = column_of(table, sample_weight, "sample_weight")
+            groups = column_of(table, groups, "groups")
             X = pick_columns(X, table.without(used).names)  # what is named is no feature
         labels = Labels.read(y, sample_weight)
         if count_rows(X) != len(labels.kept):
@@ -69,7 +72,8 @@ class Task:
             raise ParameterError(
                 Parameter("y"), f" holds {labels.values} only; a classifier needs two or more"
             )
-        splits = read_splits(cv, labels.codes, labels.kept, random_state)
+        together = None if groups is None else _read_groups(groups, len(labels.kept))
+        splits = read_splits(cv, labels.codes, labels.kept, random_state, together=together)
         rows = X if labels.kept.all() else take_rows(X, np.flatnonzero(labels.kept))
         return cls(rows, labels.codes, classes, labels.weight, tuple(splits))
 
@@ -110,6 +114,16 @@ class Task:
         return np.asarray(sums / np.maximum(self.times, 1))
 
 
+def _read_groups(groups: Any, n_rows: int) -> Integers:
+    """A number for the group of each row."""
+    column = read_codes(groups, "groups")
+    if len(column.codes) != n_rows:
+        raise ValueError(
+            f"groups has {len(column.codes)} values for {n_rows} rows; give one for each"
+        )
+    return column.codes
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What a learner did: probabilities of the rows held out and seconds, or why it failed."""
@@ -144,6 +158,24 @@ def run_learner(name: str, estimator: Any, task: Task, done: int, of: int) -> Ou
     fit, predict = np.median(seconds, axis=0).tolist()
     p = np.concatenate(parts)
     return Outcome(name, estimator, p, fit, predict, tuple(dict.fromkeys(said)))
+
+
+def run_learners(candidates: Mapping[str, Any], task: Task, n_jobs: int | None) -> list[Outcome]:
+    """Every learner on the same folds: one after the other, or in processes of their own."""
+    n, pairs = len(task.splits), [*candidates.items()]
+    if n_jobs in (None, 1):
+        of = len(pairs) * n
+        return [run_learner(*pair, task, k * n, of) for k, pair in enumerate(pairs)]
+    from sklearn.utils.parallel import Parallel, delayed
+
+    running = Parallel(n_jobs, return_as="generator")(
+        delayed(run_learner)(*pair, task, 0, n) for pair in pairs
+    )
+    found = []
+    for k, outcome in enumerate(running, 1):
+        found.append(outcome)
+        engine.report(k, len(pairs))
+    return found
 
 
 def _silence(done: int, of: int) -> None:

@@ -13,7 +13,7 @@ model       from a model and a table
 
 from weigh.evaluation.groups import Group, ManyGroup, split_rows
 from weigh.evaluation.measures import Decision, Gains, Measures
-from weigh.evaluation.model import evaluate
+from weigh.evaluation.model import evaluate, named_columns
 from weigh.evaluation.multiclass import ClassMeasures, ManyMeasures
 from weigh.evaluation.numbers import Band, NumberEvaluation
 from weigh.evaluation.result import Evaluation
@@ -32,5 +32,6 @@ __all__ = [
     "Measures",
     "NumberEvaluation",
     "evaluate",
+    "named_columns",
     "split_rows",
 ]

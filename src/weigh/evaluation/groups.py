@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +80,20 @@ def measure_groups(
 def split_rows(
     by: Any, name: str, kept: Integers, weight: Floats | None
 ) -> Iterator[tuple[str, Integers]]:
-    """The name of each group and its rows, in the order of its values."""
+    """The name of each group and its rows, in the order of its values.
+
+    Where `by` is a dict from name to column, a group is a combination of their values that occurs.
+    """
+    if isinstance(by, Mapping):
+        parts = [[*split_rows(column, own, kept, weight)] for own, column in by.items()]
+        crossed = [pair for pair in _cross(parts) if len(pair[1])]
+        if len(crossed) > MOST:
+            raise ValueError(
+                f"{name} have {len(crossed)} combinations, and {MOST} groups are the most; leave "
+                "out a column, or join some values first"
+            )
+        yield from crossed
+        return
     column = read_codes(by, name)
     if len(column.codes) != len(kept):
         raise ValueError(
@@ -95,6 +108,20 @@ def split_rows(
         places = np.flatnonzero(levels == level)
         if len(places):
             yield text, places
+
+
+def _cross(
+    parts: list[list[tuple[str, Integers]]],
+) -> Iterator[tuple[str, Integers]]:
+    """Every combination of groups, and the rows that all of them have."""
+    if not parts:
+        return
+    first, *others = parts
+    for text, places in first:
+        if not others:
+            yield text, places
+        for more, own in _cross(others):
+            yield f"{text}, {more}", np.intersect1d(places, own, assume_unique=True)
 
 
 def _feature(name: str, rows: Codes, values: tuple[Value, ...], weight: Floats | None) -> Feature:

@@ -126,6 +126,11 @@ class Measures:
     equal_predictions: bool
 
     @property
+    def loss_nats(self) -> Bounded:
+        """The loss in nats, as scikit-learn's `log_loss`: bits times ln 2."""
+        return self.loss.scaled(float(np.log(2)))
+
+    @property
     def explained(self) -> float:
         """The share of the base rate's loss that the model saves; below 0 it does harm."""
         return 1 - self.loss.value / self.base_loss if self.base_loss else NAN

@@ -15,7 +15,7 @@ from weigh.evaluation.numbers import (
     refuse_exposure,
 )
 from weigh.evaluation.result import Evaluation, Given, build, read_train
-from weigh.frames import read
+from weigh.frames import count_rows, read
 from weigh.metrics import COVERAGE
 from weigh.metrics.predicted import Question, column_of, predict_rows
 
@@ -58,10 +58,10 @@ def evaluate(
         Row weights, or the name of their column.
     train : pair (X, y), optional
         Training rows, to compare with; a third item gives their weights.
-    by : str or array, optional
+    by : str, list of str or array, optional
         Groups to evaluate: the name of a column of X, which need not be a feature, or the group of
-        each row. A numeric column with more than 20 distinct values is cut into five bins of about
-        equal size.
+        each row. A list of names such as ["sex", "race"] gives the combinations that occur. A
+        numeric column with more than 20 distinct values is cut into five bins of about equal size.
     costs : pair, default=(1, 1)
         Costs of a false positive and of a false negative. The error rates of groups use the cut-off
         cost_fp/(cost_fp + cost_fn); for 0.3 set (0.3, 0.7).
@@ -97,7 +97,10 @@ def evaluate(
     refuse_exposure(exposure)
     options = Options.read(costs, thresholds, coverage)
     question = Question.of_model(model, pos_label)
-    groups = column_of(read(X), by, "by") if isinstance(by, str) else by
+    names = named_columns(X, by)
+    groups: Any = {name: column_of(read(X), name, "by") for name in names} if names else by
+    if len(names) == 1:
+        groups = groups[names[0]]
     named = isinstance(sample_weight, str)
     predicted = [
         predict_rows(
@@ -106,11 +109,21 @@ def evaluate(
             part.second,
             sample_weight if named and part.sample_weight is None else part.sample_weight,
             pos_label=pos_label,
-            beside=by,
+            beside=names,
         )
         for part in (Given(X, y, sample_weight), *read_train(train))
     ]
-    name = by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
+    name = ", ".join(names) or str(getattr(by, "name", None) or "group")
     found = build(question, options, predicted, groups, type(model).__name__, name)
     leaks = find_leaks(model, X, predicted[0])
     return replace(found, leaks=leaks, training_rows=find_training_rows(model, X))
+
+
+def named_columns(X: Any, by: Any) -> tuple[str, ...]:
+    """The columns that `by` names: one, or those of a list; none where it is an array."""
+    if isinstance(by, str):
+        return (by,)
+    listed = isinstance(by, list | tuple) and len(by) > 0 and all(isinstance(n, str) for n in by)
+    if not listed or len(by) == count_rows(X):
+        return ()
+    return tuple(dict.fromkeys(by))

@@ -56,6 +56,11 @@ class ManyMeasures:
     coverage: float
 
     @property
+    def loss_nats(self) -> Bounded:
+        """The loss in nats, as scikit-learn's `log_loss`: bits times ln 2."""
+        return self.loss.scaled(float(np.log(2)))
+
+    @property
     def explained(self) -> float:
         """The share of the class frequencies' loss that the model saves."""
         return 1 - self.loss.value / self.base_loss if self.base_loss else NAN

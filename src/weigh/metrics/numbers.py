@@ -91,6 +91,10 @@ class Bounded:
         reach = reach_of(coverage) * error
         return cls(value, value - reach, value + reach)
 
+    def scaled(self, factor: float) -> Bounded:
+        """The number and its interval in another unit."""
+        return Bounded(self.value * factor, self.low * factor, self.high * factor)
+
     def is_known(self) -> bool:
         """Whether there is a number."""
         return math.isfinite(self.value)

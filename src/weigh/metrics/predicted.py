@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,16 +143,16 @@ def predict_rows(
     sample_weight: Any = None,
     *,
     pos_label: Any = None,
-    beside: Any = None,
+    beside: Sequence[str] = (),
 ) -> Predicted:
     """What a fitted classifier says of a table.
 
-    Labels and weights are arrays or names of columns of X. `beside` may name one more column, which
-    is none of the model's unless it was fitted with it. A model that was fitted with names gets the
+    Labels and weights are arrays or names of columns of X. `beside` names more columns, which are
+    none of the model's unless it was fitted with them. A model that was fitted with names gets the
     columns that it was fitted with; one without names those that are left.
     """
     question = Question.of_model(model, pos_label)
-    if not any(isinstance(name, str) for name in (y, sample_weight, beside)):
+    if not any(isinstance(name, str) for name in (y, sample_weight, *beside)):
         return question.read(y, model.predict_proba(X), sample_weight)
     table = read(X)
     if not table.named and not isinstance(y, str) and not isinstance(sample_weight, str):
@@ -170,13 +171,14 @@ def column_of(table: Table, value: Any, role: str) -> Any:
     return table.source(table.names.index(check_name(table, value, role)))
 
 
-def _features(model: Any, X: Any, table: Table, used: set[str], beside: Any) -> Any:
+def _features(model: Any, X: Any, table: Table, used: set[str], beside: Sequence[str]) -> Any:
     """The columns that the model was fitted with, as far as they can be told."""
     fitted, left = getattr(model, "feature_names_in_", None), [*table.without(used).names]
     if fitted is not None:
         return pick_columns(X, [name for name in fitted if name in table.names] or left)
-    if beside in left and len(left) > getattr(model, "n_features_in_", len(left)):
-        left.remove(beside)
+    for name in beside:
+        if name in left and len(left) > getattr(model, "n_features_in_", len(left)):
+            left.remove(name)
     return pick_columns(X, left)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.evaluation import Evaluation, NumberEvaluation, evaluate
+from weigh.evaluation import Evaluation, NumberEvaluation, evaluate, named_columns
 from weigh.evaluation.page import Section
 from weigh.evaluation.show import page as evaluation_page
 from weigh.frames import Floats, canonical
@@ -138,7 +138,7 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
         cases = [] if own else number_cases(scorer, X, errors, examples)
         return _Judged(found, errors=errors[np.isfinite(errors)], weight=weight, cases=cases)
     own = {name: asked[name] for name in ("sample_weight", "pos_label")}
-    predicted = predict_rows(scorer, X, y, beside=asked["by"], **own)
+    predicted = predict_rows(scorer, X, y, beside=named_columns(X, asked["by"]), **own)
     card, weight = subject.card, asked["sample_weight"]
     bands = None if card is None else card.bands(X, y, sample_weight=weight)
     chosen = []
