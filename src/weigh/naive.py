@@ -57,8 +57,9 @@ class EvidenceNB(EvidenceClassifier):
         levels (a list is ordered, a set is not).
     missing : "level", "skip" or dict, default="level"
         Whether a missing value is a level of its own or is ignored.
-    special_values : dict, optional
-        Codes in numeric columns that become levels of their own, such as {"income": [-999]}.
+    special_values : list or dict, optional
+        Codes that become levels of their own: of all numeric columns, such as [-9, -8], or by
+        column, such as {"income": [-999]}. A code without training rows weighs nothing.
     max_levels : int or dict, optional
         Number of the most frequent categories that keep their own levels, for all columns or by
         name. The others, and values never seen in training, share the level `other`.

@@ -22,11 +22,7 @@ def check_parameters(learner: Any) -> None:
     _check_events(learner)
     _check_smoothing(learner)
     _check_bins(learner)
-    if not (learner.special_values is None or isinstance(learner.special_values, Mapping)):
-        raise ValueError(
-            "special_values must be a dict from column to codes, such as {'income': [-999]}, got "
-            f"{learner.special_values!r}"
-        )
+    _check_special(learner.special_values)
     _check_caps(learner)
     read_rules(learner.ask_if)
     for choice in _each(learner.missing):
@@ -94,6 +90,15 @@ def _check_density(learner: Any) -> None:
         raise ValueError("bins holds a Density, which crosses cannot join; leave one of them out")
 
 
+def _check_special(given: Any) -> None:
+    listed = isinstance(given, Iterable) and not isinstance(given, str | bytes)
+    if not (given is None or listed or is_number(given)):
+        raise ValueError(
+            "special_values must list codes of all numeric columns, such as [-9, -8], or be a dict "
+            f"from column to codes, such as {{'income': [-999]}}, got {given!r}"
+        )
+
+
 def _check_caps(learner: Any) -> None:
     given = learner.max_levels
     for most in _each(given):
@@ -125,7 +130,8 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     declared = {**table.declared(), **_read_declared(learner.categorical_features, names)}
     bins = by_column(learner.bins, names, "bins", learner._default_bins)
     missing = by_column(learner.missing, names, "missing", "level")
-    special = by_column(learner.special_values or {}, names, "special_values", ())
+    codes = () if learner.special_values is None else learner.special_values
+    special = by_column(codes, names, "special_values", ())
     asked = {_name(column, names, "ask_if") for column, *_ in read_rules(learner.ask_if)}
     fine, most = int(np.clip(ALL_LEVELS // max(len(names), 1), *FINE)), read_caps(learner, names)
     settings = {}
@@ -137,10 +143,12 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
             category, rule = True, learner._default_bins
         if category is None and not isinstance(rule, Rule):
             category = False  # cut points say that the column is numeric, even where it is empty
-        codes = _read_special(special[name], name)
+        special_codes = _read_special(special[name], name)
         skips = missing[name] == "skip" or name in asked
         levels = None if category is False else declared.get(name)
-        settings[name] = Setting(category, rule, codes, skips, fine, most[name], levels, joined)
+        settings[name] = Setting(
+            category, rule, special_codes, skips, fine, most[name], levels, joined
+        )
     return settings
 
 

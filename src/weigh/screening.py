@@ -60,11 +60,16 @@ class Screening(Shown):
     backend: str | None = None
     skips_missing: bool = False  # in some column
 
+    def to_dict(self) -> dict[str, Any]:
+        """What was found as plain data: a list of columns, each by its measures."""
+        names = [name for name in Column.__dataclass_fields__ if name != "stability" or self.time]
+        columns = [{name: getattr(column, name) for name in names} for column in self.columns]
+        return {"rows": self.n_rows, "pos_label": self.pos_label, "columns": columns}
+
     def to_frame(self) -> Any:
         """One row per column, in the dataframe library of X."""
-        rows = [vars(column) for column in self.columns]
-        names = [name for name in rows[0] if name != "stability" or self.time]
-        return build({name: [row[name] for row in rows] for name in names}, self.backend)
+        columns = self.to_dict()["columns"]
+        return build({name: [c[name] for c in columns] for name in columns[0]}, self.backend)
 
     def view(self) -> View:
         """The table as data for text and pages."""

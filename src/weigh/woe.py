@@ -46,8 +46,9 @@ class WeightOfEvidence(TransformerMixin, TableEstimator):
         Columns that hold categories.
     missing : "level", "skip" or dict, default="level"
         A missing value is a level of its own, or gets 0.
-    special_values : dict, optional
-        Codes of numeric columns that are levels of their own, such as {"income": [-999]}.
+    special_values : list or dict, optional
+        Codes that become levels of their own: of all numeric columns, such as [-9, -8], or by
+        column, such as {"income": [-999]}. A code without training rows weighs nothing.
     max_levels : int or dict, optional
         Number of the most frequent categories of a column that keep their own levels.
     pos_label : label, optional

@@ -13,6 +13,7 @@ import weigh
 from weigh import Scorecard
 from weigh.cli import main
 from weigh.scorecard.bands import count_bands
+from weigh.scorecard.impact import compare_rates
 from weigh.scorecard.learn import find_trend
 
 LIGHT = settings(max_examples=40, deadline=None, database=None)
@@ -190,6 +191,80 @@ def test_a_weight_of_two_is_a_row_given_twice_in_bands(card):
         assert column == pytest.approx(other.to_dict()[name]), name
 
 
+def test_gains_agree_with_counting_the_bads_at_and_below_each_score(card):
+    bands, scores = card.bands(LOANS, "status", 8), card.score(LOANS)
+    found, bad = bands.gains.to_frame(), (LOANS["status"] == "bad").to_numpy()
+    assert found["high"].is_monotonic_increasing
+    assert found["rows"].sum() == len(LOANS)
+    for line in found.itertuples():
+        below = scores <= line.high
+        assert line.rows == (below & (scores >= line.low)).sum()
+        assert line.bads == (bad & below & (scores >= line.low)).sum()
+        assert line.cumulative_rows == below.sum()
+        assert line.cumulative_bads == bad[below].sum()
+        assert line.captured == pytest.approx(bad[below].sum() / bad.sum())
+        assert line.lift == pytest.approx(bad[below].mean() / bad.mean())
+
+
+@pytest.mark.parametrize("amounts", [(100.0, -900.0), (1.0, -1.0), (10.0, -1.0), (1.0, -1e6)])
+def test_the_best_cut_off_has_the_largest_profit_of_all_scores(card, amounts):
+    good, bad = amounts
+    scores, is_bad = card.score(LOANS), (LOANS["status"] == "bad").to_numpy()
+    totals = {
+        cut: good * (~is_bad & (scores >= cut)).sum() + bad * (is_bad & (scores >= cut)).sum()
+        for cut in np.unique(scores)
+    }
+    found = card.bands(LOANS, "status", profit={"good": good, "bad": bad})
+    for low, profit in zip(found.low, found.profit, strict=True):
+        assert profit == pytest.approx(totals[low])
+    if max(totals.values()) <= 0:
+        assert found.best.cut_off is None
+        return
+    assert found.best.total == pytest.approx(max(totals.values()))
+    assert totals[found.best.cut_off] == pytest.approx(max(totals.values()))
+    assert found.best.approval_rate == pytest.approx((scores >= found.best.cut_off).mean())
+    assert str(found.best.cut_off) in found.to_text()
+
+
+@pytest.mark.parametrize("odd", [{"good": 1}, {"good": 1, "bad": "x"}, [1, 2], {"a": 1, "b": 2}])
+def test_amounts_that_do_not_name_both_classes_are_refused(card, odd):
+    with pytest.raises(ValueError, match="profit"):
+        card.bands(LOANS, "status", profit=odd)
+
+
+def test_impact_agrees_with_counting_the_approved_of_each_group(card):
+    groups = np.array(["a", "b", "c"])[np.random.default_rng(2).integers(0, 3, len(LOANS))]
+    scores = card.score(LOANS)
+    cut = float(np.median(scores))
+    found = card.impact(LOANS, groups, cut)
+    rates = {g: (scores[groups == g] >= cut).mean() for g in "abc"}
+    best = max(rates, key=rates.get)
+    assert found.reference == best
+    assert [g.group for g in found.groups] == [*"abc"]
+    for g in found.groups:
+        assert g.rate == pytest.approx(rates[g.group])
+        assert g.ratio == pytest.approx(rates[g.group] / rates[best])
+        assert (g.group in found.below_four_fifths) == (rates[g.group] < 0.8 * rates[best])
+
+
+def test_the_interval_of_an_impact_ratio_covers_the_true_one_in_most_samples():
+    rng, covered = np.random.default_rng(7), 0
+    for _ in range(400):
+        a, b = rng.binomial(300, 0.4), rng.binomial(500, 0.6)
+        found = compare_rates("a", 300, a, 500, b, same=False)
+        covered += found.low <= 0.4 / 0.6 <= found.high
+    assert 0.92 <= covered / 400 <= 0.98
+
+
+def test_groups_of_an_impact_are_compared_with_one_by_name(card):
+    groups = np.where(np.arange(len(LOANS)) % 3 == 0, "x", "y")
+    found = card.impact(LOANS, groups, 0.0, reference="x")
+    assert [g.ratio for g in found.groups] == [1.0, 1.0]  # all are approved
+    assert card.impact(LOANS, groups, 1e9).groups[0].ratio is None  # and here none
+    with pytest.raises(ValueError, match="reference"):
+        card.impact(LOANS, groups, 0.0, reference="z")
+
+
 def test_bands_of_one_class_are_refused(card):
     with pytest.raises(ValueError, match="both classes"):
         card.bands(LOANS[LOANS["status"] == "bad"], "status")
@@ -242,6 +317,33 @@ def test_three_commands_make_show_and_judge_a_card(folder, card):
     judged = run("evaluate", path, loans, "--target", "status")
     assert judged.exit_code == 0, judged.output
     assert str(loaded.bands(LOANS, "status").low[0]) in judged.output
+
+
+def test_evaluate_prints_and_writes_the_tables_of_a_card(folder, card):
+    loans, path, out = folder / "groups.csv", folder / "judged.json", folder / "tables"
+    table = LOANS.assign(part=np.where(np.arange(len(LOANS)) % 2, "odd", "even"))
+    table.to_csv(loans, index=False)
+    weigh.save(card, path)
+    asked = ("--profit", 100, -900, "--by", "part", "--cut-off", 560, "--tables", out, "--json")
+    ran = run("evaluate", path, loans, "--target", "status", *asked)
+    assert ran.exit_code == 0, ran.output
+    told = json.loads(ran.stdout)
+    bands = card.bands(LOANS, "status", profit={"good": 100, "bad": -900})
+    assert told["profit"]["cut_off"] == bands.best.cut_off
+    assert [line["lift"] for line in told["gains"]] == pytest.approx(bands.gains.lift)
+    groups = card.impact(table, "part", 560).groups
+    assert [line["ratio"] for line in told["impact"]] == pytest.approx([g.ratio for g in groups])
+    for name, part in (("bands", bands), ("gains", bands.gains)):
+        assert pd.read_csv(out / f"{name}.csv").to_dict("list") == pytest.approx(part.to_dict())
+    assert pd.read_csv(out / "impact.csv")["group"].tolist() == ["even", "odd"]
+
+
+@pytest.mark.parametrize("asked", [("--profit", 1, -1), ("--cut-off", 5), ("--tables", "x")])
+def test_evaluate_refuses_options_of_a_card_for_a_model(folder, asked):
+    weigh.save(weigh.EvidenceNB().fit(LOANS, "status"), path=folder / "plain.json")
+    ran = run("evaluate", folder / "plain.json", folder / "loans.csv", "--target", "status", *asked)
+    assert ran.exit_code == 2
+    assert asked[0] in ran.output
 
 
 def test_a_model_becomes_a_card_with_the_settings_given(folder):

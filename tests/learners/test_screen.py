@@ -1,11 +1,15 @@
 """screen: one table of columns before a fit, held to literal computations."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import weigh
 from weigh import WeightOfEvidence
+from weigh.cli import main
 
 
 def draw_table(n=600, seed=3):
@@ -105,3 +109,31 @@ def test_missing_values_are_counted_in_the_column_whether_or_not_they_are_skippe
 def test_row_weights_are_refused_by_name():
     with pytest.raises(TypeError, match="screen takes no sample_weight"):
         weigh.screen(X, Y, sample_weight=np.ones(len(X)))
+
+
+def test_the_command_prints_and_writes_what_python_finds(tmp_path):
+    X.assign(answer=Y).to_csv(tmp_path / "rows.csv", index=False)
+    options = ["--target", "answer", "--time", "day", "--bins", "5", "--min-iv", "0.1"]
+    out = tmp_path / "columns.csv"
+    ran = CliRunner().invoke(
+        main, ["screen", f"{tmp_path}/rows.csv", *options, "--json", "-o", f"{out}"]
+    )
+    told = json.loads(ran.stdout)
+    chosen = FOUND.select(min_iv=0.1)
+    assert told["kept"] == [*chosen.kept]
+    assert told["left_out"] == chosen.left_out
+    assert [c["name"] for c in told["columns"]] == [c.name for c in FOUND.columns]
+    written = pd.read_csv(out)
+    found = [c.information_value for c in FOUND.columns]
+    assert written["information_value"].tolist() == pytest.approx(found)
+    shown = CliRunner().invoke(main, ["screen", f"{tmp_path}/rows.csv", *options]).stdout
+    assert all(name in shown for name in BY_NAME)
+
+
+def test_the_command_refuses_a_class_that_the_target_does_not_hold(tmp_path):
+    X.assign(answer=Y).to_csv(tmp_path / "rows.csv", index=False)
+    ran = CliRunner().invoke(
+        main, ["screen", f"{tmp_path}/rows.csv", "--target", "answer", "--pos-label", "godo"]
+    )
+    assert ran.exit_code == 2
+    assert "--pos-label" in ran.stderr

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+import weigh
 from weigh import EvidenceNB, MDLDiscretizer
 from weigh.bins import Feature, Interval, mdl_cuts, quantile_cuts
 from weigh.bins.cuts import midpoint
@@ -390,6 +391,35 @@ def test_a_value_has_the_level_of_its_special_code_or_else_of_its_interval(value
             assert level == value
         else:
             assert level.lower < value <= level.upper
+
+
+LEARNERS = [weigh.EvidenceNB, weigh.AdjustedNB, weigh.WeightedNB, weigh.BoostedNB,
+            weigh.PerplexedNB, weigh.EducatedNB, weigh.WeightOfEvidence]  # fmt: skip
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.__name__)
+@pytest.mark.parametrize("codes", [[-9, -8], (-8, -9)])
+def test_codes_of_all_numeric_columns_are_those_of_each_by_name(learner, codes):
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=(2, 300)).round(1)
+    a[:40], b[20:60] = -9, -8
+    table = pa.table({"a": a, "b": b, "town": rng.choice([*"xyz"], 300)})
+    y = (a + rng.normal(size=300) > 0).astype(int)
+    own = {"random_state": 0} if "random_state" in learner().get_params() else {}
+    one = learner(special_values=codes, **own).fit(table, y)
+    other = learner(special_values={"a": [-9, -8], "b": [-9, -8]}, **own).fit(table, y)
+    assert [t.labels for t in one.evidence_] == [t.labels for t in other.evidence_]
+    for mine, theirs in zip(one.evidence_, other.evidence_, strict=True):
+        assert mine.counts.tolist() == theirs.counts.tolist()
+        assert mine.by_class.tolist() == theirs.by_class.tolist()
+    assert {"-9", "-8"} <= {*one.evidence_["a"].labels}
+    assert "-9" not in one.evidence_["town"].labels
+
+
+@pytest.mark.parametrize("odd", ["-9", True, object()])
+def test_special_values_that_are_neither_codes_nor_a_dict_are_refused(odd):
+    with pytest.raises(ValueError, match="special_values"):
+        EvidenceNB(special_values=odd).fit(pa.table({"income": [1.0, 2.0]}), [0, 1])
 
 
 def test_special_values_must_be_numbers_and_the_error_names_the_column():

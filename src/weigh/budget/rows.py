@@ -72,7 +72,10 @@ class Rows:
         """The parameters that were given, of the columns that are left."""
         every = ("categorical_features", "missing", "special_values", "monotonic_cst", *more)
         known = {name: self.given[name] for name in every if self.given.get(name) is not None}
+        codes = known.get("special_values")
         kept = {name: self._kept(value, names) for name, value in known.items()}
+        if codes is not None and not isinstance(codes, Mapping):
+            kept["special_values"] = codes  # of all columns, and no list of these
         return kept | {"class_prior": self.given.get("class_prior")}
 
     def _kept(self, value: Any, names: Sequence[str]) -> Any:

@@ -8,6 +8,7 @@ comparing  compare, split
 pages      report, calculator, serve
 exporting  export, check
 scorecards  scorecard, levers, letter
+screening  screen
 changing   simplify, price, recalibrate, set-prior, update
 help       the group of commands: help by task, errors as one line
 options    what the options mean
@@ -26,6 +27,7 @@ from weigh.cli import (
     pages,
     scorecards,
     scoring,
+    screening,
 )
 from weigh.cli.commands import main
 
@@ -39,4 +41,5 @@ __all__ = [
     "pages",
     "scorecards",
     "scoring",
+    "screening",
 ]

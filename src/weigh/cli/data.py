@@ -10,6 +10,8 @@ from contextlib import suppress
 from shlex import quote
 from typing import Any, TypeAlias
 
+import click
+
 from weigh.cli.messages import say
 from weigh.cli.options import dialect_of_command
 
@@ -129,6 +131,26 @@ def read_table(data: str, categorical: tuple[str, ...], drop: tuple[str, ...]) -
         codes = table[name].dictionary_encode()
         table = table.set_column(table.column_names.index(name), name, codes)
     return table
+
+
+def list_classes(table: Any, target: str) -> dict[str, Any]:
+    """The classes of a target in order, by the text that each is shown by."""
+    from weigh.frames import check_name, read, sort_classes
+
+    found = read(table)
+    column: Any = found.column(check_name(found, target, "y"), True)
+    values = [value for value in column.values if value is not None]
+    return {label_text(value): value for value in sort_classes(values, "target").tolist()}
+
+
+def pick_class(classes: dict[str, Any], text: str, option: str, target: str) -> Any:
+    """The class of a target that an option names."""
+    from weigh.frames import did_you_mean
+
+    if text not in classes:
+        known = ", ".join([*classes][:12]) + did_you_mean(text, classes)
+        raise click.UsageError(f"{option} {text!r} is not a class of {target!r}: {known}")
+    return classes[text]
 
 
 def without_columns(table: Any, names: set[str]) -> Any:

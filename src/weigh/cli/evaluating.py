@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -43,6 +44,20 @@ DRIFTED = 3
 @by_option
 @cost_option
 @click.option("--train", metavar="DATA", help="Training rows, shown beside the others.")
+@click.option(
+    "--profit",
+    nargs=2,
+    type=float,
+    metavar="GOOD BAD",
+    help="What an approved good and bad case bring, such as 100 -900 (scorecards).",
+)
+@click.option(
+    "--cut-off",
+    type=float,
+    metavar="SCORE",
+    help="Lowest score approved: compares approval rates of the groups of --by (scorecards).",
+)
+@click.option("--tables", metavar="FOLDER", help="Also write the score tables as CSV (scorecards).")
 @class_option
 @weight_option
 @exposure_option
@@ -58,19 +73,27 @@ def evaluate(
     weight: str | None,
     exposure: str | None,
     as_json: bool,
+    **of_card: Any,
 ) -> None:
     """Evaluate a model on hold-out rows.
 
     Prints loss, ranking, calibration, lift, error rates and costs by threshold. Without --target,
-    the command takes the one column that is not a feature and holds the model's classes.
+    the command takes the one column that is not a feature and holds the model's classes. A
+    scorecard also has a cut-off table and a gains table.
 
     Example: weigh evaluate model.json people.csv --target Survived --by Class
+
+    Example: weigh evaluate card.json loans.csv --target class --profit 100 -900
     """
     import weigh
     from weigh.metrics.predicted import Question
-    from weigh.scoring import json_rows
 
     fitted = read_any(model)
+    given = [f"--{name.replace('_', '-')}" for name, value in of_card.items() if value is not None]
+    if given and not is_card(fitted):
+        raise click.UsageError(f"{given[0]} goes with a scorecard, and {model} is a model")
+    if of_card["cut_off"] is not None and by is None:
+        raise click.UsageError("--cut-off compares groups: name their column with --by")
     own = read_exposure(fitted, exposure)
     if hasattr(fitted, "no_classes"):
         _evaluate_numbers(fitted, read_like(fitted, data, target), target, weight, as_json, **own)
@@ -94,12 +117,39 @@ def evaluate(
     if not is_card(fitted):
         print_found(found, as_json)
         return
-    bands = fitted.bands(table, target, sample_weight=weight)
+    parts = score_tables(fitted, table, target, weight, by, of_card)
     if as_json:
-        told = found.to_dict() | {"bands": json_rows(bands.to_frame())}
+        from weigh.scoring import json_rows
+
+        rows = {name: json_rows(part.to_frame()) for name, part in parts.items()}
+        best = parts["bands"].best
+        told = found.to_dict() | rows | ({} if best is None else {"profit": asdict(best)})
         click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
     else:
-        click.echo(f"{found.to_text(terminal_width())}\n\n{bands.to_text(terminal_width())}")
+        texts = [part.to_text(terminal_width()) for part in (found, *parts.values())]
+        click.echo("\n\n".join(texts))
+
+
+def score_tables(
+    card: Any, table: Any, target: str, weight: str | None, by: str | None, asked: dict[str, Any]
+) -> dict[str, Any]:
+    """The cut-off table, the gains table and approval by group; as files, too, where asked."""
+    import pyarrow as pa
+
+    from weigh.frames import write_file
+    from weigh.writing import make_folder
+
+    profit = asked["profit"] and dict(zip(("good", "bad"), asked["profit"], strict=True))
+    bands = card.bands(table, target, sample_weight=weight, profit=profit)
+    parts = {"bands": bands, "gains": bands.gains}
+    if asked["cut_off"] is not None:
+        parts["impact"] = card.impact(table, by, asked["cut_off"])
+    if asked["tables"] is not None:
+        with make_folder(asked["tables"]) as folder:
+            for name, part in parts.items():
+                write_file(pa.table(part.to_dict()), f"{folder}/{name}.csv")
+        say(f"Tables: {', '.join(f'{name}.csv' for name in parts)} in {asked['tables']}")
+    return parts
 
 
 @main.command()

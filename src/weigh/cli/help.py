@@ -17,7 +17,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "Change a model": (
         "simplify", "price", "edit", "recalibrate", "set-prior", "update", "merge",
     ),
-    "Scorecards": ("scorecard", "levers", "letter"),
+    "Scorecards": ("screen", "scorecard", "levers", "letter"),
     "Share": ("calculator", "export", "check", "serve"),
 }  # fmt: skip
 

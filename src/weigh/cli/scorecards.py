@@ -14,6 +14,8 @@ from weigh.cli.data import (
     is_card,
     keep_apart,
     label_text,
+    list_classes,
+    pick_class,
     read_any,
     read_like,
     read_table,
@@ -129,7 +131,6 @@ def scorecard(
     Example: weigh scorecard model.json --adverse bad -o card.json
     """
     import weigh
-    from weigh.frames import did_you_mean
 
     keep_apart(output, source)
     if source.endswith(".json"):
@@ -139,14 +140,12 @@ def scorecard(
         if target is None:
             raise click.UsageError("with a table, --target names the column to predict")
         table = read_table(source, categorical, drop)
-        classes = _classes(table, target)
-        if adverse not in classes:
-            known = ", ".join([*classes][:12]) + did_you_mean(adverse, classes)
-            raise click.UsageError(f"--adverse {adverse!r} is not a class of {target!r}: {known}")
+        classes = list_classes(table, target)
+        bad = pick_class(classes, adverse, "--adverse", target)
         settings |= {"bins": dict(map(_read_cuts, cuts)), "levels": levels, "sample_weight": weight}
         settings["monotonic_cst"] = _read_trends(trends, rises=adverse == next(iter(classes)))
         with show_progress("fitting"):
-            card = weigh.Scorecard.from_table(table, target, adverse=classes[adverse], **settings)
+            card = weigh.Scorecard.from_table(table, target, adverse=bad, **settings)
         card.provenance_ = trace(card, source, table, target)
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
@@ -305,16 +304,6 @@ def _from_model(path: str, adverse: str, settings: dict[str, Any]) -> Any:
         raise ValueError(f"{path} holds {type(model).__name__}; a scorecard needs two classes")
     good = other_class(model, find_class(model, adverse))
     return weigh.Scorecard(model, pos_label=good, **settings)
-
-
-def _classes(table: Any, target: str) -> dict[str, Any]:
-    """The classes in order, by the text that each is shown by."""
-    from weigh.frames import check_name, read, sort_classes
-
-    found = read(table)
-    column: Any = found.column(check_name(found, target, "y"), True)
-    values = [value for value in column.values if value is not None]
-    return {label_text(value): value for value in sort_classes(values, "target").tolist()}
 
 
 def _read_cuts(pair: tuple[str, str]) -> tuple[str, list[float]]:

@@ -228,9 +228,9 @@ def _title(subject: Subject, found: Evaluation) -> str:
 
 
 def _printed(card: Any, bands: Any) -> list[Section]:
-    """The tables of a scorecard: its levels with their points, and the cut-off table."""
-    found = []
-    for view in (part.view() for part in (card, bands) if part is not None):
+    """The tables of a scorecard: levels with their points, the cut-off table, the gains table."""
+    found, parts = [], (card, bands, None if bands is None else bands.gains)
+    for view in (part.view() for part in parts if part is not None):
         head, rows = view.grids[0].without_bars()
         found.append(Section(view.title, head, tuple(rows), view.notes))
     return found

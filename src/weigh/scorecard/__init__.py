@@ -5,6 +5,8 @@ points     weights to whole points, so that ranking changes least; what a score 
 model      a card where a model is expected: scores, predictions, sheets
 card       the `Scorecard`
 bands      the cut-off table by score band
+gains      the gains table, and the most profitable cut-off
+impact     approval rates by group at a cut-off
 reasons    what cost a case most points: reason codes, their texts, and the letter
 show       the card as text, HTML and dataframe
 file       the card as JSON, with the points that were changed by hand

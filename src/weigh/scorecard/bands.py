@@ -11,6 +11,7 @@ from weigh.bins import label
 from weigh.frames import Floats, Sample, Value, build
 from weigh.layout import Grid, Shown, View
 from weigh.parameters import is_count
+from weigh.scorecard.gains import Gains, Profit, find_profit, read_amounts
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
@@ -30,6 +31,8 @@ class Bands(Shown):
         Cases of the band, and how many of them had the adverse outcome.
     adverse : label
         The adverse class.
+    best : Profit, optional
+        The amounts per approved case, and the cut-off of the largest profit.
     """
 
     low: Scores
@@ -38,6 +41,21 @@ class Bands(Shown):
     bads: Floats
     adverse: Value
     backend: str | None = None
+    best: Profit | None = None
+
+    @property
+    def gains(self) -> Gains:
+        """The same bands, the lowest scores first, with the bads that they capture."""
+        turned = (column[::-1] for column in (self.low, self.high, self.rows, self.bads))
+        return Gains(*turned, self.adverse, self.backend)
+
+    @property
+    def profit(self) -> Floats | None:
+        """The profit of a cut-off at `low`, where amounts per approved case were given."""
+        if self.best is None:
+            return None
+        own = (self.rows - self.bads) * self.best.good + self.bads * self.best.bad
+        return np.asarray(np.cumsum(own))
 
     @property
     def approval_rate(self) -> Floats:
@@ -71,6 +89,8 @@ class Bands(Shown):
             "bad_rate_above": self.bad_rate_above,
             "ks": self.ks,
         }
+        if self.profit is not None:
+            columns["profit"] = self.profit
         return {name: column.tolist() for name, column in columns.items()}
 
     def to_frame(self) -> Any:
@@ -80,6 +100,7 @@ class Bands(Shown):
     def view(self) -> View:
         """The table as data for text and pages."""
         head = ("Score", "Rows", "Bads", "Bad rate", "Odds", "Approved", "Bad rate above", "KS")
+        head += ("Profit",) if self.best else ()
         found = self.to_dict()
         rows = tuple(
             (
@@ -91,12 +112,14 @@ class Bands(Shown):
                 f"{100 * found['approval_rate'][i]:.1f}%",
                 f"{100 * found['bad_rate_above'][i]:.1f}%",
                 f"{found['ks'][i]:.3f}",
+                *([f"{found['profit'][i]:,.6g}"] if self.best else []),
             )
             for i, (low, high) in enumerate(zip(self.low, self.high, strict=True))
         )
         notes = (
             f"Bads are cases of {label(self.adverse)}. Approved, Bad rate above and KS are those "
             "of a cut-off at the band's lowest score.",
+            *([self.best.words] if self.best else []),
         )
         return View("Cut-off table by score band", (Grid(head, rows),), notes=notes)
 
@@ -105,7 +128,7 @@ def _odds(odds: float) -> str:
     return "no bads" if odds == np.inf else f"{odds:.1f}"
 
 
-def band_rows(card: Scorecard, sample: Sample, n_bands: int) -> Bands:
+def band_rows(card: Scorecard, sample: Sample, n_bands: int, profit: Any = None) -> Bands:
     """The bands of labelled rows, scored by a card."""
     if not (is_count(n_bands) and n_bands >= 1):
         raise ValueError(f"n_bands must be a whole number of at least 1, got {n_bands!r}")
@@ -114,11 +137,19 @@ def band_rows(card: Scorecard, sample: Sample, n_bands: int) -> Bands:
     bad = (sample.labels == 0).astype(np.float64)
     weight = np.ones(len(bad)) if sample.weight is None else np.asarray(sample.weight)
     scores = card._add(card._match(sample.table))
-    return count_bands(scores, bad, weight, n_bands, card.adverse, card._source.backend)
+    amounts = None if profit is None else read_amounts(profit, card.pos_label, card.adverse)
+    told = (card.adverse, card._source.backend)
+    return count_bands(scores, bad, weight, n_bands, *told, amounts=amounts)
 
 
 def count_bands(
-    scores: Scores, bad: Floats, weight: Floats, n_bands: int, adverse: Value, backend: Any
+    scores: Scores,
+    bad: Floats,
+    weight: Floats,
+    n_bands: int,
+    adverse: Value,
+    backend: Any,
+    amounts: tuple[float, float] | None = None,
 ) -> Bands:
     """Bands of about as many rows each; equal scores stay together."""
     order = np.argsort(-scores, kind="stable")
@@ -136,4 +167,5 @@ def count_bands(
         bads=np.add.reduceat(bads, first),
         adverse=adverse,
         backend=backend,
+        best=None if amounts is None else find_profit(amounts, -values, rows, bads),
     )

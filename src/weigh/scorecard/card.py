@@ -16,6 +16,7 @@ from weigh.parameters import is_count
 from weigh.scorecard import file, reasons, show
 from weigh.scorecard.bands import Bands, band_rows
 from weigh.scorecard.file import Edit
+from weigh.scorecard.impact import Impact, measure_impact
 from weigh.scorecard.learn import fit_card
 from weigh.scorecard.model import CardModel
 from weigh.scorecard.points import Rounding, Scale, measure_rows, read_model, round_model
@@ -144,7 +145,15 @@ class Scorecard(CardModel, Shown):
         )
         return Formula.of_evidence(self.evidence, "Scorecard", score_name="score", costs=told)
 
-    def bands(self, X: Any, y: Any, n_bands: int = 10, *, sample_weight: Any = None) -> Bands:
+    def bands(
+        self,
+        X: Any,
+        y: Any,
+        n_bands: int = 10,
+        *,
+        sample_weight: Any = None,
+        profit: Mapping[Any, float] | None = None,
+    ) -> Bands:
         """The cut-off table: rows, bads, approval rate and KS by score band.
 
         Parameters
@@ -157,8 +166,40 @@ class Scorecard(CardModel, Shown):
             Number of bands of about equal size. Equal scores stay together, so there may be fewer.
         sample_weight : array or str, optional
             Row weights, or the name of their column.
+        profit : dict, optional
+            The amount that an approved case of each class brings, such as {"good": 100, "bad":
+            -900}. It adds the profit at each cut-off, and `best`: the most profitable one.
+
+        Returns
+        -------
+        Bands
+            Prints as a table; `gains` is the gains table of the same bands.
         """
-        return band_rows(self, label_sample(read(X), y, sample_weight, self.classes_), n_bands)
+        sample = label_sample(read(X), y, sample_weight, self.classes_)
+        return band_rows(self, sample, n_bands, profit)
+
+    def impact(
+        self,
+        X: Any,
+        by: Any,
+        cut_off: float,
+        *,
+        reference: str | None = None,
+    ) -> Impact:
+        """Approval rates by group at a cut-off, and their ratio to the highest (four-fifths rule).
+
+        Parameters
+        ----------
+        X : table
+            Rows.
+        by : str or array
+            Groups: a column of X, or a value for each row. Numbers of many values are cut.
+        cut_off : float
+            The lowest score that is approved.
+        reference : str, optional
+            The group that others are compared with. Default: that of the highest approval rate.
+        """
+        return measure_impact(self, read(X), by, cut_off, reference)
 
     def measure(self, X: Any, y: Any = None) -> Rounding:
         """The effect of rounding and edits on rows: AUC before and after, and probabilities.

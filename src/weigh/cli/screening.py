@@ -1,0 +1,93 @@
+"""The command that describes columns before a fit."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from weigh.cli.commands import main
+from weigh.cli.data import keep_apart, list_classes, pick_class, read_table
+from weigh.cli.messages import say, terminal_width
+from weigh.cli.options import (
+    BINS,
+    categorical_option,
+    data_argument,
+    drop_option,
+    json_option,
+)
+
+
+@main.command()
+@data_argument
+@click.option("--target", required=True, metavar="COL", help="The column to predict, two classes.")
+@click.option(
+    "--pos-label",
+    metavar="CLASS",
+    help="The class that positive WoE favours (default: the second in sorted order).",
+)
+@click.option(
+    "--time", metavar="COL", help="Column of times: adds the PSI of the later half of the rows."
+)
+@click.option("--bins", type=BINS, default="mdl", show_default=True, help="Bins of numbers.")
+@click.option("--min-iv", type=float, default=0.02, show_default=True, help="Least IV kept.")
+@click.option(
+    "--max-missing",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Largest share of missing values kept.",
+)
+@click.option(
+    "--max-correlation",
+    type=float,
+    default=0.9,
+    show_default=True,
+    help="Largest correlation of WoE with a column kept before.",
+)
+@drop_option
+@categorical_option
+@click.option("-o", "--output", metavar="FILE", help="Also write the table (.csv or .parquet).")
+@json_option
+def screen(
+    data: str,
+    target: str,
+    pos_label: str | None,
+    time: str | None,
+    bins: Any,
+    drop: tuple[str, ...],
+    categorical: tuple[str, ...],
+    output: str | None,
+    as_json: bool,
+    **limits: float,
+) -> None:
+    """Describe each column before a fit: IV, missing, correlation.
+
+    Prints one line per column, the largest information value first, and why columns would be left
+    out.
+
+    Example: weigh screen loans.csv --target class --pos-label good -o columns.csv
+    """
+    import weigh
+    from weigh.frames import write_file
+
+    if output is not None:
+        keep_apart(output, data)
+    table = read_table(data, categorical, drop)
+    label = None
+    if pos_label is not None:
+        label = pick_class(list_classes(table, target), pos_label, "--pos-label", target)
+    found = weigh.screen(table, target, time=time, pos_label=label, bins=bins)
+    chosen = found.select(**limits)
+    if output is not None:
+        write_file(found.to_frame(), output)
+        say(f"Table: {output}")
+    if as_json:
+        told = {**found.to_dict(), "kept": [*chosen.kept], "left_out": chosen.left_out}
+        click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
+        return
+    click.echo(found.to_text(terminal_width()))
+    click.echo(f"\nKept: {', '.join(chosen.kept) or 'none'}")
+    for name, why in chosen.left_out.items():
+        click.echo(f"Left out: {name} ({why})")

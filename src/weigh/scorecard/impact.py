@@ -1,0 +1,136 @@
+"""Adverse impact: the approval rate of each group at a cut-off, against the highest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weigh.evaluation.groups import split_rows
+from weigh.frames import Codes, Table, build, check_name
+from weigh.layout import Grid, Shown, View
+from weigh.metrics.numbers import reach_of
+from weigh.parameters import is_number
+
+if TYPE_CHECKING:
+    from weigh.scorecard.card import Scorecard
+
+FOUR_FIFTHS = 0.8
+"""A ratio of approval rates below this is taken for a sign of adverse impact."""
+COVERAGE = 0.95
+
+
+@dataclass(frozen=True)
+class Approval:
+    """The cases of one group, how many are approved, and their rate against the reference.
+
+    `ratio` has a 95% interval from `low` to `high`; both are None where a rate is 0, and for the
+    reference itself.
+    """
+
+    group: str
+    rows: float
+    approved: float
+    ratio: float | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def rate(self) -> float:
+        """The share of the group that is approved."""
+        return self.approved / self.rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Impact(Shown):
+    """Approval rates by group at a cut-off; the ratio compares each with the reference group."""
+
+    by: str
+    cut_off: float
+    reference: str
+    groups: tuple[Approval, ...]
+    backend: str | None = None
+
+    @property
+    def below_four_fifths(self) -> tuple[str, ...]:
+        """Groups whose approval rate is below four fifths of the reference's."""
+        found = [g for g in self.groups if g.ratio is not None and g.ratio < FOUR_FIFTHS]
+        return tuple(g.group for g in found)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The columns as plain data."""
+        names = ("group", "rows", "approved", "rate", "ratio", "low", "high")
+        return {name: [getattr(group, name) for group in self.groups] for name in names}
+
+    def to_frame(self) -> Any:
+        """One row per group."""
+        return build(self.to_dict(), self.backend)
+
+    def view(self) -> View:
+        """The table as data for text and pages."""
+        head = (self.by, "Rows", "Approved", "Approval rate", "Ratio", "95% interval")
+        rows = tuple(
+            (
+                g.group,
+                f"{g.rows:,.6g}",
+                f"{g.approved:,.6g}",
+                f"{100 * g.rate:.1f}%",
+                "" if g.ratio is None else f"{g.ratio:.2f}",
+                "" if g.low is None else f"{g.low:.2f} to {g.high:.2f}",
+            )
+            for g in self.groups
+        )
+        below = ", ".join(self.below_four_fifths) or "none"
+        notes = (
+            f"Ratio is the approval rate divided by that of {self.reference}. The four-fifths rule "
+            f"takes a ratio below 0.80 as a sign of adverse impact: {below}. It is no test: look "
+            "at the interval, too.",
+        )
+        title = f"Approval by {self.by} at a cut-off of {self.cut_off:g}"
+        return View(title, (Grid(head, rows),), notes=notes)
+
+
+def measure_impact(
+    card: Scorecard, table: Table, by: Any, cut_off: Any, reference: str | None
+) -> Impact:
+    """The groups of rows, and how many have a score of at least the cut-off."""
+    if not is_number(cut_off):
+        raise ValueError(f"cut_off must be a score, got {cut_off!r}")
+    name, groups = (by, _values(table, by)) if isinstance(by, str) else ("by", by)
+    approved = card._add(card._match(table)) >= cut_off
+    counts: dict[str, tuple[float, float]] = {}
+    for group, rows in split_rows(groups, name, np.arange(table.n_rows), None):
+        counts[group] = float(len(rows)), float(approved[rows].sum())
+    if reference is None:
+        reference = max(counts, key=lambda group: counts[group][1] / counts[group][0])
+    if reference not in counts:
+        raise ValueError(f"reference {reference!r} is not a group of {name}: {', '.join(counts)}")
+    compared = tuple(
+        compare_rates(group, *own, *counts[reference], same=group == reference)
+        for group, own in counts.items()
+    )
+    return Impact(name, float(cut_off), reference, compared, card._source.backend)
+
+
+def _values(table: Table, name: str) -> Any:
+    column = table.column(check_name(table, name, "by"), True)
+    assert isinstance(column, Codes)
+    return [column.values[code] for code in column.codes.tolist()]
+
+
+def compare_rates(
+    group: str, rows: float, approved: float, all_rows: float, all_approved: float, *, same: bool
+) -> Approval:
+    """A rate divided by another, with an interval that is symmetric in its logarithm.
+
+    variance of ln ratio = 1/approved - 1/rows + 1/approved' - 1/rows'        (Katz et al. 1978)
+    """
+    if all_approved == 0:
+        return Approval(group, rows, approved, None)
+    ratio = (approved / rows) / (all_approved / all_rows)
+    if same or approved == 0:
+        return Approval(group, rows, approved, ratio)
+    variance = 1 / approved - 1 / rows + 1 / all_approved - 1 / all_rows
+    reach = np.exp(reach_of(COVERAGE) * np.sqrt(max(variance, 0.0)))
+    return Approval(group, rows, approved, ratio, float(ratio / reach), float(ratio * reach))
