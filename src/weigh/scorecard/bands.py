@@ -46,8 +46,8 @@ class Bands(Shown):
     @property
     def gains(self) -> Gains:
         """The same bands, the lowest scores first, with the bads that they capture."""
-        turned = (column[::-1] for column in (self.low, self.high, self.rows, self.bads))
-        return Gains(*turned, self.adverse, self.backend)
+        ends, counts = (self.low[::-1], self.high[::-1]), (self.rows[::-1], self.bads[::-1])
+        return Gains(*ends, *counts, self.adverse, self.backend)
 
     @property
     def profit(self) -> Floats | None:
@@ -99,8 +99,8 @@ class Bands(Shown):
 
     def view(self) -> View:
         """The table as data for text and pages."""
-        head = ("Score", "Rows", "Bads", "Bad rate", "Odds", "Approved", "Bad rate above", "KS")
-        head += ("Profit",) if self.best else ()
+        names = ("Score", "Rows", "Bads", "Bad rate", "Odds", "Approved", "Bad rate above", "KS")
+        head = (*names, *(("Profit",) if self.best else ()))
         found = self.to_dict()
         rows = tuple(
             (
