@@ -7,6 +7,9 @@ import pytest
 from tests.make_corpus import CORPUS, predict
 
 import weigh
+from weigh.frames import read
+from weigh.predicting import StoredTable
+from weigh.store import load_scorer
 
 FILES = sorted(CORPUS.glob("*/*.json"))
 MODELS = [path for path in FILES if path.stem != "predictions"]
@@ -24,3 +27,25 @@ def test_a_file_of_a_release_predicts_what_it_did(path):
     known = json.loads((path.parent / "predictions.json").read_text("utf-8"))
     found = predict(weigh.load(path), known["rows"])
     np.testing.assert_allclose(found, known["expected"][path.stem], rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_file_scores_and_explains_to_the_bit_as_its_model_does(path):
+    """Where the tables are enough, no learner is loaded."""
+    rows = json.loads((path.parent / "predictions.json").read_text("utf-8"))["rows"]
+    scorer, model = load_scorer(path), weigh.load(path)
+    table = read(rows)
+    alone, whole = scorer._score_columns(table), model._score_columns(table)
+    assert [*alone] == [*whole]
+    for name, column in alone.items():
+        np.testing.assert_array_equal(column, whole[name])
+    for row in rows:
+        assert repr(scorer._explain_case(row, None, None)) == repr(
+            model._explain_case(row, None, None)
+        )
+
+
+def test_the_tables_of_every_classifier_that_adds_them_up_are_enough():
+    alone = {path.stem for path in MODELS if isinstance(load_scorer(path), StoredTable)}
+    assert alone == {"evidence", "adjusted", "weighted", "boosted", "educated", "grouped",
+                     "recalibrated", "branching", "three-classes"}  # fmt: skip

@@ -383,6 +383,23 @@ def test_show_loads_no_learner(model):
     assert "Weights of evidence for Yes" in done.stdout
 
 
+@pytest.mark.parametrize("words", [["score"], ["explain"], ["explain", "--reasons", "2"]])
+def test_scoring_and_explaining_load_no_learner(words, model, tmp_path):
+    """A model of tables needs neither scikit-learn nor a compiler, and Arrow no pandas."""
+    weigh.frames.write_file(weigh.datasets.titanic(), str(tmp_path / "people.csv"))
+    heavy = ["sklearn", "numba", "scipy", "pandas", "polars", "matplotlib"]
+    code = (
+        "import atexit, sys; from weigh.cli import main\n"
+        f"held = lambda: [name for name in {heavy} if name in sys.modules]\n"
+        "atexit.register(lambda: print(held(), file=sys.stderr))\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", code, words[0], model, tmp_path / "people.csv", *words[1:]]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
+    assert done.stdout == run(*command[3:]).stdout
+
+
 def notes_of_a_fit(folder, columns):
     """What weigh fit says of some columns, beside one that means something."""
     n = len(next(iter(columns.values())))

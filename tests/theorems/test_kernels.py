@@ -1,11 +1,15 @@
 """Each hot loop equals its plain NumPy definition."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from weigh import few as few_rows
 from weigh import kernels
 
 few = settings(max_examples=50, deadline=None)
@@ -253,3 +257,52 @@ def test_one_against_the_rest_keeps_its_ratios_far_below_zero():
     kernels.ovr(totals, p)
     np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
     np.testing.assert_allclose(p[1, 0] / p[1, 1], np.exp(-1), rtol=1e-12)
+
+
+# ---------------------------------------------------------------- few rows, without numba
+
+
+@few
+@given(coded_rows(), st.integers(1, 4), st.data())
+def test_few_rows_have_the_same_totals(rows, n_columns, data):
+    codes = rows[0]
+    weights = data.draw(arrays(np.float64, (6, n_columns), elements=finite))
+    name = "add_one" if n_columns == 1 else "add_many"
+    found = [np.full((len(codes), n_columns), 0.1) for _ in range(2)]
+    for totals, home in zip(found, (few_rows, kernels), strict=True):
+        getattr(home, name)(totals, codes, weights)
+    np.testing.assert_array_equal(*found)
+
+
+@few
+@given(matrices(20, st.integers(1, 4)), st.sampled_from([1.0, 20.0]))
+def test_few_rows_have_the_same_probabilities_to_the_last_bit_but_one(totals, far):
+    names = ["logistic"] if totals.shape[1] == 1 else ["softmax", "ovr"]
+    for name in names:
+        found = [np.empty((len(totals), max(totals.shape[1], 2))) for _ in range(2)]
+        for out, home in zip(found, (few_rows, kernels), strict=True):
+            getattr(home, name)(far * totals, out)
+        np.testing.assert_array_max_ulp(*found, maxulp=2)
+
+
+@few
+@given(
+    arrays(np.float64, st.integers(0, 30), elements=sometimes_nan),
+    st.sets(st.integers(-4, 4).map(float) | st.floats(allow_nan=False), max_size=6),
+    st.sets(st.integers(-4, 4).map(float), max_size=3),
+)
+def test_few_rows_have_the_same_levels(values, cuts, specials):
+    found = [np.empty(len(values), dtype=np.uint8) for _ in range(2)]
+    for out, home in zip(found, (few_rows, kernels), strict=True):
+        home.digitize(values, np.array(sorted(cuts)), np.array(sorted(specials)), 99, out)
+    np.testing.assert_array_equal(*found)
+
+
+def test_numba_is_loaded_for_many_rows_alone():
+    code = (
+        "import sys; from weigh import few; small = few.for_rows(few.FEW).__name__\n"
+        "assert 'numba' not in sys.modules\n"
+        "print(small, few.for_rows(few.FEW + 1).__name__, 'numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["weigh.few", "weigh.kernels", "True"]

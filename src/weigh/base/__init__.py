@@ -4,7 +4,7 @@ A learner stores its parameters and writes one method, `_learn(sample) -> Eviden
 as something else than a table builds on `TableEstimator`, which reads and nothing more.
 
 estimator    `TableEstimator`: any table in, and its columns as levels
-classifier   `EvidenceModel` has evidence, predicts and explains; `EvidenceClassifier` learns it
+classifier   `EvidenceModel` has evidence; `EvidenceClassifier` learns it
 """
 
 from weigh.base.classifier import EvidenceClassifier, EvidenceModel

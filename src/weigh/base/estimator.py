@@ -26,18 +26,17 @@ from weigh.frames import (
     Floats,
     Sample,
     Table,
-    as_rows,
     label_sample,
-    match,
     name_columns,
     read,
     set_names,
 )
 from weigh.parameters import check_parameters, read_crosses, read_settings
+from weigh.predicting import Reader
 from weigh.tally import Tally
 
 
-class TableEstimator(BaseEstimator):
+class TableEstimator(Reader, BaseEstimator):
     """Any table in, its columns as levels, and the same columns again when predicting."""
 
     crosses: Any = None
@@ -51,7 +50,6 @@ class TableEstimator(BaseEstimator):
     _extras: tuple[str, ...] = ()  # fitted numbers beside the model itself, saved with it
     _later_extras: tuple[str, ...] = ()  # those that files of earlier releases lack
 
-    _learnt: Any  # Evidence, a tree, a vote: it knows its columns
     _bodies: tuple[str, ...] = ("evidence",)  # what a file may hold it as
     provenance_: Provenance  # where the fit is known
 
@@ -74,11 +72,6 @@ class TableEstimator(BaseEstimator):
     def _check_fitted(self) -> None:
         if not hasattr(self, "n_features_in_"):
             check_is_fitted(self, "n_features_in_")  # which also asks for a method `fit`
-
-    def _column_names(self) -> tuple[str, ...]:
-        """The columns that the fitted model reads."""
-        self._check_fitted()
-        return self._learnt.column_names  # type: ignore[no-any-return]
 
     def _tally(self, sample: Sample) -> Tally:
         """The counts of a sample, on the levels that the shared parameters ask for."""
@@ -103,21 +96,6 @@ class TableEstimator(BaseEstimator):
 
     def _name(self, names: tuple[str, ...], named: bool) -> Self:
         return set_names(self, names, named)  # type: ignore[no-any-return]
-
-    def _read(self, X: Any) -> Table:
-        self._column_names()  # not fitted is said before anything about X
-        return self._match(read(X))
-
-    def _read_one(self, row: Any, what: str) -> Table:
-        self._column_names()
-        table = self._read(as_rows(row))
-        if table.n_rows != 1:
-            raise ValueError(f"{what} explains one row, got {table.n_rows}; pass a single row")
-        return table
-
-    def _match(self, table: Table) -> Table:
-        named = hasattr(self, "feature_names_in_")
-        return match(table, self._column_names(), named, type(self).__name__)
 
     def _html_repr(self) -> str:
         """The box that scikit-learn draws, and of a fitted model a short summary."""

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from weigh import few
 from weigh.bins.conditions import Ask, Condition, Kind, list_conditions
 from weigh.bins.labels import (
     EXACT,
@@ -321,20 +322,19 @@ class Feature:
     def _place_codes(self, column: Codes) -> Placed:
         nothing, rest, lookup = len(self.levels), self.rest, self._lookup
         levels = np.full(max(len(column.values), 1), nothing)
-        few = len(column.codes) < len(column.values)
-        used = np.unique(column.codes).tolist() if few else range(len(column.values))
+        short = len(column.codes) < len(column.values)
+        used = np.unique(column.codes).tolist() if short else range(len(column.values))
         values = [column.values[code] for code in used]
         self.check_kind(values)
         levels[used] = [lookup.get(known, rest) for known in keys(values)]
         return Placed(column.codes, levels)
 
     def _place_numbers(self, values: Floats) -> Integers:
-        from weigh import kernels
-
         specials = np.array(self.values, dtype=np.float64)
         missing = self._lookup[key(None)]
         codes = np.empty(len(values), dtype=np.min_scalar_type(len(self.levels)))
-        kernels.digitize(values, np.array(self.cuts), specials, missing, codes)
+        digitize = few.for_rows(len(values)).digitize
+        digitize(values, np.array(self.cuts), specials, missing, codes)
         return codes
 
     def check_kind(self, values: Sequence[Value]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import click
 
+from weigh.cli.help import Process
 from weigh.cli.messages import say
 from weigh.cli.options import dialect_of_command
 
@@ -165,6 +166,16 @@ def read_any(path: str) -> Any:
     from weigh.store import load
 
     return load(path)
+
+
+def read_scorer(path: str, data: str) -> Any:
+    """What scores and explains rows of a file: a model, its tables alone, or a scorecard."""
+    from weigh.frames.formats import spare_pandas
+    from weigh.store import load_scorer
+
+    if click.get_current_context().find_object(Process):
+        spare_pandas(data)
+    return load_scorer(path)
 
 
 def read_table_of(path: str) -> Any:

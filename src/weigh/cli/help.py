@@ -64,8 +64,16 @@ class ByTask(click.Group):
                     formatter.write_dl(lines, col_max=30)
 
 
+class Process:
+    """What a command's context holds where the process is the command's own and ends with it."""
+
+
 class Group(ByTask):
     """Turn expected errors into one line on stderr and exit code 1."""
+
+    def __call__(self, *args: Any, **more: Any) -> Any:
+        """Run the command that the process was started with, or one that a program asks for."""
+        return self.main(*args, **more) if args or more else self.main(obj=Process())
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""

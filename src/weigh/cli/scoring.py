@@ -15,9 +15,9 @@ from weigh.cli.data import (
     count_rows,
     explain_row,
     keep_apart,
-    read_any,
     read_labels,
     read_like,
+    read_scorer,
     reason_columns,
     take_row,
 )
@@ -72,7 +72,7 @@ def score(
     from weigh.scoring import score_parts, write_lines, write_scores
 
     keep_apart(output, model, data)
-    fitted = read_any(model)
+    fitted = read_scorer(model, data)
     table = read_like(fitted, data)
     kept = tuple(check_column(table, name) for name in keep)
     given = given_to(fitted, column_names(table), **read_exposure(fitted, exposure))
@@ -136,7 +136,7 @@ def explain(
     Example: weigh explain model.json people.csv --reasons 3 -o reasons.csv
     """
     keep_apart(output, model, data)
-    fitted = read_any(model)
+    fitted = read_scorer(model, data)
     table = read_like(fitted, data)
     if reasons is not None:
         source = click.get_current_context().get_parameter_source("row")

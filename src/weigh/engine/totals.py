@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from tempfile import TemporaryFile
-from typing import Any
 
 import numpy as np
 
+from weigh import few
 from weigh.bins import Cross, Feature, Placed
 from weigh.engine.threads import BLOCK, report, spread
 from weigh.frames import Floats, Integers, Scan, Table, count_matrix
@@ -92,7 +92,8 @@ def total_placed(
     """The same for rows whose levels are known."""
     by_code = [w[p.levels] for w, p in zip(weights, placed, strict=True)]
     totals = np.empty((n_rows, len(prior)))
-    add = _adder(len(prior))
+    own = few.for_rows(n_rows)
+    add = own.add_one if len(prior) == 1 else own.add_many
 
     def fill(start: int) -> None:
         block = slice(start, start + BLOCK)
@@ -104,19 +105,12 @@ def total_placed(
     return totals
 
 
-def _adder(n_columns: int) -> Callable[..., Any]:
-    from weigh import kernels
-
-    return kernels.add_one if n_columns == 1 else kernels.add_many
-
-
 def link(totals: Floats, form: str) -> Floats:
     """Probabilities of all classes: logistic of one total, softmax or `ovr` of many."""
-    from weigh import kernels
-
     probabilities = np.empty((len(totals), max(totals.shape[1], 2)))
-    many = kernels.ovr if form == "ovr" else kernels.softmax
-    to_probability = kernels.logistic if totals.shape[1] == 1 else many
+    own = few.for_rows(len(totals))
+    many = own.ovr if form == "ovr" else own.softmax
+    to_probability = own.logistic if totals.shape[1] == 1 else many
 
     def fill(start: int) -> None:
         block = slice(start, start + BLOCK)

@@ -6,10 +6,9 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import logit
 
 from weigh.frames import Floats
 from weigh.pickling import by_fields
@@ -55,7 +54,7 @@ class Curve:
         d = min(max(total - start, -FAR), FAR)
         y: float = a + d * (b + d * (c + d * e))
         if self.steps:
-            y = float(logit(min(max(y, BOUND), 1 - BOUND)))
+            y = float(_logit(min(max(y, BOUND), 1 - BOUND)))
         return y + self.shift
 
     def apply(self, totals: Floats) -> Floats:
@@ -65,7 +64,7 @@ class Curve:
         d = np.clip(totals - start, -FAR, FAR)
         y = a + d * (b + d * (c + d * e))
         if self.steps:
-            y = logit(np.clip(y, BOUND, 1 - BOUND))
+            y = _logit(np.clip(y, BOUND, 1 - BOUND))
         return np.asarray(y + self.shift)
 
     @cached_property
@@ -79,6 +78,12 @@ class Curve:
     @cached_property
     def _array(self) -> Floats:
         return np.array(self._rows)
+
+
+def _logit(y: Any) -> Any:
+    from scipy.special import logit  # not at start-up: few curves have steps
+
+    return logit(y)
 
 
 Method: TypeAlias = Literal["spline", "sigmoid", "temperature", "isotonic"]

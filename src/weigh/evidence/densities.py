@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
 
 from weigh.bins import Feature, middles
 from weigh.evidence.curve import BOUND
@@ -77,6 +76,8 @@ def log_kernel(counts: Floats, x: Floats, widths: Floats, s: float) -> Floats:
     s rows more are spread evenly over the range, so that a class has some density far from all its
     rows. Without them a cell has a probability of at least 1e-10.
     """
+    from scipy.special import logsumexp  # not at start-up: scoring needs none
+
     known, columns = _fill(counts), []
     far = (x[:, None] - x) ** 2
     for own in known.T:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.special import polygamma
 
 from weigh.engine import HELD_OUT, Block, Levels
 from weigh.evidence.curve import BOUND
@@ -136,6 +135,8 @@ def weigh_halves(counts: Floats) -> Floats:
 
 def _trigamma(x: Floats) -> Floats:
     """The variance of the log of a gamma variable; NaN for an empty cell."""
+    from scipy.special import polygamma  # not at start-up: scoring needs none
+
     distinct, places = np.unique(np.where(x > 0, x, np.nan), return_inverse=True)
     return np.asarray(polygamma(1, distinct)[places].reshape(x.shape), dtype=np.float64)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence.tables import Evidence
 from weigh.frames import Floats, Table, read_numbers
-from weigh.newton.families import Family
 from weigh.parameters import is_number
+
+if TYPE_CHECKING:
+    from weigh.newton.families import Family  # not at start-up: it loads SciPy
 
 
 def read_apart(family: Family, name: str, table: Table, exposure: Any, offset: Any) -> Floats:

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import entr, log_softmax
 
 from weigh.bins import Cross, Feature, Level
 from weigh.evidence import show
@@ -187,6 +186,8 @@ def loss_without(by_class: Floats, counts: Floats) -> float:
     It is exact where the model has no other table, and too high where other tables make rows more
     certain than their level is. Other weights stay as they are: nothing is fitted again.
     """
+    from scipy.special import entr, log_softmax  # not at start-up: scoring needs none
+
     told = counts.sum(axis=1) > 0
     moved = centre_weights(by_class, counts)[told]
     if moved.shape[1] == 1:  # the log odds of two classes

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import logit
 
 from weigh import engine
 from weigh.bins import Cross, Feature, label
@@ -221,6 +220,8 @@ class Evidence:
     def with_prior(self, rate: Floats) -> Evidence:
         """Change the prior to that of a population with other class frequencies."""
         if self.link == "ovr":
+            from scipy.special import logit  # not at start-up: scoring needs none
+
             change = logit(rate) - logit(self.assumed_rate)
         else:
             change = contrast(np.log(rate) - np.log(self.assumed_rate))

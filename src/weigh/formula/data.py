@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from weigh import engine, kernels
+from weigh import engine, few
 from weigh.bins import AND, Ask, Cross, Feature, Kind, finder, label, printable
 from weigh.formula.formula import Formula, Input, Spread, Term
 from weigh.frames import NOT_KNOWN, Floats, key
@@ -237,7 +237,7 @@ class Scorer:
         if len(totals) != 1 or totals.shape[1] != 1:
             return engine.link(totals, self.formula.link)
         probabilities = np.empty((1, 2))
-        kernels.logistic(totals, probabilities)
+        few.for_rows(1).logistic(totals, probabilities)
         return probabilities
 
     def _add_one(self, row: Row, start: list[float]) -> float:

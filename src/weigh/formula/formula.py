@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy.special import polygamma
 
 from weigh.bins import SINGLE, Ask, Cross, Feature, Kind, label, sort_values
 from weigh.evidence import Attenuation, Curve, Evidence, FeatureTable, evidence_of, is_sum
@@ -175,6 +174,8 @@ def _shared_variance(table: FeatureTable) -> tuple[float, ...] | None:
     """Of ln P(token|c) of all tokens of a class, which share one distribution."""
     if table.variances is None:
         return None
+    from scipy.special import polygamma  # not at start-up: only tokens need it
+
     norm = table.counts.sum(axis=0) + table.smoothing * len(table.counts)
     return tuple(polygamma(1, np.where(norm > 0, norm, np.nan)).tolist())
 

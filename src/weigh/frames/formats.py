@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -21,6 +22,35 @@ def read_format(name: str, data: bytes) -> pa.Table | None:
     """The table in a file's bytes, by the ending of its name; None where it may be text."""
     reader = next((read for ends, read in READERS.items() if name.lower().endswith(ends)), None)
     return None if reader is None else reader(data)
+
+
+PLAIN = (".csv", ".tsv", ".tab", ".txt", ".csv.gz", ".tsv.gz", ".parquet", ".pq")
+"""Endings of files that are read without pandas."""
+
+
+class _NoPandas:
+    """An importer that finds no pandas."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        """Refuse pandas, and leave everything else to others."""
+        if name == "pandas":
+            raise ImportError(name)
+
+
+def spare_pandas(path: str) -> None:
+    """Let this process convert values without pandas, where it reads no file that needs it.
+
+    At its first conversion Arrow imports pandas, if installed, to know its objects. That takes
+    longer than scoring a small file. A process that does this reads no pandas objects any more: it
+    is for commands alone.
+    """
+    if path.lower().endswith(PLAIN) and "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas)
+        try:
+            pa.array([0])
+        finally:
+            sys.meta_path.remove(_NoPandas)
 
 
 def _read_lines(data: bytes) -> Any:

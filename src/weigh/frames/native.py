@@ -8,13 +8,12 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
 
 from weigh.frames.cluster import find_far
 from weigh.frames.columns import (
     Integers,
 )
-from weigh.frames.reading import wrap
+from weigh.frames.reading import is_sparse, wrap
 from weigh.frames.tables import Table
 
 
@@ -32,8 +31,8 @@ def take_rows(X: Any, places: Integers) -> Any:
     frame = wrap(X)
     if frame is not None:
         return _eager(frame)[np.asarray(places)].to_native()
-    if sparse.issparse(X):
-        return X.tocsr()[places]  # type: ignore[attr-defined]
+    if is_sparse(X):
+        return X.tocsr()[places]
     series = nw.from_native(X, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         return series[np.asarray(places)].to_native()
@@ -118,22 +117,23 @@ def count_matrix(table: Table) -> Any:
     for one row as for many.
     """
     matrix: Any = _gather_counts(table) if table.matrix is None else table.matrix
-    coo: Any = sparse.coo_array
     values = matrix.data
     if np.iscomplexobj(values):
         raise ValueError("Complex data not supported: counts are real numbers")
     if values.size and not (values.min() >= 0 and values.max() < np.inf):  # nor if one is NaN
-        _refuse(coo(matrix), table)
+        _refuse(matrix, table)
     return matrix
 
 
 def _gather_counts(table: Table) -> Any:
     """The columns one by one, of which only what is not zero is held."""
+    from scipy.sparse import csc_array  # not at start-up: only tokens need it
+
     parts = [_find_counts(table, j) for j in range(len(table.names))]
     ends = np.cumsum([0, *(len(rows) for rows, _ in parts)])
     rows, counts = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
     shape = (table.n_rows, len(parts))
-    matrix: Any = sparse.csc_array((counts, rows, ends), shape=shape)
+    matrix: Any = csc_array((counts, rows, ends), shape=shape)
     return matrix.tocsr()
 
 
@@ -149,7 +149,10 @@ def _find_counts(table: Table, j: int) -> tuple[Integers, Any]:
     return rows, values[rows]
 
 
-def _refuse(matrix: Any, table: Table) -> None:
+def _refuse(counts: Any, table: Table) -> None:
+    from scipy.sparse import coo_array
+
+    matrix: Any = coo_array(counts)
     place = np.flatnonzero(~np.isfinite(matrix.data) | (matrix.data < 0))[0]
     row, column = matrix.coords[0][place], matrix.coords[1][place]
     raise ValueError(

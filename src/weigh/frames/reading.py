@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -10,7 +11,6 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-from scipy import sparse
 
 from weigh.frames.cluster import find_far
 from weigh.frames.columns import (
@@ -33,7 +33,7 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
         from weigh.frames.sources import scan
 
         table = scan(X)
-    elif sparse.issparse(X):
+    elif is_sparse(X):
         if not allow_sparse:
             raise ValueError(
                 "sparse input holds counts, not levels: use EvidenceNB(event_model='counts'), or "
@@ -49,6 +49,12 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
     return table
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse matrix: whoever made one has loaded its module, which takes long."""
+    loaded = sys.modules.get("scipy.sparse")
+    return loaded is not None and loaded.issparse(X)
+
+
 def _refuse_twice(names: tuple[str, ...]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
@@ -61,9 +67,9 @@ def as_rows(row: Any) -> Any:
         return [row]
     if hasattr(row, "to_dict") and hasattr(row, "iloc") and row.ndim == 1:  # a row of pandas
         return [row.to_dict() if all(isinstance(k, str) for k in row.index) else [*row]]
-    if sparse.issparse(row) and getattr(row, "ndim", 2) == 1:
-        return sparse.csr_array(row.toarray()[None])  # type: ignore[attr-defined]
-    if sparse.issparse(row) or wrap(row) is not None or getattr(row, "ndim", 1) > 1:
+    if is_sparse(row) and getattr(row, "ndim", 2) == 1:
+        return sys.modules["scipy.sparse"].csr_array(row.toarray()[None])
+    if is_sparse(row) or wrap(row) is not None or getattr(row, "ndim", 1) > 1:
         return row
     if isinstance(row, np.ndarray):
         return row[None]

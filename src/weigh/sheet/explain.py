@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logsumexp, ndtri, polygamma
 
+from weigh import engine
 from weigh.bins import Cross, Feature
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
@@ -87,7 +88,7 @@ def _add_up(
     before = prior + sum(item.weight for item in items)
     probability = evidence.probabilities(totals)[0, a]
     if b >= 0 and len(classes) > 2:
-        probability = expit(_log_odds(row, a, b, evidence.link))
+        probability = _logistic(np.array([_log_odds(row, a, b, evidence.link)]))[0]
     return BalanceSheet(
         pos_label=classes[a],
         against=None if b < 0 else classes[b],
@@ -144,9 +145,13 @@ def _interval(
     evidence: Evidence, sign: Floats, log_odds: float, error: float
 ) -> tuple[float, float]:
     """Of the log odds before the recalibration, whose ends this moves as it moves any total."""
-    reach = float(ndtri((1 + COVERAGE) / 2)) * error
-    low, high = expit(map_ends(evidence, sign, log_odds + np.array([-reach, reach])))
+    reach = NormalDist().inv_cdf((1 + COVERAGE) / 2) * error
+    low, high = _logistic(map_ends(evidence, sign, log_odds + np.array([-reach, reach])))
     return float(low), float(high)
+
+
+def _logistic(log_odds: Floats) -> Floats:
+    return engine.link(log_odds[:, None], "logistic")[:, 1]
 
 
 def find_class(classes: list[Any], wanted: Any, default: int = 0, role: str = "pos_label") -> int:
@@ -178,7 +183,7 @@ def _log_odds(row: Floats, a: int, b: int, link: str) -> float:
     if b >= 0:
         return float(row[a] - row[b])
     logs = -np.logaddexp(0.0, -row) if link == "ovr" else row
-    return float(logs[a] - logsumexp(np.delete(logs, a)))
+    return float(logs[a] - np.logaddexp.reduce(np.delete(logs, a)))
 
 
 def _scale(
@@ -312,6 +317,8 @@ def _token_variance(lines: list[_Line], evidence: Evidence) -> Floats | None:
     part = evidence.tables[0]
     if part.variances is None:
         return None
+    from scipy.special import polygamma  # not at start-up: only tokens need it
+
     norm = part.counts.sum(axis=0) + part.smoothing * len(part.counts)
     common = polygamma(1, np.where(norm > 0, norm, np.nan))
     if not lines:

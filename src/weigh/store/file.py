@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weigh.predicting import StoredTable
 from weigh.store.evidence import evidence_from_dict
-from weigh.store.plain import FORMAT, VERSION
+from weigh.store.plain import FORMAT, VERSION, check
 from weigh.writing import write_text
 
 if TYPE_CHECKING:
@@ -118,6 +119,40 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     from weigh.store.model import from_dict
 
     return _whole(path, _read(path), from_dict)
+
+
+SUMS = (
+    "AdjustedNB",
+    "BoostedNB",
+    "EducatedNB",
+    "EvidenceNB",
+    "RecalibratedClassifier",
+    "WeightedNB",
+)
+"""Learners that predict what their tables of weights say, where they end as these."""
+
+
+def load_scorer(path: str | os.PathLike[str]) -> Any:
+    """Read what scores and explains rows: tables of weights alone, or else the whole model.
+
+    Tables need no learner, so that neither scikit-learn nor numba is loaded. What `load` gives says
+    the same of every row.
+    """
+    if holds_card(path):
+        return load(path)
+    data = _read(path)
+    if data.get("learner") in SUMS and "evidence" in data and data.keys().isdisjoint(OTHERS):
+        return _whole(path, data, _read_table)
+    return load_model(path)
+
+
+OTHERS = ("tree", "estimate", "vote", "mean", "rest")
+"""What files of models hold in place of tables."""
+
+
+def _read_table(data: dict[str, Any]) -> StoredTable:
+    check(isinstance(data["named"], bool), "named must be true or false")
+    return StoredTable.of(data["learner"], evidence_from_dict(data["evidence"]), data["named"])
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, str]:

@@ -1,0 +1,177 @@
+"""What has tables of weights predicts and explains, whether a learner holds them or a file does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.evidence import Evidence, evidence_of, with_labels
+from weigh.frames import Floats, Table, as_rows, build_beside, match, read
+from weigh.sheet import BalanceSheet, contribute, explain
+
+
+class Reader:
+    """Reads any table with the columns that it was fitted to."""
+
+    _learnt: Any  # Evidence, a tree, a vote: it knows its columns
+
+    def _check_fitted(self) -> None:
+        """Raise an error where there is nothing learnt yet."""
+
+    def _column_names(self) -> tuple[str, ...]:
+        """The columns that the fitted model reads."""
+        self._check_fitted()
+        return self._learnt.column_names  # type: ignore[no-any-return]
+
+    def _read(self, X: Any) -> Table:
+        self._column_names()  # not fitted is said before anything about X
+        return self._match(read(X))
+
+    def _read_one(self, row: Any, what: str) -> Table:
+        self._column_names()
+        table = self._read(as_rows(row))
+        if table.n_rows != 1:
+            raise ValueError(f"{what} explains one row, got {table.n_rows}; pass a single row")
+        return table
+
+    def _match(self, table: Table) -> Table:
+        named = hasattr(self, "feature_names_in_")
+        return match(table, self._column_names(), named, type(self).__name__)
+
+
+class Predictor(Reader):
+    """Predicts classes from evidence, or from what rests on it, and explains them."""
+
+    classes_: np.ndarray[Any, Any]
+
+    @property
+    def evidence_(self) -> Evidence:
+        """The prior and the tables of weights."""
+        if not hasattr(self, "classes_"):
+            raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
+        if not isinstance(self._learnt, Evidence):
+            raise AttributeError(self._learnt.no_table)
+        return self._learnt
+
+    def _read(self, X: Any) -> Table:
+        self._check_fitted()
+        return self._match(read(X, allow_sparse=self._learnt.event_model == "counts"))
+
+    # ------------------------------------------------------------ predicting
+
+    def decision_function(self, X: Any) -> Floats:
+        """The total: log odds of `classes_[1]`, or one total per class for more than two."""
+        totals = self._total(X)
+        return totals[:, 0] if totals.shape[1] == 1 else totals
+
+    def _total(self, X: Any) -> Floats:
+        """Totals as columns: one for two classes, else one per class."""
+        table = self._read(X)
+        return self._learnt.total(table)  # type: ignore[no-any-return]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The probability of each class, in the order of `classes_`."""
+        totals = self._total(X)
+        return self._learnt.probabilities(totals)  # type: ignore[no-any-return]
+
+    def predict_log_proba(self, X: Any) -> Floats:
+        """The log of the probability of each class, exact far into the tails."""
+        totals = self._total(X)
+        if totals.shape[1] == 1:
+            return -np.logaddexp(0.0, np.hstack([totals, -totals]))
+        if self._learnt.link == "ovr":
+            totals = -np.logaddexp(0.0, -totals)
+        shifted = totals - totals.max(axis=1, keepdims=True)
+        return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))  # type: ignore[no-any-return]
+
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """The most probable class."""
+        return self._decide(self._read(X))
+
+    def _decide(self, table: Table, totals: Floats | None = None) -> np.ndarray[Any, Any]:
+        """The most probable class of each row, whose totals may be known already."""
+        if totals is None:
+            totals = self._learnt.total(table)
+        return self._learnt.decide(totals)  # type: ignore[no-any-return]
+
+    def _score_columns(self, table: Table) -> dict[str, Any]:
+        """The class, the totals and the probabilities of every row, as columns."""
+        names, rows = [*map(label, self.classes_.tolist())], self._read(table)
+        totals = self._learnt.total(rows)
+        heads = ["log_odds"] if len(names) == 2 else [f"total_{name}" for name in names]
+        found = {"prediction": self._decide(rows, totals)}
+        found |= dict(zip(heads, totals.T, strict=True))
+        shares = self._learnt.probabilities(totals).T
+        return found | {f"probability_{n}": p for n, p in zip(names, shares, strict=True)}
+
+    # ------------------------------------------------------------ explaining
+
+    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
+        evidence_of(self)  # what has no table says so
+        return self.balance_sheet(row, pos_label, against)
+
+    def balance_sheet(
+        self, row: Any, pos_label: Any = None, against: Any = None, *, labels: Any = None
+    ) -> BalanceSheet:
+        """Explain one prediction: the weights for and against, their total, the probability.
+
+        Parameters
+        ----------
+        row : mapping, sequence or table of one row
+            The case. A mapping may leave out answers that are not known.
+        pos_label : label, optional
+            Positive class. Default: `classes_[1]` of two; with more classes, the most probable.
+        against : label, optional
+            With more than two classes, the class to compare with. Default: all others together.
+        labels : dict, optional
+            Your names of columns, levels and classes, as in `report`.
+        """
+        table = self._read_one(row, "a balance sheet")
+        return explain(with_labels(self.evidence_, labels), table, pos_label, against)
+
+    def contributions(self, X: Any, pos_label: Any = None) -> Any:
+        """The contributions of the prior and of each table to the total of every row.
+
+        Parameters
+        ----------
+        X : table
+            Rows.
+        pos_label : label, optional
+            Positive class. Default: `classes_[1]` of two. With more classes it is required, and the
+            columns add up to the total of that class.
+
+        Returns
+        -------
+        table
+            The columns "prior" and one for each table, in the library that X came from (an Arrow
+            table for arrays and lists). A recalibrated model has the column "recalibration" too.
+            The columns add up to `decision_function`.
+
+        Examples
+        --------
+        >>> import weigh
+        >>> people = weigh.datasets.titanic()
+        >>> model = weigh.EvidenceNB().fit(people, "Survived")
+        >>> parts = model.contributions([{"Class": "3rd", "Sex": "Female", "Age": "Child"}])
+        >>> {name: round(100 * parts[name][0].as_py()) for name in parts.column_names}
+        {'prior': -74, 'Class': -35, 'Sex': 174, 'Age': 83}
+        """
+        table = self._read(X)
+        return build_beside(X, contribute(self.evidence_, table, pos_label), table.backend)
+
+
+class StoredTable(Predictor):
+    """A table of weights read from a file, which scores and explains without its learner."""
+
+    def __init__(self, evidence: Evidence, named: bool) -> None:
+        self._learnt, self.classes_ = evidence, evidence.classes
+        if named:
+            self.feature_names_in_ = np.array(evidence.column_names, dtype=object)
+
+    @classmethod
+    def of(cls, learner: str, evidence: Evidence, named: bool) -> StoredTable:
+        """The table of a learner, whose name errors tell."""
+        own: type[StoredTable] = type(learner, (cls,), {})
+        return own(evidence, named)
