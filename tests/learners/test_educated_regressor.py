@@ -22,8 +22,10 @@ from weigh.educated.prior import walk
 from weigh.educated.solve import find_weights, state_at
 from weigh.educated.task import Task, problem_of
 from weigh.errors import ParameterError
+from weigh.formula import Formula
 from weigh.frames import number_sample, read
 from weigh.newton.families import GAMMA, POISSON, Power
+from weigh.serving.contract import describe
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
 CUTS = [-1.0, -0.4, 0.2, 0.9]
@@ -657,3 +659,40 @@ def test_sheets_and_tables_say_what_one_unit_is():
     assert "claims per unit of years" in model.balance_sheet(named.iloc[:1]).to_text()
     by_array = EducatedRegressor(family="poisson", bins=8).fit(X, y, exposure=years)
     assert "per unit of exposure" in by_array.evidence_.to_text()
+
+
+EXPOSURE = 'years """+1+"'  # which would end a docstring
+
+
+@pytest.fixture(scope="module")
+def rates():
+    X, years, y = policies()
+    named = X.assign(**{EXPOSURE: years}, claims=y)
+    model = EducatedRegressor(family="poisson", bins=4, pairs=0)
+    return model.fit(named, "claims", exposure=EXPOSURE), named
+
+
+@pytest.mark.parametrize("to", ["sql", "python", "pmml"])
+def test_exported_files_say_what_one_unit_is(rates, to):
+    text = weigh.export(rates[0], to)
+    assert "claims per unit of years" in text
+    if to == "python":
+        names = {}
+        exec(compile(text, "exported", "exec"), names)
+        found = names["score"]({"age": 30, "area": "a"})["estimate"]
+        assert found == pytest.approx(rates[0].predict([{"age": 30, "area": "a"}])[0])
+
+
+def test_pages_and_the_contract_of_the_service_say_what_one_unit_is(rates):
+    model, named = rates
+    for page in (weigh.calculator(model), weigh.report(model, named, "claims")):
+        assert "claims per unit of years" in page
+    contract = describe(Formula.of(model), 10)
+    assert "claims per unit of years" in json.dumps(contract)
+
+
+def test_the_errors_of_a_report_are_those_of_the_rows_with_their_exposure(rates):
+    model, named = rates
+    found = weigh.report(model, named, "claims")
+    assert found == weigh.report(model, named, "claims", exposure=EXPOSURE)
+    assert found != weigh.report(model, named, "claims", exposure=1)

@@ -85,7 +85,7 @@ def input_names(formula: Formula) -> dict[str, str]:
 
 def _metadata(formula: Formula, graph: _Graph) -> dict[str, str]:
     return {
-        "model": formula.model_name,
+        "model": formula.description,
         "classes": json.dumps(formula.class_names, ensure_ascii=False),
         "features": json.dumps([term.name for term in formula.terms], ensure_ascii=False),
         "inputs": json.dumps(graph.names, ensure_ascii=False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isinf
 from typing import Any
 
-from weigh.bins import Feature, Kind
+from weigh.bins import Feature, Kind, printable
 from weigh.formula import Formula, Input, Term
 
 HEAD = '''"""{name}, written down by weigh: score(row) says what a dict of answers adds up to.
@@ -142,11 +142,16 @@ def score(row):
 '''
 
 
+def _in_docstring(text: str) -> str:
+    """Text that cannot end a docstring, nor escape anything in it."""
+    return printable(text).replace("\\", "/").replace('"', "'")
+
+
 def write(formula: Formula) -> str:
     """The text of the module."""
     rule, curve = formula.attenuation, formula.curve
     head = HEAD.format(
-        name=formula.model_name,
+        name=_in_docstring(formula.description),
         classes=_literal(list(formula.classes)),
         prior=_literal(list(formula.prior)),
         columns=_literal({column.name: _letters(column) for column in formula.inputs}),

@@ -236,6 +236,7 @@ class Formula:
     score_name: str = ""  # of the sum before the curve, where people read that too
     costs: Costs | None = None  # of a scorecard
     spread: Spread | None = None  # of a model of numbers
+    condition: str = ""  # what its estimates are for, such as " per unit of years"
 
     @classmethod
     def of(cls, model: Any) -> Formula:
@@ -264,6 +265,7 @@ class Formula:
             None if errors is None else tuple(errors.tolist()),
             evidence.covariance,
             name,
+            condition=evidence.condition,
             **more,
         )
 
@@ -276,6 +278,16 @@ class Formula:
     def estimates(self) -> bool:
         """Whether totals mean a number, not probabilities of classes."""
         return self.link in ("identity", "log")
+
+    @property
+    def estimated(self) -> str:
+        """What a model of numbers estimates: the target, and what one unit is of."""
+        return self.class_names[0] + self.condition
+
+    @property
+    def description(self) -> str:
+        """The kind of model, and what it estimates where that is for one unit of exposure."""
+        return f"{self.model_name}: {self.estimated}" if self.condition else self.model_name
 
     @property
     def total_names(self) -> tuple[str, ...]:

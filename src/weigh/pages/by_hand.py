@@ -150,7 +150,8 @@ def _curve(worth: Recalibration | None) -> list[str]:
 
 def _link(evidence: Evidence, names: list[str], of: int | None) -> list[str]:
     if evidence.estimates:
-        return [f"estimate of {names[0]} = {'exp(total)' if evidence.link == 'log' else 'total'}"]
+        told = "exp(total)" if evidence.link == "log" else "total"
+        return [f"estimate of {names[0]}{printable(evidence.condition)} = {told}"]
     if evidence.link == "logistic":
         return [f"probability of {names[1]} = 1/(1 + exp(-total))"]
     part = "1/(1 + exp(-total))" if evidence.link == "ovr" else "exp(total)"

@@ -187,7 +187,7 @@ def _case(title: str, sheet: EstimateSheet, error: float) -> dict[str, Any]:
     observed = sheet.estimate + error
     foot = [
         ("Start: nothing known", spell(sheet.start, digits)),
-        (f"Estimate of {sheet.target}", spell(sheet.estimate, digits)),
+        (f"Estimate of {sheet.target}{sheet.condition}", spell(sheet.estimate, digits)),
         (f"{percent(sheet.coverage)} interval", f"{spell(low, digits)} to {spell(high, digits)}"),
         ("Observed", spell(observed, digits)),
     ]

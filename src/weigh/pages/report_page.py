@@ -12,7 +12,8 @@ import numpy as np
 from weigh.evaluation import Evaluation, NumberEvaluation, evaluate, named_columns
 from weigh.evaluation.page import Section
 from weigh.evaluation.show import page as evaluation_page
-from weigh.frames import Floats, canonical
+from weigh.evidence.exposure import given_to
+from weigh.frames import Floats, canonical, read
 from weigh.layout import asset, document, render
 from weigh.metrics.predicted import Predicted, predict_rows
 from weigh.pages.by_hand import exact_formula
@@ -133,10 +134,11 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
     scorer = subject.scorer(X)
     found = evaluate(scorer, X, y, **asked)
     if isinstance(found, NumberEvaluation):
-        own = {name: asked[name] for name in ("exposure",) if name in asked}
+        own = given_to(scorer, read(X).names, asked.get("exposure"))
         errors, weight = number_errors(scorer, X, y, asked["sample_weight"], own)
         cases = [] if own else number_cases(scorer, X, errors, examples)
         return _Judged(found, errors=errors[np.isfinite(errors)], weight=weight, cases=cases)
+    assert isinstance(found, Evaluation)
     own = {name: asked[name] for name in ("sample_weight", "pos_label")}
     predicted = predict_rows(scorer, X, y, beside=named_columns(X, asked["by"]), **own)
     card, weight = subject.card, asked["sample_weight"]

@@ -35,7 +35,7 @@ def describe(formula: Formula, most_rows: int) -> dict[str, Any]:
     }
     return {
         "openapi": "3.1.0",
-        "info": {"title": f"weigh: {formula.model_name}", "version": weigh.__version__},
+        "info": {"title": f"weigh: {formula.description}", "version": weigh.__version__},
         "paths": _paths(formula),
         "components": {"schemas": schemas},
     }
@@ -81,7 +81,7 @@ def _paths(formula: Formula) -> dict[str, Any]:
     form = {"summary": "The model as a form", "responses": page | {"422": unknown}}
     told = "The class, log odds and probabilities"
     if formula.estimates:
-        told = "The estimate, and the 90% interval of a new row"
+        told = f"The estimate of {formula.estimated}, and the 90% interval of a new row"
     return {
         "/score": {"post": _post(told, one_or_many, scores)},
         "/explain": {"post": explained | {"parameters": _parameters(formula)}},

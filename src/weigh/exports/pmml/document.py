@@ -42,7 +42,7 @@ def node(tag: str, *children: Element, **attributes: str) -> Element:
 
 def to_text(formula: Formula, model: Element) -> str:
     """The whole document."""
-    header = node("Header", node("Application", name="weigh"), description=formula.model_name)
+    header = node("Header", node("Application", name="weigh"), description=formula.description)
     columns = [_data_field(column) for column in formula.inputs]
     if len(formula.prior) > 1:
         name = target_name(formula)

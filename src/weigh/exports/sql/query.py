@@ -91,7 +91,8 @@ def plan(
     names = _names(formula, dialect, contributions, reasons, tuple(keep))
     text = chain.end(dict(zip(names.every, _columns(formula, say, names), strict=True)))
     head = (
-        f"-- {formula.model_name}, written down by weigh for {dialect}, table {printable(table)}\n"
+        f"-- {printable(formula.description)}, written down by weigh for {dialect}, table "
+        f"{printable(table)}\n"
     )
     return Query(
         head + text + "\n",

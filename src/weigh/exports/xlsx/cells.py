@@ -139,7 +139,7 @@ class NumberWords(Words):
 
     def predictions(self, formula: Formula) -> tuple[str, ...]:
         """What the total means."""
-        return (f"Estimate of {formula.class_names[0]}",)
+        return (f"Estimate of {formula.estimated}",)
 
 
 def look_of(size: float) -> str:
