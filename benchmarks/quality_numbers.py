@@ -254,7 +254,7 @@ def loss(problem: Problem, y: Any, mean: Any) -> float:
     return float(2 * (logs - y + mean).mean())
 
 
-def run(name: str, learner: str, cache: Path) -> None:
+def run(name: str, learner: str, cache: Path, patience: float) -> None:
     """The folds that are not there yet, until patience ends."""
     kept = cache / f"{name}.{learner.replace(' ', '_')}.json"
     folds = json.loads(kept.read_text()) if kept.exists() and learner != OURS else []
@@ -263,7 +263,7 @@ def run(name: str, learner: str, cache: Path) -> None:
         return
     splits = [*KFold(FOLDS, shuffle=True, random_state=0).split(problem.X)]
     for train, test in splits[len(folds) :]:
-        if sum(fold["seconds"] for fold in folds) > PATIENCE:
+        if sum(fold["seconds"] for fold in folds) > patience:
             break
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -277,6 +277,7 @@ def main() -> None:
     arguments.add_argument("--cache", type=Path, required=True)
     arguments.add_argument("--sets", nargs="*", default=[*SETS])
     arguments.add_argument("--learners", nargs="*", default=[*LEARNERS])
+    arguments.add_argument("--patience", type=float, default=PATIENCE)
     arguments.add_argument("--page", action="store_true", help="write the page, and run nothing")
     asked = arguments.parse_args()
     asked.cache.mkdir(parents=True, exist_ok=True)
@@ -286,7 +287,7 @@ def main() -> None:
     weigh.EducatedRegressor().fit(np.arange(600.0).reshape(-1, 2), np.arange(300.0))  # compiles
     for name in asked.sets:
         for learner in asked.learners:
-            run(name, learner, asked.cache)
+            run(name, learner, asked.cache, asked.patience)
 
 
 HEAD = """# Estimates of numbers, measured
