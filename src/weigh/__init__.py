@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from weigh.sheet import reasons as reasons
     from weigh.store import load as load
     from weigh.store import save as save
+    from weigh.survival import EducatedSurvival as EducatedSurvival
+    from weigh.survival import person_periods as person_periods
     from weigh.weighted import WeightedNB as WeightedNB
     from weigh.woe import WeightOfEvidence as WeightOfEvidence
 
@@ -95,6 +97,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "Editor": "editing",
     "EducatedNB": "educated",
     "EducatedRegressor": "educated",
+    "EducatedSurvival": "survival",
     "Evaluation": "evaluation",
     "Evidence": "evidence",
     "EvidenceDisplay": "plot",
@@ -130,6 +133,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "export": "exports",
     "levers": "recourse",
     "load": "store",
+    "person_periods": "survival",
     "price": "budget",
     "read_file": "frames",
     "reasons": "sheet",

@@ -23,7 +23,11 @@ class Reader:
     def _column_names(self) -> tuple[str, ...]:
         """The columns that the fitted model reads."""
         self._check_fitted()
-        return self._learnt.column_names  # type: ignore[no-any-return]
+        return self._own_columns(self._learnt)
+
+    def _own_columns(self, learnt: Any) -> tuple[str, ...]:
+        """The columns of a table to predict, of what was learnt."""
+        return learnt.column_names  # type: ignore[no-any-return]
 
     def _read(self, X: Any) -> Table:
         self._column_names()  # not fitted is said before anything about X

@@ -4,6 +4,7 @@ measures    every measure of probabilities of one class
 multiclass  of more than two classes
 groups      of groups of rows
 numbers     `NumberEvaluation`: of estimates of numbers
+survival    `SurvivalEvaluation`: of times to an event
 findings    what the numbers say, in sentences
 page        tables and sentences as text and as HTML
 show        an evaluation as a page

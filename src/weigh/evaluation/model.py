@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weigh.evaluation.findings import find_leaks, find_training_rows
 from weigh.evaluation.measures import Options
@@ -19,6 +19,9 @@ from weigh.frames import count_rows, read
 from weigh.metrics import COVERAGE
 from weigh.metrics.predicted import Question, column_of, predict_rows
 
+if TYPE_CHECKING:
+    from weigh.evaluation.survival import SurvivalEvaluation
+
 
 def evaluate(
     model: Any,
@@ -33,7 +36,7 @@ def evaluate(
     coverage: float = COVERAGE,
     pos_label: Any = None,
     exposure: Any = None,
-) -> Evaluation | NumberEvaluation:
+) -> Evaluation | NumberEvaluation | SurvivalEvaluation:
     """Measure how good a fitted model is, on hold-out rows.
 
     The main measure, beside that of the base rate alone, is::
@@ -43,8 +46,9 @@ def evaluate(
     The others are misclassification, AUC, Brier score and its parts, reliability, the calibration
     line, lift, and error rates, cost and net benefit by cut-off, as in `weigh.metrics`. For a
     regressor: RMSE, mean absolute error, R2, deviance, calibration by decile, and the coverage of
-    its intervals. A weight of two equals a row given twice, also in intervals: pass sampling
-    weights through `weigh.metrics.effective_weight` first.
+    its intervals. For a survival model: concordance, Brier score and calibration over time. A
+    weight of two equals a row given twice, also in intervals: pass sampling weights through
+    `weigh.metrics.effective_weight` first.
 
     Parameters
     ----------
@@ -53,7 +57,8 @@ def evaluate(
     X : table
         Rows; use hold-out rows.
     y : array or str
-        Class labels or numbers, or the name of their column in X.
+        Class labels or numbers, or the name of their column in X; of a survival model as in its
+        `fit`.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     train : pair (X, y), optional
@@ -78,7 +83,7 @@ def evaluate(
 
     Returns
     -------
-    Evaluation or NumberEvaluation
+    Evaluation, NumberEvaluation or SurvivalEvaluation
         Prints as a page.
 
     Examples
@@ -90,6 +95,13 @@ def evaluate(
     >>> round(found.validation.loss.value, 3), [group.name for group in found.groups]
     (0.746, ['1st', '2nd', '3rd', 'Crew'])
     """
+    if hasattr(model, "predict_survival"):
+        from weigh.evaluation.survival import evaluate_survival  # which brings the learner
+
+        own = {"train": train, "by": by, "thresholds": thresholds, "pos_label": pos_label}
+        own |= {"exposure": exposure, "sample_weight": sample_weight}
+        refuse_class_options(own | {"costs": None if costs == (1.0, 1.0) else costs}, "times")
+        return evaluate_survival(model, X, y, coverage)
     if estimates_numbers(model):
         own = {"train": train, "by": by, "thresholds": thresholds, "pos_label": pos_label}
         refuse_class_options(own | {"costs": None if costs == (1.0, 1.0) else costs})

@@ -171,13 +171,13 @@ def evaluate_numbers(
     )
 
 
-def refuse_class_options(given: dict[str, Any]) -> None:
+def refuse_class_options(given: dict[str, Any], what: str = "numbers") -> None:
     """Refuse what only an evaluation of classes can be asked for."""
     for name, value in given.items():
         if value is not None:
             raise ParameterError(
                 Parameter(name),
-                " is for classification only, and this model predicts numbers; leave it out",
+                f" is not for this model, which predicts {what}; leave it out",
             )
 
 

@@ -107,6 +107,21 @@ class Table:
         """The table less some columns."""
         return self.select(tuple(n for n in self.names if n not in names))
 
+    def with_numbers(self, name: str, values: Any, known: bool = True) -> Table:
+        """The table and one more column, the last; `known` says whether its values are."""
+        n, hidden = len(self.names), self.hidden
+        if not known:
+            hidden = np.zeros((self.n_rows, n), dtype=np.bool_) if hidden is None else hidden
+        if hidden is not None:
+            hidden = np.column_stack([hidden, np.full(self.n_rows, not known)])
+        return replace(
+            self,
+            names=(*self.names, name),
+            source=lambda j: values if j == n else self.source(j),
+            listed=lambda: [*self.listed(), values.tolist()],
+            hidden=hidden,
+        )
+
     def select(self, names: tuple[str, ...]) -> Table:
         """Some of the columns, in the order given; of a partial table also such as it has not."""
         if names == self.names:

@@ -15,6 +15,7 @@ positive if its probability is above the cut-off.
     reliability       reliability table, parts of the Brier score
     calibration_line  slope and intercept of what came true on the log odds
     stability         population stability index
+    survival          Kaplan-Meier, concordance and Brier score of rows that may be censored
 """
 
 from weigh.metrics.calibration_line import CalibrationLine, calibration_line

@@ -37,7 +37,7 @@ from weigh.store.plain import (
     unplain,
 )
 
-WRAPPERS = ("RecalibratedClassifier",)  # learners of a learner
+WRAPPERS = ("RecalibratedClassifier", "EducatedSurvival")  # learners of a learner
 ENDINGS = {"NBRegressor": "-regressor", "Regressor": "-regressor", "NB": "", "Classifier": ""}
 
 
@@ -100,7 +100,7 @@ def from_dict(data: Mapping[str, Any]) -> Any:
         setattr(model, key_, None if value is None else _fitted(unplain(value)))
     if "provenance" in data:
         model.provenance_ = Provenance.from_dict(data["provenance"])
-    names = model._learnt.column_names
+    names = model._own_columns(model._learnt)
     model.n_features_in_ = len(names)
     if data["named"]:
         model.feature_names_in_ = np.array(names, dtype=object)

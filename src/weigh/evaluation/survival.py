@@ -1,0 +1,211 @@
+"""How good a survival model is: concordance, Brier score and calibration over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.errors import Parameter, ParameterError
+from weigh.evaluation.page import Page, Section
+from weigh.frames import Floats, build
+from weigh.layout import Shown, percent
+from weigh.metrics.numbers import Bounded, check_coverage, plain
+from weigh.metrics.survival import KaplanMeier, brier_scores, concordance
+from weigh.survival.periods import read_survival
+
+MOMENTS, BANDS = (0.1, 0.25, 0.5, 0.75, 0.9), 5
+"""Shares of the events that have come by the times shown; bands of about equally many rows."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One time: the mean probability of the event by then, what was observed, and the Brier score.
+
+    `brier_base` is that of the Kaplan-Meier estimate of these rows, which has no features.
+    """
+
+    time: float
+    estimate: float
+    observed: Bounded
+    brier: float
+    brier_base: float
+
+
+@dataclass(frozen=True)
+class Band:
+    """Rows of similar probability of the event by `time`, and the share that had it."""
+
+    rows: int
+    estimate: float
+    observed: Bounded
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurvivalEvaluation(Shown):
+    """How good a survival model is, on rows that it has not seen.
+
+    Attributes
+    ----------
+    model, event, duration : str
+        The names of the model, of the event and of the time.
+    n_rows, n_events : int
+        Rows, and those of them that had the event.
+    concordance : float
+        Harrell's index: how often, of two rows, the one with the earlier event has the larger risk.
+    brier, brier_base : float
+        The Brier score, weighted for censoring, as a mean over the times up to the last of
+        `moments`; `brier_base` is that of the Kaplan-Meier estimate of these rows.
+    moments : tuple of Moment
+        The times by which 10, 25, 50, 75 and 90% of the events have come.
+    bands : tuple of Band
+        Five bands of rows, by the probability of the event by `band_time`, the smallest first.
+    band_time : float
+        The time of the bands, by which half of the events have come.
+    """
+
+    model: str
+    event: str
+    duration: str
+    n_rows: int
+    n_events: int
+    concordance: float
+    brier: float
+    brier_base: float
+    moments: tuple[Moment, ...]
+    bands: tuple[Band, ...]
+    band_time: float
+    coverage: float
+
+    @property
+    def findings(self) -> list[str]:
+        """The main results, in sentences."""
+        last = self.moments[-1]
+        return [
+            f"Concordance {self.concordance:.3f} (0.5 is chance).",
+            f"Brier score over time {self.brier:.4f}; Kaplan-Meier alone has "
+            f"{self.brier_base:.4f}.",
+            f"By {self.duration} = {last.time:g} the event is estimated for "
+            f"{percent(round(last.estimate, 3))} of rows; observed {_range(last.observed)}.",
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return plain(self) | {"findings": self.findings}  # type: ignore[no-any-return]
+
+    def to_frame(self) -> Any:
+        """The moments, one row each."""
+        rows = [
+            (m.time, m.estimate, m.observed.value, m.observed.low, m.observed.high, m.brier,
+             m.brier_base) for m in self.moments
+        ]  # fmt: skip
+        names = ("time", "estimate", "observed", "observed_low", "observed_high", "brier")
+        columns = map(list, zip(*rows, strict=True))
+        return build(dict(zip((*names, "brier_base"), columns, strict=True)), None)
+
+    def view(self) -> Page:
+        """The measures as data for text and pages."""
+        head = (self.duration, "Estimate", "Observed", "Brier", "Kaplan-Meier's")
+        moments = tuple(
+            (
+                f"{m.time:g}",
+                percent(round(m.estimate, 3)),
+                _range(m.observed),
+                f"{m.brier:.4f}",
+                f"{m.brier_base:.4f}",
+            )
+            for m in self.moments
+        )
+        bands = tuple(
+            (f"{b.rows:,}", percent(round(b.estimate, 3)), _range(b.observed)) for b in self.bands
+        )
+        title = (
+            f"{self.model}: time to {self.event} ({self.n_rows:,} rows, {self.n_events:,} events)"
+        )
+        at = f"Calibration: event by {self.duration} = {self.band_time:g}, by estimate"
+        return Page(
+            title,
+            tuple(self.findings),
+            (
+                Section("Probability of the event over time", head, moments),
+                Section(at, ("Rows", "Estimate", "Observed"), bands),
+            ),
+        )
+
+
+def _range(bounded: Bounded) -> str:
+    value = percent(round(bounded.value, 3))
+    if not bounded.has_interval():
+        return value
+    low, high = percent(round(bounded.low, 3)), percent(round(bounded.high, 3))
+    return f"{value} ({low} to {high})"
+
+
+def evaluate_survival(model: Any, X: Any, y: Any, coverage: float) -> SurvivalEvaluation:
+    """Evaluate a fitted survival model."""
+    check_coverage(coverage)
+    table, outcomes, _ = read_survival(X, y, None)
+    if outcomes.entry.any():
+        raise ParameterError(
+            Parameter("y"),
+            f" names an entry, {outcomes.names[-1]!r}, which evaluate does not take; evaluate rows "
+            "that were observed from time 0",
+        )
+    event, duration = outcomes.event, outcomes.duration
+    known = KaplanMeier.of(event, duration)
+    last = min(float(duration[event].max()), model.horizon_)
+    came = np.sort(duration[event & (duration <= last)])
+    times = np.unique(np.quantile(came, MOMENTS, method="inverted_cdf"))
+    moments = _moments(model, table, event, duration, known, times, coverage)
+    grid = np.unique(np.quantile(came, np.linspace(0.02, 0.9, 45), method="inverted_cdf"))
+    survival = model.predict_survival(table, grid)
+    base = np.broadcast_to(known.at(grid), survival.shape)
+    scores = [brier_scores(event, duration, own, grid).mean() for own in (survival, base)]
+    at = float(np.quantile(came, 0.5, method="inverted_cdf"))
+    return SurvivalEvaluation(
+        model=type(model).__name__,
+        event=outcomes.event_name,
+        duration=outcomes.time_name,
+        n_rows=len(event),
+        n_events=int(event.sum()),
+        concordance=concordance(event, duration, model.predict_risk(table)),
+        brier=float(scores[0]),
+        brier_base=float(scores[1]),
+        moments=moments,
+        bands=_bands(1 - model.predict_survival(table, at)[:, 0], event, duration, at, coverage),
+        band_time=at,
+        coverage=coverage,
+    )
+
+
+def _moments(
+    model: Any,
+    table: Any,
+    event: Any,
+    duration: Floats,
+    known: KaplanMeier,
+    times: Floats,
+    coverage: float,
+) -> tuple[Moment, ...]:
+    survival = model.predict_survival(table, times)
+    own = brier_scores(event, duration, survival, times)
+    base = brier_scores(event, duration, np.broadcast_to(known.at(times), survival.shape), times)
+    return tuple(
+        Moment(float(time), float(1 - left), known.bounded(time, coverage), float(a), float(b))
+        for time, left, a, b in zip(times, survival.mean(axis=0), own, base, strict=True)
+    )
+
+
+def _bands(
+    came: Floats, event: Any, duration: Floats, time: float, coverage: float
+) -> tuple[Band, ...]:
+    """Rows of equal probability stay together."""
+    _, codes, counts = np.unique(came, return_inverse=True, return_counts=True)
+    band = np.minimum(((np.cumsum(counts) - 1) * BANDS) // len(came), BANDS - 1)[codes]
+    found = []
+    for b in np.unique(band):
+        rows = band == b
+        observed = KaplanMeier.of(event[rows], duration[rows]).bounded(time, coverage)
+        found.append(Band(int(rows.sum()), float(came[rows].mean()), observed))
+    return tuple(found)

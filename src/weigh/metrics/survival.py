@@ -1,0 +1,135 @@
+"""Survival: the Kaplan-Meier estimator, concordance, and the Brier score under censoring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.frames import Floats
+from weigh.metrics.numbers import NAN, Bounded, reach_of
+
+
+@dataclass(frozen=True, eq=False)
+class KaplanMeier:
+    """Survival without features: a step function, with Greenwood's variance.
+
+    `variance` is that of the logarithm of survival.
+    """
+
+    times: Floats
+    survival: Floats
+    variance: Floats
+
+    @classmethod
+    def of(cls, event: Any, duration: Floats, weight: Floats | None = None) -> KaplanMeier:
+        """Of rows that are observed until an event or until they are censored.
+
+        >>> found = KaplanMeier.of([True, False, True], np.array([1.0, 2.0, 3.0]))
+        >>> found.at([0.5, 1.0, 3.0]).round(3)
+        array([1.   , 0.667, 0.   ])
+        """
+        event = np.asarray(event, dtype=np.bool_)
+        weight = np.ones(len(duration)) if weight is None else weight
+        times, places = np.unique(duration, return_inverse=True)
+        events = np.bincount(places, weight * event, len(times))
+        every = np.bincount(places, weight, len(times))
+        risk = np.cumsum(every[::-1])[::-1]
+        left = 1 - events / risk
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts = np.where(events > 0, events / (risk * (risk - events)), 0.0)
+        return cls(times, np.asarray(np.cumprod(left), np.float64), np.cumsum(parts))
+
+    def at(self, times: Any, before: bool = False) -> Floats:
+        """Survival at some times, or just before them."""
+        places = np.searchsorted(self.times, times, "left" if before else "right")
+        return np.asarray(np.append(1.0, self.survival)[places])
+
+    def bounded(self, time: float, coverage: float) -> Bounded:
+        """The share of rows with the event by a time, with the interval of log(-log(survival))."""
+        place = int(np.searchsorted(self.times, time, "right"))
+        if place == 0:
+            return Bounded(0.0)
+        left, variance = float(self.survival[place - 1]), float(self.variance[place - 1])
+        if not 0 < left < 1 or not np.isfinite(variance):
+            return Bounded(1 - left)
+        reach = np.exp(reach_of(coverage) * np.sqrt(variance) / abs(np.log(left)))
+        return Bounded(1 - left, float(1 - left ** (1 / reach)), float(1 - left**reach))
+
+
+def concordance(event: Any, duration: Floats, risk: Floats) -> float:
+    """Harrell's concordance index: how often the row with the earlier event has the larger risk.
+
+    Pairs are compared in which one row has the event while the other is still at risk; equal risks
+    count for one half. Without such a pair it is NaN.
+
+    >>> concordance([True, True, False], np.array([1.0, 2.0, 3.0]), np.array([3.0, 1.0, 2.0]))
+    0.6666666666666666
+    """
+    event = np.asarray(event, dtype=np.bool_)
+    ranks = np.unique(risk, return_inverse=True)[1]
+    tree = _Counts(int(ranks.max()) + 1)
+    order = np.lexsort((event, -duration))  # latest first, and censored before events
+    waiting: list[int] = []
+    wins, pairs, last = 0.0, 0, None
+    for i in order.tolist():
+        if event[i] and duration[i] != last:
+            for j in waiting:  # events at one time are not compared with each other
+                tree.add(j)
+            waiting, last = [], duration[i]
+        if not event[i]:
+            tree.add(int(ranks[i]))
+            continue
+        below, upto = tree.below(int(ranks[i])), tree.below(int(ranks[i]) + 1)
+        wins += 0.5 * (below + upto)
+        pairs += tree.n
+        waiting.append(int(ranks[i]))
+    return wins / pairs if pairs else NAN
+
+
+class _Counts:
+    """How many ranks were added below each (Fenwick's tree)."""
+
+    def __init__(self, size: int) -> None:
+        self.sums, self.n = [0] * (size + 1), 0
+
+    def add(self, rank: int) -> None:
+        self.n += 1
+        at = rank + 1
+        while at < len(self.sums):
+            self.sums[at] += 1
+            at += at & -at
+
+    def below(self, rank: int) -> int:
+        found, at = 0, rank
+        while at:
+            found += self.sums[at]
+            at -= at & -at
+        return found
+
+
+def brier_scores(event: Any, duration: Floats, survival: Floats, times: Floats) -> Floats:
+    """The mean squared error of survival at some times, rows weighted for censoring.
+
+    A row with the event by t counts 1/G(duration-), one that is observed beyond t counts 1/G(t),
+    and one that is censored by t counts 0; G is the Kaplan-Meier estimate of not being censored
+    (Graf et al. 1999). `survival` has a row for each row and a column for each time.
+    """
+    event = np.asarray(event, dtype=np.bool_)
+    censored = KaplanMeier.of(~event, _after(event, duration))
+    stays = np.maximum(censored.at(_after(event, duration), before=True), 1e-300)
+    found = []
+    for time, own in zip(times, survival.T, strict=True):
+        came, beyond = event & (duration <= time), duration > time
+        counts = np.where(came, 1 / stays, 0.0)
+        left = float(censored.at(np.nextafter(time, np.inf)))
+        if beyond.any():
+            counts[beyond] = 1 / left
+        found.append(float(np.mean(counts * (own - beyond) ** 2)))
+    return np.array(found)
+
+
+def _after(event: Any, duration: Floats) -> Floats:
+    """Durations in which rows censored at the time of an event leave after it."""
+    return np.where(event, duration, np.nextafter(duration, np.inf))

@@ -1,0 +1,326 @@
+"""EducatedSurvival: the tables of EducatedNB for the time to an event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from weigh.base import TableEstimator, warn_ids
+from weigh.educated import EducatedNB
+from weigh.errors import Parameter, ParameterError
+from weigh.evidence import Evidence, record
+from weigh.frames import Floats, Table
+from weigh.parameters import check_parameters, is_number
+from weigh.sheet import BalanceSheet, explain
+from weigh.survival.outcomes import Outcomes
+from weigh.survival.periods import Periods, read_survival
+
+SHARED = (
+    "bins",
+    "categorical_features",
+    "missing",
+    "special_values",
+    "max_levels",
+    "crosses",
+    "pairs",
+    "unpaired",
+    "monotonic_cst",
+)
+"""Parameters that are those of the model of the hazard."""
+
+
+class EducatedSurvival(TableEstimator):
+    """Survival model with one table of weights per feature, in discrete time.
+
+    Follow-up is divided into periods. The hazard of a period is the probability that the event
+    comes in it, given that it has not come before::
+
+        log odds of the hazard = w_0 + w_time(period) + w_1(x_1) + ... + w_d(x_d)
+        survival to the end of period k = (1 - hazard_1) ... (1 - hazard_k)
+
+    The weights are those of `EducatedNB`, fitted to one row for each row and period at risk
+    (`person_periods`). The data decide how strongly each table is shrunk. A pair of a feature and
+    the time lets the effect of the feature change over time.
+
+    Parameters
+    ----------
+    periods : int or list of numbers, default=20
+        Number of periods, with about equally many events each, or their ends, in the unit of the
+        duration. Periods in which more than about a fifth of the rows at risk have the event are
+        divided further. Events after the last end given are not used.
+    bins, categorical_features, missing, special_values, max_levels, crosses
+        As in `EducatedNB`.
+    pairs, unpaired, monotonic_cst
+        As in `EducatedNB`. The time may be named in them.
+
+    Attributes
+    ----------
+    evidence_ : Evidence
+        The prior and the tables of the hazard's log odds; one of them is that of the time.
+    hazard_ : EducatedNB
+        The model of the hazard, with the end of the period as a column.
+    period_ends_ : ndarray
+        The end of each period.
+    horizon_ : float
+        The longest duration of the training rows: survival is estimated until then.
+
+    Notes
+    -----
+    A row that is censored within a period counts for the share of it that it was observed for, as
+    the cumulative hazard of all rows is spread over the period. If every time of an event ends a
+    period, the model without features and without shrinkage is the estimator of Kaplan and Meier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from weigh import EducatedSurvival
+    >>> random = np.random.default_rng(0)
+    >>> drug = random.integers(0, 2, 2000)
+    >>> days = np.minimum(random.exponential(np.where(drug, 200.0, 100.0)), 300.0)
+    >>> rows = [{"drug": d, "days": t, "died": t < 300} for d, t in zip(drug, days)]
+    >>> model = EducatedSurvival().fit(rows, ("died", "days"))
+    >>> model.predict_survival([{"drug": 0}, {"drug": 1}], [100.0]).round(1)
+    array([[0.4],
+           [0.6]])
+    """
+
+    _default_bins = "fine"
+    _extras = ("period_ends_", "times_", "done_", "horizon_", "event_name_", "time_name_")
+
+    smoothing: ClassVar[float] = 0.0
+    no_classes: ClassVar[str] = "estimates the time to an event, not classes; give its hazard_"
+
+    def __init__(
+        self,
+        *,
+        periods: Any = 20,
+        bins: Any = "fine",
+        categorical_features: Any = "from_dtype",
+        missing: Any = "level",
+        special_values: Any = None,
+        max_levels: Any = None,
+        crosses: Any = None,
+        pairs: Any = "auto",
+        unpaired: Any = None,
+        monotonic_cst: Any = None,
+    ) -> None:
+        self.periods = periods
+        self.bins = bins
+        self.categorical_features = categorical_features
+        self.missing = missing
+        self.special_values = special_values
+        self.max_levels = max_levels
+        self.crosses = crosses
+        self.pairs = pairs
+        self.unpaired = unpaired
+        self.monotonic_cst = monotonic_cst
+
+    # ------------------------------------------------------------ learning
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model to a table.
+
+        Parameters
+        ----------
+        X : table
+            Any dataframe, array or list of dicts, in memory.
+        y : pair or triple of str, or structured array
+            The columns of X that hold the event (1 where it came, 0 where the row is censored), the
+            duration and, optionally, the entry, before which the row was not observed: such as
+            ("died", "days"). Or a structured array with a field of truth values and one of
+            durations, as scikit-survival has it.
+        sample_weight : array or str, optional
+            Row weights, or the name of their column in X.
+        """
+        check_parameters(self)
+        table, outcomes, weight = read_survival(X, y, sample_weight)
+        self._learn(table, outcomes, weight)
+        own = [f for f in self._learnt.features if outcomes.time_name not in _columns(f)]
+        warn_ids(own, table.n_rows)
+        self.provenance_ = record(table, y)
+        return self
+
+    def _learn(self, table: Table, outcomes: Outcomes, weight: Floats) -> None:
+        found = Periods.of(outcomes, weight, self.periods)
+        self._keep_periods(found)
+        self.horizon_ = float(outcomes.duration.max())
+        self.event_name_, self.time_name_ = outcomes.event_name, outcomes.time_name
+        rows = found.expand(outcomes)
+        at_risk = replace(table, named=True).rows(rows.rows)
+        at_risk = at_risk.with_numbers(outcomes.time_name, found.ends[rows.period])
+        hazard = EducatedNB(**self._shared(table.names, found.ends))
+        hazard.fit(at_risk, rows.event, sample_weight=rows.share * weight[rows.rows])
+        self._name(table.names, table.named)
+        self._keep(hazard.evidence_)
+
+    def _shared(self, names: tuple[str, ...], ends: Floats) -> dict[str, Any]:
+        """The parameters of the model of the hazard: every period is a level of the time."""
+        given = {name: getattr(self, name) for name in SHARED}
+        for name in ("categorical_features", "monotonic_cst"):
+            given[name] = _lengthen(given[name], len(names))
+        if len(ends) == 1:
+            return given
+        own = given["bins"]
+        columns = own if isinstance(own, dict) else {}
+        if not isinstance(own, dict) and own != self._default_bins:
+            columns = dict.fromkeys(names, own)
+        return given | {"bins": {**columns, self.time_name_: ends[:-1].tolist()}}
+
+    def _keep_periods(self, found: Periods) -> None:
+        self.period_ends_, self.times_, self.done_ = found.ends, found.times, found.done
+
+    def _keep(self, learnt: Evidence) -> Self:
+        self._learnt = learnt
+        self.__dict__.pop("provenance_", None)
+        return self
+
+    def _own_columns(self, learnt: Any) -> tuple[str, ...]:
+        """The columns of a table to predict: the time is none."""
+        return tuple(name for name in learnt.column_names[:-1])
+
+    @property
+    def _periods(self) -> Periods:
+        own = (self.period_ends_, self.times_, self.done_)
+        return Periods(*map(np.atleast_1d, own))
+
+    @property
+    def evidence_(self) -> Evidence:
+        """The prior and the tables of the hazard's log odds."""
+        if "_learnt" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
+        names = np.array([f"no {self.event_name_}", self.event_name_], dtype=object)
+        return replace(self._learnt, classes=names)  # type: ignore[no-any-return]
+
+    @property
+    def hazard_(self) -> EducatedNB:
+        """The model of the hazard: a classifier of rows with the end of a period as a column."""
+        return EducatedNB.of(self.evidence_, named=True)
+
+    # ------------------------------------------------------------ predicting
+
+    def predict_survival(self, X: Any, times: Any) -> Floats:
+        """The probability that the event has not come by each of some times.
+
+        Parameters
+        ----------
+        X : table
+            Rows.
+        times : float or array
+            Times from 0 to `horizon_`, the longest duration of the training rows.
+
+        Returns
+        -------
+        ndarray of shape (rows, times)
+            A single time gives one column.
+        """
+        table = self._read(X)
+        passed = self._periods.passed(self._check_times(times))
+        shares = self._periods.shares(passed, np.arange(len(self._periods.ends))[:, None])
+        return np.exp(self._logs(table) @ shares)
+
+    def predict_hazard(self, X: Any) -> Floats:
+        """The probability of the event in each period, given that it has not come before.
+
+        Returns
+        -------
+        ndarray of shape (rows, periods)
+            In the order of `period_ends_`.
+        """
+        return -np.expm1(self._logs(self._read(X)))
+
+    def predict_median(self, X: Any) -> Floats:
+        """The time by which the event has come with probability one half.
+
+        It is infinite where survival is above one half at the last event of the training rows.
+        """
+        logs, periods = self._logs(self._read(X)), self._periods
+        passed = np.cumsum(logs, axis=1)
+        wanted = np.log(0.5) + 1e-12
+        period = np.sum(passed > wanted, axis=1)
+        reached = period < logs.shape[1]
+        at = np.minimum(period, logs.shape[1] - 1)[:, None]
+        own = np.take_along_axis(logs, at, 1)[:, 0]
+        before = np.take_along_axis(passed, at, 1)[:, 0] - own
+        needed = at[:, 0] + (wanted - before) / np.minimum(own, -1e-300)
+        place = np.searchsorted(periods.done, np.minimum(needed, len(periods.ends)) - 1e-12)
+        return np.where(reached, periods.times[np.minimum(place, len(periods.times) - 1)], np.inf)
+
+    def predict_risk(self, X: Any) -> Floats:
+        """The cumulative hazard by the end of the last period: larger where the event is sooner."""
+        return np.asarray(-self._logs(self._read(X)).sum(axis=1))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The concordance index of `predict_risk`: 0.5 is chance, 1 is perfect."""
+        from weigh.metrics.survival import concordance
+
+        table, outcomes, _ = read_survival(X, y, None)
+        return concordance(outcomes.event, outcomes.duration, self.predict_risk(table))
+
+    def _score_columns(self, table: Table) -> dict[str, Any]:
+        """The median time and the risk of every row, as columns."""
+        rows = self._read(table)
+        return {"median": self.predict_median(rows), "risk": self.predict_risk(rows)}
+
+    def _logs(self, table: Table) -> Floats:
+        """log(1 - hazard) of each row and period."""
+        totals = [self._learnt.total(at)[:, 0] for at in self._at_each(table)]
+        return np.asarray(-np.logaddexp(0.0, np.column_stack(totals)))
+
+    def _at_each(self, table: Table) -> Iterator[Table]:
+        """The rows in each period."""
+        for end in self._periods.ends.tolist():
+            yield table.with_numbers(self.time_name_, np.full(table.n_rows, end))
+
+    def _check_times(self, times: Any) -> Floats:
+        found = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        odd = found[~((found >= 0) & (found <= self.horizon_))]
+        if found.ndim != 1 or len(odd):
+            told = f"got {odd[0]:g}" if len(odd) else f"got an array of shape {found.shape}"
+            raise ParameterError(
+                Parameter("times"),
+                f" must be from 0 to {self.horizon_:g}, the longest duration in training; {told}",
+            )
+        return found
+
+    # ------------------------------------------------------------ explaining
+
+    def balance_sheet(self, row: Any, time: float | None = None) -> BalanceSheet:
+        """Explain the hazard of one case: the weights for and against the event.
+
+        Parameters
+        ----------
+        row : mapping, sequence or table of one row
+            The case. A mapping may leave out answers that are not known.
+        time : float, optional
+            A time in the period to explain. Default: no period, so that the time weighs nothing.
+        """
+        return self._explain(self._read_one(row, "a balance sheet"), time)
+
+    def _explain(self, table: Table, time: float | None = None) -> BalanceSheet:
+        if time is not None and not (is_number(time) and 0 < time <= self._periods.ends[-1]):
+            last = f"{self._periods.ends[-1]:g}"
+            told = f" must be above 0 and at most {last}, the end of the last period, got {time!r}"
+            raise ParameterError(Parameter("time"), told)
+        value = np.full(1, np.nan if time is None else float(time))
+        whole = table.with_numbers(self.time_name_, value, known=time is not None)
+        return explain(self.evidence_, whole, self.event_name_, None)
+
+    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
+        if pos_label is not None or against is not None:
+            both = Parameter("pos_label"), " and ", Parameter("against")
+            raise ParameterError("a survival model has one event: leave ", *both, " out")
+        return self.balance_sheet(row)
+
+
+def _lengthen(given: Any, n_columns: int) -> Any:
+    """What is given for each feature in order, and nothing for the time."""
+    if given is None or isinstance(given, str | dict) or len(given) != n_columns:
+        return given
+    return given if any(isinstance(item, str) for item in given) else [*given, 0]
+
+
+def _columns(feature: Any) -> list[str]:
+    return [part.name for part in feature.parts]

@@ -1,0 +1,106 @@
+"""Events, durations and entries: a structured array, or the names of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weigh.errors import Parameter, ParameterError
+from weigh.frames import Floats, Integers, Table, read_numbers
+
+ROLES = ("event", "duration", "entry")
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What is known of each row: whether the event came, until when, and since when."""
+
+    event: np.ndarray[Any, np.dtype[np.bool_]]
+    duration: Floats
+    entry: Floats
+    names: tuple[str, ...]  # of event and duration, and of entry where there is one
+
+    @property
+    def event_name(self) -> str:
+        """What the event is called."""
+        return self.names[0]
+
+    @property
+    def time_name(self) -> str:
+        """What the time is called."""
+        return self.names[1]
+
+    def rows(self, places: Integers) -> Outcomes:
+        """Some of the rows."""
+        return Outcomes(self.event[places], self.duration[places], self.entry[places], self.names)
+
+
+def read_outcomes(table: Table, y: Any) -> tuple[Table, Outcomes]:
+    """The features of a table and its outcomes: names of columns, or a structured array.
+
+    Durations must be positive and above the entry, and some row must have the event.
+    """
+    columns: Sequence[Any]
+    if getattr(getattr(y, "dtype", None), "names", None):
+        names, columns = _fields(y)
+    elif isinstance(y, list | tuple) and all(isinstance(name, str) for name in y):
+        names = columns = tuple(y)
+    else:
+        raise ParameterError(
+            Parameter("y"),
+            " must name the columns of event and duration, such as ('died', 'days'), or be a "
+            f"structured array with these two fields, got {type(y).__name__}",
+        )
+    if len(names) not in (2, 3):
+        raise ParameterError(
+            Parameter("y"), f" must have event, duration and at most an entry, got {[*names]}"
+        )
+    if len({*names}) < len(names):
+        raise ParameterError(Parameter("y"), f" names a column twice: {[*names]}")
+    told = [f"{role} {name!r}" for role, name in zip(ROLES, names, strict=False)]
+    found = [_numbers(table, column, name) for column, name in zip(columns, told, strict=True)]
+    event, duration = found[:2]
+    entry = found[2] if len(found) == 3 else np.zeros(table.n_rows)
+    _check(event, duration, entry, told)
+    features = table.without({*names}) if columns is names else table
+    return features, Outcomes(event > 0, duration, entry, names)
+
+
+def _fields(y: Any) -> tuple[tuple[str, ...], list[Any]]:
+    """Of a structured array: that of truth values first, then the duration, then the entry."""
+    names = sorted(y.dtype.names, key=lambda name: (y.dtype[name].kind != "b", name == "entry"))
+    return tuple(names), [np.asarray(y[name], dtype=np.float64) for name in names]
+
+
+def _numbers(table: Table, column: Any, told: str) -> Floats:
+    try:
+        return read_numbers(table, column, "y")
+    except ParameterError as error:
+        raise ParameterError(*error.parts, f" ({told})") from None
+
+
+def _check(event: Floats, duration: Floats, entry: Floats, told: list[str]) -> None:
+    if not np.isin(event, (0.0, 1.0)).all():
+        odd = event[~np.isin(event, (0.0, 1.0))][0]
+        _refuse(f"{told[0]} must hold 0 and 1 (or False and True), but holds {odd:g}")
+    if not event.any():
+        _refuse(f"{told[0]} is 0 in every row; a survival model needs rows with the event")
+    if (entry < 0).any():
+        _refuse(f"{told[2]} must be 0 or more, but holds {entry.min():g}")
+    late = np.flatnonzero(duration <= entry)
+    if not len(late):
+        return
+    row = late[0]
+    if duration[row] <= 0:
+        _refuse(f"{told[1]} must be positive, but holds {duration[row]:g} in row {row} (from 0)")
+    _refuse(
+        f"{told[1]} must be above the entry, but row {row} (from 0) has duration "
+        f"{duration[row]:g} and entry {entry[row]:g}; drop such rows"
+    )
+
+
+def _refuse(text: str) -> None:
+    raise ParameterError(Parameter("y"), f": {text}")

@@ -1,0 +1,235 @@
+"""Periods of follow-up, and the rows of a binary model: one for each row and period at risk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from weigh.errors import Parameter, ParameterError
+from weigh.frames import Floats, Integers, Table, read, read_numbers, to_arrow
+from weigh.parameters import is_count, is_number
+from weigh.survival.outcomes import Outcomes, read_outcomes
+
+GRID = 1000
+"""Times at most at which estimated survival falls."""
+
+LARGE = 0.2
+"""The cumulative hazard of a period at most, unless a single time has more."""
+
+WEIGHT = "weight"
+
+
+@dataclass(frozen=True, eq=False)
+class Periods:
+    """Periods, and how the hazard of each is spread over its time.
+
+    Period k ends at `ends[k]`, which belongs to it. `done` rises from 0 to the number of periods:
+    `done[g]` periods have passed at `times[g]`. Within a period it rises as the cumulative hazard
+    of all rows does (Nelson & Aalen), so that periods that end at every time of an event give the
+    estimator of Kaplan & Meier.
+    """
+
+    ends: Floats
+    times: Floats
+    done: Floats
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, weight: Floats, periods: Any) -> Periods:
+        """So many periods with about equally many events, or periods with the ends given."""
+        times, events, hazards = _hazards(outcomes, weight)
+        ends = _read_ends(periods, times, events, hazards)
+        period = np.searchsorted(ends, times)
+        inside = period < len(ends)
+        times, hazards, period = times[inside], hazards[inside], period[inside]
+        total = np.bincount(period, hazards, len(ends))
+        sums = np.cumsum(hazards)
+        before = np.concatenate([[0.0], np.cumsum(total)])[period]
+        done = period + np.minimum((sums - before) / total[period], 1.0)
+        last = np.append(period[1:] != period[:-1], True) if len(period) else period > 0
+        done[last] = period[last] + 1.0
+        kept = _thin(last)
+        empty = np.setdiff1d(np.arange(len(ends)), period)
+        every = np.concatenate([times[kept], ends[empty]])
+        order = np.argsort(every, kind="stable")
+        return cls(ends, every[order], np.concatenate([done[kept], empty + 1.0])[order])
+
+    def passed(self, times: Floats) -> Floats:
+        """How many periods have passed at some times."""
+        places = np.searchsorted(self.times, times, "right")
+        return np.asarray(np.append(0.0, self.done)[places])
+
+    def shares(self, passed: Floats, period: Any) -> Floats:
+        """How much of a period has passed: 0 before it, 1 after it."""
+        return np.asarray(np.clip(passed - period, 0.0, 1.0))
+
+    def expand(self, outcomes: Outcomes) -> Expanded:
+        """One row for each row and period that it was at risk in, whole or in part.
+
+        A row that leaves or enters within a period counts for the share of it that it was at risk
+        for: log(1 - hazard) times this share is the logarithm of the probability of no event.
+        """
+        stop, start = self.passed(outcomes.duration), self.passed(outcomes.entry)
+        own = np.searchsorted(self.ends, outcomes.duration)
+        event = outcomes.event & (own < len(self.ends))
+        first = np.floor(start).astype(np.int64)
+        end = np.where(event, own + 1, np.ceil(stop).astype(np.int64))
+        counts = np.maximum(end - first, 0)
+        rows = np.repeat(np.arange(len(counts)), counts)
+        period = first[rows] + np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        happened = event[rows] & (period == own[rows])
+        part = self.shares(stop[rows], period) - self.shares(start[rows], period)
+        share = np.where(happened, 1.0, part)
+        used = share > 1e-12
+        return Expanded(rows[used], period[used], happened[used], share[used])
+
+
+@dataclass(frozen=True, eq=False)
+class Expanded:
+    """Rows and periods at risk: the row, its period, whether the event came, and its share."""
+
+    rows: Integers
+    period: Integers
+    event: np.ndarray[Any, np.dtype[np.bool_]]
+    share: Floats
+
+
+def _hazards(outcomes: Outcomes, weight: Floats) -> tuple[Floats, Floats, Floats]:
+    """The times of events, the weight of the events at each, and over that of rows at risk."""
+    times, places = np.unique(outcomes.duration[outcomes.event], return_inverse=True)
+    events = np.bincount(places, weight[outcomes.event], len(times)).astype(np.float64)
+    risk = at_risk(times, outcomes.duration, weight) - at_risk(times, outcomes.entry, weight)
+    return times, events, events / risk
+
+
+def at_risk(times: Floats, until: Floats, weight: Floats) -> Floats:
+    """The weight of the rows that are not over before each time."""
+    order = np.argsort(until, kind="stable")
+    sums = np.concatenate([[0.0], np.cumsum(weight[order])])
+    left: Floats = sums[-1] - sums[np.searchsorted(until[order], times)]
+    return left
+
+
+def _read_ends(periods: Any, times: Floats, events: Floats, hazards: Floats) -> Floats:
+    if is_count(periods) and periods >= 1:
+        share = np.cumsum(events) / events.sum()
+        period = np.ceil(share * int(periods) - 1e-9)
+        return np.asarray(times[_ends_run(period) | _ends_run(_part(period, hazards))])
+    given = [*periods] if isinstance(periods, Iterable) and not isinstance(periods, str) else []
+    if not given or not all(is_number(end) and 0 < end < np.inf for end in given):
+        _refuse_periods(periods)
+    ends = np.array(given, dtype=np.float64)
+    if (np.diff(ends) <= 0).any():
+        _refuse_periods(periods)
+    if ends[-1] < times[0]:
+        raise ParameterError(
+            Parameter("periods"),
+            f" end at {ends[-1]:g}, before the first event at {times[0]:g}; give later ends",
+        )
+    return ends
+
+
+def _part(period: Floats, hazards: Floats) -> Floats:
+    """The parts of periods with a large hazard, each with at most LARGE of it.
+
+    Where many rows at risk have the event, what a row censored within the period says of its hazard
+    is no longer its share of it.
+    """
+    sums = np.cumsum(hazards)
+    starts = np.flatnonzero(np.append(True, period[1:] != period[:-1]))
+    before = (sums - hazards)[starts][np.cumsum(np.append(True, period[1:] != period[:-1])) - 1]
+    return np.asarray(np.ceil((sums - before) / LARGE - 1e-9))
+
+
+def _ends_run(values: Floats) -> Any:
+    """Where the next value is another one."""
+    return np.append(values[1:] != values[:-1], True)
+
+
+def _refuse_periods(periods: Any) -> None:
+    raise ParameterError(
+        Parameter("periods"),
+        f" must be a whole number of 1 or more, or ascending positive ends, got {periods!r:.60}",
+    )
+
+
+def _thin(last: Integers) -> Integers:
+    """Places of at most so many times, those at the end of a period among them."""
+    n = len(last)
+    some = np.linspace(0, n - 1, min(n, GRID)).round().astype(np.int64)
+    return np.union1d(some, np.flatnonzero(last))
+
+
+def person_periods(X: Any, y: Any, *, periods: Any = 20, sample_weight: Any = None) -> Any:
+    """Make one row for each row and period at risk, to which a binary model can be fitted.
+
+    Parameters
+    ----------
+    X : table
+        Features, and the columns that y names.
+    y : pair or triple of str, or structured array
+        Event, duration and, optionally, entry, as in `EducatedSurvival.fit`.
+    periods : int or list of numbers, default=20
+        Number of periods, with about equally many events, or their ends.
+    sample_weight : array or str, optional
+        Row weights, or the name of their column.
+
+    Returns
+    -------
+    pyarrow.Table
+        The features; under the name of the duration, the end of the period; under that of the
+        event, whether it came in the period; and `weight`, the share of the period that the row was
+        at risk for, times its weight. Fit a model with `sample_weight="weight"`.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = [{"days": 2.0, "died": 1}, {"days": 5.0, "died": 0}, {"days": 5.0, "died": 1}]
+    >>> weigh.person_periods(people, ("died", "days")).select(["days", "died"]).to_pylist()[1:]
+    [{'days': 2.0, 'died': False}, {'days': 5.0, 'died': False}, {'days': 2.0, 'died': False}, \
+{'days': 5.0, 'died': True}]
+    """
+    table, outcomes, weight = read_survival(X, y, sample_weight)
+    found = Periods.of(outcomes, weight, periods)
+    rows = found.expand(outcomes)
+    at_risk = table.rows(rows.rows)
+    taken = {name: to_arrow(at_risk.source(j)) for j, name in enumerate(table.names)}
+    own = {
+        outcomes.time_name: found.ends[rows.period],
+        outcomes.event_name: rows.event,
+        WEIGHT: rows.share * weight[rows.rows],
+    }
+    return pa.table(taken | own)
+
+
+def read_survival(X: Any, y: Any, sample_weight: Any) -> tuple[Table, Outcomes, Floats]:
+    """The features, outcomes and weights of the rows that have a weight."""
+    table = read(X).to_learn_from()
+    if type(table) is not Table:
+        raise ValueError(
+            "survival models take tables in memory, not scans; read the file with "
+            "weigh.read_file, or fit on a sample"
+        )
+    weight = np.ones(table.n_rows)
+    if sample_weight is not None:
+        weight = read_numbers(table, sample_weight, "sample_weight")
+        if (weight < 0).any() or not weight.any():
+            raise ParameterError(
+                Parameter("sample_weight"), " must be 0 or more, and positive in some row"
+            )
+    features, outcomes = read_outcomes(table, y)
+    if isinstance(sample_weight, str):
+        features = features.without({sample_weight})
+    kept = np.flatnonzero(weight > 0)
+    if len(kept) < len(weight):
+        features, outcomes, weight = features.rows(kept), outcomes.rows(kept), weight[kept]
+        if not outcomes.event.any():
+            raise ParameterError(Parameter("y"), ": no row of positive weight has the event")
+    if outcomes.time_name in features.names:
+        raise ParameterError(
+            Parameter("y"), f" calls the time {outcomes.time_name!r}, as a feature is; rename one"
+        )
+    return features, outcomes, weight

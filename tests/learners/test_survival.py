@@ -1,0 +1,319 @@
+"""EducatedSurvival: the binary fit of person-period rows, Kaplan-Meier, calibration, refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from jsonschema import Draft202012Validator
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from tests.learners.test_educated_regressor import SCHEMA
+
+import weigh
+from weigh import EducatedNB, EducatedSurvival, evaluate, person_periods
+from weigh.errors import ParameterError
+from weigh.metrics.survival import KaplanMeier, brier_scores, concordance
+from weigh.survival import Periods, read_outcomes
+from weigh.survival.periods import read_survival
+
+BOTH = ("died", "days")
+
+
+def draw(n=400, seed=0, entry=False):
+    """Weibull times whose scale depends on two features, censored at random; in whole days."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": random.uniform(20, 80, n), "drug": random.choice([*"ab"], n)})
+    scale = np.exp(5.0 - 0.03 * (frame["age"] - 50) + 0.8 * (frame["drug"] == "b"))
+    times = np.ceil(scale * random.weibull(1.3, n))
+    ends = np.ceil(random.exponential(250, n))
+    frame = frame.assign(days=np.minimum(times, ends), died=times <= ends)
+    return (
+        frame.assign(start=np.floor(frame["days"] * random.uniform(0, 0.8, n))) if entry else frame
+    )
+
+
+def literal_km(event, duration, entry=None):
+    """Kaplan & Meier as printed: the product over times of events of 1 - events/at risk."""
+    entry = np.zeros(len(event)) if entry is None else entry
+    found, left = {}, 1.0
+    for time in np.unique(duration[event]):
+        risk = ((duration >= time) & (entry < time)).sum()
+        left *= 1 - (event & (duration == time)).sum() / risk
+        found[float(time)] = left
+    return found
+
+
+@pytest.mark.parametrize("entry", [False, True])
+def test_a_fit_is_the_binary_fit_of_person_period_rows(entry):
+    frame = draw(entry=entry)
+    names = ("died", "days", "start") if entry else BOTH
+    model = EducatedSurvival(periods=6).fit(frame, names)
+    rows = person_periods(frame, names, periods=6)
+    cuts = np.unique(rows["days"])[:-1].tolist()
+    binary = EducatedNB(bins={"days": cuts}).fit(rows, "died", sample_weight="weight")
+    ends = model.period_ends_
+    assert cuts == ends[:-1].tolist()
+    new = draw(30, seed=1)[["age", "drug"]]
+    for k, end in enumerate(ends):
+        expected = binary.predict_proba(new.assign(days=end))[:, 1]
+        np.testing.assert_allclose(model.predict_hazard(new)[:, k], expected, atol=1e-9)
+    survival = np.cumprod(1 - model.predict_hazard(new), axis=1)
+    np.testing.assert_allclose(model.predict_survival(new, ends), survival, atol=1e-9)
+
+
+@pytest.mark.parametrize("entry", [False, True])
+def test_rates_of_person_period_rows_at_every_event_are_kaplan_and_meiers(entry):
+    frame = draw(entry=entry)
+    names = ("died", "days", "start") if entry else BOTH
+    periods = np.unique(frame["days"][frame["died"]]).tolist()
+    rows = person_periods(frame, names, periods=periods).to_pandas()
+    assert (rows["weight"] == 1).all()
+    rates = rows.groupby("days")["died"].mean()
+    expected = literal_km(frame["died"], frame["days"], frame.get("start"))
+    np.testing.assert_allclose(np.cumprod(1 - rates), [*expected.values()], atol=1e-12)
+
+
+def test_without_features_and_with_vanishing_penalty_a_model_is_kaplan_and_meiers():
+    frame = draw(200)[["days", "died"]].assign(days=lambda f: np.ceil(f["days"] / 30))
+    heavy = np.full(200, 1e7)  # beside which the penalty vanishes
+    model = EducatedSurvival(periods=1000).fit(frame, BOTH, sample_weight=heavy)
+    expected = literal_km(frame["died"].to_numpy(), frame["days"].to_numpy())
+    found = model.predict_survival([{}], [*expected])[0]
+    np.testing.assert_allclose(found, [*expected.values()], atol=1e-4)
+    between = model.predict_survival([{}], np.array([*expected]) - 0.5)[0]
+    np.testing.assert_allclose(between, [1.0, *expected.values()][:-1], atol=1e-4)
+
+
+def test_coarse_periods_give_the_survival_of_fine_ones():
+    frame = draw(3000, seed=3)[["days", "died"]]
+    fine = KaplanMeier.of(frame["died"], frame["days"].to_numpy())
+    times = np.quantile(frame["days"][frame["died"]], np.linspace(0.05, 0.95, 19))
+    coarse = EducatedSurvival(periods=4).fit(frame, BOTH)
+    np.testing.assert_allclose(coarse.predict_survival([{}], times)[0], fine.at(times), atol=0.01)
+
+
+def test_shares_of_a_period_add_up_to_what_was_observed():
+    frame = draw(300, entry=True)
+    _, outcomes, weight = read_survival(frame, ("died", "days", "start"), None)
+    periods = Periods.of(outcomes, weight, 5)
+    rows = periods.expand(outcomes)
+    assert rows.event.sum() == frame["died"].sum()
+    quiet = ~outcomes.event
+    seen = periods.passed(outcomes.duration) - periods.passed(outcomes.entry)
+    found = np.bincount(rows.rows, rows.share, len(frame))
+    np.testing.assert_allclose(found[quiet], seen[quiet], atol=1e-9)
+
+
+def test_probabilities_of_the_event_by_a_time_are_calibrated_on_hold_out_rows():
+    train, rest = draw(3000, seed=10), draw(3000, seed=11)
+    model = EducatedSurvival().fit(train, BOTH)
+    for moment in evaluate(model, train, BOTH).moments:
+        assert abs(moment.estimate - moment.observed.value) < 0.01
+    found = evaluate(model, rest, BOTH)
+    for moment in found.moments:
+        assert abs(moment.estimate - moment.observed.value) < 0.03
+        assert moment.brier <= moment.brier_base + 1e-3
+    for band in found.bands:
+        assert abs(band.estimate - band.observed.value) < 0.07
+    assert found.concordance > 0.65
+    assert found.brier < found.brier_base
+
+
+def test_the_truth_is_found_where_there_is_no_censoring():
+    frame = draw(6000, seed=6)
+    model = EducatedSurvival().fit(frame, BOTH)
+    new = pd.DataFrame({"age": [30.0, 50.0, 70.0] * 2, "drug": [*"aaabbb"]})
+    scale = np.exp(5.0 - 0.03 * (new["age"] - 50) + 0.8 * (new["drug"] == "b")).to_numpy()
+    times = np.array([50.0, 100.0, 200.0])
+    expected = np.exp(-((times / scale[:, None]) ** 1.3))
+    np.testing.assert_allclose(model.predict_survival(new, times), expected, atol=0.07)
+
+
+def test_a_median_is_the_first_time_of_survival_of_one_half():
+    frame = draw(600)
+    frame = frame.assign(
+        died=frame["died"] & (frame["days"] <= 120), days=frame["days"].clip(0, 120)
+    )
+    model = EducatedSurvival(periods=8).fit(frame, BOTH)
+    new = draw(50, seed=1)
+    medians = model.predict_median(new)
+    assert np.isinf(medians).any()
+    last = model.predict_survival(new, model.period_ends_[-1])[:, 0]
+    assert (np.isinf(medians) == (last > 0.5)).all()
+    for i in np.flatnonzero(np.isfinite(medians)):
+        row = new.iloc[[i]]
+        at, before = model.predict_survival(row, [medians[i], np.nextafter(medians[i], 0)])[0]
+        assert at <= 0.5 + 1e-9
+        assert before > 0.5 - 1e-9
+
+
+def test_a_weight_of_two_is_the_row_twice():
+    frame = draw(200)
+    twice = pd.concat([frame, frame[::2]])
+    weight = np.where(np.arange(len(frame)) % 2, 1.0, 2.0)
+    new, times = draw(20, seed=1), [30.0, 90.0]
+    one = EducatedSurvival(periods=5).fit(frame, BOTH, sample_weight=weight)
+    two = EducatedSurvival(periods=5).fit(twice, BOTH)
+    expected = two.predict_survival(new, times)
+    np.testing.assert_allclose(one.predict_survival(new, times), expected, atol=1e-9)
+
+
+def test_a_structured_array_is_the_two_columns():
+    frame = draw()
+    y = np.array([*zip(frame["died"], frame["days"], strict=True)],
+                 dtype=[("died", bool), ("days", float)])  # fmt: skip
+    X, new = frame[["age", "drug"]], draw(20, seed=1)
+    by_name = EducatedSurvival(periods=5).fit(frame, BOTH).predict_survival(new, [50.0])
+    model = EducatedSurvival(periods=5).fit(X, y)
+    np.testing.assert_array_equal(model.predict_survival(new[["age", "drug"]], [50.0]), by_name)
+    assert model.score(X, y) == pytest.approx(evaluate(model, X, y).concordance)
+    scores = cross_val_score(EducatedSurvival(periods=5), X, y, cv=3)
+    assert (scores > 0.55).all()
+
+
+def test_an_array_without_names_is_a_table():
+    frame = draw()
+    y = np.rec.fromarrays([frame["died"], frame["days"]], names=["event", "time"])
+    X = frame[["age"]].to_numpy()
+    model = EducatedSurvival(periods=5, bins={0: 4}, monotonic_cst=[1]).fit(X, y)
+    assert model.n_features_in_ == 1
+    assert (np.diff(model.predict_survival(np.array([[20.0], [40.0], [60.0], [80.0]]), 50.0)[:, 0])
+            <= 1e-12).all()  # fmt: skip
+
+
+def test_a_sheet_adds_up_to_the_hazard():
+    frame = draw()
+    model = EducatedSurvival(periods=5).fit(frame, BOTH)
+    case = {"age": 70.0, "drug": "a"}
+    for k, end in enumerate(model.period_ends_):
+        sheet = model.balance_sheet(case, time=end)
+        assert sheet.probability == pytest.approx(model.predict_hazard([case])[0, k])
+    items = [item.feature for item in (*model.balance_sheet(case).speaks_for,
+                                       *model.balance_sheet(case).speaks_against)]  # fmt: skip
+    assert "days" not in items
+
+
+def test_a_file_gives_the_model_back(tmp_path):
+    frame, new = draw(), draw(20, seed=1)
+    model = EducatedSurvival(periods=5).fit(frame, BOTH)
+    weigh.save(model, tmp_path / "model.json")
+    Draft202012Validator(SCHEMA).validate(json.loads((tmp_path / "model.json").read_text("utf-8")))
+    again = weigh.load(tmp_path / "model.json")
+    for times in (30.0, [0.0, 50.0, model.horizon_]):
+        expected = model.predict_survival(new, times)
+        np.testing.assert_array_equal(again.predict_survival(new, times), expected)
+    np.testing.assert_array_equal(again.predict_median(new), model.predict_median(new))
+    assert again.get_params() == model.get_params()
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_concordance_is_that_of_all_pairs():
+    random = np.random.default_rng(0)
+    event, duration = random.random(80) < 0.6, random.integers(1, 12, 80).astype(float)
+    risk = random.integers(0, 9, 80).astype(float)
+    wins = pairs = 0.0
+    for i in np.flatnonzero(event):
+        for j in range(80):
+            if duration[j] > duration[i] or (duration[j] == duration[i] and not event[j]):
+                pairs += 1
+                wins += 1.0 if risk[i] > risk[j] else 0.5 if risk[i] == risk[j] else 0.0
+    assert concordance(event, duration, risk) == pytest.approx(wins / pairs)
+
+
+def test_brier_scores_are_those_of_the_formula():
+    random = np.random.default_rng(1)
+    event, duration = random.random(60) < 0.5, random.integers(1, 10, 60).astype(float)
+    times = np.array([2.0, 5.0, 8.0])
+    survival = random.random((60, 3))
+
+    def stays(time, before):
+        left = 1.0
+        for t in np.unique(duration[~event]):
+            if t < time or (t == time and not before):
+                risk = ((duration > t) | ((duration == t) & ~event)).sum()
+                left *= 1 - ((duration == t) & ~event).sum() / risk
+        return left
+
+    for k, time in enumerate(times):
+        total = 0.0
+        for i in range(60):
+            if event[i] and duration[i] <= time:
+                total += survival[i, k] ** 2 / stays(duration[i], before=True)
+            elif duration[i] > time:
+                total += (1 - survival[i, k]) ** 2 / stays(time, before=False)
+        found = brier_scores(event, duration, survival, times)[k]
+        assert found == pytest.approx(total / 60)
+
+
+def test_a_prediction_of_the_truth_has_the_brier_score_of_complete_rows():
+    random = np.random.default_rng(2)
+    n = 20_000
+    times, ends = random.exponential(10, n), random.exponential(15, n)
+    own = np.full((n, 1), np.exp(-0.5))
+    whole = brier_scores(np.ones(n, bool), times, own, np.array([5.0]))
+    seen = brier_scores(times <= ends, np.minimum(times, ends), own, np.array([5.0]))
+    assert seen == pytest.approx(whole, abs=0.01)
+
+
+WRONG = {
+    "event": (draw(30).assign(died=2), BOTH, "died"),
+    "no event": (draw(30).assign(died=0), BOTH, "died"),
+    "zero": (draw(30).assign(days=0.0), BOTH, "days"),
+    "negative": (draw(30).assign(days=-1.0), BOTH, "days"),
+    "not known": (draw(30).assign(days=np.nan), BOTH, "days"),
+    "entry": (draw(30).assign(start=500.0), ("died", "days", "start"), "days"),
+    "negative entry": (draw(30).assign(start=-1.0), ("died", "days", "start"), "start"),
+    "no column": (draw(30), ("died", "weeks"), "weeks"),
+    "twice": (draw(30), ("died", "died"), "died"),
+    "one": (draw(30), ("died",), "died"),
+    "a name": (draw(30), "died", "structured"),
+}
+
+
+@pytest.mark.parametrize(("frame", "y", "named"), WRONG.values(), ids=WRONG)
+def test_bad_outcomes_are_refused_by_name(frame, y, named):
+    with pytest.raises(ValueError, match=named) as error:
+        EducatedSurvival().fit(frame, y)
+    if isinstance(error.value, ParameterError):
+        assert error.value.parameter == "y"
+
+
+@pytest.mark.parametrize("periods", [0, 1.5, "many", [], [3.0, 2.0], [0.0, 2.0], [0.5]])
+def test_bad_periods_are_refused_by_name(periods):
+    with pytest.raises(ParameterError) as error:
+        EducatedSurvival(periods=periods).fit(draw(50), BOTH)
+    assert error.value.parameter == "periods"
+
+
+def test_bad_times_are_refused_by_name():
+    model = EducatedSurvival(periods=3).fit(draw(50), BOTH)
+    for times in (-1.0, model.horizon_ + 1, np.nan, [[1.0]]):
+        with pytest.raises(ParameterError) as error:
+            model.predict_survival(draw(3), times)
+        assert error.value.parameter == "times"
+    with pytest.raises(ParameterError) as error:
+        model.balance_sheet({"age": 30.0}, time=-1.0)
+    assert error.value.parameter == "time"
+
+
+def test_an_evaluation_refuses_what_it_cannot_take():
+    frame = draw(100, entry=True)
+    model = EducatedSurvival(periods=3).fit(frame, ("died", "days", "start"))
+    with pytest.raises(ParameterError) as error:
+        evaluate(model, frame, ("died", "days", "start"))
+    assert error.value.parameter == "y"
+    with pytest.raises(ParameterError) as error:
+        evaluate(model, frame, BOTH, by="drug")
+    assert error.value.parameter == "by"
+
+
+def test_ends_of_periods_may_be_given():
+    frame = draw(500)
+    model = EducatedSurvival(periods=[30.0, 90.0, 180.0]).fit(frame, BOTH)
+    assert model.period_ends_.tolist() == [30.0, 90.0, 180.0]
+    known = KaplanMeier.of(frame["died"], frame["days"].to_numpy())
+    found = model.predict_survival(frame, [30.0, 90.0, 180.0, 200.0]).mean(axis=0)
+    np.testing.assert_allclose(found[:3], known.at([30.0, 90.0, 180.0]), atol=0.02)
+    assert found[3] == found[2]
+    assert read_outcomes(weigh.frames.read(frame), BOTH)[0].names == ("age", "drug")
