@@ -694,6 +694,8 @@ def test_the_schema_is_one_and_describes_every_field():
             "groups",
             "edits",
             "asked",
+            "exposure",
+            "offset",
             "provenance",
             "checksum",
         }
