@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot
 from matplotlib.cbook import is_math_text
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
@@ -19,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from weigh import AdjustedNB, BoostedNB, C44Classifier, EvidenceDisplay, EvidenceNB, PerplexedNB
 from weigh.bins import Feature
 from weigh.datasets import titanic
+from weigh.plot.axes import AGAINST
 from weigh.plot.bars import SHARE, WEIGHT
 from weigh.plot.labels import brief_labels, shorten_all
 from weigh.plot.panels import limits_of
@@ -113,6 +115,19 @@ def test_the_other_class_sees_the_same_weights_from_the_other_side(ax, model):
     )
     np.testing.assert_allclose(dots(ax), -100 * model.evidence_["Class"].weights)
     assert "for No" in ax.get_xlabel()
+
+
+def test_evidence_for_the_adverse_class_is_vermilion_whichever_class_is_positive(model):
+    for positive, other in (("Yes", "No"), ("No", "Yes")):
+        for adverse in (positive, other):
+            axes = Figure(layout="constrained").subplots()
+            shown = {"features": "Sex", "pos_label": positive, "adverse": adverse}
+            EvidenceDisplay(model.evidence_, **shown).plot(ax=axes)
+            for bar in [bar for bar in axes.patches if bar.get_gid() == WEIGHT]:
+                favoured = positive if bar.get_width() > 0 else other
+                assert (to_hex(bar.get_facecolor()) == AGAINST.lower()) == (favoured == adverse)
+    with pytest.raises(ValueError, match="adverse='Maybe' is not a class"):
+        EvidenceDisplay(model.evidence_, adverse="Maybe")
 
 
 def test_a_number_is_steps_over_its_axis_with_codes_and_missing_beside(ax, cars):

@@ -22,6 +22,11 @@ OKABE_ITO = (  # told apart by colour-blind eyes
 FOR, AGAINST, TOTAL, FAINT = *OKABE_ITO[:2], "#4D4D4D", "#E6E6E6"
 
 
+def colour_sides(adverse: bool) -> tuple[str, str]:
+    """The colours of weights for and against a class: what favours an adverse one is vermilion."""
+    return (AGAINST, FOR) if adverse else (FOR, AGAINST)
+
+
 class Display(ABC):
     """What displays share: they hold data, `plot` finds the axes, and `_draw` draws on them."""
 

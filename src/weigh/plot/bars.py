@@ -10,7 +10,7 @@ import numpy as np
 from weigh.bins import printable
 from weigh.evidence import hundredths
 from weigh.frames import Floats
-from weigh.plot.axes import AGAINST, FAINT, FOR, OKABE_ITO, TOTAL
+from weigh.plot.axes import FAINT, FOR, OKABE_ITO, TOTAL
 from weigh.plot.labels import fit_all, shorten_all, width_of, wrap
 from weigh.plot.panels import Panel, Room
 from weigh.shapes import round_numbers
@@ -33,7 +33,7 @@ def draw_levels(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) 
     ax.axvline(0, color=TOTAL, linewidth=0.8, zorder=1)
     for k in range(n_lines):
         offset = (k - (n_lines - 1) / 2) * 0.7 / n_lines
-        line = np.where(panel.weights[:, 0] >= 0, FOR, AGAINST)
+        line = np.where(panel.weights[:, 0] >= 0, *panel.colours)
         colours = line if n_lines == 1 else np.full(n, OKABE_ITO[k])
         _draw_line(ax, panel, k, np.arange(n) + offset, colours, limits, thick)
     ax.set_xlim(limits[0], limits[1] + STRIP / (1 - STRIP) * (limits[1] - limits[0]))
@@ -130,8 +130,9 @@ LARGE, SMALL = 8.0, 6.5
 NAMES, RIGHT = 0.33, 0.06
 """The parts of the width that names may take, and that stay free right of the scales."""
 
-LEAST, LINE, GAP = 0.24, 0.15, 0.05
-"""Inches: the least height of a row, a line of the foot's, and room between labels."""
+LEAST, LINE, GAP, ASTRAY = 0.24, 0.15, 0.1, 0.08
+"""Inches: the least height of a row, a line of the foot's, room between labels, and how far a label
+may stand from its tick (that of an end may stand farther, to stay inside the figure)."""
 
 BOTH_SIDES, TWO_TIERS = 0.4, 0.64
 """Inches of a row from which on labels stand below the line too, and in two tiers."""
@@ -220,11 +221,18 @@ class Rows:
         return fit_all(labels, self.size, max(LONGEST * 100 / self.inch, 0.75)) if labels else []
 
     def name_tick(
-        self, place: int, tick: float, text: str, slots: Sequence[int] | None = None
+        self,
+        place: int,
+        tick: float,
+        text: str,
+        slots: Sequence[int] | None = None,
+        astray: float = ASTRAY,
     ) -> bool:
-        """A label at a tick, above or below the line, if there is room for it."""
+        """A label at a tick, above or below the line, if there is room for it so near."""
         half = width_of(text, self.size) * self.inch / 2
         middle = min(max(tick, half - 0.05 * self.inch), self.ax.get_xlim()[1] - half)
+        if abs(middle - tick) > astray * self.inch and 0 < tick < 100:
+            return False
         slots, taken = self.slots if slots is None else slots, self._taken.setdefault(place, {})
         slot = find_slot(taken, slots, middle, half + GAP * self.inch / 2)
         if slot:

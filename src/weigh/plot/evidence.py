@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 from weigh.evidence import Evidence, evidence_of, with_labels
-from weigh.plot.axes import OKABE_ITO, Display, inches
+from weigh.plot.axes import OKABE_ITO, Display, colour_sides, inches
 from weigh.plot.bars import draw_levels
 from weigh.plot.labels import legend_name, shorten, shorten_all, wrap
 from weigh.plot.panels import LABEL, MOST_LEVELS, ORDERS, Panel, Room, draw_map, limits_of, panel_of
 from weigh.plot.selection import after, ask, choose
 from weigh.plot.steps import draw_steps
-from weigh.sheet import COVERAGE
+from weigh.sheet import COVERAGE, find_class
 
 CELL, LEAST = (3.6, 2.6), (2.7, 1.6)
 """Inches of a panel on a new figure, and at the least."""
@@ -48,6 +49,9 @@ class EvidenceDisplay(Display):
     pos_label, against : label, optional
         Positive class, and the class it is compared with. Default: `classes[1]` of two; with more
         classes, a line for each.
+    adverse : label, optional
+        The class whose evidence is vermilion instead of blue. Default: the class that positive
+        weights oppose.
     labels : dict, optional
         Your names of columns, levels and classes, as in `report`.
 
@@ -81,6 +85,7 @@ class EvidenceDisplay(Display):
         level_order: str = "weight",
         pos_label: Any = None,
         against: Any = None,
+        adverse: Any = None,
         labels: Any = None,
     ) -> None:
         if level_order not in ORDERS:
@@ -88,11 +93,21 @@ class EvidenceDisplay(Display):
         self.evidence = with_labels(evidence_of(evidence, numbers=True), labels)
         self.question = ask(self.evidence, pos_label, against)
         self.level_order = level_order
+        self.colours = colour_sides(self._favours(adverse))
         self.choice = choose(self.evidence, self.question, features, sort, n, "n")
         self.panels = [self._panel(i, MOST_LEVELS) for i in range(len(self.choice.drawn))]
 
+    def _favours(self, adverse: Any) -> bool:
+        """Whether positive weights favour the adverse class."""
+        if adverse is None:
+            return False
+        k = find_class(self.evidence.classes.tolist(), adverse, role="adverse")
+        signs = self.question.signs[0]
+        return bool((signs[k] if len(signs) > 1 else signs[0] * (2 * k - 1)) > 0)
+
     def _panel(self, i: int, most: int) -> Panel:
-        return panel_of(self.choice.drawn[i], self.question, most, self.level_order)
+        panel = panel_of(self.choice.drawn[i], self.question, most, self.level_order)
+        return replace(panel, colours=self.colours)
 
     @classmethod
     def from_estimator(cls, model: Any, *, ax: Any = None, **choice: Any) -> Self:
@@ -197,7 +212,7 @@ class EvidenceDisplay(Display):
         return [
             f"lines and bands are the {exact}" if known and levels else "",
             "grey bars are shares of the rows" if levels else "",
-            f"grey cells are noise: their {exact} (± half of it) holds 0"
+            f"grey cells are noise: their {exact} includes 0 (± is half its width)"
             if known and grids
             else "",
         ]

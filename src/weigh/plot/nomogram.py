@@ -11,13 +11,16 @@ from weigh.evidence import Evidence, evidence_of, with_labels
 from weigh.frames import Floats
 from weigh.parameters import is_count
 from weigh.plot.axes import Display, inches
-from weigh.plot.bars import GAP, LARGE, LONGEST, Rows, Taken, find_slot, rows_that_fit
+from weigh.plot.bars import ASTRAY, GAP, LARGE, LONGEST, Rows, Taken, find_slot, rows_that_fit
 from weigh.plot.labels import width_of
-from weigh.plot.scales import Points, Scale, make_points
+from weigh.plot.scales import MOST_NAMED, Points, Scale, make_points
 from weigh.plot.selection import after, ask, choose
 
 ROW, TALL, MOST_LABELS = 0.48, 0.66, 60
 """Inches of a feature's scale on a new figure, or where labels crowd, and how many it may try."""
+
+LONG = 40
+"""Points from which on a scale may have two lines of labels above it and two below."""
 
 WIDE = 6.0
 """Inches of the longest scale on a new figure, about."""
@@ -185,7 +188,7 @@ def _is_crowded(scale: Scale) -> bool:
     """Whether labels need more than a line above and one below a scale that tells something."""
     taken: Taken = {}
     some = np.flatnonzero(scale.within & scale.named)[:MOST_LABELS]
-    for i in some if scale.length >= 10 else ():
+    for i in some if scale.length >= LONG else ():
         if i == scale.no_level:
             continue
         half = min(width_of(scale.labels[i], LARGE), LONGEST * WIDE) / 2
@@ -196,7 +199,7 @@ def _is_crowded(scale: Scale) -> bool:
 
 
 def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
-    """A feature: a tick for each level, and names for those that fit.
+    """A feature: a tick for each level, small where its name does not fit.
 
     Levels far out come first, because their points cannot be read off; then the ends of the scale,
     then common levels.
@@ -204,17 +207,22 @@ def _draw_scale(rows: Rows, place: int, scale: Scale) -> None:
     points, near = scale.points, scale.within
     rows.draw_line(place, 0.0, scale.length)
     known = np.arange(len(points)) != scale.no_level
-    rows.draw_ticks(place, points[near & known & scale.named])
-    rows.draw_ticks(place, points[near & known & ~scale.named], small=True)
-    rows.draw_rings(place, points[near & ~known])
     ends = np.isin(points, [0.0, scale.length]) & near
     tried = np.lexsort([-scale.share, ~ends, near])
     tried = tried[scale.named[tried] | ~near[tried]][:MOST_LABELS]
+    told = np.zeros(len(points), dtype=bool)
+    slots = rows.slots if scale.length >= LONG else rows.slots[:2]
+    astray = ASTRAY if len(points) > MOST_NAMED else 1.0  # among few ticks a label finds its own
     for i, text in zip(tried, rows.cut([scale.labels[i] for i in tried]), strict=True):
         if not near[i]:
             rows.point_beyond(place, points[i], text)
-        else:  # a ring is told by its shape
-            rows.name_tick(place, points[i], text, rows.slots if known[i] else rows.slots[:2])
+        elif known[i]:
+            told[i] = rows.name_tick(place, points[i], text, slots, astray)
+        else:  # a ring is told by its shape, wherever its label stands
+            rows.name_tick(place, points[i], text, slots[:2], astray=1.0)
+    rows.draw_ticks(place, points[near & known & told])
+    rows.draw_ticks(place, points[near & known & ~told], small=True)
+    rows.draw_rings(place, points[near & ~known])
 
 
 def _check_answers(evidence: Evidence, answers: int | None) -> None:

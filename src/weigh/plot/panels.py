@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from weigh.bins import Cross, Feature, Interval
 from weigh.evidence import FeatureTable, hundredths
 from weigh.frames import Floats, Integers
-from weigh.plot.axes import ALLOWED, FAINT, usual_weights
+from weigh.plot.axes import AGAINST, ALLOWED, FAINT, FOR, usual_weights
 from weigh.plot.labels import brief_labels, shorten, shorten_all
 from weigh.plot.selection import Question
 from weigh.shapes import NumberAxis
@@ -43,6 +43,7 @@ class Panel:
     left_out: int
     cross: Cross | None
     places: Integers
+    colours: tuple[str, str] = (FOR, AGAINST)
 
     @property
     def is_grid(self) -> bool:
@@ -153,7 +154,9 @@ def draw_map(ax: Any, panel: Panel, limits: tuple[float, float], room: Room) -> 
         half[at] = panel.half[:, 0]
     told = np.abs(np.where(np.isnan(noise), grid, np.nan))
     far = float(np.nanmax(told)) if np.isfinite(told).any() else float(np.nanmax(np.abs(grid)))
-    image = ax.imshow(grid, cmap=_colours(), vmin=-far or -1, vmax=far or 1, aspect="auto")
+    image = ax.imshow(
+        grid, cmap=_colours(panel.colours), vmin=-far or -1, vmax=far or 1, aspect="auto"
+    )
     ax.imshow(noise, cmap=_grey(), vmin=0, vmax=1, aspect="auto")
     ax.set_facecolor("white")
     left_over = _label(ax, panel.cross, room)
@@ -196,11 +199,16 @@ def _scale(ax: Any, image: Any) -> None:
     bar.ax.locator_params(nbins=5)
 
 
-def _colours() -> Any:
-    """Against, nothing, for: light enough to be written on."""
+LIGHT = {FOR: "#6FAED6", AGAINST: "#E59055"}
+"""The colours of the sides, light enough to be written on."""
+
+
+def _colours(sides: tuple[str, str]) -> Any:
+    """Against, nothing, for."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("evidence", ["#E59055", "#FFFFFF", "#6FAED6"])
+    lists = [LIGHT[sides[1]], "#FFFFFF", LIGHT[sides[0]]]
+    return LinearSegmentedColormap.from_list("evidence", lists)
 
 
 def _grey() -> Any:

@@ -9,9 +9,9 @@ import numpy as np
 from weigh.bins import printable
 from weigh.evidence import hundredths
 from weigh.parameters import is_count
-from weigh.plot.axes import AGAINST, FOR, TOTAL, Display, inches
+from weigh.plot.axes import TOTAL, Display, colour_sides, inches
 from weigh.plot.labels import PART, Name, set_names, wrap
-from weigh.sheet import BalanceSheet, probability
+from weigh.sheet import BalanceSheet, find_class, probability
 
 NARROW, LEAST = 4.0, 0.17
 """Inches: the width from which on words are large, and the least height of a bar."""
@@ -27,22 +27,37 @@ class BalanceSheetDisplay(Display):
     max_items : int, optional
         Largest number of items with their own bar, the heaviest first; the rest share one. On small
         axes fewer fit.
+    adverse : label, optional
+        The class whose evidence is vermilion instead of blue. Default: the class that positive
+        weights oppose.
     """
 
-    def __init__(self, sheet: BalanceSheet, *, max_items: int | None = None) -> None:
+    def __init__(
+        self, sheet: BalanceSheet, *, max_items: int | None = None, adverse: Any = None
+    ) -> None:
         if not isinstance(sheet, BalanceSheet):
             raise TypeError(f"a waterfall draws a BalanceSheet, not {type(sheet).__name__}")
         if not (max_items is None or (is_count(max_items) and max_items >= 0)):
             raise ValueError(f"max_items must be a whole number of 0 or more, got {max_items!r}")
-        self.sheet = sheet
-        self.max_items = max_items
+        self.sheet, self.max_items = sheet, max_items
+        if sheet.two_classes:
+            find_class([sheet.pos_label, sheet.against], adverse, role="adverse")
+        self.colours = colour_sides(adverse is not None and sheet.pos_label == adverse)
 
     @classmethod
     def from_estimator(
-        cls, model: Any, row: Any, *, max_items: int | None = None, ax: Any = None, **choice: Any
+        cls,
+        model: Any,
+        row: Any,
+        *,
+        max_items: int | None = None,
+        adverse: Any = None,
+        ax: Any = None,
+        **choice: Any,
     ) -> Self:
         """Draw the balance sheet of a row; `pos_label` and `against` as in `balance_sheet`."""
-        return cls(model.balance_sheet(row, **choice), max_items=max_items).plot(ax=ax)
+        sheet = model.balance_sheet(row, **choice)
+        return cls(sheet, max_items=max_items, adverse=adverse).plot(ax=ax)
 
     def _size(self) -> tuple[float, float]:
         return 8.0, 1.2 + 0.32 * (len(self._bars(self.max_items)[0]) + 1)
@@ -51,7 +66,7 @@ class BalanceSheetDisplay(Display):
         names, weights = self._bars(self._most(ax))
         starts = np.cumsum([0.0, *weights[:-1]])
         places = np.arange(len(names))
-        colours = [FOR if weight >= 0 else AGAINST for weight in weights]
+        colours = [self.colours[int(weight < 0)] for weight in weights]
         ax.barh(places, weights, left=starts, color=colours, height=0.7)
         ax.barh(len(names), 100 * self.sheet.total, color=TOTAL, height=0.7)
         self._label(ax, names, starts + weights, weights)
