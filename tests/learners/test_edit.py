@@ -100,6 +100,26 @@ def test_each_change_does_what_it_says(fitted):
     assert len(changed["remove_pair"].evidence_) == 3
 
 
+def test_the_parameter_bins_follows_merges_and_moved_cut_points(fitted):
+    model, X, y = fitted
+    changed = {name: CHANGES[name](weigh.edit(model, X, y), **WHY).model for name in CHANGES}
+    assert changed["merge bins"].bins == {"age": [30.0, 50.0, 60.0], "noise": [0.0]}
+    assert changed["move_cut"].bins["age"] == [30.0, 42.5, 50.0, 60.0]
+    assert changed["scale"].bins == model.bins == {"age": [30.0, 40.0, 50.0, 60.0], "noise": [0.0]}
+    again = clone(changed["merge bins"]).fit(X, y)
+    assert again.evidence_["age"].labels == changed["merge bins"].evidence_["age"].labels
+
+
+def test_merging_in_a_model_of_fine_bins_keeps_the_other_columns_fine(fitted):
+    _, X, y = fitted
+    model = weigh.EvidenceNB(bins=4).fit(X, y)
+    changed = weigh.edit(model, X, y).merge("age", model.evidence_["age"].labels[:2], **WHY).model
+    assert changed.bins["noise"] == 4
+    again = clone(changed).fit(X, y)
+    for table in again.evidence_:
+        assert table.labels == changed.evidence_[table.name].labels
+
+
 def test_merged_levels_keep_the_mean_of_their_rows(fitted):
     model, X, y = fitted
     changed = CHANGES["merge bins"](weigh.edit(model, X, y), **WHY).model

@@ -189,3 +189,6 @@ HOLD = ("freeze", "set", "tie", "monotone", "scale")
 
 RESHAPE = ("drop", "remove_pair", "merge", "move_cut")
 """Actions that leave other tables or levels, and weights as they were."""
+
+REBIN = ("merge", "move_cut")
+"""Actions that leave other bins or groups of categories."""

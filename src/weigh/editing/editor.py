@@ -9,8 +9,10 @@ from typing import Any, Required, Self, TypedDict, Unpack
 
 import numpy as np
 
+from weigh.bins import Feature
+from weigh.budget.levels import list_bins
 from weigh.budget.rows import Rows
-from weigh.editing.actions import ACTIONS, HOLD
+from weigh.editing.actions import ACTIONS, HOLD, REBIN
 from weigh.editing.refit import Start, refit_others
 from weigh.errors import warn_caller
 from weigh.evidence import BOUND, Change, Evidence, inherit, login_name, now
@@ -149,6 +151,8 @@ class Editor:
             setattr(model, name, value)
         inherit(model._name(self.evidence.column_names, True), self._given)
         made = self.edits[len(self._states[0].evidence.edits) :]
+        if hasattr(model, "bins"):
+            model.bins = _name_bins(model, self.evidence, made)
         if hasattr(model, "provenance_") and any(change.refit for change in made):
             model.provenance_ = model.provenance_.join(self._train.table)
         return model
@@ -300,6 +304,22 @@ class Editor:
         """The tables whose weights were given by hand, by this change or one before."""
         every = [(one.action, one.arguments) for one in self.edits] + [(action, given)]
         return {own["feature"] for name, own in every if name in HOLD}
+
+
+def _name_bins(model: Any, evidence: Evidence, edits: Iterable[Change]) -> Any:
+    """The parameter `bins` with the cut points and groups of categories that edits left.
+
+    So a clone of the edited model that is fitted again has the bins that the record speaks of.
+    """
+    names = {change.arguments["feature"] for change in edits if change.action in REBIN}
+    tables = [evidence[name] for name in evidence.names if name in names]
+    own = {t.name: list_bins(t.feature, np.arange(len(t.levels))) for t in tables}
+    if not own or isinstance(model.bins, Mapping):
+        return {**model.bins, **own} if own else model.bins
+    others = [
+        t.feature for t in evidence if isinstance(t.feature, Feature) and t.feature.is_numeric
+    ]
+    return {feature.name: model.bins for feature in others} | own
 
 
 def _find(action: str) -> Callable[..., Evidence]:

@@ -162,6 +162,18 @@ def worth(evidence: Evidence) -> str:
     return f"{text}."
 
 
+def edited(evidence: Evidence) -> str:
+    """That people changed the model, and when they did so last."""
+    if not evidence.edits:
+        return ""
+    n, last = len(evidence.edits), evidence.edits[-1]
+    times = "once" if n == 1 else f"{n} times, last"
+    return (
+        f"Edited by hand {times} by {last.who} on {last.when[:10]}: evidence_.edits (--about) "
+        "lists what and why."
+    )
+
+
 def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -> str:
     """The table of weights as plain text; where it is too wide, bars and errors go first."""
     bars = words_of(evidence).bars
@@ -170,7 +182,7 @@ def to_text(evidence: Evidence, width: int = 100, max_rows: int | None = ROWS) -
         if natural_width(grid) <= width:
             break
     joined = [t for t in evidence if summarise(t, max_rows) is not t]
-    foot = [rule(evidence), worth(evidence), JOINED if joined else ""]
+    foot = [rule(evidence), worth(evidence), edited(evidence), JOINED if joined else ""]
     return to_plain(title(evidence), grid, *filter(None, foot), width=width)
 
 

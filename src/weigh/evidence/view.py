@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.evidence.show import MOST_CLASSES, rule, tell_left_out, title, worth
+from weigh.evidence.show import MOST_CLASSES, edited, rule, tell_left_out, title, worth
 from weigh.evidence.units import Words, words_of
 from weigh.layout import Bar, Grid, View
 
@@ -40,7 +40,7 @@ def to_view(evidence: Evidence) -> View:
         for place, table in enumerate(ranked[:TABLES])
     ]
     left = len(ranked) - len(grids)
-    notes = [rule(evidence), worth(evidence)]
+    notes = [rule(evidence), worth(evidence), edited(evidence)]
     notes.append(_left(left))
     return View(title(evidence), (prior, *grids), notes=tuple(filter(None, notes)))
 
