@@ -181,6 +181,14 @@ def test_with_rows_the_ranking_is_measured_and_no_worse_than_nearest():
     assert "Rounding moved the AUC" in str(card)
 
 
+def test_the_measured_ranking_is_that_of_the_class_which_high_scores_favour():
+    X, y = draw_table()
+    one, other = (Scorecard(fitted("adjusted"), X=X, y=y, pos_label=c) for c in ("yes", "no"))
+    assert other.rounding.auc_before == pytest.approx(one.rounding.auc_before)
+    after = weigh.metrics.auc(y, other.probability(other.score(X)), pos_label="no").value
+    assert other.rounding.auc_after == pytest.approx(after)
+
+
 def test_labels_may_be_a_column():
     X, y = draw_table()
     table = X.assign(outcome=y)

@@ -120,11 +120,11 @@ def measure(totals: Floats, scores: Floats, p: Floats, q: Floats, y: Any) -> Rou
 
 def measure_rows(card: Scorecard, X: Any, y: Any) -> Rounding:
     """What the points of a card do to rows, and to a case of which nothing is known."""
-    table, positive = read(X), None
+    table, positive, sign = read(X), None, float(np.sign(card._scale))
     if y is not None:
         sample = label_sample(table, y, None, card.classes_)
-        table, positive = sample.table, sample.labels == 1
-    rows, sign = card._match(table), float(np.sign(card._scale))
+        table, positive = sample.table, sample.labels == (sign > 0)  # the class of high scores
+    rows = card._match(table)
     totals, scores = sign * card._source.total(rows)[:, 0], card.evidence.raw_total(rows)[:, 0]
     p = expit(np.append(totals, sign * card._source.prior_row[0]))
     q = card.probability(np.append(scores, card.base_points))
