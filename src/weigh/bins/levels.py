@@ -42,6 +42,9 @@ from weigh.frames import (
 )
 from weigh.pickling import by_fields
 
+FEW_CUTS = 3
+"""From so many cut points on, their distance says how far the numbers of a column reach."""
+
 
 @dataclass(frozen=True)
 class Placed:
@@ -286,6 +289,19 @@ class Feature:
     def spell(self, table: Table) -> str:
         """What a table's first row holds, as people read it."""
         return label(self.value(table)) if self.is_asked(table)[0] else "not asked"
+
+    def is_far(self, value: Value) -> bool:
+        """Whether a number lies beyond the cut points by more than their own distance.
+
+        >>> age = Feature("age", values=(-999,), cuts=(18.0, 40.0, 65.0))
+        >>> [age.is_far(value) for value in (90, 720, -999, None)]
+        [False, True, False, False]
+        """
+        cuts = self.cuts or ()
+        if len(cuts) < FEW_CUTS or value in self.values or not isinstance(value, int | float):
+            return False
+        apart = cuts[-1] - cuts[0]
+        return bool(value < cuts[0] - apart or value > cuts[-1] + apart)
 
     def skips(self, table: Table) -> bool:
         """Whether a table's first row holds no answer, and that is no evidence."""

@@ -75,6 +75,8 @@
   }
 
   // A number, the interval that it falls in, and buttons for codes and for missing.
+  const FAR = ". Far beyond the bins of the training rows: check the value and its unit";
+
   function number(column, j) {
     let missing = false;
     const input = make("input", {
@@ -105,7 +107,8 @@
       input.setAttribute("aria-invalid", odd);
       const place = odd ? -1 : weigh.place(part, value);
       const plain = input.value.includes(",") ? `Read as ${value}. ` : "";
-      const level = value === null ? "Not known" : `${plain}Level: ${part.labels[place]}`;
+      const far = weigh.isFar(part, value) ? FAR : "";
+      const level = value === null ? "Not known" : `${plain}Level: ${part.labels[place]}${far}`;
       hint.textContent = odd ? "Not a number: taken as not known" : level;
       for (const [code, button] of buttons) button.setAttribute("aria-pressed", value === code);
       return odd ? null : value;

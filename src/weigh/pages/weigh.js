@@ -76,6 +76,14 @@ const weigh = (() => {
     return low;
   }
 
+  // Whether a number lies beyond the cut points by more than their own distance.
+  function isFar(part, answer) {
+    const { cuts } = part;
+    if (typeof answer !== "number" || cuts.length < 3 || part.specials.includes(answer)) return false;
+    const [first, last] = [cuts[0], cuts[cuts.length - 1]];
+    return answer < first - (last - first) || answer > last + (last - first);
+  }
+
   const spell = (part, at, answer, model) =>
     at >= 0
       ? part.labels[at]
@@ -351,5 +359,5 @@ const weigh = (() => {
     };
   }
 
-  return { MISSING, open, place, line, sheet, variance: varianceOf, expit, logit };
+  return { MISSING, open, place, isFar, line, sheet, variance: varianceOf, expit, logit };
 })();

@@ -174,6 +174,7 @@ class BalanceSheet:
     names: Mapping[Any, str] = field(default_factory=dict, compare=False)  # of classes, by label
     outcome: str = field(default="", compare=False)  # completes "Probability that"
     units: Units = HUNDREDTHS  # how people read the weights
+    far: tuple[str, ...] = ()  # numbers far beyond the cut points, in words
 
     def name_of(self, class_label: Any) -> str:
         """A class as people read it."""

@@ -107,6 +107,19 @@ def _add_up(
         names=dict(zip(classes, evidence.class_names, strict=True)) if evidence.class_texts else {},
         outcome=evidence.outcomes[a] if evidence.outcomes else "",
         units=evidence.units if a else evidence.units.turned,
+        far=find_far(evidence, table),
+    )
+
+
+def find_far(evidence: Evidence, table: Table) -> tuple[str, ...]:
+    """The numbers of a table's only row that lie far beyond the cut points."""
+    if evidence.event_model == "counts":
+        return ()
+    parts = {part.name: part for feature in evidence.features for part in feature.parts}
+    return tuple(
+        f"{part.shown} = {part.value(table):.10g}"
+        for part in parts.values()
+        if part.is_numeric and part.is_far(part.value(table))
     )
 
 

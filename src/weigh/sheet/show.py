@@ -122,6 +122,9 @@ def probability(p: float) -> str:
     return f"{p:.1g}" if p < 0.5 else f"{p:.{-floor(log10(1 - p))}f}"
 
 
+CHECK = "Check the value and its unit."
+
+
 def notes_of(sheet: BalanceSheet) -> list[str]:
     """What a reader should know, sentence by sentence."""
     notes, what = [], "points" if sheet.units.are_points else "weight"
@@ -132,6 +135,8 @@ def notes_of(sheet: BalanceSheet) -> list[str]:
     rest = [str(item) for item in sheet.weightless if item.level != BLANK]
     if rest:
         notes.append(f"No {what}: {'; '.join(rest)}.")
+    if sheet.far:
+        notes.append(f"Far beyond the bins of the training rows: {', '.join(sheet.far)}. {CHECK}")
     if not sheet.units.are_points:
         notes.append("Weights are times 100.")
     shown = sum(int(side.total[1]) for side in sides_of(sheet))
