@@ -120,6 +120,17 @@ def test_another_cut_off_and_other_groups_measure_the_same_model_anew(model, tmp
     assert session.look(0.7, "").state()["effects"]["now"]["groups"] == []
 
 
+def test_rows_of_the_adverse_class_are_declined(model, tmp_path):
+    first, second = model.classes_.tolist()
+    sides = {
+        label: sit(model, tmp_path / "new.json", adverse=label).approves
+        for label in (first, second, None)
+    }
+    assert sides == {first: "above", second: "below", None: ""}
+    with pytest.raises(ValueError, match="adverse='maybe' is not a class"):
+        sit(model, tmp_path / "new.json", adverse="maybe")
+
+
 # ------------------------------------------------------------ draft and save
 
 

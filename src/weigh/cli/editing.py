@@ -10,7 +10,7 @@ import webbrowser
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import check_output, find_target, keep_apart, read_like
+from weigh.cli.data import check_output, find_class, find_target, keep_apart, read_like
 from weigh.cli.messages import hint, say
 from weigh.cli.options import data_argument, model_argument, target_option
 
@@ -43,7 +43,12 @@ def open_privately(address: str) -> None:
     default=0.5,
     show_default=True,
     metavar="P",
-    help="Count the rows whose probability is above P.",
+    help="Probability above which a row counts as positive; the page shows their share.",
+)
+@click.option(
+    "--adverse",
+    metavar="CLASS",
+    help="The class that is declined: the page then shows the approval rate at the cut-off.",
 )
 @click.option("--who", metavar="NAME", help="The name to record (default: the login name).")
 @click.option(
@@ -62,6 +67,7 @@ def edit(
     train: str | None,
     by: str | None,
     cut_off: float,
+    adverse: str | None,
     who: str | None,
     port: int,
     show: bool,
@@ -90,7 +96,8 @@ def edit(
     target = target or find_target(fitted, table)
     rows = None if train is None else (read_like(fitted, train, target), target)
     editor = weigh.edit(fitted, table, target, train=rows, who=who)
-    session = Session(editor, table, output, cut_off, by)
+    declined = find_class(fitted, adverse)
+    session = Session(editor, table, output, cut_off, by, declined)
     if session.continued:
         say(f"continued the draft {session.draft} with {session.continued} changes")
 

@@ -77,6 +77,7 @@ class _Page:
         evidence = self.session.editor.evidence
         return {
             "positive": str(evidence.class_names[1]),
+            "approves": self.session.approves,
             "rows": len(self.session.editor.sample.labels),
             "columns": self.session.column_names,
             "output": str(self.session.output),

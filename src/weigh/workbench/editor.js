@@ -8,7 +8,7 @@
     ["auc", "AUC", (x) => x.toFixed(4)],
     ["mean_prediction", "Predicted (mean)", percent],
     ["observed", "Observed", percent],
-    ["above", "Above cut-off", percent],
+    ["above", about.approves ? "Approval rate" : "Above cut-off", share],
   ];
   const TELL = {
     merge: (a) => `Merge ${list(a.levels)}`,
@@ -25,6 +25,8 @@
   const selected = new Set();
 
   function percent(x) { return `${(100 * x).toFixed(1)}%`; }
+  // Of rows above the cut-off, or of those that are approved.
+  function share(x) { return percent(about.approves === "below" ? 1 - x : x); }
   function hundred(x) { return `${x > 0 ? "+" : ""}${Math.round(100 * x)}`; }
   function list(levels) { return levels.map(named).join(" and "); }
   // Levels are sent by their labels, and shown as the table shows them.
@@ -118,9 +120,9 @@
     const last = after ?? now;
     byId("groups").tBodies[0].replaceChildren(...last.groups.map((group, k) => {
       const base = (after ? now : before).groups[k];
-      const change = base ? group.above - base.above : 0;
+      const change = base ? (group.above - base.above) * (about.approves === "below" ? -1 : 1) : 0;
       const row = make("tr", {}, make("th", { scope: "row", textContent: group.name }));
-      const texts = [group.rows.toLocaleString("en"), percent(group.observed), percent(group.mean_prediction), percent(group.above), `${change > 0 ? "+" : ""}${(100 * change).toFixed(1)}`];
+      const texts = [group.rows.toLocaleString("en"), percent(group.observed), percent(group.mean_prediction), share(group.above), `${change > 0 ? "+" : ""}${(100 * change).toFixed(1)}`];
       row.append(...texts.map((text) => make("td", { className: "number", textContent: text })));
       return row;
     }));
@@ -388,6 +390,12 @@
   if (about.judged)
     byId("refit").parentElement.append(" (without --train it is fitted to the rows shown here, so its loss is too favourable)");
   byId("rows").textContent = about.rows.toLocaleString("en");
+  if (about.approves) {
+    document.body.classList.add(about.approves === "below" ? "adverse-for" : "adverse-against");
+    byId("share-head").textContent = "Approval rate";
+    const side = about.approves === "below" ? "at most" : "above";
+    byId("cut-off-name").textContent = `Approve if the probability of ${about.positive} is ${side}`;
+  }
   byId("rate-head").textContent = `Share of ${about.positive}`;
   byId("about").textContent = `Positive weights favour ${about.positive}. Save writes ${about.output}.`;
   ask("state").then((first) => {

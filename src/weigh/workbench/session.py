@@ -17,6 +17,7 @@ from weigh.editing import Editor
 from weigh.evidence import Change
 from weigh.frames import read
 from weigh.metrics.predicted import column_of
+from weigh.sheet import find_class
 from weigh.store import save, to_json
 from weigh.workbench.effects import Effects, Judge, Totals
 from weigh.workbench.view import show_table, show_tables
@@ -44,6 +45,9 @@ class Session:
         The probability above which rows are counted.
     by : str, optional
         A column whose groups are measured.
+    adverse : label, optional
+        The class whose rows are declined. The page then shows the approval rate: the share of rows
+        on the other side of the cut-off.
     """
 
     def __init__(
@@ -53,6 +57,7 @@ class Session:
         output: str | os.PathLike[str],
         cut_off: float = 0.5,
         by: str | None = None,
+        adverse: Any = None,
     ) -> None:
         if len(editor.evidence.classes) != 2:
             n = len(editor.evidence.classes)
@@ -60,6 +65,7 @@ class Session:
                 f"the page edits models of two classes, but this one has {n}; "
                 "weigh.edit in Python takes more"
             )
+        self.approves = _find_approved(editor.evidence.classes.tolist(), adverse)
         self.editor, self._table, self.output = editor, read(table), Path(output)
         self._given = len(editor.edits)
         self._saved = 0
@@ -241,6 +247,13 @@ def _plain(effects: Effects) -> dict[str, Any]:
         "groups": [vars(group) for group in effects.groups],
         "calibration": effects.calibration,
     }
+
+
+def _find_approved(classes: list[Any], adverse: Any) -> str:
+    """Which side of the cut-off, a probability of the second class, is approved; empty: no side."""
+    if adverse is None:
+        return ""
+    return "below" if find_class(classes, adverse, role="adverse") == 1 else "above"
 
 
 MEASURES = ("loss", "auc", "observed", "mean_prediction", "above")
