@@ -223,7 +223,7 @@ def test_saying_the_base_rate_of_the_training_rows_ranks_nothing_and_not_backwar
 def test_without_a_fold_of_both_classes_there_is_no_auc_and_the_page_says_why():
     X, y = draw(21, n=30)
     found = compare(X, y, TWO, cv=LeaveOneOut())
-    table = str(found).partition("Rows held out")[2].splitlines()
+    table = str(found).partition("Hold-out rows")[2].splitlines()
     for entry, data in zip(found.entries, strict(found)["learners"], strict=True):
         assert np.isnan([entry.measures.auc.value, entry.differences.auc.value]).all()
         assert data["measures"]["auc"]["value"] is None

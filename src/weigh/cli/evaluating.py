@@ -206,7 +206,7 @@ def drift(
     default=0.5,
     show_default=True,
     metavar="P",
-    help="The rows whose probability is above P are on the positive side.",
+    help="Probability above which a row counts as positive.",
 )
 @class_option
 @weight_option

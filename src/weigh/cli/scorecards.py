@@ -192,8 +192,8 @@ row_option = click.option("--row", default=0, show_default=True, help="Which row
     "--cut-off",
     type=float,
     metavar="P|SCORE",
-    help="Lowest probability of the class, or lowest score of a card, that is accepted "
-    "(default: even odds).",
+    help="What is accepted from: a probability of the class (MODEL is a model), or a score "
+    "(MODEL is a card). Default: even odds.",
 )
 @class_option
 @click.option("-n", default=3, show_default=True, type=click.IntRange(1), help="Levers to list.")
@@ -229,7 +229,11 @@ def levers(
 @data_argument
 @row_option
 @click.option(
-    "--cut-off", type=int, required=True, metavar="SCORE", help="The lowest score accepted."
+    "--cut-off",
+    type=int,
+    required=True,
+    metavar="SCORE",
+    help="The lowest score that is accepted (a score, not a probability).",
 )
 @click.option(
     "--reasons", default=4, show_default=True, type=click.IntRange(1), help="Number of reasons."

@@ -124,8 +124,8 @@ class Challenge(Shown):
         name = label(self.pos_label)
         told = (
             self.verdict,
-            f"At the cut-off {self.cut_off:g}, the new model alone puts {entered.tell(name)} above "
-            f"it, and the old model alone {left.tell(name)}.",
+            f"At the cut-off of probability {self.cut_off:g}, the new model alone puts "
+            f"{entered.tell(name)} above it, and the old model alone {left.tell(name)}.",
         )
         known = [side for side in (self.old, self.new) if side.training_rows]
         met = (

@@ -126,8 +126,8 @@ def _reason(chosen: Entry, best: Entry, n: int) -> str:
         return f"{chosen.name} is the only learner that could be fitted."
     if chosen is best:
         return (
-            f"{best.name} has the least loss, {best.loss:.4f} bits a row, and no simpler learner "
-            "stands as well within a standard error."
+            f"{best.name} has the least loss, {best.loss:.4f} bits a row. No simpler learner is "
+            "within one standard error of it."
         )
     assert chosen.differences is not None
     loss = chosen.differences.loss

@@ -61,7 +61,7 @@ def _measures(found: Comparison, fitted: list[Entry]) -> Section:
     notes = [
         f"{entry.name} warned: {_short(text)}" for entry in fitted for text in entry.warnings[:2]
     ]
-    title = "Rows held out: loss in bits a row, and seconds of a fold"
+    title = "Hold-out rows: loss in bits a row, and seconds per fold"
     return Section(title, head, rows, tuple(notes))
 
 

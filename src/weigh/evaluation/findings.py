@@ -70,8 +70,8 @@ def _ranking(measures: Measures, of: str) -> str:
     if area.value != area.value:
         return ""
     start = (
-        f"AUC {area.value:.3f}: in {area.value:.1%} of pairs of one {of} and another row, {of} has "
-        "the higher probability."
+        f"AUC {area.value:.3f}: a random row of {of} has a higher probability than a random other "
+        f"row {area.value:.1%} of the time."
     )
     if area.low <= 0.5 <= area.high:
         return f"{start} This may be chance."

@@ -99,7 +99,7 @@ class Levers(Shown):
     def view(self) -> View:
         """The levers as data for text and pages."""
         of = label(self.pos_label)
-        reads = f"score {self.cut_off:g}" if self.score is not None else f"{self.cut_off:g}"
+        reads = f"{'probability' if self.score is None else 'score'} {self.cut_off:g}"
         now = f"Probability of {of}: {self.probability:.3g}"
         now += "" if self.score is None else f", score {self.score}"
         notes = [f"{now}. The cut-off is {reads}."]
