@@ -26,6 +26,9 @@ from weigh.parameters import is_count
 ROUNDS = 5
 """The loss is worked out anew so often at the most."""
 
+FEW = 2
+"""Up to so many features, what each tells alone is a start as well: removals do not find it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
@@ -46,16 +49,32 @@ class Ranking:
 
     def best(self, most: int) -> tuple[str, ...]:
         """So many features, in the order of the table."""
-        chosen = self._last(self.order, most)
+        if most >= len(self.order):
+            return self._last(self.order, most)
         tried: dict[tuple[str, ...], float] = {}
-        while len(tried) < ROUNDS and chosen not in tried:
-            if len(chosen) == len(self.order):
-                return chosen
+        for order in (self.order, self._alone) if most <= FEW else (self.order,):
+            self._improve(self._last(order, most), most, tried)
+        return min(tried, key=lambda names: tried[names])
+
+    def _improve(
+        self, chosen: tuple[str, ...], most: int, tried: dict[tuple[str, ...], float]
+    ) -> None:
+        """Work the removals out anew near each set of features, and keep what each set costs."""
+        for _ in range(ROUNDS):
+            if chosen in tried:
+                return
             small = self.rows.fit(chosen, {name: self.bins[name] for name in chosen})
             tried[chosen] = float(np.mean(small.loo_loss_))
             near = _within(self.evidence, small.evidence_)
             chosen = self._last(_remove(near, self.rows), most)
-        return min(tried, key=lambda names: tried[names])
+
+    @property
+    def _alone(self) -> tuple[str, ...]:
+        """The features in the order of how well each separates the classes alone, best last."""
+        tables = sorted(
+            self.evidence, key=lambda table: float(np.nan_to_num(table.information_value))
+        )
+        return tuple(table.name for table in tables)
 
     def _last(self, order: tuple[str, ...], most: int) -> tuple[str, ...]:
         kept = {*order[-most:]}
