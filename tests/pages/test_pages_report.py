@@ -290,8 +290,8 @@ def test_all_of_the_page_speaks_for_the_class_that_was_asked_for(people, titanic
     model, yes, _ = titanic
     page = weigh.report(model, people, "Survived", costs=(1, 3), pos_label="No")
     seen, text = Reader(page), html.unescape(page)
-    assert "a positive weight favours No," in text
-    assert "a positive weight favours Yes," in html.unescape(yes)
+    assert "A positive weight favours No." in text
+    assert "A positive weight favours Yes." in html.unescape(yes)
     assert "Weights of evidence for No against Yes" in text
     assert seen.row("Female")[2:4] == ["-174", "-189 to -158"]
     assert "Cut-off 0.25 for No" in text
@@ -418,7 +418,7 @@ def test_an_evaluation_takes_the_place_of_the_rows(people, tmp_path):
     page = path.read_text("utf-8")
     text = html.unescape(page)
     assert all(sentence in text for sentence in found.findings)
-    assert "a positive weight favours No," in text
+    assert "A positive weight favours No." in text
     assert page.count("<figure") == 1
     assert "Groups of Class" in page
     assert "(row" not in page

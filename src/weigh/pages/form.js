@@ -217,7 +217,7 @@
     if (document.activeElement !== slider) slider.value = weigh.logit(p);
     slider.setAttribute("aria-valuetext", percent(p));
     const exact = byId("rate-exact");
-    if (document.activeElement !== exact) exact.value = Number((100 * p).toPrecision(6));
+    if (document.activeElement !== exact) exact.value = Number((100 * p).toPrecision(4));
     byId("rate-reset").disabled = state.rate === null;
     byId("rate-reset").textContent = `As in the model, ${percent(model.rates[state.rateOf])}`;
   }

@@ -44,10 +44,10 @@ def _predicts(subject: Subject) -> str:
         )
     of = subject.classes[subject.of]
     what, points = subject.evidence.probability_of(subject.of), subject.evidence.units.are_points
-    favour = "positive points favour" if points else "a positive weight favours"
+    favour = "Positive points favour" if points else "A positive weight favours"
     return (
-        f"This model predicts the {what[0].lower()}{what[1:]}. On this page {favour} {of}, and a "
-        f"row that is flagged is taken for {of}."
+        f"This model predicts the {what[0].lower()}{what[1:]}. {favour} {of}. Flagged rows are "
+        f"those predicted to be {of}."
     )
 
 
