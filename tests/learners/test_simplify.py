@@ -190,6 +190,17 @@ def test_the_features_are_within_two_thousandths_of_a_bit_of_the_best_of_all_sub
     assert loss(ranking.best(3)) <= best + 0.002
 
 
+def test_one_feature_is_the_one_that_tells_most_alone_even_if_others_together_replace_it():
+    rng = np.random.default_rng(0)
+    parts = rng.integers(0, 3, (1500, 2))
+    y = rng.random(1500) < 1 / (1 + np.exp(4 - 2 * parts.sum(axis=1)))
+    off = (rng.random(1500) < 0.15).astype(int) - (rng.random(1500) < 0.15)
+    both = np.clip(parts.sum(axis=1) + off, 0, 4)
+    X = pd.DataFrame({"a": parts[:, 0], "b": parts[:, 1], "both": both}).astype(str)
+    model = weigh.EducatedNB(pairs=0).fit(X, y)
+    assert weigh.simplify(model, X, y, features=1, levels=5).evidence_.names == ("both",)
+
+
 @pytest.mark.parametrize("learner", [weigh.EvidenceNB(), weigh.AdjustedNB(random_state=0)])
 def test_other_learners_give_their_columns_and_parameters_alone(fitted, learner):
     model, X, y = fitted

@@ -717,3 +717,14 @@ def test_answers_that_are_not_known_are_named_once_and_in_short():
     named = {f"q{i}" for i in range(20) if f" q{i}," in f" {note}," or f"q{i} " in note}
     assert named == {f"q{i}" for i in range(1, 13)}
     assert "7 more" in note
+
+
+def test_a_number_far_beyond_the_cut_points_is_noted():
+    rows = [{"age": float(age), "code": -999.0 if age % 7 else float(age)} for age in range(20, 80)]
+    bins = {"age": [30, 40, 50, 60], "code": [30, 40, 50]}
+    model = EvidenceNB(bins=bins, special_values={"code": [-999]})
+    model.fit(rows, [row["age"] > 50 for row in rows])
+    assert model.balance_sheet({"age": 85, "code": -999}).far == ()
+    assert model.balance_sheet({"age": 900}).far == ("age = 900",)
+    assert model.balance_sheet({"age": 900, "code": -200}).far == ("age = 900", "code = -200")
+    assert "age = 900" in str(model.balance_sheet({"age": 900}))

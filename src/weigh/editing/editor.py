@@ -312,14 +312,11 @@ def _name_bins(model: Any, evidence: Evidence, edits: Iterable[Change]) -> Any:
     So a clone of the edited model that is fitted again has the bins that the record speaks of.
     """
     names = {change.arguments["feature"] for change in edits if change.action in REBIN}
-    tables = [evidence[name] for name in evidence.names if name in names]
-    own = {t.name: list_bins(t.feature, np.arange(len(t.levels))) for t in tables}
+    every = [feature for feature in evidence.features if isinstance(feature, Feature)]
+    own = {f.name: list_bins(f, np.arange(len(f.levels))) for f in every if f.name in names}
     if not own or isinstance(model.bins, Mapping):
         return {**model.bins, **own} if own else model.bins
-    others = [
-        t.feature for t in evidence if isinstance(t.feature, Feature) and t.feature.is_numeric
-    ]
-    return {feature.name: model.bins for feature in others} | own
+    return {feature.name: model.bins for feature in every if feature.is_numeric} | own
 
 
 def _find(action: str) -> Callable[..., Evidence]:
