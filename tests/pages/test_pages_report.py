@@ -309,7 +309,7 @@ def test_of_many_classes_the_page_speaks_for_the_one_that_was_asked_for():
     model = weigh.EvidenceNB().fit(data, "y")
     page = weigh.report(model, data, "y", pos_label="class 2")
     seen = Reader(page)
-    assert "a positive weight favours class 2," in page
+    assert "A positive weight favours class 2." in page
     table = model.evidence_["colour"]
     for i, name in enumerate(table.labels[:-1]):
         assert float(seen.row(name)[2]) == round(100 * table.weights[i, 2])
