@@ -86,7 +86,16 @@ NULLABLE = {
 
 def arrow(columns, **types):
     types = ARROW | types
-    return pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})
+    return pa.table({name: arrow_column(values, types[name]) for name, values in columns.items()})
+
+
+def arrow_column(values, kind):
+    """A column of a type; codes are made of values, since older Arrow makes none of large text."""
+    if not isinstance(kind, pa.DictionaryType):
+        return pa.array(values, kind)
+    coded = pa.array(values, kind.value_type).dictionary_encode()
+    places = coded.indices.cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(places, coded.dictionary, ordered=kind.ordered)
 
 
 def arrow_in_chunks(columns):

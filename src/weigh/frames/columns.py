@@ -259,6 +259,8 @@ def _code_arrow(array: Any) -> Codes:
         return Codes(np.zeros(len(array), dtype=np.uint8), (None,))
     if pa.types.is_string_view(array.type):
         array = array.cast(pa.large_string())
+    if pa.types.is_float16(array.type):  # of which older Arrow makes no codes
+        array = array.cast(pa.float32())
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     elif isinstance(array, pa.ChunkedArray):
