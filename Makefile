@@ -5,7 +5,7 @@
 # make test-kernels the numerical tests with each kernel of linear algebra that the processor can run
 # make fuzz      20,000 model files, 5,000 CSV files and 10,000 requests that were changed at random
 # make docs      build the documentation site into build/docs (warnings are errors)
-# make wheel     build the wheel into dist, install it into an empty environment, and run it there
+# make wheel     build wheel and sdist into dist, and run the fast tests on each Python without extras (PYTHONS=python3.12)
 # make bench     speed, memory, growth and accuracy beside rivals
 # make bench-rivals an environment for each rival (make bench says which are missing)
 # make bench-scale files larger than memory, beside DuckDB (50 million rows; ROWS=2e6 for a try)
@@ -20,6 +20,8 @@ PROGRAMS := chromium=chromium chromedriver=chromium-driver npm=npm java=openjdk-
 # OpenBLAS adds in another order with each kernel. The tests whose numbers come from its sums:
 NUMERICAL := tests/learners tests/theorems/test_metrics.py tests/theorems/test_newton.py \
   tests/engines/test_passes.py tests/engines/test_scan.py tests/engines/test_spark.py
+RUNNERS := pytest pytest-xdist hypothesis jsonschema
+PYTHONS ?= $(foreach version,3.11 3.12 3.13 3.14,$(shell python$(version) --version >/dev/null 2>&1 && echo python$(version)))
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
@@ -60,12 +62,17 @@ docs: .venv/docs
 	@! grep -rnoE --include='*.html' '<(script|link|img|iframe)[^>]*(src|href)="(https?:)?//[^"]*' build/docs
 	@echo "open build/docs/index.html"
 
+# The tests of the sdist run the wheel. Files that need an extra are left out, each by name.
 wheel:
 	rm -rf dist build/wheel
-	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
-	$(PYTHON) -m venv build/wheel
-	build/wheel/bin/python -m pip install --quiet dist/*.whl
-	build/wheel/bin/weigh demo
+	$(PYTHON) -m venv build/wheel/tools
+	build/wheel/tools/bin/python -m pip install --quiet build
+	build/wheel/tools/bin/python -m build --outdir dist .
+	mkdir build/wheel/source && tar -xzf dist/*.tar.gz -C build/wheel/source --strip-components 1
+	for python in $(PYTHONS); do echo "$$python"; home="$(CURDIR)/build/wheel/$$python"; \
+	  $$python -m venv "$$home" && "$$home/bin/python" -m pip install --quiet dist/*.whl $(RUNNERS) && \
+	  "$$home/bin/weigh" demo && (cd build/wheel/source && \
+	  "$$home/bin/python" -m pytest -n auto -q -rs -m "not system" $(or $(TESTS),tests)) || exit 1; done
 
 bench: .venv/bench
 	$(BIN)/python -m benchmarks.speed

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from tests.browser import AXE, Browser
+from tests.left_out import find_lacking
 from tests.workers import ByFunction, find_turn
 
 REQUIRE_ALL = os.environ.get("WEIGH_REQUIRE_ALL") == "1"
@@ -28,6 +29,25 @@ def pytest_configure() -> None:
     """
     for library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+LEFT_OUT: dict[str, str] = {}
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out files that need a module which is not installed, unless everything is required."""
+    if REQUIRE_ALL or collection_path.suffix != ".py":
+        return None
+    module = find_lacking(collection_path)
+    if module is not None:
+        LEFT_OUT[collection_path.name] = module
+    return None if module is None else True
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Name the files that were left out."""
+    for name, module in sorted(LEFT_OUT.items()):
+        terminalreporter.write_line(f"left out: {name} needs {module}, which is not installed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
