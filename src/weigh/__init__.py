@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from weigh.adjusted import AdjustedNB as AdjustedNB
     from weigh.bins import Binning as Binning
     from weigh.bins import Density as Density
+    from weigh.bins import read_bins as read_bins
     from weigh.bins.discretizer import MDLDiscretizer as MDLDiscretizer
     from weigh.boosted import BoostedNB as BoostedNB
     from weigh.boosted import BoostedNBRegressor as BoostedNBRegressor
@@ -135,6 +136,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "load": "store",
     "person_periods": "survival",
     "price": "budget",
+    "read_bins": "bins",
     "read_file": "frames",
     "reasons": "sheet",
     "report": "pages",

@@ -71,6 +71,11 @@ def _check_bins(learner: Any) -> None:
         count = is_count(rule) and rule >= 2
         if isinstance(rule, Density):
             _check_density(learner)
+        if isinstance(bins, Binning) and bins.cuts is not None:
+            raise ValueError(
+                "bins is a Binning with cut points for all columns; give them by column, such as "
+                "{'age': Binning(cuts=[30, 50])}"
+            )
         named = isinstance(rule, str) and rule in ("mdl", "fine")
         known = named or isinstance(rule, Binning | Density)
         if not (cuts or count or known):
@@ -137,6 +142,9 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     settings = {}
     for name in names:
         rule = int(bins[name]) if is_count(bins[name]) else bins[name]
+        left = isinstance(rule, Binning) and rule.closed == "left"
+        if isinstance(rule, Binning) and rule.given is not None:
+            rule = rule.given
         category = categorical[name]
         joined = _read_joined(rule, name)
         if joined:
@@ -147,7 +155,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
         skips = missing[name] == "skip" or name in asked
         levels = None if category is False else declared.get(name)
         settings[name] = Setting(
-            category, rule, special_codes, skips, fine, most[name], levels, joined
+            category, rule, special_codes, skips, fine, most[name], levels, joined, left
         )
     return settings
 

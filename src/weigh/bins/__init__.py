@@ -10,6 +10,7 @@ cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given poin
 binning       limits of the levels of a column, and the best levels within them
 optimal       the best way to join neighbouring parts: exact dynamic programming
 kernels       its hot loops
+reading       cut points and groups from the output of other libraries
 density       a grid for a density in each class, in place of bins
 discretizer   the cuts alone, as a scikit-learn transformer
 """
@@ -28,11 +29,13 @@ from weigh.bins.labels import (
     Level,
     Notation,
     are_whole,
+    hold_lower_ends,
     label,
     printable,
     spell_number,
 )
 from weigh.bins.levels import Feature, Placed
+from weigh.bins.reading import read_bins
 from weigh.bins.uniting import sort_values
 
 Rule = str | int | Binning | Density
@@ -62,12 +65,14 @@ __all__ = [
     "coarsen",
     "finder",
     "fine_cuts",
+    "hold_lower_ends",
     "label",
     "mdl_cuts",
     "middles",
     "midpoint",
     "printable",
     "quantile_cuts",
+    "read_bins",
     "read_rules",
     "refine",
     "sort_values",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from weigh.bins.cuts import Ordered, fill_places, midpoint
+from weigh.bins.cuts import Ordered, check_cuts, fill_places, midpoint
+from weigh.bins.labels import hold_lower_ends
 from weigh.bins.optimal import TINY, Levels, Limits, best_levels, rank
 from weigh.frames import Floats, Integers
 
@@ -59,6 +61,10 @@ class Binning:
         Trend of the rate of the second class from level to level, for numbers and ordered
         categories: "monotone" (rise or fall, whichever has the larger IV), "rising", "falling",
         "peak" (rise, then fall), "valley" (fall, then rise), or "free". A trend needs two classes.
+    closed : "right" or "left", default="right"
+        Whether intervals hold their upper end, as (18, 65], or their lower one, as [18, 65).
+    cuts : sequence of float, optional
+        Cut points of a numeric column, instead of those found; the limits are then not used.
 
     Examples
     --------
@@ -75,8 +81,14 @@ class Binning:
     min_share: float = 0.05
     min_class_share: float = 0.0
     trend: Trend = "free"
+    closed: Literal["right", "left"] = "right"
+    cuts: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
+        if self.cuts is not None:
+            object.__setattr__(self, "cuts", check_cuts(self.cuts, "of a Binning"))
+        if self.closed not in ("right", "left"):
+            raise ValueError(f"closed must be 'right' or 'left', got {self.closed!r}")
         whole = isinstance(self.max_levels, int | np.integer)
         if not whole or isinstance(self.max_levels, bool) or self.max_levels < 1:
             raise ValueError(
@@ -89,6 +101,13 @@ class Binning:
                 raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
         if self.trend not in TRENDS:
             raise ValueError(f"trend must be one of {', '.join(TRENDS)}, got {self.trend!r}")
+
+    @property
+    def given(self) -> tuple[float, ...] | None:
+        """The given cut points, such that intervals hold their upper ends."""
+        if self.cuts is None:
+            return None
+        return hold_lower_ends(self.cuts) if self.closed == "left" else (*self.cuts,)
 
     def cut(
         self, values: Floats, labels: Integers, weight: Floats | None, n_classes: int

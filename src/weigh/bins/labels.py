@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
-from math import floor
+from math import floor, inf, nextafter
 from typing import TypeAlias
 
 import numpy as np
@@ -112,14 +112,23 @@ class Notation:
     least: str
     cuts: Callable[[Sequence[float]], list[str]]
     whole: Callable[[str], str] = str
+    below: str = "< {}"
+    from_to: str = "{} to {}"
 
-    def intervals(self, cuts: Sequence[float]) -> tuple[str, ...]:
-        """The intervals that cut points make, by their ends."""
+    def intervals(self, cuts: Sequence[float], left: bool = False) -> tuple[str, ...]:
+        """The intervals that cut points make, by their ends; `left` ones hold the lower end.
+
+        >>> EXACT.intervals(hold_lower_ends((18.0, 65.0)), left=True)
+        ('< 18.0', '[18.0, 65.0)', '>= 65.0')
+        """
         if not cuts:
             return (ANY_NUMBER,)
-        texts = self.cuts(cuts)
-        inner = [self.between.format(a, b) for a, b in pairwise(texts)]
-        return (self.up_to.format(texts[0]), *inner, self.above.format(texts[-1]))
+        texts = self.cuts([nextafter(cut, inf) for cut in cuts] if left else cuts)
+        between, ends = (self.between, (self.up_to, self.above))
+        if left:
+            between, ends = self.from_to, (self.below, self.least)
+        inner = [between.format(a, b) for a, b in pairwise(texts)]
+        return (ends[0].format(texts[0]), *inner, ends[1].format(texts[-1]))
 
     def whole_numbers(self, cuts: Sequence[float]) -> tuple[str, ...]:
         """The same by the whole numbers that they hold: one, or the first and the last."""
@@ -136,6 +145,14 @@ def hold_whole_numbers(cuts: Sequence[float]) -> bool:
     """Whether every interval between cut points holds a whole number."""
     near = all(abs(cut) < LARGE for cut in cuts)
     return near and all(floor(a) < floor(b) for a, b in pairwise(cuts))
+
+
+def hold_lower_ends(cuts: Sequence[float]) -> tuple[float, ...]:
+    """Cut points whose intervals, up to and including them, are those below the given ones.
+
+    x < cut holds where x <= the largest number below it does, so that every rule stays as it is.
+    """
+    return tuple(nextafter(cut, -inf) for cut in cuts)
 
 
 def spell_number(text: str) -> str:
@@ -177,6 +194,15 @@ def _cuts_in_words(cuts: Sequence[float]) -> list[str]:
     return [*map(spell_number, _exact_cuts(cuts))]
 
 
-EXACT = Notation("<= {}", "({}, {}]", "> {}", ">= {}", _exact_cuts)
+EXACT = Notation("<= {}", "({}, {}]", "> {}", ">= {}", _exact_cuts, from_to="[{}, {})")
 BRIEF = Notation("≤ {}", "{} to {}", "> {}", "≥ {}", _brief_cuts)
-WORDS = Notation("up to {}", "{} to {}", "above {}", "{} or more", _cuts_in_words, spell_number)
+WORDS = Notation(
+    "up to {}",
+    "{} to {}",
+    "above {}",
+    "{} or more",
+    _cuts_in_words,
+    spell_number,
+    below="below {}",
+    from_to="{} to below {}",
+)

@@ -60,7 +60,8 @@ class Feature:
 
     `other` holds the kinds of the values that share the level `other`; empty, there is none.
     `whole` says that training had only whole numbers, by which intervals are then called. `groups`
-    holds the level of each category, from 0, where some share one; empty, each has its own.
+    holds the level of each category, from 0, where some share one; empty, each has its own. A
+    `left` feature has cut points just below those that its labels name.
 
     >>> from weigh.frames import Numbers
     >>> age = Feature("age", values=(-1,), cuts=(18.0, 65.0), has_missing=True)
@@ -87,6 +88,7 @@ class Feature:
     ordered: bool = False  # categories in an order of their own, such as S, M, L
     groups: tuple[int, ...] = ()
     asked: tuple[Ask, ...] = ()  # the question is asked only where all of these hold
+    left: bool = False  # intervals are called by the lower ends that they hold, just above cuts
     title: str = field(default="", compare=False)  # what people read in place of the name
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # and of some labels
 
@@ -214,7 +216,9 @@ class Feature:
     def _name_intervals(self, notation: Notation) -> tuple[str, ...]:
         if self.cuts is None:
             return ()
-        return (notation.whole_numbers if self.reads_whole else notation.intervals)(self.cuts)
+        if self.reads_whole:
+            return notation.whole_numbers(self.cuts)
+        return notation.intervals(self.cuts, self.left)
 
     @cached_property
     def reads_whole(self) -> bool:
@@ -231,7 +235,7 @@ class Feature:
         digits = text.lstrip("-").replace(",", "")
         if not isinstance(self.levels[place], Interval) or digits.isdigit():
             return self.verb
-        return "in" if text.startswith("(") else ""
+        return "in" if text.startswith(("(", "[")) else ""
 
     def phrase(self, place: int, notation: Notation = EXACT) -> str:
         """The feature and a level as people say it: `Sex = Male`, `age 19 to 65`."""

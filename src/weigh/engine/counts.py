@@ -16,6 +16,7 @@ from weigh.bins import (
     are_whole,
     check_cuts,
     fine_cuts,
+    hold_lower_ends,
     mdl_cuts,
     quantile_cuts,
 )
@@ -202,8 +203,11 @@ def count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Cou
     cuts = _find_cuts(column.values, name, setting, rows)
     if isinstance(setting.bins, Rule):
         cuts = tuple(dict.fromkeys(short.settle(cuts)))  # a grid may be finer than what is known
+        if setting.left:
+            held = np.isin(cuts, column.values)  # the value below stays below
+            cuts = tuple(np.where(held, cuts, hold_lower_ends(cuts)).tolist())
     feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
-    feature = replace(feature, whole=short.is_whole(setting.special))
+    feature = replace(feature, whole=short.is_whole(setting.special), left=setting.left)
     return count_levels(_with_missing(feature), column, rows)
 
 

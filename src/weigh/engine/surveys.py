@@ -30,6 +30,7 @@ class Setting:
     max_levels: int | None = None  # of categories
     declared: Declared | None = None  # categories that are levels even where no row has them
     joined: tuple[tuple[Value, ...], ...] = ()  # the categories of each level
+    left: bool = False  # intervals are called by the lower ends that they hold
 
 
 def rows_of(sample: Sample, by_group: bool = False) -> Rows:

@@ -70,14 +70,20 @@ def exact_levels(feature: Feature | Cross) -> tuple[str, ...]:
     ('<= 0.1234567890123', '(0.1234567890123, 2.0]', '> 2.0')
     """
     if isinstance(feature, Feature):
-        return tuple(map(_exact, feature.levels, feature.labels))
+        levels = zip(feature.levels, feature.labels, strict=True)
+        return tuple(_exact(level, text, feature.left) for level, text in levels)
     left, right = map(exact_levels, feature.parts)
     return feature.join_texts(left, right)
 
 
-def _exact(level: Level, text: str) -> str:
+def _exact(level: Level, text: str, left: bool) -> str:
     if not isinstance(level, Interval) or np.isinf([level.lower, level.upper]).all():
         return text
+    if left:
+        low, high = (float(np.nextafter(end, np.inf)) for end in (level.lower, level.upper))
+        if np.isinf(level.lower):
+            return f"< {high!r}"
+        return f">= {low!r}" if np.isinf(level.upper) else f"[{low!r}, {high!r})"
     if np.isinf(level.lower):
         return f"<= {level.upper!r}"
     return f"> {level.lower!r}" if np.isinf(level.upper) else f"({level.lower!r}, {level.upper!r}]"

@@ -46,7 +46,9 @@ class Given:
     def cut_by_hand(self) -> set[str]:
         """Columns whose cut points are given."""
         by_name = {} if isinstance(self.bins, Binning) else self.bins
-        return {name for name, rule in by_name.items() if not isinstance(rule, Rule)}
+        found = {name for name, rule in by_name.items() if not isinstance(rule, Rule)}
+        rules = [(name, rule) for name, rule in by_name.items() if isinstance(rule, Binning)]
+        return found | {name for name, rule in rules if rule.cuts is not None}
 
 
 def other_class(model: Any, adverse: Any) -> Any:

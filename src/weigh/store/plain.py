@@ -179,6 +179,8 @@ def _part_to_dict(feature: Feature) -> dict[str, Any]:
         own["other"] = list(feature.other)
     if feature.ordered:
         own["ordered"] = True
+    if feature.left:
+        own["left"] = True
     if feature.groups:
         own["groups"] = list(feature.groups)
     if feature.asked:
@@ -230,6 +232,7 @@ def _part_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature:
         _flag(data, "ordered", data["cuts"] is None, "of a feature of categories"),
         groups=_groups(data),
         asked=_asked(data),
+        left=_flag(data, "left", data["cuts"] is not None, "of a feature with cuts"),
     )
 
 

@@ -1,0 +1,156 @@
+"""Intervals closed on the left, and cut points read from other libraries."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import weigh
+from weigh.bins import Binning, Feature
+from weigh.cli import main
+from weigh.frames import Numbers
+
+RNG = np.random.default_rng(11)
+X = pd.DataFrame({"x": RNG.normal(size=600).round(1), "n": RNG.integers(0, 30, 600)})
+Y = np.where(RNG.random(600) < 1 / (1 + np.exp(-X["x"])), "b", "a")
+GIVEN = {"x": Binning(cuts=[-0.5, 0.1, 1.2], closed="left"), "n": Binning(cuts=[10], closed="left")}
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=4, unique=True),
+    st.lists(st.floats(-1e6, 1e6), max_size=20),
+)
+@settings(max_examples=100, deadline=None, database=None)
+def test_an_interval_closed_on_the_left_holds_its_lower_end_and_not_its_upper(cuts, values):
+    cuts = sorted(cuts)
+    near = [np.nextafter(cut, end) for cut in cuts for end in (-np.inf, np.inf)]
+    every = np.array([*cuts, *near, *values])
+    feature = Feature("x", cuts=Binning(cuts=cuts, closed="left").given, left=True)
+    found = feature.place(Numbers(every)).codes
+    assert found.tolist() == [sum(cut <= value for cut in cuts) for value in every]
+
+
+def test_labels_name_the_ends_that_intervals_hold():
+    tables = weigh.EvidenceNB(bins=GIVEN).fit(X, Y).evidence_
+    assert tables["x"].labels == ("< -0.5", "[-0.5, 0.1)", "[0.1, 1.2)", ">= 1.2")
+    assert tables["n"].labels == ("<= 9", ">= 10")
+    pairs = [X["x"] < -0.5, (X["x"] >= -0.5) & (X["x"] < 0.1), (X["x"] >= 0.1) & (X["x"] < 1.2)]
+    assert tables["x"].counts.sum(axis=1)[:3].tolist() == [mask.sum() for mask in pairs]
+
+
+@pytest.mark.parametrize("trend", ["free", "monotone"])
+def test_found_cut_points_part_the_rows_alike_whichever_end_intervals_hold(trend):
+    left, right = (
+        weigh.EvidenceNB(bins=Binning(trend=trend, closed=closed)).fit(X, Y).evidence_
+        for closed in ("left", "right")
+    )
+    assert [t.counts.tolist() for t in left] == [t.counts.tolist() for t in right]
+    assert left["x"].labels[0].startswith("< ")
+    assert right["x"].labels[0].startswith("<= ")
+
+
+def test_neighbouring_floats_are_parted_in_either_way():
+    low = 1.0
+    x = np.repeat([low, np.nextafter(low, 2)], 50)
+    y = np.where(np.arange(100) % 10 < np.repeat([2, 8], 50), "b", "a")
+    for closed in ("left", "right"):
+        model = weigh.EvidenceNB(bins=Binning(closed=closed)).fit(pd.DataFrame({"x": x}), y)
+        assert model.evidence_["x"].counts.sum(axis=1).tolist() == [50, 50]
+
+
+def test_a_card_with_such_intervals_keeps_them_in_files_and_every_export_agrees(tmp_path):
+    card = weigh.Scorecard.from_table(X.assign(y=Y), "y", adverse="a", bins=GIVEN)
+    weigh.save(card, tmp_path / "card.json")
+    loaded = weigh.load(tmp_path / "card.json")
+    assert loaded.evidence["x"].labels == card.evidence["x"].labels
+    ends = [-0.5, 0.1, 1.2]
+    rows = pd.DataFrame({"x": [*ends, *np.nextafter(ends, -np.inf), *np.nextafter(ends, np.inf)]})
+    rows["n"] = [9, 10, 11] * 3
+    assert (loaded.score(rows) == card.score(rows)).all()
+    steps = card.points["x"]
+    at = [sum(end <= value for end in ends) for value in rows["x"]]
+    own = card.score(rows) - np.array([card.points["n"][n >= 10] for n in rows["n"]])
+    assert (own - own[0]).tolist() == [steps[k] - steps[at[0]] for k in at]
+    for to, ending in (("sql", "sql"), ("python", "py"), ("onnx", "onnx")):
+        made = ["export", f"{tmp_path}/card.json", "--to", to, "-o", f"{tmp_path}/card.{ending}"]
+        assert CliRunner().invoke(main, made).exit_code == 0
+        checked = CliRunner().invoke(main, ["check", made[-1], made[1]])
+        assert checked.exit_code == 0, checked.output
+
+
+@pytest.mark.parametrize("odd", [{"closed": "both"}, {"cuts": [2, 1]}, {"cuts": ["a"]}])
+def test_odd_ends_and_cut_points_are_refused(odd):
+    with pytest.raises(ValueError, match=f"{next(iter(odd))}|cut points"):
+        Binning(**odd)
+
+
+def test_cut_points_for_all_columns_are_refused():
+    with pytest.raises(ValueError, match="by column"):
+        weigh.EvidenceNB(bins=Binning(cuts=[1.0])).fit(X, Y)
+
+
+# ---------------------------------------------------------------- other libraries
+
+BREAKS = {
+    "age": ["-Inf", 26, "35.5", "Inf", "missing"],
+    "purpose": ["new car%,%used car", "radio", "missing"],
+    "empty": ["Inf"],
+}
+WANTED = {
+    "age": Binning(cuts=[26, 35.5], closed="left"),
+    "purpose": [["new car", "used car"], ["radio"]],
+    "empty": Binning(cuts=[], closed="left"),
+}
+
+
+def test_break_lists_are_read_from_a_dict_a_json_file_and_a_table(tmp_path):
+    assert weigh.read_bins(BREAKS) == WANTED
+    (tmp_path / "breaks.json").write_text(json.dumps(BREAKS))
+    assert weigh.read_bins(tmp_path / "breaks.json") == WANTED
+    rows = [(name, str(text)) for name, breaks in BREAKS.items() for text in breaks]
+    table = pd.DataFrame(rows, columns=["variable", "breaks"])
+    assert weigh.read_bins(table) == WANTED
+    special = pd.DataFrame(
+        [("age", "-9", True)], columns=["variable", "breaks", "is_special_values"]
+    )
+    table = pd.concat([table.assign(is_special_values=False), special])
+    table.to_csv(tmp_path / "bins.csv", index=False)
+    assert weigh.read_bins(str(tmp_path / "bins.csv")) == WANTED
+
+
+def test_binning_tables_are_read():
+    bins = ["(-inf, 12.33)", "[12.33, 15.05)", "[15.05, inf)", "Special", "Missing", ""]
+    numbers = pd.DataFrame({"Bin": bins, "Count": range(6)})
+    groups = pd.DataFrame(
+        {"Bin": [np.array(["a", "b"]), np.array(["c"]), "Special", "Missing", ""]}
+    )
+    found = weigh.read_bins({"size": numbers, "town": groups})
+    assert found == {
+        "size": Binning(cuts=[12.33, 15.05], closed="left"),
+        "town": [["a", "b"], ["c"]],
+    }
+
+
+def test_bins_that_were_read_give_the_levels_of_the_break_list():
+    table = pd.DataFrame({"x": X["x"], "town": RNG.choice([*"pqr"], 600)})
+    bins = weigh.read_bins({"x": [-0.5, 1.2, "Inf"], "town": ["p%,%q", "r"]})
+    found = weigh.EvidenceNB(bins=bins).fit(table, Y).evidence_
+    assert found["x"].labels == ("< -0.5", "[-0.5, 1.2)", ">= 1.2")
+    cut = pd.cut(table["x"], [-np.inf, -0.5, 1.2, np.inf], right=False)
+    assert found["x"].counts.sum(axis=1).tolist() == cut.value_counts(sort=False).tolist()
+    assert found["town"].labels == ("p or q", "r")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"age": ["missing%,%a", "b"]}, {"age": 26}, {"age": ["26", "26.0"]},
+     pd.DataFrame({"age": [1]}), {"age": pd.DataFrame({"Bins": ["a"]})},
+     {"age": pd.DataFrame({"Bin": ["26 to 35"]})}],
+)  # fmt: skip
+def test_break_lists_that_cannot_be_read_are_refused(odd):
+    with pytest.raises(ValueError, match=r"age|breaks"):
+        weigh.read_bins(odd)
