@@ -689,6 +689,7 @@ def test_the_schema_is_one_and_describes_every_field():
             "recalibration",
             "covariance",
             "other",
+            "left",
             "whole",
             "ordered",
             "groups",

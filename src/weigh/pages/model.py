@@ -76,6 +76,14 @@ def exact_levels(feature: Feature | Cross) -> tuple[str, ...]:
     return feature.join_texts(left, right)
 
 
+def name_ends(evidence: Evidence) -> str:
+    """Which of their ends intervals include, as a sentence."""
+    parts = [part for table in evidence for part in table.feature.parts]
+    if any(part.left for part in parts):
+        return "Intervals include their upper limit; those that end below a number do not."
+    return "Intervals include their upper limit."
+
+
 def _exact(level: Level, text: str, left: bool) -> str:
     if not isinstance(level, Interval) or np.isinf([level.lower, level.upper]).all():
         return text

@@ -12,7 +12,7 @@ from weigh.frames import Floats, number_sample, read
 from weigh.layout import percent
 from weigh.metrics.numbers import Bounded
 from weigh.pages.charts import Plane
-from weigh.pages.model import Subject, words_for
+from weigh.pages.model import Subject, name_ends, words_for
 from weigh.pages.quality import Figures
 from weigh.sheet import EstimateSheet
 
@@ -50,8 +50,8 @@ def number_means(subject: Subject) -> str:
         else f"Changes of the estimate, in the unit of {subject.classes[0]}."
     )
     return (
-        f"{what} Tables are in the order of importance: {words.importance_is}. Intervals of "
-        "numbers include their upper limit."
+        f"{what} Tables are in the order of importance: {words.importance_is}. "
+        f"{name_ends(subject.evidence)}"
     )
 
 

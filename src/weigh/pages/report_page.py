@@ -17,7 +17,7 @@ from weigh.frames import Floats, canonical, read
 from weigh.layout import asset, document, render
 from weigh.metrics.predicted import Predicted, predict_rows
 from weigh.pages.by_hand import exact_formula
-from weigh.pages.model import Subject, name_evaluation, read_subject, spell_sheet
+from weigh.pages.model import Subject, name_ends, name_evaluation, read_subject, spell_sheet
 from weigh.pages.numbers import (
     lead_number,
     number_cases,
@@ -183,6 +183,7 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
         "reversals": reversals(subject),
         "provenance": _provenance(subject),
         "exact": exact_formula(subject.evidence, subject.of),
+        "ends": name_ends(subject.evidence),
     }
     return document(
         heading, render("report.html", **told), asset(__package__, "page.css", "report.css")
@@ -252,8 +253,7 @@ def _means(subject: Subject) -> str:
         f"Weights of evidence {means}, times 100. Tables are in the order of importance: the mean "
         "absolute weight over the training rows, each weight taken from the table's mean. Added "
         "loss is roughly the rise of the log loss without the table, in nats a row. IV is the "
-        "information value of the counts of the feature alone. Intervals of numbers include their "
-        "upper limit."
+        "information value of the counts of the feature alone. " + name_ends(subject.evidence)
     )
 
 
