@@ -699,8 +699,6 @@ def test_the_schema_is_one_and_describes_every_field():
             "offset",
             "provenance",
             "checksum",
-            "exposure",
-            "offset",
         }
         written = {*part["properties"]} - few_have
         assert {*part["required"], *one_of} == written
