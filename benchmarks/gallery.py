@@ -1,4 +1,4 @@
-"""The pictures of docs/plots.md, by the code that stands there.
+"""The pictures of docs/plots.md and docs/monitoring.md, by the code that stands there.
 
 python -m benchmarks.gallery
 """
@@ -7,26 +7,34 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import tempfile
 from pathlib import Path
 
 import matplotlib
 
 matplotlib.use("Agg")
 
-PAGE = Path(__file__).parents[1] / "docs" / "plots.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = ("plots", "monitoring")
 
 
-def main() -> None:
-    folder = PAGE.with_suffix("")
+def draw(name: str) -> None:
+    """Run the code of a page, and keep its pictures in a folder of the page's name."""
+    page, folder = DOCS / f"{name}.md", DOCS / name
     folder.mkdir(exist_ok=True)
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
-    os.chdir(folder)
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
     names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, PAGE.name, "exec"), names)
-    for picture in sorted(folder.glob("*.png")):
-        print(f"{picture.name}: {picture.stat().st_size / 1000:.0f} kB")
+    with tempfile.TemporaryDirectory() as place:
+        os.chdir(place)
+        for block in blocks:
+            exec(compile(block, page.name, "exec"), names)
+        for picture in sorted(Path(place).glob("*.png")):
+            print(f"{name}/{picture.name}: {picture.stat().st_size / 1000:.0f} kB")
+            shutil.copy(picture, folder)
+        os.chdir(DOCS)
 
 
 if __name__ == "__main__":
-    main()
+    for page in PAGES:
+        draw(page)

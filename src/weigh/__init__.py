@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from weigh.editing import edit as edit
     from weigh.educated import EducatedNB as EducatedNB
     from weigh.educated import EducatedRegressor as EducatedRegressor
+    from weigh.educated.updating import cut_points as cut_points
+    from weigh.educated.updating import summarise as summarise
     from weigh.evaluation import Evaluation as Evaluation
     from weigh.evaluation import evaluate as evaluate
     from weigh.evidence import Evidence as Evidence
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from weigh.frames import scan as scan
     from weigh.holdout import split as split
     from weigh.monitoring import Drift as Drift
+    from weigh.monitoring import DriftDisplay as DriftDisplay
     from weigh.monitoring import drift as drift
     from weigh.monitoring import update as update
     from weigh.naive import EvidenceNB as EvidenceNB
@@ -95,6 +98,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "ContributionsDisplay": "plot",
     "Density": "bins",
     "Drift": "monitoring",
+    "DriftDisplay": "monitoring",
     "Editor": "editing",
     "EducatedNB": "educated",
     "EducatedRegressor": "educated",
@@ -128,6 +132,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "challenge": "comparison",
     "compare": "comparison",
     "conversion_table": "sheet",
+    "cut_points": "educated.updating",
     "drift": "monitoring",
     "edit": "editing",
     "evaluate": "evaluation",
@@ -146,6 +151,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "screen": "screening",
     "simplify": "budget",
     "split": "holdout",
+    "summarise": "educated.updating",
     "update": "monitoring",
 }
 

@@ -205,19 +205,19 @@ def read_crosses(given: Any, table: Table) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def read_orders(given: Any, tally: Tally, table: Table) -> tuple[int, ...]:
+def read_orders(given: Any, tally: Tally, names: Sequence[str]) -> tuple[int, ...]:
     """What is asked of each feature: 1 to rise, -1 to fall, 0 nothing; empty for nothing at all."""
     if given is None:
         return ()
     if not isinstance(given, Mapping):
         listed = [*given] if isinstance(given, Iterable) else [given]
-        if len(listed) != len(table.names):
+        if len(listed) != len(names):
             raise ValueError(
-                f"monotonic_cst has {len(listed)} entries for {len(table.names)} columns; a dict "
+                f"monotonic_cst has {len(listed)} entries for {len(names)} columns; a dict "
                 "such as {'age': 1} names those that are meant"
             )
-        given = dict(zip(table.names, listed, strict=True))
-    asked = {_name(column, table.names, "monotonic_cst"): sign for column, sign in given.items()}
+        given = dict(zip(names, listed, strict=True))
+    asked = {_name(column, names, "monotonic_cst"): sign for column, sign in given.items()}
     parts = [(t.feature.name, t.feature.parts) for t in tally.tables]
     numeric = {
         name for name, (part, *more) in parts if part.is_numeric or (part.ordered and not more)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 from click.testing import CliRunner
+from matplotlib import pyplot as plt
 from scipy.special import expit, logit
 from scipy.stats import binom, multivariate_hypergeom
 
@@ -425,3 +426,42 @@ def test_json_is_what_python_gives(files):
     street = table["street"].cast(pa.string())
     table = table.set_column(table.column_names.index("street"), "street", street)
     assert json.loads(done.stdout) == weigh.drift(model, table, "y").to_dict()
+
+
+# ---------------------------------------------------------------- over time
+
+
+def test_months_are_drawn_as_panels_the_most_serious_first():
+    model = fit()
+    shifts = {"Jan": 0.0, "Feb": 0.0, "Mar": 1.5}
+    months = {
+        month: weigh.drift(model, *draw(np.random.default_rng(k), 800, shift=shift))
+        for k, (month, shift) in enumerate(shifts.items(), 1)
+    }
+    display = weigh.DriftDisplay.from_drifts(months, n=4)
+    assert len(display.axes_) == len(display.panels) == 4
+    worst = [panel.worst for panel in display.panels]
+    assert worst == sorted(worst, reverse=True)
+    assert display.panels[0].checks[2].level == "alarm"
+    for ax, panel in zip(display.axes_, display.panels, strict=True):
+        (line,) = [own for own in ax.lines if len(own.get_xdata()) == 3 and own.get_ls() == "-"]
+        assert line.get_ydata().tolist() == [check.index for check in panel.checks]
+        assert [text.get_text() for text in ax.get_xticklabels()] == [*shifts]
+        assert ax.get_ylim() == display.axes_[0].get_ylim()
+    plt.close(display.figure_)
+
+
+def test_months_with_and_without_labels_stand_side_by_side():
+    model = fit()
+    X, y = draw(np.random.default_rng(1), 500)
+    display = weigh.DriftDisplay({"a": weigh.drift(model, X), "b": weigh.drift(model, X, y)}, n=99)
+    slope = next(panel for panel in display.panels if panel.name == "calibration slope")
+    assert slope.checks[0] is None
+    assert slope.checks[1] is not None
+    plt.close(display.plot(n_columns=2).figure_)
+
+
+@pytest.mark.parametrize("given", [{}, {"a": 1}])
+def test_what_is_no_drift_is_not_drawn(given):
+    with pytest.raises(ValueError, match=r"weigh\.drift"):
+        weigh.DriftDisplay(given)

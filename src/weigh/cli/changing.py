@@ -1,8 +1,9 @@
-"""The commands that change a model: simplify, price, set-prior, recalibrate, update."""
+"""The commands that change models: simplify, price, set-prior, recalibrate, update, merge."""
 
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import click
@@ -236,7 +237,7 @@ def recalibrate(
     "--half-life",
     type=click.FloatRange(0, min_open=True),
     metavar="ROWS",
-    help="Halve the old counts for every so many new rows (default: they count in full).",
+    help="Halve the weight of the old rows for every so many new ones (default: no forgetting).",
 )
 @output_option
 def update(
@@ -247,21 +248,55 @@ def update(
     half_life: float | None,
     output: str,
 ) -> None:
-    """Add new rows to a model of counts (--learner evidence).
+    """Add new rows to a model, without the old ones.
 
-    The old rows are not needed.
+    The counts of EvidenceNB add up. For EducatedNB, `weigh fit --summary` keeps a summary of its
+    rows beside the model; this command writes a new one beside the new model.
 
     Example: weigh update model.json new.csv --target Survived --half-life 50000 -o next.json
     """
     import weigh
-    from weigh.store import load_model, save
 
     keep_apart(output, model, data)
     check_output(output)
-    fitted = load_model(model)
+    fitted = _load(model)
     table, target = _read(fitted, data, target)
-    save(weigh.update(fitted, table, target, sample_weight=weight, half_life=half_life), output)
+    new = weigh.update(fitted, table, target, sample_weight=weight, half_life=half_life)
+    weigh.save(new, output, summary=hasattr(new, "summary_"))
     say(f"{type(fitted).__name__} with {count_rows(table):,} more rows: {output}")
+
+
+@main.command()
+@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
+@output_option
+def merge(models: tuple[str, ...], output: str) -> None:
+    """Merge models of different rows into the model of all rows.
+
+    The models must share cut points: fit the others with --bins FIRST.json. EducatedNB also needs
+    --summary and --set pairs=0.
+
+    Example: weigh merge north.json south.json -o all.json
+    """
+    from weigh.store import save
+
+    keep_apart(output, *models)
+    check_output(output)
+    first, *others = [_load(model) for model in models]
+    if not hasattr(first, "merge"):
+        raise ValueError(
+            f"{models[0]} holds {type(first).__name__}, whose fit is not a sum over rows"
+        )
+    merged = first.merge(*others)
+    save(merged, output, summary=hasattr(merged, "summary_"))
+    say(f"{len(models)} models merged: {output}")
+
+
+def _load(path: str) -> Any:
+    """A model, with the summary of its rows where that lies beside it."""
+    from weigh.store import load, load_model
+    from weigh.store.summary import summary_path
+
+    return load(path, summary=True) if os.path.exists(summary_path(path)) else load_model(path)
 
 
 def _read(model: Any, data: str, target: str | None) -> tuple[Any, str]:

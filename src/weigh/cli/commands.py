@@ -42,6 +42,7 @@ from weigh.cli.options import (
 from weigh.cli.training import (
     choose_learner,
     hold_out,
+    is_model_file,
     judge,
     keep_passes,
     make_model,
@@ -115,8 +116,9 @@ def demo(save: str | None) -> None:
 @click.option(
     "--bins",
     type=BINS,
-    metavar="mdl|fine|N",
-    help="Binning of numeric columns: MDL, fine, or N quantile bins (default: the learner's).",
+    metavar="mdl|fine|N|MODEL",
+    help="Binning of numeric columns: MDL, fine, N quantile bins, or the cut points of a model "
+    "file (default: the learner's).",
 )
 @click.option(
     "--smoothing",
@@ -158,6 +160,12 @@ def demo(save: str | None) -> None:
 )
 @holdout_options
 @click.option(
+    "--summary",
+    is_flag=True,
+    help="Also write a summary of the rows beside the model, so that weigh update and weigh merge "
+    "need no rows of before. That of model.json is model.summary.json.",
+)
+@click.option(
     "--training-rows/--no-training-rows",
     default=True,
     help="Keep hashes of up to 512 training rows, so that evaluations can warn about them. Anyone "
@@ -179,6 +187,7 @@ def fit(
     holdout: float | None,
     holdout_by: str | None,
     holdout_time: str | None,
+    summary: bool,
     training_rows: bool,
     **parameters: Any,
 ) -> None:
@@ -208,8 +217,11 @@ def fit(
 
     if learner not in learners():
         raise click.UsageError(f"--learner must be one of {', '.join(learners())}, not {learner!r}")
-    keep_apart(output, data)
+    shared = parameters["bins"]
+    keep_apart(output, data, *([shared] if is_model_file(shared) else []))
     check_output(output)
+    if summary and output == "-":
+        raise click.UsageError("--summary writes a file beside the model: give -o FILE")
     apart = {name for name in (holdout_by, holdout_time) if name is not None}
     whole = read_table(data, categorical, tuple({*drop} - apart))
     held = hold_out(whole, target, holdout, holdout_by, holdout_time)
@@ -227,7 +239,9 @@ def fit(
         click.echo(to_json(model), nl=False)
     else:
         advise(model, table, weight)
-        weigh.save(model, output)
+        if summary:
+            model = weigh.summarise(model, table, target, sample_weight=weight)
+        weigh.save(model, output, summary=summary)
     kept.clear()
     if held.rest is not None:
         judge(model, held, target, weight, to_stderr=output == "-", **more)
@@ -291,23 +305,3 @@ def _show_about(path: str, as_json: bool) -> None:
     width = max(map(len, told))
     for name, text in told.items():
         click.echo(f"{name:<{width}}  {text}")
-
-
-@main.command()
-@click.argument("models", nargs=-1, required=True, metavar="MODEL...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
-def merge(models: tuple[str, ...], output: str) -> None:
-    """Merge models of different rows into the model of all rows.
-
-    Example: weigh merge north.json south.json -o all.json
-    """
-    from weigh.store import load_model, save
-
-    keep_apart(output, *models)
-    first, *others = [load_model(model) for model in models]
-    if not hasattr(first, "merge"):
-        raise ValueError(
-            f"{models[0]} holds {type(first).__name__}, whose fit is not a sum of counts"
-        )
-    save(first.merge(*others), output)
-    say(f"{len(models)} models merged: {output}")

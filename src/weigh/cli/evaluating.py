@@ -28,6 +28,7 @@ from weigh.cli.options import (
     exposure_option,
     json_option,
     model_argument,
+    reading_options,
     target_option,
     weight_option,
 )
@@ -154,7 +155,8 @@ def score_tables(
 
 @main.command()
 @model_argument
-@data_argument
+@click.argument("data", metavar="[DATA]", required=False)
+@reading_options
 @target_option
 @click.option(
     "--alpha",
@@ -168,15 +170,21 @@ def score_tables(
     type=click.Choice(["notice", "warning", "alarm"]),
     help="Exit with code 3 if drift is of this level or a higher one (default: never).",
 )
+@click.option(
+    "--metrics",
+    metavar="FILE",
+    help="In place of DATA: what the address /metrics of weigh serve has given.",
+)
 @json_option
 @click.pass_context
 def drift(
     ctx: click.Context,
     model: str,
-    data: str,
+    data: str | None,
     target: str | None,
     alpha: float,
     fail_on: str | None,
+    metrics: str | None,
     as_json: bool,
 ) -> None:
     """Compare new rows with the training rows of a model.
@@ -185,11 +193,20 @@ def drift(
     true classes, calibration and weights are checked too.
 
     Example: weigh drift model.json new.csv --fail-on warning
+
+    A service counts the rows that it scores: curl 127.0.0.1:8000/metrics > metrics.txt
+
+    Example: weigh drift model.json --metrics metrics.txt
     """
     import weigh
 
+    if (data is None) == (metrics is None):
+        raise click.UsageError("give DATA, a file of new rows, or --metrics FILE")
+    if metrics is not None and target is not None:
+        raise click.UsageError("--metrics has no classes: leave out --target")
     fitted = read_any(model)
-    found = weigh.drift(fitted, read_like(fitted, data, target), target, alpha=alpha)
+    rows = None if data is None else read_like(fitted, data, target)
+    found = weigh.drift(fitted, rows, target, metrics=metrics, alpha=alpha)
     print_found(found, as_json)
     if fail_on is not None and found.reaches(fail_on):
         ctx.exit(DRIFTED)

@@ -14,17 +14,18 @@ else:
 
 
 class Bins(ParamType):
-    """`mdl`, `fine`, or a number of quantile bins."""
+    """`mdl`, `fine`, a number of quantile bins, or a model file whose cut points are taken."""
 
-    name = "mdl|fine|N"
+    name = "mdl|fine|N|MODEL"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Read the option."""
-        if value in ("mdl", "fine"):
+        if value in ("mdl", "fine") or str(value).endswith(".json"):
             return value
         if str(value).isdecimal() and int(value) >= 2:
             return int(value)
-        return self.fail(f"{value!r} is not mdl, fine or a number of bins from 2", param, ctx)
+        wanted = "mdl, fine, a number of bins from 2 or a model file that ends in .json"
+        return self.fail(f"{value!r} is not {wanted}", param, ctx)
 
 
 class Smoothing(ParamType):

@@ -14,6 +14,9 @@ gains      what a fit would lose without each pair
 monotone   tables that only rise, or only fall
 fit        these steps, one after the other
 tables     a fit as evidence
+quadratic  the loss of rows to second order, which adds
+summary    what is kept of rows, so that others can be added without them
+updating   rows added to a model, and models merged
 numbers    a numeric target, in place of classes
 intervals  of new rows, from rows left out
 regressor  the learner for numbers

@@ -173,11 +173,7 @@ def settle(
     `rows` are those it was learnt from, coded in the levels of `coded`; `numbers` is their target
     where it has no classes.
     """
-    weights = np.vstack([evidence.prior_row, *(table.by_class for table in evidence)])
-    design = Design(tuple(_source(table.feature, coded) for table in evidence))
-    names = [*dict.fromkeys(part.name for table in evidence for part in table.feature.parts)]
-    uses = tuple(tuple(names.index(p.name) for p in t.feature.parts) for t in evidence)
-    masks = Masks.of(coded, names, float(evidence.class_counts.sum()))
+    everything = blank_all(evidence, coded)
     base = base_totals(evidence) if numbers is None else numbers.prior()
     goal = base - evidence.prior_row
     targets: list[Target | Numbers]
@@ -189,8 +185,12 @@ def settle(
         targets = [Target(evidence.class_counts)]
     found, passes = [], []
     for target, own in zip(targets, np.split(np.arange(len(goal)), len(targets)), strict=True):
-        none = np.zeros((len(uses), len(own)))
-        start = Blanked(design, target, masks, uses, weights[:, own], none)
+        start = replace(
+            everything,
+            target=target,
+            weights=everything.weights[:, own],
+            u=everything.u[:, own],
+        )
         before = rows.n_passes
         found.append(_find(start, rows, _variances(evidence, own), goal[own]))
         passes.append(rows.n_passes - before)
@@ -198,6 +198,17 @@ def settle(
     if evidence.link == "softmax":
         u -= u.mean(axis=1, keepdims=True)
     return shift(evidence, u), passes
+
+
+def blank_all(evidence: Evidence, coded: Sequence[Feature | Cross]) -> Blanked:
+    """The statistic of evidence for classes fitted jointly, with not known weighing zero."""
+    weights = np.vstack([evidence.prior_row, *(table.by_class for table in evidence)])
+    design = Design(tuple(_source(table.feature, coded) for table in evidence))
+    names = [*dict.fromkeys(part.name for table in evidence for part in table.feature.parts)]
+    uses = tuple(tuple(names.index(p.name) for p in t.feature.parts) for t in evidence)
+    masks = Masks.of(coded, names, float(evidence.class_counts.sum()))
+    none = np.zeros((len(uses), weights.shape[1]))
+    return Blanked(design, Target(evidence.class_counts), masks, uses, weights, none)
 
 
 def shift(evidence: Evidence, u: Floats) -> Evidence:

@@ -189,6 +189,20 @@ class Curvature:
         joint = tuple(found.pop((k, k)) for k in range(n))
         return cls(joint, add_tied(entries[:, :n], ties), found)
 
+    def beside(self, hessian: Floats, ties: Integers | None) -> Curvature:
+        """With the Hessian of other rows: class by weight by class by weight, none of them tied."""
+
+        def own(k: int, other: int) -> Floats:
+            block = hessian[k, :, other]
+            return block if ties is None else add_tied(add_tied(block, ties).T, ties).T
+
+        joint = [mine + own(k, k) for k, mine in enumerate(self.joint)]
+        diagonal = self.diagonal + np.column_stack(
+            [own(k, k).diagonal() for k in range(len(joint))]
+        )
+        across = {pair: mine + own(*pair) for pair, mine in self.across.items()}
+        return Curvature(tuple(joint), diagonal, across)
+
     def bend(self, direction: Floats) -> Floats:
         """The whole Hessian times a direction, where there is no weight beside the joint ones."""
         bent = np.column_stack([own @ direction[:, k] for k, own in enumerate(self.joint)])

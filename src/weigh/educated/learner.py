@@ -152,11 +152,12 @@ class EducatedNB(EvidenceClassifier):
         self.random_state = random_state
 
     def _learn(self, sample: Sample) -> Evidence:
+        self.__dict__.pop("summary_", None)  # of other rows
         self._check(len(sample.classes))
         warn_light_rows(sample)
         tally = self._tally(sample)
         rate = self._class_rate(tally.classes)
-        orders = read_orders(self.monotonic_cst, tally, sample.table)
+        orders = read_orders(self.monotonic_cst, tally, sample.table.names)
         rows = engine.code_rows(sample, [counts.feature for counts in tally.tables])
         target = Target(tally.class_counts)
         task = Task(rows, tally.tables, target, orders, self._wish(sample))
@@ -197,8 +198,24 @@ class EducatedNB(EvidenceClassifier):
                 "against the rest"
             )
 
+    def merge(self, *others: EducatedNB) -> EducatedNB:
+        """Merge models of different rows into a model of all rows, by their summaries.
+
+        The weights are those of least penalised loss, where the loss of each model's rows is the
+        quadratic that `weigh.summarise` keeps. The result has a summary, too.
+
+        Parameters
+        ----------
+        *others : EducatedNB
+            Models of other rows, with summaries and the same cut points: fit them with
+            `bins=weigh.cut_points(model), pairs=0`. Categories are united.
+        """
+        from weigh.educated.updating import merge_models
+
+        return merge_models([self, *others])
+
     def _fit_jointly(self, task: Task) -> Fit:
-        fit = _fit_and_warn(task)
+        fit = fit_and_warn(task)
         self.scales_, self.loo_loss_ = fit.scales, fit.loo_bits
         self.n_passes_, self.pair_gains_ = fit.n_passes, np.array(fit.gains)
         return fit
@@ -209,7 +226,7 @@ class EducatedNB(EvidenceClassifier):
         for c, weight in enumerate(whole):
             own = tuple(counts.against_rest(c) for counts in task.counts)
             target = Target(np.array([whole.sum() - weight, weight]), of=c)
-            fits.append(_fit_and_warn(replace(task, counts=own, target=target)))
+            fits.append(fit_and_warn(replace(task, counts=own, target=target)))
         self.scales_ = np.array([fit.scales for fit in fits])
         self.loo_loss_ = np.array([fit.loo_bits for fit in fits])
         self.n_passes_ = np.array([fit.n_passes for fit in fits])
@@ -278,7 +295,8 @@ LIGHT = 0.1
 """Rows that count for less than this on average are likely to have weights that add up to one."""
 
 
-def _fit_and_warn(task: Task) -> Fit:
+def fit_and_warn(task: Task) -> Fit:
+    """Fit, and warn where the weights have not converged."""
     fit = fit_task(task)
     if fit.complaint():
         warn_caller(f"EducatedNB has not converged: {fit.complaint()}", ConvergenceWarning)

@@ -47,8 +47,8 @@ class HeldOut:
 
     @property
     def mean(self) -> float:
-        """The mean loss."""
-        return self.total / self.weight
+        """The mean loss; NaN of no rows."""
+        return self.total / self.weight if self.weight else float("nan")
 
     @property
     def bits(self) -> float:
@@ -158,7 +158,7 @@ class Judge:
 
 def share_of(rows: Coded) -> int:
     """Every so many-th row is judged."""
-    return -(-rows.n_rows // ROWS)
+    return max(-(-rows.n_rows // ROWS), 1)
 
 
 def pick(block: Block, every: int) -> tuple[Block, slice]:
@@ -232,7 +232,8 @@ def loosen(state: State) -> tuple[State, HeldOut]:
     Laplace's approximation takes weights for smaller than they are where the classes are nearly
     separable; the rows themselves say so.
     """
-    while state.scales.min(initial=1.0) > LEAST_SCALE and not state.problem.target.noisy:
+    told_by_rows = state.problem.rows.n_rows > 0 and not state.problem.target.noisy
+    while told_by_rows and state.scales.min(initial=1.0) > LEAST_SCALE:
         other = find_weights(state.rescale(state.scales / 4), PRECISE, ROUGHLY)
         told = compare(state, other)
         if told.before.total <= ENOUGH or not told.better:

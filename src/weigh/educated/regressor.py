@@ -226,7 +226,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         coded = engine.code_rows(sample, features)
         assert isinstance(coded, engine.CodedRows)
         rows = replace(coded, labels=seen.labels)
-        orders = read_orders(self.monotonic_cst, tally, sample.table)
+        orders = read_orders(self.monotonic_cst, tally, sample.table.names)
         wish = wish_for(self.pairs, self.unpaired, sample.table)
         with engine.one_blas_thread():  # whose sums would depend on how many there are
             fit = _fit_and_warn(Task(rows, tally.tables, seen.target, orders, wish))

@@ -30,6 +30,7 @@ from weigh.educated.modes import MODES, Modes, Projected, Reduced
 from weigh.educated.numbers import Numbers
 from weigh.educated.passes import Bend, Look, View, Weighed
 from weigh.educated.prior import Prior
+from weigh.educated.quadratic import Quadratic
 from weigh.engine import Block, Coded, CodedRows
 from weigh.frames import Floats, Integers
 from weigh.newton.descent import add_tied, conjugate_gradients, descend
@@ -59,6 +60,7 @@ class Problem:
     target: Target | Numbers
     prior: Prior
     ties: Integers | None = None
+    past: Quadratic | None = None  # the loss of rows that are not here, to second order
 
     @cached_property
     def spans(self) -> tuple[slice, ...]:
@@ -104,6 +106,8 @@ class Problem:
     @cached_property
     def few(self) -> bool:
         """Whether there are fewer rows than weights, and so few that a matrix can hold each two."""
+        if self.past is not None:
+            return False
         within = sum((span.stop - span.start) ** 2 for span in self.spans)
         most = FULL if self.target.n_totals == 1 else 2 * MODES
         n_rows = max(self.rows.n_rows, self.target.n_rows)  # one of weight two is two
@@ -177,6 +181,17 @@ class Found:
     def in_modes(self) -> Projected:
         """The Hessian of each class in modes: one pass more."""
         return self.reduced()
+
+    def beside(self, past: Quadratic, weights: Floats, ties: Integers | None) -> Found:
+        """What these rows and those of the past give together."""
+        loss, slopes = past.at(weights)
+        return replace(
+            self,
+            loss=self.loss + loss,
+            size=self.size + past.size,
+            slopes=self.slopes + slopes,
+            curvature=self.curvature.beside(past.hessian[0], ties),
+        )
 
     def after(self, step: Floats) -> Found:
         """What rows give a step away, where the loss is quadratic."""
@@ -311,6 +326,8 @@ def state_at(problem: Problem, weights: Floats, scales: Floats) -> State:
     loss, size = numbers.tolist()
     reduced = partial(_reduce, problem, view)
     found = Found(loss, size, problem.design.unpad(slopes), curvature, reduced)
+    if problem.past is not None:
+        found = found.beside(problem.past, view.weights, problem.ties)
     return State(problem, weights, scales, found)
 
 

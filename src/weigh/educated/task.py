@@ -9,6 +9,7 @@ import numpy as np
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.numbers import Numbers
 from weigh.educated.prior import Block, Centre, Prior, is_silent, prior_of
+from weigh.educated.quadratic import Quadratic
 from weigh.educated.scales import FIRST
 from weigh.educated.solve import Problem, State, state_at
 from weigh.engine import Coded
@@ -38,6 +39,7 @@ class Task:
     orders: tuple[int, ...] = ()  # by feature: 1 rises, -1 falls, 0 is free
     wish: Wish = NO_PAIRS
     pairs: tuple[Source, ...] = ()  # of the last features, which rows are not coded for
+    past: Quadratic | None = None  # the loss of rows that are not here
 
     @property
     def n_coded(self) -> int:
@@ -72,7 +74,8 @@ def problem_of(task: Task) -> Problem:
         own, held = prior_of(counts.feature, counts.counts, span.start)
         blocks += own
         centres += held
-    return Problem(task.rows, design, task.target, Prior(tuple(blocks), tuple(centres)))
+    prior = Prior(tuple(blocks), tuple(centres))
+    return Problem(task.rows, design, task.target, prior, past=task.past)
 
 
 def widen(problem: Problem, start: State) -> State:

@@ -2,11 +2,14 @@
 
 checks   new rows on the levels of a model: their index, p-value, and the rule of an alarm
 labels   calibration and weights on new rows whose classes are known
+traffic  the rows that a service has scored, from its /metrics
 result   `Drift`: the checks, the verdict and what to do, also as a view
+series   `DriftDisplay`: drift over time, as small multiples
 model    `drift` and `update`, from a model and a table
 """
 
 from weigh.monitoring.model import drift, update
 from weigh.monitoring.result import Drift
+from weigh.monitoring.series import DriftDisplay
 
-__all__ = ["Drift", "drift", "update"]
+__all__ = ["Drift", "DriftDisplay", "drift", "update"]

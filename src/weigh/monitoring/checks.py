@@ -121,6 +121,15 @@ class Seen:
     unseen: Counter[str]
 
 
+@dataclass(frozen=True)
+class Totals:
+    """How many rows there are, and the mean and standard deviation of their totals."""
+
+    n: int
+    mean: Floats
+    deviation: Floats
+
+
 def in_batches(table: Table) -> Iterator[tuple[slice, Table]]:
     """The rows of a table, and where they stand; those of a scan batch by batch."""
     done = 0
@@ -129,8 +138,8 @@ def in_batches(table: Table) -> Iterator[tuple[slice, Table]]:
         done += batch.n_rows
 
 
-def count_rows(evidence: Evidence, table: Table) -> tuple[list[Seen], Floats]:
-    """The new rows on the levels of each table, and the sum of prior and weights of each row."""
+def count_rows(evidence: Evidence, table: Table) -> tuple[list[Seen], Totals]:
+    """The new rows on the levels of each table, and their sums of prior and weights."""
     seen = [Seen(np.zeros(len(t.levels)), 0.0, Counter()) for t in evidence]
     totals = np.empty((table.n_rows, len(evidence.prior_row)))
     weights = [t.padded for t in evidence]
@@ -143,7 +152,7 @@ def count_rows(evidence: Evidence, table: Table) -> tuple[list[Seen], Floats]:
             found.levels += by_level[:-1]
             found.absent += float(by_level[-1] - unseen.total())
             found.unseen += unseen
-    return seen, totals
+    return seen, Totals(table.n_rows, totals.mean(axis=0), totals.std(axis=0))
 
 
 def sum_by_level(table: Table, evidence: Evidence, columns: Floats) -> list[Floats]:

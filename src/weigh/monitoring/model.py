@@ -10,14 +10,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh.bins import label
+from weigh.educated import EducatedNB
+from weigh.educated.updating import add_rows
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, FeatureTable, evidence_of, inherit, model_of
-from weigh.frames import FarTable, Floats, Sample, Table, label_sample, match, read
+from weigh.frames import FarTable, Sample, Table, label_sample, match, read
 from weigh.metrics.numbers import read_number
 from weigh.metrics.stability import compare_counts
 from weigh.monitoring.checks import (
     Check,
     Seen,
+    Totals,
     check_normal,
     compare_samples,
     compare_unseen,
@@ -27,13 +30,20 @@ from weigh.monitoring.checks import (
 )
 from weigh.monitoring.labels import Labelled, Moved, Quality, compare_weights, measure
 from weigh.monitoring.result import Drift, FeatureDrift
+from weigh.monitoring.traffic import read_metrics
 from weigh.naive import EvidenceNB
 from weigh.parameters import is_number
+from weigh.store import version_of
 
 NEW = "new values"
+LIGHT = 0.1
+"""Training rows that count for less than this on average have weights that add up to one, say;
+rows that an update lets fade count for more."""
 
 
-def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
+def drift(
+    model: Any, X: Any = None, y: Any = None, *, metrics: Any = None, alpha: float = 0.01
+) -> Drift:
     """Compare new rows with the training rows of a model, to find drift.
 
     The index of a feature is::
@@ -58,6 +68,9 @@ def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
     y : array or str, optional
         Their classes, or the name of their column in X. With classes, calibration, ranking and
         weights are checked, too.
+    metrics : path or str, optional
+        In place of X: the counts of a service, as its address /metrics gives them, in a file or as
+        text.
     alpha : float, default=0.01
         Probability of any finding without drift.
 
@@ -78,16 +91,20 @@ def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
     >>> found.level, found.features[0].name, found.action
     ('alarm', 'Sex', 'get labels')
     """
-    name, model = type(model).__name__, model_of(model)
+    name, given, model = type(model).__name__, model, model_of(model)
     evidence = _read_model(model)
     wanted = "between 0 and 1, such as 0.01"
     if not 0 < read_number(alpha, "alpha", wanted) < 1:
         raise ValueError(f"alpha must be {wanted}, got {alpha!r}")
-    rows = _read_rows(model, evidence, X, y)
-    table = rows.table if isinstance(rows, Sample) else rows
-    seen, totals = count_rows(evidence, table)
+    if (X is None) == (metrics is None):
+        raise ValueError("drift takes new rows (X) or metrics, the counts of a service: give one")
+    rows = None if X is None else _read_rows(model, evidence, X, y)
+    if rows is None:
+        seen, totals = read_metrics(metrics, evidence, version_of(given))
+    else:
+        seen, totals = count_rows(evidence, rows.table if isinstance(rows, Sample) else rows)
     features = [_compare(evidence, *pair) for pair in zip(evidence, seen, strict=True)]
-    checks = [f.check for f in features] + _check_totals(evidence, seen, totals)
+    checks = [f.check for f in features] + _check_totals(evidence, totals)
     quality: list[Quality] = []
     moved: list[Moved] = []
     if isinstance(rows, Sample):
@@ -99,7 +116,7 @@ def drift(model: Any, X: Any, y: Any = None, *, alpha: float = 0.01) -> Drift:
         model=name,
         classes=tuple(evidence.classes.tolist()),
         n_training=float(evidence.class_counts.sum()),
-        n_rows=table.n_rows,
+        n_rows=totals.n,
         alpha=float(alpha),
         features=tuple(sorted(features, key=lambda f: -f.effect)),
         checks=tuple(checks[len(features) :]),
@@ -113,7 +130,7 @@ def _read_model(model: Any) -> Evidence:
     evidence = evidence_of(model)
     rows = getattr(getattr(model, "provenance_", None), "rows", None)
     total = float(evidence.class_counts.sum())
-    if rows is not None and total < rows / 2:
+    if rows is not None and total < LIGHT * rows:
         warn_caller(
             f"the training weights add up to {total:.3g} for {rows:,} rows; drift takes a weight "
             "of two for two rows, so it finds little: scale the weights to add up to the rows",
@@ -181,17 +198,17 @@ def _compare(evidence: Evidence, table: FeatureTable, seen: Seen) -> FeatureDrif
     )
 
 
-def _check_totals(evidence: Evidence, seen: list[Seen], totals: Floats) -> list[Check]:
+def _check_totals(evidence: Evidence, totals: Totals) -> list[Check]:
     """The mean of prior plus weights, before any recalibration, against that of training.
 
     The variance of the training totals is not known. Without drift it is that of the new rows.
     """
-    n_old, n_new = float(evidence.class_counts.sum()), len(totals)
+    n_old, n_new = float(evidence.class_counts.sum()), totals.n
     before = evidence.prior_row + sum(t.counts.sum(axis=1) @ t.by_class / n_old for t in evidence)
-    spread = totals.std(axis=0)
+    spread = totals.deviation
     names = [label(c) for c in evidence.classes.tolist()]
     checks = []
-    for c, (shift, sd) in enumerate(zip(totals.mean(axis=0) - before, spread, strict=True)):
+    for c, (shift, sd) in enumerate(zip(totals.mean - before, spread, strict=True)):
         name = "mean total" + (f" of {names[c]}" if len(spread) > 1 else "")
         distance = shift / sd if sd > 0 else 0.0
         error = np.sqrt(1 / n_old + 1 / n_new) if sd > 0 else 0.0
@@ -229,21 +246,26 @@ def _check_classes(evidence: Evidence, sample: Sample) -> Check:
 
 def update(
     model: Any, X: Any, y: Any, *, sample_weight: Any = None, half_life: float | None = None
-) -> EvidenceNB:
-    """Add new rows to a fitted `EvidenceNB`, without the rows that it was fitted on.
+) -> EvidenceNB | EducatedNB:
+    """Add new rows to a fitted model, without the rows that it was fitted on.
 
     The new counts are::
 
         counts = 2^(-n/half_life) * old counts + new counts
 
-    with n the weight of the new rows. Cut points do not change; new categories are added. An edited
-    model (`weigh.edit`) raises an error, because new counts would undo the edits: update the model
-    from before the edits, and `replay` them.
+    with n the weight of the new rows. The weights of `EvidenceNB` follow from the counts. Those of
+    `EducatedNB` minimise the penalised loss of the new rows plus that of the old rows, which is
+    taken from the model's summary (`weigh.summarise`) and fades in the same way. Its scales are
+    estimated again.
+
+    Cut points and pairs do not change; new categories are added. A prior that was set stays. An
+    edited model (`weigh.edit`) raises an error, because new rows would undo the edits: update the
+    model from before the edits, and `replay` them.
 
     Parameters
     ----------
-    model : EvidenceNB
-        Fitted model without edits. It is not changed.
+    model : EvidenceNB or EducatedNB
+        Fitted model without edits. It is not changed. An `EducatedNB` needs a summary.
     X : table
         New rows.
     y : array or str
@@ -255,8 +277,8 @@ def update(
 
     Returns
     -------
-    EvidenceNB
-        The updated model.
+    EvidenceNB or EducatedNB
+        The updated model. That of an `EducatedNB` has a summary of old and new rows.
 
     Examples
     --------
@@ -270,16 +292,18 @@ def update(
     >>> float(faded.evidence_.class_counts.sum()) == old.num_rows / 2 + new.num_rows
     True
     """
-    if not isinstance(model, EvidenceNB):
+    if not isinstance(model, EvidenceNB | EducatedNB):
         raise ValueError(
-            f"update takes an EvidenceNB, whose counts add up, got "
-            f"{type(model).__name__}; fit others to old and new rows together, or recalibrate"
+            f"update takes an EvidenceNB or an EducatedNB, got {type(model).__name__}; fit others "
+            "to old and new rows together, or recalibrate"
         )
     check_is_fitted(model, "evidence_")
     if half_life is not None and not (is_number(half_life) and half_life > 0):
         raise ParameterError(
             Parameter("half_life"), f" must be a positive number of rows, got {half_life!r}"
         )
+    if isinstance(model, EducatedNB):
+        return add_rows(model, X, y, sample_weight, half_life)
     new = copy.copy(model)
     if half_life is not None:
         table = read(X, allow_sparse=model.event_model == "counts")

@@ -4,6 +4,7 @@ plain      numbers, parameters, classes and features, and what must hold of them
 evidence   a prior and tables
 model      a learner, its parameters, and a table, tree, mean, estimate or vote
 file       saving and loading
+summary    what is kept of training rows, in a file beside the model
 """
 
 from importlib import import_module
@@ -22,6 +23,7 @@ from weigh.store.file import (
     save,
     tell_parameters,
     to_json,
+    version_of,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ __all__ = [
     "tell_parameters",
     "to_dict",
     "to_json",
+    "version_of",
 ]
 
 

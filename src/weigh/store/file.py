@@ -32,7 +32,7 @@ SCORECARD = "weigh-scorecard"
 """The format of files that hold a scorecard, which is no model."""
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, summary: bool = False) -> None:
     """Write a fitted model or a scorecard to a JSON file.
 
     Parameters
@@ -41,9 +41,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         A fitted model of this package, or a scorecard.
     path : path
         The file to write, usually ending in `.json`.
+    summary : bool, default=False
+        Also write the summary of the training rows (`weigh.summarise`) beside it: that of
+        `model.json` is `model.summary.json`.
     """
     from weigh.base import TableEstimator
 
+    if summary:
+        from weigh.store.summary import save_summary
+
+        save_summary(model, path)
     if isinstance(model, TableEstimator):
         model._column_names()  # which says where it is not fitted
         write_text(to_json(model), path)
@@ -67,6 +74,12 @@ def checksum(data: dict[str, Any]) -> str:
     kept = {name: value for name, value in data.items() if name != "checksum"}
     text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def version_of(model: Any) -> str:
+    """The SHA-256 of a model, as its file states it; a scorecard's is that of its text."""
+    text = model.to_json() if hasattr(model, "points") else to_json(model)
+    return str(json.loads(text).get("checksum") or checksum(json.loads(text)))
 
 
 def check_sum(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
@@ -93,14 +106,22 @@ def _pretty(value: Any, depth: int = 0) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str], *, summary: bool = False) -> Any:
     """Read a model or a scorecard that `save` wrote; predictions are exactly the same.
 
     Parameters
     ----------
     path : path
         The file to read. Nothing in it is executed.
+    summary : bool, default=False
+        Also read the summary of the training rows beside it, to update or merge the model.
     """
+    if summary:
+        from weigh.store.summary import load_summary
+
+        model = load_model(path)
+        model.summary_ = load_summary(path)
+        return model
     if holds_card(path):
         from weigh.store.model import load_card
 

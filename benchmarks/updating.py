@@ -1,0 +1,111 @@
+"""How near updated and merged models come to the joint fit: `python -m benchmarks.updating`.
+
+    WEIGH_DATA=... python -m benchmarks.updating --sets telco compas
+
+The training rows of each of five folds are split in two. `EducatedNB` is fitted to the first half
+and updated with the second; each half is fitted with the cut points of the first and both are
+merged; and one model is fitted to all rows, with the same pairs, or none for the merged models.
+Losses are those of hold-out rows, in bits. The last columns say how far probabilities are from
+those of the joint fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+import weigh
+from benchmarks.quality import hold_to_one_thread
+from benchmarks.sets import FOLDS, Problem, prepare
+
+Floats: TypeAlias = np.ndarray[Any, Any]
+
+SETS = ("pima", "titanic", "telco", "compas", "spambase", "nij")
+LEAST = 1e-10
+
+
+@dataclass(frozen=True)
+class Told:
+    """Probabilities of hold-out rows by each way."""
+
+    y: Floats
+    ways: dict[str, Floats]
+
+    def loss(self, way: str) -> float:
+        """The mean loss in bits."""
+        p = np.clip(self.ways[way], LEAST, 1 - LEAST)
+        return float(-np.log2(np.where(self.y == 1, p, 1 - p)).mean())
+
+    def excess(self, way: str, other: str) -> float:
+        """By which share a loss is above another."""
+        return self.loss(way) / self.loss(other) - 1
+
+    def distance(self, way: str, other: str) -> float:
+        """The mean difference of probabilities, taken as positive."""
+        return float(np.abs(self.ways[way] - self.ways[other]).mean())
+
+
+def measure(problem: Problem, n_folds: int) -> Told:
+    """All ways on some folds of a set."""
+    found: list[dict[str, Floats]] = []
+    for fold in range(n_folds):
+        train, rest = problem.folds != fold, problem.folds == fold
+        told = _fold(problem.X[train], problem.y[train], problem.X[rest])
+        found.append(told | {"y": problem.y[rest]})
+    joined = {name: np.concatenate([one[name] for one in found]) for name in found[0]}
+    return Told(joined.pop("y"), joined)
+
+
+def _fold(X: Any, y: Floats, rest: Any) -> dict[str, Floats]:
+    half = np.random.default_rng(0).random(len(y)) < 0.5
+    first, second = (X[half], y[half]), (X[~half], y[~half])
+    old = weigh.EducatedNB().fit(*first)
+    pairs: Any = [pair.columns for pair in old.pairs_] or 0
+    plain = weigh.EducatedNB(pairs=0).fit(*first)
+    south = weigh.EducatedNB(pairs=0, bins=weigh.cut_points(plain)).fit(*second)
+    models = {
+        "first half": old,
+        "updated": weigh.update(weigh.summarise(old, *first), *second),
+        "joint": weigh.EducatedNB().fit(X, y),
+        "same pairs": weigh.EducatedNB(pairs=pairs).fit(X, y),
+        "merged": weigh.summarise(plain, *first).merge(weigh.summarise(south, *second)),
+        "no pairs": weigh.EducatedNB(pairs=0).fit(X, y),
+    }
+    return {name: model.predict_proba(rest)[:, 1] for name, model in models.items()}
+
+
+FIGURES: tuple[tuple[str, Callable[[Told], str]], ...] = (
+    ("joint, bits", lambda told: f"{told.loss('joint'):.4f}"),
+    ("first half", lambda told: f"{told.excess('first half', 'joint'):+.2%}"),
+    ("updated", lambda told: f"{told.excess('updated', 'joint'):+.2%}"),
+    ("updated, same pairs", lambda told: f"{told.excess('updated', 'same pairs'):+.2%}"),
+    ("mean difference of p", lambda told: f"{told.distance('updated', 'joint'):.4f}"),
+    ("no pairs, bits", lambda told: f"{told.loss('no pairs'):.4f}"),
+    ("merged", lambda told: f"{told.excess('merged', 'no pairs'):+.2%}"),
+    ("mean difference of p", lambda told: f"{told.distance('merged', 'no pairs'):.4f}"),
+)
+
+
+def main() -> None:
+    """Print a table of figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--folds", type=int, default=FOLDS)
+    asked = parser.parse_args()
+    hold_to_one_thread()
+    warnings.simplefilter("ignore")
+    print(f"{'set':<10}{'rows':>8}" + "".join(f"{name:>22}" for name, *_ in FIGURES))
+    for name in asked.sets:
+        problem = prepare(name)
+        told = measure(problem, asked.folds)
+        figures = "".join(f"{tell(told):>22}" for _, tell in FIGURES)
+        print(f"{name:<10}{len(problem.y):>8,}{figures}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

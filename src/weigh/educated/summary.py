@@ -1,0 +1,237 @@
+"""What an `EducatedNB` keeps of its rows, so that rows can be added without them.
+
+The levels are those of the model's tables; where a pair has a cut point that the table of its
+column has not, the column has it here too. `Summary` adds: of two sets of rows it is the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weigh import engine
+from weigh.bins import Cross, Feature, coarsen, refine
+from weigh.educated.blanks import blank_all, shift
+from weigh.educated.design import Design, Source, Target
+from weigh.educated.prior import Prior
+from weigh.educated.quadratic import Quadratic
+from weigh.educated.solve import FULL, Problem, state_at
+from weigh.engine import Coded, Setting, Statistic, Sums
+from weigh.evidence import Evidence, FeatureTable
+from weigh.frames import Floats, Sample
+from weigh.tally import Counts, Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """The counts of rows by level, and their loss near a model, to second order.
+
+    `loss` is the loss as a function of all weights, the prior's first; `blanks` that of rows with
+    answers blanked at random, as a function of what not known weighs in each table.
+    """
+
+    tally: Tally
+    loss: Quadratic
+    blanks: Quadratic
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers a file of it holds: half of each Hessian, which is symmetric."""
+        return sum(
+            own.right.size * (own.hessian.shape[1] * len(own.right) + 3) // 2
+            for own in (self.loss, self.blanks)
+        )
+
+    def __add__(self, other: Summary) -> Summary:
+        tally = self.tally + other.tally
+        one, two = self.laid_on(tally), other.laid_on(tally)
+        return Summary(tally, one.loss + two.loss, one.blanks + two.blanks)
+
+    def __rmul__(self, share: float) -> Summary:
+        """Rows that count for less."""
+        tables = tuple(replace(t, counts=share * t.counts) for t in self.tally.tables)
+        tally = replace(self.tally, class_counts=share * self.tally.class_counts, tables=tables)
+        return Summary(tally, share * self.loss, share * self.blanks)
+
+    def laid_on(self, tally: Tally) -> Summary:
+        """The same among the levels of other rows too."""
+        mine = [counts.feature for counts in self.tally.tables]
+        theirs = {counts.feature.name: counts.feature for counts in tally.tables}
+        names, sizes = [*theirs], [len(feature.levels) for feature in theirs.values()]
+        starts = dict(zip(names, np.cumsum([1, *sizes]).tolist(), strict=False))
+        at = [starts[f.name] + theirs[f.name].positions(f) for f in mine]  # type: ignore[arg-type]
+        levels = np.concatenate([[0], *at]).astype(np.intp)
+        tables = np.array([names.index(feature.name) for feature in mine], dtype=np.intp)
+        loss = self.loss.laid_on(levels, 1 + sum(sizes))
+        return Summary(tally, loss, self.blanks.laid_on(tables, len(names)))
+
+    def is_of(self, evidence: Evidence) -> bool:
+        """Whether it is a summary of the rows that some evidence has counted."""
+        mine = {counts.feature.name: counts for counts in self.tally.tables}
+        if [*map(repr, self.tally.classes)] != [*map(repr, evidence.classes)]:
+            return False
+        if {*mine} != {*evidence.names}:
+            return False
+        return all(_counted(mine[table.name], table) for table in evidence)
+
+
+def _counted(fine: Counts, table: FeatureTable) -> bool:
+    """Whether counts of levels are those of a table, whose levels may be fewer."""
+    if type(fine.feature) is not type(table.feature):
+        return False
+    at, out = coarsen(fine.feature, table.feature)[:-1], np.zeros_like(table.counts)
+    if len(at) and at.max() >= len(out):
+        return False
+    np.add.at(out, at, fine.counts)
+    return bool(np.allclose(out, table.counts, rtol=1e-9))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Rows, and what is known of others for the search of what not known weighs."""
+
+    rows: Coded
+    past: Quadratic
+
+    @property
+    def n_passes(self) -> int:
+        """How often the rows were passed over."""
+        return self.rows.n_passes
+
+    def sum(self, statistic: Statistic) -> Sums:
+        """The statistic of both."""
+        numbers, slopes, bends = self.rows.sum(statistic).arrays
+        loss, other = self.past.at(statistic.u)  # type: ignore[union-attr]
+        more = np.array([loss, self.past.size])
+        return Sums((numbers + more, slopes + other, bends + self.past.hessian))
+
+
+def levels_of(evidence: Evidence) -> list[Feature | Cross]:
+    """The features of a summary: the columns, then the pairs that have tables of their own."""
+    own, pairs = split_pairs(evidence.features)
+    parts = [part for pair in pairs for part in pair.parts]
+    return [*(_refined(feature, parts) for feature in own), *pairs]
+
+
+def split_pairs(
+    features: Sequence[Feature | Cross],
+) -> tuple[list[Feature | Cross], list[Cross]]:
+    """The features that rows are coded for, and the pairs of two of them."""
+    names = {feature.name for feature in features}
+    pairs = [f for f in features if isinstance(f, Cross) and {p.name for p in f.parts} <= names]
+    return [feature for feature in features if feature not in pairs], pairs
+
+
+def _refined(feature: Feature | Cross, parts: Sequence[Feature]) -> Feature | Cross:
+    if isinstance(feature, Cross) or not feature.is_numeric:
+        return feature
+    return refine([feature, *(part for part in parts if part.name == feature.name)])
+
+
+def sources_of(features: Sequence[Feature | Cross]) -> tuple[Source, ...]:
+    """How the levels of pairs follow from those of the columns, which stand before them."""
+    own, pairs = split_pairs(features)
+    places = {feature.name: place for place, feature in enumerate(own)}
+
+    def part_of(part: Feature) -> Source:
+        place = places[part.name]
+        return Source((place,), coarsen(own[place], part), len(part.levels))
+
+    return tuple(Source.of_cross(pair, [part_of(part) for part in pair.parts]) for pair in pairs)
+
+
+def count_rows(
+    sample: Sample, features: Sequence[Feature | Cross], settings: Mapping[str, Setting]
+) -> Tally:
+    """The counts of rows on levels that are known; new categories become levels."""
+    n_classes = len(sample.classes)
+    none = tuple(Counts(f, np.zeros((len(f.levels), n_classes))) for f in features)
+    known = Tally(sample.classes, np.zeros(n_classes), none)
+    return known + engine.tally_levels(sample, features, settings)
+
+
+def moved_rate(evidence: Evidence) -> Floats | None:
+    """The class frequencies that a prior was set to; None where they are those of the rows."""
+    same = np.allclose(evidence.assumed_rate, evidence.base_rate, rtol=1e-9)
+    return None if same else evidence.assumed_rate
+
+
+def summarise_rows(evidence: Evidence, sample: Sample, tally: Tally) -> Summary:
+    """The summary of rows near evidence; `tally` has counted them on the levels of a summary."""
+    if moved_rate(evidence) is not None:
+        evidence = evidence.with_prior(evidence.base_rate)
+    features = [counts.feature for counts in tally.tables]
+    coded, _ = split_pairs(features)
+    rows = engine.code_rows(sample, coded)
+    fine = replace(
+        evidence,
+        tables=tuple(_refine_table(evidence[c.feature.name], c) for c in tally.tables),
+        class_counts=tally.class_counts,
+    )
+    return Summary(tally, _near(fine, rows, features), _near_blanks(fine, rows, coded))
+
+
+def _refine_table(table: FeatureTable, counts: Counts) -> FeatureTable:
+    """A table on more levels; one that it does not have weighs nothing."""
+    own = np.vstack([table.by_class, np.zeros((1, table.by_class.shape[1]))])
+    by_class = own[coarsen(counts.feature, table.feature)[:-1]]
+    return replace(
+        table, feature=counts.feature, counts=counts.counts, by_class=by_class, known_errors=None
+    )
+
+
+def _near(fine: Evidence, rows: Coded, features: Sequence[Feature | Cross]) -> Quadratic:
+    """The loss near evidence: one pass."""
+    own, _ = split_pairs(features)
+    singles = (Source.of(place, len(f.levels)) for place, f in enumerate(own))
+    design = Design((*singles, *sources_of(features)))
+    weights = np.vstack([fine.prior_row, *(table.by_class for table in fine)])
+    target, n = Target(fine.class_counts), weights.shape[1]
+    none = Quadratic.none(len(weights), n, n)
+    problem = Problem(rows, design, target, Prior((), ()), past=none)
+    refuse_large(problem)
+    found = state_at(problem, weights, np.zeros(0)).found
+    hessian = none.hessian
+    for k, joint in enumerate(found.curvature.joint):
+        hessian[0, k, :, k] = joint
+    for (k, other), block in found.curvature.across.items():
+        hessian[0, k, :, other], hessian[0, other, :, k] = block, block.T
+    return Quadratic.about(weights, found.loss, found.size, found.slopes, hessian)
+
+
+def refuse_large(problem: Problem) -> None:
+    """A summary is one matrix of all weights."""
+    if problem.whole:
+        return
+    n, k = problem.n_weights, problem.target.n_totals
+    of = f" of {k} classes" if k > 1 else ""
+    raise ValueError(
+        f"the model has {n:,} weights{of}, and a summary holds a matrix of all of them, which is "
+        f"too large (up to {FULL:,} weights of two classes); ask for fewer levels with bins=16 or "
+        "max_levels=50"
+    )
+
+
+def _near_blanks(fine: Evidence, rows: Coded, coded: Sequence[Feature | Cross]) -> Quadratic:
+    """The loss of rows with answers blanked, near the weight of not known: one pass.
+
+    Tables are turned so that their mean over the rows is zero, as those of a fit are.
+    """
+    u = _means(fine)
+    start = replace(blank_all(shift(fine, u), coded), u=-u)
+    numbers, slopes, bends = rows.sum(start).arrays
+    loss, size = numbers.tolist()
+    return Quadratic.about(-u, loss, size, slopes, bends)
+
+
+def _means(evidence: Evidence) -> Floats:
+    """The mean weight of each table that has a level for every row; zero of others."""
+    whole = float(evidence.class_counts.sum())
+    u = np.zeros((len(evidence), len(evidence.prior_row)))
+    for j, table in enumerate(evidence):
+        rows = table.counts.sum(axis=1)
+        if rows.sum() >= whole * (1 - 1e-9):
+            u[j] = rows @ table.by_class / whole
+    return u

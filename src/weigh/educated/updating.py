@@ -1,0 +1,260 @@
+"""Rows added to a fitted `EducatedNB`, and models merged, without the rows of before."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from weigh import engine
+from weigh.base import read_sample
+from weigh.bins import Cross
+from weigh.educated.blanks import settle
+from weigh.educated.design import Target
+from weigh.educated.learner import EducatedNB, fit_and_warn
+from weigh.educated.summary import (
+    Beside,
+    Summary,
+    count_rows,
+    levels_of,
+    moved_rate,
+    sources_of,
+    split_pairs,
+    summarise_rows,
+)
+from weigh.educated.tables import evidence_of
+from weigh.educated.task import Task
+from weigh.engine import Coded, CodedRows
+from weigh.evidence import Evidence, weigh_tally
+from weigh.frames import FarTable, Sample
+from weigh.parameters import read_caps, read_orders, read_settings
+from weigh.tally import Tally
+
+
+def summarise(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> EducatedNB:
+    """Keep a summary of the training rows, so that an `EducatedNB` can be updated without them.
+
+    The summary is the loss of the rows to second order at the fitted weights::
+
+        loss(w) = constant - r'w + 1/2 w'H w
+
+    with all weights in one vector, and the counts of their levels. It takes one pass, and holds
+    n^2/2 numbers for n weights: 8 bytes each, a third more in a file.
+
+    Parameters
+    ----------
+    model : EducatedNB
+        Fitted model of two classes, or of more with `multiclass="softmax"`. It is not changed.
+    X, y, sample_weight
+        The rows that it was fitted to, as in `fit`.
+
+    Returns
+    -------
+    EducatedNB
+        The same model with the attribute `summary_`, which `weigh.update`, `merge` and
+        `weigh.save` take from there.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> old, new = weigh.split(weigh.datasets.titanic(), "Survived", holdout=0.5)
+    >>> model = weigh.EducatedNB().fit(old, "Survived")
+    >>> model = weigh.summarise(model, old, "Survived")
+    >>> weigh.update(model, new, "Survived").evidence_.class_counts.tolist()
+    [1490.0, 711.0]
+    """
+    evidence = _check_model(model, "summarise")
+    sample = _read(model, X, y, sample_weight)
+    tally = count_rows(sample, levels_of(evidence), read_settings(model, sample.table))
+    found = summarise_rows(evidence, sample, tally)
+    if not found.is_of(evidence):
+        raise ValueError(
+            f"these rows are not those that the model was fitted to: they have "
+            f"{_tell(tally)}, and it was fitted to {_tell(evidence)}; give the training rows, "
+            "with their sample_weight"
+        )
+    kept: EducatedNB = copy.copy(model)
+    kept.summary_ = found
+    return kept
+
+
+def add_rows(model: EducatedNB, X: Any, y: Any, sample_weight: Any, half_life: Any) -> EducatedNB:
+    """The model of old and new rows, of which the old ones count less by `half_life`."""
+    past = _summary_of(model, "update")
+    sample = _read(model, X, y, sample_weight)
+    features = [counts.feature for counts in past.tally.tables]
+    batch = count_rows(sample, features, read_settings(model, sample.table))
+    if half_life is not None:
+        past = 0.5 ** (float(sample.class_counts.sum()) / half_life) * past
+    _refuse_outgrown(model, past.tally + batch)
+    new = _fit(model, past, sample, batch)
+    evidence = new.evidence_
+    on_all = count_rows(sample, levels_of(evidence), read_settings(model, sample.table))
+    new.summary_ = past + summarise_rows(evidence, sample, on_all)
+    known = getattr(model, "provenance_", None)
+    if known is not None:
+        new.provenance_ = known.add(sample.table, y)
+    return new
+
+
+def merge_models(models: Sequence[EducatedNB]) -> EducatedNB:
+    """The model of the rows of all."""
+    first = models[0]
+    summaries = [_summary_of(model, "merge") for model in models]
+    for other in models[1:]:
+        _check_alike(first, other)
+    whole = reduce(add, summaries)
+    _refuse_outgrown(first, whole.tally)
+    new = _fit(first, whole, None, None)
+    new.summary_ = whole
+    known, *more = (getattr(model, "provenance_", None) for model in models)
+    if known is not None:
+        new.provenance_ = known.merge(more)
+    return new
+
+
+def _fit(
+    model: EducatedNB, past: Summary, sample: Sample | None, batch: Tally | None
+) -> EducatedNB:
+    """Scales and weights of rows that are here and rows that are known by their summary."""
+    tally = past.tally if batch is None else past.tally + batch
+    known, old = past.laid_on(tally), model.evidence_
+    features = [counts.feature for counts in tally.tables]
+    coded, _ = split_pairs(features)
+    rows = _no_rows(len(coded)) if sample is None else engine.code_rows(sample, coded)
+    orders = read_orders(model.monotonic_cst, tally, old.column_names)
+    target = Target(tally.class_counts)
+    task = Task(rows, tally.tables, target, orders, pairs=sources_of(features), past=known.loss)
+    with engine.one_blas_thread():
+        fit = fit_and_warn(task)
+        evidence = evidence_of(weigh_tally(tally, model.smoothing), tally.tables, [fit], ())
+        evidence, passes = settle(evidence, Beside(rows, known.blanks), coded)  # type: ignore[arg-type]
+    rate = moved_rate(old)
+    evidence = evidence if rate is None else evidence.with_prior(rate)
+    new = copy.copy(model)._keep(replace(evidence, backend=old.backend, columns=old.columns))
+    new.scales_, new.n_passes_ = fit.scales, fit.n_passes + passes[0]
+    new.loo_loss_ = fit.loo_bits  # of the new rows
+    new.pair_gains_ = np.full(len(features) - len(coded), np.nan)
+    return new
+
+
+def _no_rows(n_features: int) -> Coded:
+    return CodedRows([np.zeros(0, dtype=np.uint8)] * n_features, np.zeros(0, dtype=np.uint8))
+
+
+def _read(model: EducatedNB, X: Any, y: Any, sample_weight: Any) -> Sample:
+    sample = read_sample(model, X, y, sample_weight, model.classes_)
+    if isinstance(sample.table, FarTable):
+        sample.table.refuse("a summary is made of rows in memory or in files")
+    return replace(sample, table=model._match(sample.table))
+
+
+def _check_model(model: Any, what: str) -> Evidence:
+    """The evidence of a model whose rows can be summarised; others are refused."""
+    if not isinstance(model, EducatedNB):
+        raise ValueError(f"{what} takes an EducatedNB, got {type(model).__name__}")
+    check_is_fitted(model, "evidence_")
+    evidence = model.evidence_
+    if evidence.link == "ovr":
+        raise ValueError(
+            f"{what} takes classes that were fitted jointly; fit with multiclass='softmax'"
+        )
+    if model.ask_if is not None:
+        raise ValueError(f"{what} takes no model with ask_if; fit without it")
+    if edits := evidence.edits:
+        made = "; ".join(edit.call for edit in edits)
+        raise ValueError(
+            f"this EducatedNB was edited by hand, which more rows would undo: {made}. {what} the "
+            "model before its edits, then make them again: "
+            "weigh.edit(updated, X, y).replay(edited.evidence_.edits).model"
+        )
+    return evidence
+
+
+def _summary_of(model: Any, what: str) -> Summary:
+    evidence = _check_model(model, what)
+    found = getattr(model, "summary_", None)
+    if found is None:
+        raise ValueError(
+            f"{what} needs a summary of the training rows, and this EducatedNB has none: make it "
+            "with weigh.summarise(model, X, y) or `weigh fit --summary`, and load it with "
+            "weigh.load(path, summary=True)"
+        )
+    if not found.is_of(evidence):
+        raise ValueError(
+            f"the summary is of other rows than the model ({_tell(found.tally)} against "
+            f"{_tell(evidence)}); make it again with weigh.summarise(model, X, y)"
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def _tell(rows: Tally | Evidence) -> str:
+    return ", ".join(
+        f"{count:,g} of {label}"
+        for label, count in zip(rows.classes.tolist(), rows.class_counts.tolist(), strict=True)
+    )
+
+
+def _check_alike(one: EducatedNB, other: EducatedNB) -> None:
+    """Refuse models whose parameters or pairs differ, which no sum of summaries could mend."""
+    for name in ("smoothing", "missing", "crosses", "max_levels", "monotonic_cst"):
+        mine, theirs = getattr(one, name), getattr(other, name)
+        if repr(mine) != repr(theirs):
+            raise ValueError(f"the models differ in {name}: {mine!r} against {theirs!r}")
+    mine, theirs = (moved_rate(model.evidence_) for model in (one, other))
+    if [*(mine if mine is not None else ())] != [*(theirs if theirs is not None else ())]:
+        raise ValueError(f"the models differ in class_prior: {mine} against {theirs}")
+    if one.classes_.tolist() != other.classes_.tolist():
+        raise ValueError(
+            f"the models differ in classes: {one.classes_.tolist()} against "
+            f"{other.classes_.tolist()}"
+        )
+    _check_pairs(*({p.name: p for p in split_pairs(m.evidence_.features)[1]} for m in (one, other)))
+
+
+def _check_pairs(mine: dict[str, Cross], theirs: dict[str, Cross]) -> None:
+    for name in sorted(mine.keys() ^ theirs.keys()):
+        raise ValueError(f"the pair {name!r} is in one of the models only; fit both with pairs=0")
+    for name, pair in mine.items():
+        if [part.cuts for part in pair.parts] != [part.cuts for part in theirs[name].parts]:
+            raise ValueError(
+                f"the models differ in cut points of the pair {name!r}; fit with pairs=0"
+            )
+
+
+def _refuse_outgrown(model: EducatedNB, tally: Tally) -> None:
+    """Levels that `max_levels` would join are in the summary already, each by itself."""
+    most = read_caps(model, model.evidence_.column_names)
+    for counts in tally.tables:
+        for part in counts.feature.parts:
+            cap = most.get(part.name)
+            if cap is not None and not part.is_numeric and len(part.values) > cap:
+                raise ValueError(
+                    f"column {part.name!r} has more than max_levels={cap} levels by now; fit all "
+                    "rows at once, or raise max_levels with set_params"
+                )
+
+
+def cut_points(model: Any) -> dict[str, list[float]]:
+    """The cut points of each numeric column of a fitted model, to give as `bins` to another.
+
+    Models of different rows can be merged if they share cut points.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> north = weigh.EducatedNB().fit({"age": [20, 30, 40, 50] * 9}, [0, 0, 1, 1] * 9)
+    >>> cuts = weigh.cut_points(north)
+    >>> south = weigh.EducatedNB(bins=cuts, pairs=0)
+    """
+    from weigh.evidence import evidence_of as tables_of
+
+    features = levels_of(tables_of(model, numbers=True))
+    parts = [part for f in features if not isinstance(f, Cross) for part in f.parts]
+    return {part.name: [*part.cuts] for part in parts if part.cuts is not None}

@@ -1,0 +1,64 @@
+"""The rows that a service has scored, from what its address /metrics says."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weigh.evidence import Evidence
+from weigh.monitoring.checks import Seen, Totals
+
+LINE = re.compile(r"weigh_(\w+)\{(.*)\} (\S+)")
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+ESCAPES = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
+
+
+def read_metrics(
+    metrics: str | os.PathLike[str], evidence: Evidence, version: str
+) -> tuple[list[Seen], Totals]:
+    """The rows on the levels of each table, and their totals; those of other models are refused."""
+    text = str(metrics) if "\n" in str(metrics) else Path(metrics).read_text(encoding="utf-8")
+    lines = [line.groups() for line in map(LINE.fullmatch, text.splitlines()) if line is not None]
+    found = [(name, _labels(inner), float(number)) for name, inner, number in lines]
+    served = {labels["version"] for name, labels, _ in found if name == "rows_total"}
+    if version not in served:
+        told = ", ".join(sorted(served)) or "no model at all"
+        raise ValueError(f"the metrics are of {told}, and the model is {version}")
+    own = {
+        (name, *(text for label, text in labels.items() if label != "version")): number
+        for name, labels, number in found
+        if labels.get("version") == version
+    }
+    n = int(own[("rows_total",)])
+    if not n:
+        raise ValueError("the metrics have no row yet: the service has scored none")
+    return [_seen(table, own) for table in evidence], _totals(evidence, own, n)
+
+
+def _labels(inner: str) -> dict[str, str]:
+    return {
+        name: re.sub(r"\\.", lambda found: ESCAPES[found.group()], text)
+        for name, text in LABEL.findall(inner)
+    }
+
+
+def _seen(table: Any, own: dict[tuple[str, ...], float]) -> Seen:
+    levels = [own["level_rows_total", table.name, level] for level in table.feature.labels]
+    unseen = int(own["unseen_rows_total", table.name])
+    values = Counter({"new values": unseen} if unseen else {})
+    return Seen(np.array(levels), own["absent_rows_total", table.name], values)
+
+
+def _totals(evidence: Evidence, own: dict[tuple[str, ...], float], n: int) -> Totals:
+    names = [(name,) for name in evidence.class_names] if len(evidence.prior_row) > 1 else [()]
+    sums, squares = (
+        np.array([own[(what, *name)] for name in names])
+        for what in ("total_sum", "total_squares_sum")
+    )
+    mean = sums / n
+    return Totals(n, mean, np.sqrt(np.maximum(squares / n - mean**2, 0.0)))
