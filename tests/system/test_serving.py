@@ -221,7 +221,7 @@ def test_the_example_has_every_column_and_a_level_of_training(mixed_app):
     post = contract["paths"]["/explain"]["post"]
     told = post["responses"]["200"]["content"]["application/json"]["examples"]["a row"]["value"]
     row = post["requestBody"]["content"]["application/json"]["examples"]["a row"]["value"]
-    assert [*row] == [*contract["components"]["schemas"]["Row"]["properties"]]
+    assert ["id", *row] == [*contract["components"]["schemas"]["Row"]["properties"]]
     assert all(value is not None for value in row.values())
     assert all("not seen" not in item["level"] for item in told["items"])
 

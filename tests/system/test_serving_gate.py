@@ -16,7 +16,9 @@ from benchmarks.load import make_request, press, read_log, running
 from tests.serving import CASE, save_people, serving
 
 from weigh.serving import Log, limits, make_app
+from weigh.serving.http import DEAD, make_door
 from weigh.serving.limits import Gate
+from weigh.serving.server import bind
 
 HEALTH = make_request("GET", "/healthz")
 SHORT = """
@@ -266,3 +268,22 @@ def test_what_happens_often_is_told_seldom_and_counted(monkeypatch):
     lines = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [line["event"] for line in lines] == ["server"] * 10 + ["other", "server"]
     assert lines[-1]["left_out"] == 990
+
+
+# ---------------------------------------------------------------- connections closed at once
+
+
+def test_a_connection_that_is_closed_already_is_dropped_before_it_is_served():
+    with bind("127.0.0.1", 0) as listener:
+        address = listener.getsockname()
+        door = make_door(listener)
+        door.setblocking(False)
+        for _ in range(DEAD + 10):
+            socket.create_connection(address).close()
+        with pytest.raises(BlockingIOError):  # others have their turn
+            door.accept()
+        with socket.create_connection(address) as alive:
+            client, own = door.accept()
+            assert own == alive.getsockname()
+            client.close()
+        door.close()

@@ -190,23 +190,34 @@ def _pack(values: np.ndarray[Any, Any]) -> str:
 
 
 Row: TypeAlias = Mapping[str, Any]
-Weight: TypeAlias = Callable[[Row], Any]
 
 
 @dataclass(frozen=True)
 class Scorer:
     """The total of a row: prior + sum over terms of the weight of its level.
 
-    `weights` has one function for each term, from a row to its weight (a number for two classes,
-    else one for each), in the order in which `Evidence.total` adds them.
+    `weights` has the weight of each level of each term (a number for two classes, else one for
+    each), and zero for no level, in the order in which `Evidence.total` adds them.
     """
 
     formula: Formula
 
     @cached_property
-    def weights(self) -> tuple[Weight, ...]:
-        """From a row to the weight of each term."""
-        return tuple(_weight(term, len(self.formula.prior)) for term in self.formula.terms)
+    def finders(self) -> tuple[Callable[[Row], int], ...]:
+        """From a row to the place of its level in each term; that after the last is no level."""
+        return tuple(map(_place, self.formula.terms))
+
+    @cached_property
+    def weights(self) -> tuple[list[Any], ...]:
+        """The weights of each term by place."""
+        n = len(self.formula.prior)
+        rows = ([*term.weights, (0.0,) * n] for term in self.formula.terms)
+        return tuple([row[0] for row in own] if n == 1 else own for own in rows)
+
+    def places(self, rows: Sequence[Row]) -> list[list[int]]:
+        """The place of each row's level in each term; an absent field is not known."""
+        finders = self.finders
+        return [[find(row) for find in finders] for row in rows]
 
     @cached_property
     def answers(self) -> tuple[tuple[Callable[[Row], bool], ...], ...]:
@@ -220,14 +231,21 @@ class Scorer:
 
     def totals(self, rows: Sequence[Row]) -> Floats:
         """What `Evidence.total` gives, row by row; an absent field is not known."""
-        formula, rule, curve = self.formula, self.formula.attenuation, self.formula.curve
-        prior = [*formula.prior]
-        start = prior if rule is None else [0.0] * len(prior)
+        return self.finish(self.sums(self.places(rows)), rows)
+
+    def sums(self, places: Sequence[Sequence[int]]) -> Floats:
+        """Prior and weights of rows whose places are known, before any exponent or curve."""
+        prior = [*self.formula.prior]
+        start = prior if self.formula.attenuation is None else [0.0] * len(prior)
         add = self._add_one if len(start) == 1 else self._add_many
-        totals = np.array([add(row, start) for row in rows]).reshape(len(rows), len(start))
+        return np.array([add(own, start) for own in places]).reshape(len(places), len(start))
+
+    def finish(self, sums: Floats, rows: Sequence[Row]) -> Floats:
+        """The totals of rows from their sums."""
+        rule, curve, totals = self.formula.attenuation, self.formula.curve, sums
         if rule is not None:
             n = np.array([self._count(row) for row in rows], dtype=np.float64)
-            totals = rule.apply(totals, np.array(prior), n)
+            totals = rule.apply(totals, np.array(self.formula.prior), n)
         if curve is None:
             return totals
         return np.array([[curve.at(total)] for total in totals[:, 0].tolist()])
@@ -240,16 +258,16 @@ class Scorer:
         few.for_rows(1).logistic(totals, probabilities)
         return probabilities
 
-    def _add_one(self, row: Row, start: list[float]) -> float:
+    def _add_one(self, places: Sequence[int], start: list[float]) -> float:
         total = start[0]
-        for weight in self.weights:
-            total += weight(row)
+        for weights, place in zip(self.weights, places, strict=True):
+            total += weights[place]
         return total
 
-    def _add_many(self, row: Row, start: list[float]) -> list[float]:
+    def _add_many(self, places: Sequence[int], start: list[float]) -> list[float]:
         totals = start
-        for weight in self.weights:
-            totals = [t + w for t, w in zip(totals, weight(row), strict=True)]
+        for weights, place in zip(self.weights, places, strict=True):
+            totals = [t + w for t, w in zip(totals, weights[place], strict=True)]
         return totals
 
     def _count(self, row: Row) -> int:
@@ -273,25 +291,23 @@ def _asked(asks: Sequence[Ask]) -> Callable[[Row], bool]:
     )
 
 
-def _weight(term: Term, n_totals: int) -> Weight:
-    """From a row to the weight of its level, where its question is asked."""
-    weigh, asks = _weight_of_level(term, n_totals), [a for c in term.columns for a in c.asked]
+def _place(term: Term) -> Callable[[Row], int]:
+    """From a row to the place of its level, where its question is asked."""
+    find, asks = _place_of_level(term), [a for c in term.columns for a in c.asked]
     if not asks:
-        return weigh
-    asked, nothing = _asked(asks), 0.0 if n_totals == 1 else (0.0,) * n_totals
-    return lambda row: weigh(row) if asked(row) else nothing
+        return find
+    asked, nothing = _asked(asks), len(term.weights)
+    return lambda row: find(row) if asked(row) else nothing
 
 
-def _weight_of_level(term: Term, n_totals: int) -> Weight:
-    """From a row to the weight of its level; what is no level weighs nothing."""
-    rows = [*term.weights, (0.0,) * n_totals]
-    weights: list[Any] = [row[0] for row in rows] if n_totals == 1 else rows
+def _place_of_level(term: Term) -> Callable[[Row], int]:
+    """From a row to the place of its level, or of no level, which is after the last."""
     find = [finder(part) for part in term.columns]
     if len(find) == 1:
         name, place = term.name, find[0]
-        return lambda row: weights[place(row.get(name, NOT_KNOWN))]
+        return lambda row: place(row.get(name, NOT_KNOWN))
     (a, b), (left, right) = (part.name for part in term.columns), find
-    pairs, nothing = term.lookup, len(weights) - 1
-    return lambda row: weights[
-        pairs.get((left(row.get(a, NOT_KNOWN)), right(row.get(b, NOT_KNOWN))), nothing)
-    ]
+    pairs, nothing = term.lookup, len(term.weights)
+    return lambda row: pairs.get(
+        (left(row.get(a, NOT_KNOWN)), right(row.get(b, NOT_KNOWN))), nothing
+    )

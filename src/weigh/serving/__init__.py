@@ -2,6 +2,7 @@
 
 rows       what comes in, checked
 contract   OpenAPI, and a page of it
+traffic    counts of scored rows by level, and /metrics
 served     a model with all that is answered from it
 log        one JSON line for each request
 app        `make_app`: routes and limits

@@ -27,6 +27,7 @@ def make_app(
     allow_hosts: Iterable[str] = (EVERY_HOST,),
     log: Log | None = None,
     every: float = EVERY,
+    folder: str | None = None,
 ) -> Observed:
     """A model file as an ASGI application, for any server of that kind.
 
@@ -43,13 +44,16 @@ def make_app(
         Where to tell what happens; by default standard error, without requests.
     every : float, default=0.5
         Seconds between two looks at the file.
+    folder : str, optional
+        Folder in which the processes of one service count rows, so that /metrics of each tells the
+        sum. By default the counts are those of this process.
     """
     try:
         from weigh.serving.routes import make_routes
     except ImportError:
         raise ImportError(LACKS) from None
     log = log or Log(sys.stderr, quiet=True)
-    shelf = Shelf.open(path, most_rows, log)
+    shelf = Shelf.open(path, most_rows, log, folder)
     routes = make_routes(shelf, most_rows, most_bytes, every)
     return Observed(routes, shelf, log, check_hosts(allow_hosts))
 

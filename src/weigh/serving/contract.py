@@ -17,6 +17,7 @@ from weigh.bins import OTHER, Feature, Interval, Joined, Kind
 from weigh.evidence import Evidence, FeatureTable
 from weigh.formula import Formula, Input
 from weigh.layout import asset, document, render
+from weigh.serving.rows import ID
 
 MOST_EXAMPLES = 10
 LARGEST = sys.float_info.max
@@ -83,13 +84,31 @@ def _paths(formula: Formula) -> dict[str, Any]:
     if formula.estimates:
         told = f"The estimate of {formula.estimated}, and the 90% interval of a new row"
     return {
-        "/score": {"post": _post(told, one_or_many, scores)},
+        "/score": {"post": _post(told, one_or_many, scores) | {"parameters": WISHES}},
         "/explain": {"post": explained | {"parameters": _parameters(formula)}},
         "/model": {"get": {"summary": "The model file", "responses": _answers(_json({}))}},
         "/healthz": {"get": {"summary": "Whether it lives", "responses": _answers(_json({}))}},
+        "/metrics": {"get": {"summary": "Rows scored, by level", "responses": _answers(TEXT)}},
         "/readyz": {"get": {"summary": "Whether it takes requests", "responses": _ready()}},
         "/": {"get": form | {"parameters": _parameters(formula)[:1]}},
     }
+
+
+WISHES: list[dict[str, Any]] = [
+    {
+        "name": "reasons",
+        "in": "query",
+        "description": "How many levels of largest weight to return.",
+        "schema": {"type": "integer", "minimum": 0, "maximum": 9999},
+    },
+    {
+        "name": "notes",
+        "in": "query",
+        "description": "Whether to list fields that are not known or were never seen in training.",
+        "schema": {"type": "boolean"},
+    },
+]
+TEXT = {"text/plain": {"schema": {"type": "string"}}}
 
 
 def _post(summary: str, body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
@@ -143,9 +162,14 @@ def _row(formula: Formula) -> dict[str, Any]:
             "Absent fields count as not known. null is the level missing where training rows had "
             "missing values, and not known elsewhere."
         ),
-        "properties": {field.name: _field(field) for field in formula.inputs},
+        "properties": _id(formula) | {field.name: _field(field) for field in formula.inputs},
         "additionalProperties": False,
     }
+
+
+def _id(formula: Formula) -> dict[str, Any]:
+    """The field that is passed through, unless it is a column."""
+    return {} if ID in formula.column_names else {ID: {"type": ["string", "integer", "null"]}}
 
 
 def _field(field: Input) -> dict[str, Any]:
@@ -159,17 +183,34 @@ def _field(field: Input) -> dict[str, Any]:
 def _score(formula: Formula) -> dict[str, Any]:
     classes, number = [*formula.classes], {"type": "number"}
     if formula.estimates:
-        return _object({"estimate": number} | dict.fromkeys(("low", "high"), number))
+        estimate = _object({"estimate": number} | dict.fromkeys(("low", "high"), number))
+        return _with(estimate, _id(formula) | _details())
     each = _object(dict.fromkeys(formula.class_names, number))
     total = {"log_odds": number} if len(classes) == 2 else {"totals": each}
     score = {"score": {"type": "integer"}} if formula.score_name else {}
-    return _object({"class": {"enum": classes}, **score, **total, "probabilities": each})
+    own = _object({"class": {"enum": classes}, **score, **total, "probabilities": each})
+    return _with(own, _id(formula) | _details())
+
+
+def _details() -> dict[str, Any]:
+    """What an answer holds if it is asked for."""
+    text = {"type": "string"}
+    reason = _object({"reason": text, "weight": {"type": "number"}})
+    note = _object({"field": text, "note": text})
+    return {
+        "reasons": {"type": "array", "items": reason},
+        "notes": {"type": "array", "items": note},
+    }
+
+
+def _with(schema: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """An object that may have more properties."""
+    return schema | {"properties": schema["properties"] | more}
 
 
 def _refusal() -> dict[str, Any]:
     texts = {"error": {"type": "string"}, "field": {"type": ["string", "null"]}}
-    schema = _object(texts)
-    return schema | {"properties": texts | {"row": {"type": "integer"}}}
+    return _with(_object(texts), {"row": {"type": "integer"}})
 
 
 def _parameters(formula: Formula) -> list[dict[str, Any]]:

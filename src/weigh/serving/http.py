@@ -124,6 +124,45 @@ AT_ONCE, QUEUE = 16, 2048
 """Connections that are accepted before others are served, and those that the system keeps."""
 
 
+DEAD = 256
+"""Connections that were closed before they were accepted, of which so many are dropped at once."""
+
+
+class Door(socket.socket):
+    """A listener that drops connections which are closed already, before anything is made of them.
+
+    To serve one that is closed costs as much as to answer a request. A flood of them would fill
+    the queue, in which clients wait who mean to ask.
+    """
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """The next connection that is open."""
+        for _ in range(DEAD):
+            found = super().accept()
+            if not _is_closed(found[0]):
+                return found
+            found[0].close()
+        raise BlockingIOError  # others have their turn, and the loop comes back
+
+
+def _is_closed(client: socket.socket) -> bool:
+    """Whether a client has left without a word."""
+    try:
+        return client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def make_door(listener: socket.socket) -> socket.socket:
+    """A listener in place of another, whose file it takes over."""
+    if not hasattr(socket, "MSG_DONTWAIT"):  # Windows
+        return listener
+    kind = listener.family, listener.type, listener.proto
+    return Door(*kind, fileno=listener.detach())
+
+
 class Server(uvicorn.Server):
     """Told to stop, it answers what has reached it, and asks each client to part."""
 
@@ -136,8 +175,9 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and watch who comes."""
-        await super().startup(sockets)
-        for listener in sockets or ():
+        doors = [*map(make_door, sockets or ())]
+        await super().startup(doors)
+        for listener in doors:
             listener.listen(QUEUE)  # uvicorn has made it as short as AT_ONCE
         self.watching = asyncio.create_task(self.gate.watch())
         if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():

@@ -12,14 +12,14 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from weigh.serving.limits import read_body
-from weigh.serving.rows import Asked, RefusalError, read_rows
-from weigh.serving.served import Served, Shelf, dump
+from weigh.serving.rows import NOTHING, Asked, RefusalError, Wish, read_rows
+from weigh.serving.served import HEADERS, Served, Shelf, dump
 
 MOST_BYTES, MOST_WEIGHTS = 65_536, 500
 """Longer bodies are read in a thread, and more weights added in one, while others are answered."""
 
-HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 JSON, HTML = "application/json", "text/html"
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +34,11 @@ class Routes:
         """The class, log odds and probabilities of a row, or of many."""
         body = await read_body(request, self.most_bytes)
         served = self.shelf.current
+        wish = Wish.of(request.query_params) if request.scope["query_string"] else NOTHING
         asked = await self._read(body, served)
         if len(asked.rows) * len(served.scorer.weights) > MOST_WEIGHTS:
-            return answer(await asyncio.to_thread(served.score, asked))
-        return answer(served.score(asked))
+            return answer(await asyncio.to_thread(served.score, asked, wish), served)
+        return answer(served.score(asked, wish), served)
 
     async def explain(self, request: Request) -> Response:
         """The balance sheet of a row."""
@@ -47,7 +48,8 @@ class Routes:
         if not asked.single:
             raise RefusalError("a balance sheet explains one row; send it as an object", "rows")
         pos_label, against = query.get("pos_label"), query.get("against")
-        return answer(await asyncio.to_thread(served.explain, asked.rows[0], pos_label, against))
+        sheet = await asyncio.to_thread(served.explain, asked.rows[0], pos_label, against)
+        return answer(sheet, served)
 
     async def _read(self, body: bytes, served: Served) -> Asked:
         if len(body) > MOST_BYTES:
@@ -56,13 +58,15 @@ class Routes:
 
     async def model(self, request: Request) -> Response:
         """The model file."""
-        return answer(self.shelf.current.file)
+        served = self.shelf.current
+        return answer(served.file, served)
 
     async def healthz(self, request: Request) -> Response:
         """Whether it lives, how often the model was replaced, and when a file was refused."""
         served, refused = self.shelf.current, self.shelf.refused
-        told = {"model": type(served.model).__name__, "generation": served.generation}
-        return answer(dump({"status": "ok", **told, "refused": refused}))
+        told = {"model": type(served.model).__name__, "version": served.version}
+        more = {"generation": served.generation, "refused": refused}
+        return answer(dump({"status": "ok", **told, **more}))
 
     async def readyz(self, request: Request) -> Response:
         """Whether it takes requests: not any more once it was told to stop."""
@@ -70,12 +74,19 @@ class Routes:
             raise RefusalError("the server is stopping", status=503)
         return answer(dump({"status": "ready"}))
 
+    async def metrics(self, request: Request) -> Response:
+        """Counts of the rows that were scored, by level, as Prometheus reads them."""
+        traffic, refused = self.shelf.current.traffic, self.shelf.refused is not None
+        assert traffic is not None
+        text = await asyncio.to_thread(traffic.to_text, refused)
+        return answer(text.encode("utf-8", errors="backslashreplace"), kind=METRICS)
+
     async def form(self, request: Request) -> Response:
         """The calculator."""
         pos_label, served = request.query_params.get("pos_label"), self.shelf.current
         if pos_label is None:
-            return answer(served.page, HTML)
-        return answer(await asyncio.to_thread(served.form, pos_label), HTML)
+            return answer(served.page, kind=HTML)
+        return answer(await asyncio.to_thread(served.form, pos_label), kind=HTML)
 
     async def contract(self, request: Request) -> Response:
         """What the API takes and answers, for programs."""
@@ -83,12 +94,12 @@ class Routes:
 
     async def docs(self, request: Request) -> Response:
         """The contract of the API as a page for people."""
-        return answer(self.shelf.current.docs, HTML)
+        return answer(self.shelf.current.docs, kind=HTML)
 
 
-def answer(body: bytes, kind: str = JSON) -> Response:
-    """What was asked for."""
-    return Response(body, 200, HEADERS, kind)
+def answer(body: bytes, served: Served | None = None, kind: str = JSON) -> Response:
+    """What was asked for, with the version of the model where one has answered."""
+    return Response(body, 200, HEADERS if served is None else served.headers, kind)
 
 
 def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> FastAPI:
@@ -110,7 +121,7 @@ def make_routes(shelf: Shelf, most_rows: int, most_bytes: int, every: float) -> 
     posts = {"/score": routes.score, "/explain": routes.explain}
     gets = {"/": routes.form, "/docs": routes.docs}
     gets |= {"/model": routes.model, "/openapi.json": routes.contract}
-    gets |= {"/healthz": routes.healthz, "/readyz": routes.readyz}
+    gets |= {"/healthz": routes.healthz, "/readyz": routes.readyz, "/metrics": routes.metrics}
     for methods, functions in ((["POST"], posts), (["GET"], gets)):
         for path, function in functions.items():
             app.add_route(path, function, methods)  # requests are read by hand, within limits

@@ -36,10 +36,14 @@ class RefusalError(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """The rows of a request; whether it asked for one, which is then answered without a list."""
+    """The rows of a request; whether it asked for one, which is then answered without a list.
+
+    `ids` has what each row calls itself, where any does.
+    """
 
     rows: Sequence[Row]
     single: bool
+    ids: Sequence[Any] | None = None
 
 
 def parse(body: bytes) -> Any:
@@ -79,14 +83,26 @@ def read_rows(body: bytes, scorer: Scorer, most_rows: int) -> Asked:
         )
     listed = data.get("rows")
     if isinstance(listed, list):
-        return Asked(_read_many(data, listed, scorer, most_rows), single=False)
+        rows = _read_many(data, listed, scorer, most_rows)
+        return Asked(rows, False, _take_ids(rows, scorer))
     if "rows" in data and "rows" not in scorer.types:
         raise RefusalError(f"rows must be a list of objects, not {_say(listed)}", "rows")
     check_row(data, scorer)
-    return Asked((data,), single=True)
+    return Asked((data,), True, _take_ids([data], scorer))
 
 
-def _read_many(data: Row, rows: list[Any], scorer: Scorer, most_rows: int) -> list[Row]:
+ID = "id"
+"""The field that is passed through, unless the model has a column of that name."""
+
+
+def _take_ids(rows: Sequence[dict[str, Any]], scorer: Scorer) -> list[Any] | None:
+    """What rows call themselves; none of them is a column of the model."""
+    if ID in scorer.types or not any(ID in row for row in rows):
+        return None
+    return [row.pop(ID, None) for row in rows]
+
+
+def _read_many(data: Row, rows: list[Any], scorer: Scorer, most_rows: int) -> list[dict[str, Any]]:
     beside = next((name for name in data if name != "rows"), None)
     if beside is not None:
         raise RefusalError(f"{_show(beside)} is outside rows; put it into each row", beside)
@@ -110,11 +126,19 @@ def check_row(row: Row, scorer: Scorer) -> None:
     for name, value in row.items():
         types = scorer.types.get(name)
         if types is None:
+            if name == ID:
+                _check_id(value)
+                continue
             raise _unknown(name, scorer)
         if value is not None and type(value) not in types:
             raise _wrong(next(f for f in scorer.formula.inputs if f.name == name), value)
         if type(value) is int and value.bit_length() > 1000:
             _check_size(name, value)
+
+
+def _check_id(value: Any) -> None:
+    if type(value) not in (str, int, type(None)):
+        raise RefusalError(f"id must be text or a whole number, not {_say(value)}", ID)
 
 
 def _unknown(name: str, scorer: Scorer) -> RefusalError:
@@ -169,6 +193,30 @@ def shorten(text: str) -> str:
 def fill_row(row: Row, scorer: Scorer) -> dict[str, Any]:
     """Every column of the model; what the row does not say is not known."""
     return {field.name: row.get(field.name, NOT_KNOWN) for field in scorer.formula.inputs}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a client asks for beside the answer: so many reasons, and notes on its fields."""
+
+    reasons: int = 0
+    notes: bool = False
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> Wish:
+        """From the address of a request; what is no such wish is refused by name."""
+        for name in query:
+            if name not in ("reasons", "notes"):
+                raise RefusalError(f"{_show(name)} is not reasons or notes", shorten(name))
+        reasons, notes = query.get("reasons", "0"), query.get("notes", "false")
+        if not (reasons.isascii() and reasons.isdecimal() and len(reasons) <= 4):
+            raise RefusalError(f"reasons must be a whole number, not {_show(reasons)}", "reasons")
+        if notes not in ("true", "false"):
+            raise RefusalError(f"notes must be true or false, not {_show(notes)}", "notes")
+        return cls(int(reasons), notes == "true")
+
+
+NOTHING = Wish()
 
 
 def find_class(name: str | None, classes: Mapping[str, Any], role: str) -> Any:

@@ -15,14 +15,29 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from weigh.bins import finder
 from weigh.evidence import Units, evidence_of, is_sum, model_of
 from weigh.formula import Formula, Row, Scorer
+from weigh.frames import NOT_KNOWN
 from weigh.pages import calculator
 from weigh.serving import contract
 from weigh.serving.contract import example_row
 from weigh.serving.log import Log
-from weigh.serving.rows import Asked, RefusalError, check_row, fill_row, find_class
-from weigh.store import load, to_json
+from weigh.serving.rows import (
+    NOTHING,
+    Asked,
+    RefusalError,
+    Wish,
+    check_row,
+    fill_row,
+    find_class,
+)
+from weigh.serving.traffic import Traffic
+from weigh.store import load, to_json, version_of
+
+HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+VERSION = "x-weigh-model"
+"""The header of an answer that says which model gave it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +51,18 @@ class Served:
     file: bytes
     contract: bytes
     docs: bytes
+    version: str
     generation: int = 1
+    traffic: Traffic | None = None
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], most_rows: int) -> Served:
-        """Read a model file; one that has no table of weights is refused by name."""
+    def load(
+        cls, path: str | os.PathLike[str], most_rows: int, folder: str | None = None
+    ) -> Served:
+        """Read a model file; one that has no table of weights is refused by name.
+
+        Workers count in files of a folder, so that each can tell what all have scored.
+        """
         model = load(path)
         own = model_of(model)
         evidence = evidence_of(own, is_sum(own))
@@ -61,11 +83,12 @@ class Served:
             _encode(model.to_json() if units.are_points else to_json(model)),
             b"",
             b"",
+            version_of(model),
         )
         served = served.described(described)
         served.score(Asked(({}, {}), single=False))  # kernels are loaded before the first request
         served.score(Asked(({},), single=True))
-        return served
+        return replace(served, traffic=Traffic(formula, served.version, folder))
 
     def described(self, described: dict[str, Any]) -> Served:
         """The same with its contract, examples of what it answers, and the page that shows them."""
@@ -83,6 +106,11 @@ class Served:
         made = contract.add_examples(described, contract.Examples(row, score, sheet, refusal))
         return replace(self, contract=dump(known(made)), docs=_encode(contract.show(made)))
 
+    @cached_property
+    def headers(self) -> dict[str, str]:
+        """Those of its answers."""
+        return HEADERS | {VERSION: self.version}
+
     def after(self, old: Served) -> Served:
         """The same as the successor of another."""
         return replace(self, generation=old.generation + 1)
@@ -94,15 +122,59 @@ class Served:
         chosen = find_class(pos_label, self.classes, "pos_label")
         return _encode(calculator(self.model, pos_label=chosen) or "")
 
-    def score(self, asked: Asked) -> bytes:
+    def score(self, asked: Asked, wish: Wish = NOTHING) -> bytes:
         """What the model says of every row, as JSON."""
+        rows = asked.rows
+        places = self.scorer.places(rows)
+        sums = self.scorer.sums(places)
         if self.scorer.formula.estimates:
-            answers = self._estimate(asked.rows)
+            answers, totals = self._estimate(rows), sums
         else:
-            totals = self.scorer.totals(asked.rows)
+            totals = self.scorer.finish(sums, rows)
             probabilities = self.scorer.probabilities(totals)
             answers = [*map(self._answer, totals.tolist(), probabilities.tolist())]
+        if self.traffic is not None:
+            self.traffic.add(rows, places, sums)
+        if wish is not NOTHING:
+            for answer, row, own, total in zip(answers, rows, places, totals, strict=True):
+                answer |= self._details(wish, row, own, int(total.argmax()))
+        if asked.ids is not None:
+            answers = [{"id": own} | answer for own, answer in zip(asked.ids, answers, strict=True)]
         return dump(answers[0] if asked.single else {"rows": answers})
+
+    def _details(self, wish: Wish, row: Row, places: Sequence[int], best: int) -> dict[str, Any]:
+        """The heaviest levels of a row, and what is not known of it."""
+        found: dict[str, Any] = {}
+        if wish.reasons:
+            found["reasons"] = self._reasons(places, best)[: wish.reasons]
+        if wish.notes:
+            found["notes"] = self._notes(row)
+        return found
+
+    def _reasons(self, places: Sequence[int], best: int) -> list[dict[str, Any]]:
+        """Levels and their weights, the heaviest first; of many classes those of the best."""
+        terms, weights = self.scorer.formula.terms, self.scorer.weights
+        many = len(self.scorer.formula.prior) > 1
+        each = [own[at][best] if many else own[at] for own, at in zip(weights, places, strict=True)]
+        heavy = sorted((j for j, weight in enumerate(each) if weight), key=lambda j: -abs(each[j]))
+        return [{"reason": terms[j].feature.phrase(places[j]), "weight": each[j]} for j in heavy]
+
+    def _notes(self, row: Row) -> list[dict[str, Any]]:
+        """The fields of a row that have no level: absent, or never seen in training."""
+        notes: list[dict[str, Any]] = []
+        for name, (find, nothing) in self._finders.items():
+            value = row.get(name, NOT_KNOWN)
+            if find(value) == nothing:
+                absent = value is None or value is NOT_KNOWN
+                told = "not known" if absent else "never seen in training"
+                notes.append({"field": name, "note": told})
+        return notes
+
+    @cached_property
+    def _finders(self) -> dict[str, tuple[Callable[[Any], int], int]]:
+        """For each column: from a value to its level, and the place of no level."""
+        parts = {c.name: c for term in self.scorer.formula.terms for c in term.columns}
+        return {name: (finder(part), part.no_level) for name, part in parts.items()}
 
     def _estimate(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """The estimate of each row, and the interval of a new one."""
@@ -184,16 +256,19 @@ class Shelf:
     log: Log
     current: Served
     mark: Mark
+    folder: str | None = None
     refused: str | None = None
     stopping: bool = False
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], most_rows: int, log: Log) -> Shelf:
+    def open(
+        cls, path: str | os.PathLike[str], most_rows: int, log: Log, folder: str | None = None
+    ) -> Shelf:
         """Load the first model, which must be whole."""
         name = os.fspath(path)
         mark = read_mark(name)
-        return cls(name, most_rows, log, Served.load(name, most_rows), mark)
+        return cls(name, most_rows, log, Served.load(name, most_rows, folder), mark, folder)
 
     async def watch(self, every: float = EVERY) -> None:
         """Look at the file again and again."""
@@ -216,7 +291,7 @@ class Shelf:
         try:
             if not stat.S_ISREG(os.stat(self.path).st_mode):
                 raise ValueError("it is not a regular file, and only regular files can be reloaded")
-            loaded = Served.load(self.path, self.most_rows)
+            loaded = Served.load(self.path, self.most_rows, self.folder)
         except Exception as error:
             self.refused = datetime.now(UTC).isoformat(timespec="seconds")
             self.log.tell("refused", model=self.path, error=str(error))

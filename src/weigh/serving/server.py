@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -155,10 +156,11 @@ def serve(
         make_app, path, most_rows=most_rows, most_bytes=most_bytes, allow_hosts=(host, *allow_hosts)
     )
     app = make(log=log)  # a file that cannot be served is refused before anything listens
-    with bind(host, port) as listener:
+    with bind(host, port) as listener, tempfile.TemporaryDirectory(prefix="weigh-") as folder:
         log.tell("listening", url=_url(listener), model=os.fspath(path))
         if workers > 1:
-            run_workers(workers, partial(work, make, listener, quiet), log)
+            counting = partial(make, folder=folder)
+            run_workers(workers, partial(work, counting, listener, quiet), log)
         else:
             with relayed(log):
                 server(app, log).run(sockets=[listener])

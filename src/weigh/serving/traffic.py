@@ -1,0 +1,144 @@
+"""Counts of the rows that were scored, by level: what /metrics tells, and drift is found from.
+
+No row is kept. Each process has its own cells, of 8 bytes. Of several workers these are files in
+one folder, which every worker can read: /metrics adds those of all workers, also of workers that
+have ended, whichever of them answers.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weigh.formula import Formula, Row
+from weigh.frames import Floats, Integers
+
+ENDING = ".counts"
+
+
+class Traffic:
+    """The rows of each level that a model was asked for, and the sums of their totals.
+
+    The cells are one for all rows; for each table its levels, no value, and values that training
+    did not have; then the sum and the sum of squares of each total, as floats.
+    """
+
+    def __init__(self, formula: Formula, version: str, folder: str | None = None) -> None:
+        self.formula, self.version, self.folder = formula, version, folder
+        self.levels = [len(term.weights) for term in formula.terms]
+        self.starts: list[int] = np.cumsum([1, *(n + 2 for n in self.levels)]).tolist()
+        self.n_counts: int = self.starts[-1]
+        self.n_totals = len(formula.prior)
+        columns = [[part.name for part in term.columns] for term in formula.terms]
+        self.tables = [*zip(self.starts, self.levels, columns, strict=False)]
+        cells = memoryview(self._open())
+        self.counts = cells[: 8 * self.n_counts].cast("q")
+        self.sums = cells[8 * self.n_counts :].cast("d")
+        self.lock = threading.Lock()  # large requests are scored in threads
+
+    @property
+    def _n_bytes(self) -> int:
+        return 8 * (self.n_counts + 2 * self.n_totals)
+
+    @property
+    def _name(self) -> str:
+        """What the files of one model have in common."""
+        return self.version.replace(":", "-")
+
+    def _open(self) -> Any:
+        """Cells in memory, or in the file of this process."""
+        if self.folder is None:
+            return bytearray(self._n_bytes)
+        path = os.path.join(self.folder, f"{self._name}.{os.getpid()}{ENDING}")
+        number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            os.ftruncate(number, self._n_bytes)
+            return mmap.mmap(number, self._n_bytes)
+        finally:
+            os.close(number)
+
+    def add(self, rows: Sequence[Row], places: Sequence[Sequence[int]], sums: Floats) -> None:
+        """Count rows whose levels are known."""
+        counts, cells = self.counts, self.sums
+        with self.lock:
+            counts[0] += len(rows)
+            for row, own in zip(rows, places, strict=True):
+                for (start, nothing, columns), place in zip(self.tables, own, strict=True):
+                    if place == nothing and all(row.get(name) is not None for name in columns):
+                        place += 1  # a value that training did not have
+                    counts[start + place] += 1
+            for totals in sums.tolist():  # of one row, faster than NumPy
+                for k, total in enumerate(totals):
+                    cells[2 * k] += total
+                    cells[2 * k + 1] += total * total
+
+    def read(self) -> tuple[Integers, Floats]:
+        """The counts and sums of all workers together."""
+        if self.folder is None:
+            return np.array(self.counts), np.array(self.sums)
+        files = Path(self.folder).glob(f"{self._name}.*{ENDING}")
+        cells = [data for file in files if len(data := file.read_bytes()) == self._n_bytes]
+        ends = 8 * self.n_counts
+        counts = sum(np.frombuffer(data[:ends], np.int64) for data in cells)
+        return np.asarray(counts), np.asarray(sum(np.frombuffer(data[ends:]) for data in cells))
+
+    def to_text(self, refused: bool) -> str:
+        """All of it as Prometheus reads it."""
+        counts, sums = self.read()
+        own = {"version": self.version}
+        name = {"model": self.formula.model_name}
+        lines = [
+            *_metric("model_info", "gauge", "The model that is served.", [(own | name, 1)]),
+            *_metric(
+                "reload_refused",
+                "gauge",
+                "Whether the last model file was refused.",
+                [({}, int(refused))],
+            ),
+            *_metric("rows_total", "counter", "Rows scored.", [(own, int(counts[0]))]),
+            *_metric("level_rows_total", "counter", "Rows by level.", self._levels(counts)),
+            *_metric("absent_rows_total", "counter", "Rows without a value.", self._no(counts, 0)),
+            *_metric(
+                "unseen_rows_total",
+                "counter",
+                "Rows with a value that training did not have.",
+                self._no(counts, 1),
+            ),
+        ]
+        for place, what in enumerate(("total", "total_squares")):
+            told = f"Sum of the {what.replace('_', ' ')} of all rows, before any recalibration."
+            lines += _metric(f"{what}_sum", "gauge", told, self._totals(sums[place::2]))
+        return "\n".join(lines) + "\n"
+
+    def _levels(self, counts: Integers) -> Iterator[tuple[dict[str, str], int]]:
+        for term, start in zip(self.formula.terms, self.starts, strict=False):
+            for place, level in enumerate(term.feature.labels):
+                own = {"version": self.version, "feature": term.name, "level": level}
+                yield own, int(counts[start + place])
+
+    def _no(self, counts: Integers, after: int) -> Iterator[tuple[dict[str, str], int]]:
+        for term, start, n in zip(self.formula.terms, self.starts, self.levels, strict=False):
+            yield {"version": self.version, "feature": term.name}, int(counts[start + n + after])
+
+    def _totals(self, sums: Floats) -> Iterator[tuple[dict[str, str], float]]:
+        names = self.formula.class_names if len(sums) > 1 else [""]
+        for name, total in zip(names, sums.tolist(), strict=True):
+            yield {"version": self.version} | ({"class": name} if name else {}), total
+
+
+def _metric(name: str, kind: str, told: str, values: Any) -> Iterator[str]:
+    yield f"# HELP weigh_{name} {told}"
+    yield f"# TYPE weigh_{name} {kind}"
+    for labels, value in values:
+        inner = ",".join(f'{label}="{_escape(text)}"' for label, text in labels.items())
+        yield f"weigh_{name}{{{inner}}} {value!r}" if inner else f"weigh_{name} {value!r}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,243 @@
+"""What the service tells beside scores: ids, reasons, notes, versions, and counts by level."""
+
+import json
+import re
+from collections import Counter
+from urllib.request import Request, urlopen
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tests import page_models
+from tests.serving import CASE, ask, save_people, serving
+
+import weigh
+from weigh.cli import main
+from weigh.serving import make_app
+
+PEOPLE = weigh.datasets.titanic()
+ROWS = [
+    {"Class": "3rd", "Sex": "Female", "Age": "Child"},
+    {"Class": "1st", "Sex": "Male"},
+    {"Class": "4th", "Sex": "Male", "Age": "Adult"},
+    {"Class": None, "Sex": "Male", "Age": "Adult"},
+]
+
+
+@pytest.fixture
+def app(tmp_path):
+    save_people(tmp_path / "model.json")
+    return make_app(tmp_path / "model.json")
+
+
+def read_counts(text, version=None):
+    """Every line of a metric as its name and labels, and its number: read by hand."""
+    found = {}
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        name, inner, number = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line).groups()
+        labels = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', inner or ""))
+        assert version in (None, labels.pop("version", version))
+        found[(name, *labels.values())] = float(number)
+    return found
+
+
+# ---------------------------------------------------------------- ids, reasons, notes, version
+
+
+@pytest.mark.parametrize("own", ["a17", 17, None, "é\n"])
+def test_an_id_is_passed_through_and_changes_nothing_else(app, own):
+    plain = ask(app, "POST", "/score", CASE).json
+    assert ask(app, "POST", "/score", CASE | {"id": own}).json == {"id": own} | plain
+    many = ask(app, "POST", "/score", {"rows": [CASE | {"id": own}, CASE]}).json["rows"]
+    assert [row["id"] for row in many] == [own, None]
+    assert "id" not in plain
+
+
+@pytest.mark.parametrize("own", [1.5, True, [1], {}])
+def test_an_id_that_is_neither_text_nor_a_whole_number_is_refused(app, own):
+    answer = ask(app, "POST", "/score", CASE | {"id": own})
+    assert (answer.status, answer.json["field"]) == (422, "id")
+
+
+def test_a_column_called_id_is_a_column(tmp_path):
+    rows = [{"id": x} for x in "aabb"] * 9
+    weigh.save(weigh.EvidenceNB().fit(rows, [0, 0, 1, 1] * 9), tmp_path / "m.json")
+    answer = ask(make_app(tmp_path / "m.json"), "POST", "/score", {"id": "a"}).json
+    assert answer["class"] == 0
+    assert "id" not in answer
+
+
+@pytest.mark.parametrize("name", ["naive", "three"])
+def test_reasons_are_those_of_python(tmp_path, name):
+    table = page_models.mixed()
+    if name == "three":
+        y = np.arange(table.num_rows) % 3
+        model = weigh.EvidenceNB().fit(table.drop_columns(["y"]), y)
+    else:
+        model = page_models.LEARNERS["naive"].fit(table, "y")
+    weigh.save(model, tmp_path / "m.json")
+    rows = [{k: v for k, v in row.items() if k != "y" and v == v} for row in table.to_pylist()[:20]]
+    app = make_app(tmp_path / "m.json")
+    told = ask(app, "POST", "/score?reasons=2", {"rows": rows}).json["rows"]
+    blank = [
+        {name: row.get(name, weigh.NOT_KNOWN) for name in model.feature_names_in_} for row in rows
+    ]
+    wanted = weigh.reasons(model, blank, n=2)
+    for i, answer in enumerate(told):
+        for k, reason in enumerate(answer["reasons"], 1):
+            assert reason["reason"] == wanted[f"reason_{k}"][i].as_py()
+            assert reason["weight"] == pytest.approx(wanted[f"weight_{k}"][i].as_py())
+
+
+def test_notes_name_fields_that_are_not_known_or_new(app):
+    told = ask(app, "POST", "/score?notes=true", {"rows": ROWS}).json["rows"]
+    fields = [[(note["field"], note["note"]) for note in row["notes"]] for row in told]
+    assert fields[0] == []
+    assert fields[1] == [("Age", "not known")]
+    assert fields[2] == [("Class", "never seen in training")]
+    assert fields[3] == [("Class", "not known")]
+
+
+@pytest.mark.parametrize("query", ["reasons=x", "reasons=-1", "reasons=99999", "notes=1", "why=2"])
+def test_another_wish_is_refused_by_name(app, query):
+    answer = ask(app, "POST", f"/score?{query}", CASE)
+    assert (answer.status, answer.json["field"]) == (422, query.partition("=")[0])
+
+
+def test_every_answer_says_which_model_gave_it(app, tmp_path):
+    version = json.loads((tmp_path / "model.json").read_text())["checksum"]
+    for method, path in (("POST", "/score"), ("POST", "/explain"), ("GET", "/model")):
+        answer = ask(app, method, path, CASE if method == "POST" else None)
+        assert answer.headers["x-weigh-model"] == version
+    assert ask(app, "GET", "/healthz").json["version"] == version
+
+
+def test_health_says_when_a_file_was_refused(app, tmp_path):
+    assert ask(app, "GET", "/healthz").json["refused"] is None
+    (tmp_path / "model.json").write_text("{}")
+    app.shelf.look()
+    assert ask(app, "GET", "/healthz").json["refused"] > "2020"
+    text = ask(app, "GET", "/metrics").body.decode()
+    assert read_counts(text)[("weigh_reload_refused",)] == 1
+
+
+# ---------------------------------------------------------------- counts
+
+
+def test_metrics_count_the_rows_of_each_level(app):
+    answer = ask(app, "GET", "/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    version = ask(app, "GET", "/healthz").json["version"]
+    before = read_counts(answer.body.decode(), version)
+    assert before[("weigh_rows_total",)] == 0
+    scored = ask(app, "POST", "/score", {"rows": ROWS}).json["rows"]
+    scored.append(ask(app, "POST", "/score", ROWS[0]).json)
+    ask(app, "POST", "/explain", ROWS[0])
+    ask(app, "POST", "/score", {"Class": "3rd", "no": 1})
+    found = read_counts(ask(app, "GET", "/metrics").body.decode(), version)
+    assert found[("weigh_rows_total",)] == 5
+    rows = [*ROWS, ROWS[0]]
+    for name in ("Class", "Sex", "Age"):
+        levels = Counter(row.get(name) for row in rows)
+        for level in {*PEOPLE[name].to_pylist()}:
+            assert found[("weigh_level_rows_total", name, level)] == levels[level]
+    assert found[("weigh_absent_rows_total", "Age")] == 1
+    assert found[("weigh_absent_rows_total", "Class")] == 1
+    assert found[("weigh_unseen_rows_total", "Class")] == 1
+    totals = [row["log_odds"] for row in scored]
+    assert found[("weigh_total_sum",)] == pytest.approx(sum(totals))
+    assert found[("weigh_total_squares_sum",)] == pytest.approx(sum(t * t for t in totals))
+
+
+def test_names_with_quotes_and_lines_stay_one_line_each(tmp_path):
+    name, level = 'a"b\\c\nd', 'x"\n\\'
+    model = weigh.EvidenceNB().fit([{name: level}, {name: "y"}] * 9, [0, 1] * 9)
+    weigh.save(model, tmp_path / "m.json")
+    app = make_app(tmp_path / "m.json")
+    ask(app, "POST", "/score", {name: level})
+    lines = ask(app, "GET", "/metrics").body.decode().splitlines()
+    own = [line for line in lines if line.startswith("weigh_level_rows_total")]
+    assert len(own) == 2
+    assert all(re.fullmatch(r'\w+\{(\w+="(?:[^"\\]|\\.)*",?)+\} \d+', line) for line in own)
+
+
+def test_workers_count_together_also_after_one_has_died(tmp_path):
+    model = weigh.EvidenceNB().fit(PEOPLE, "Survived")
+    weigh.save(model, tmp_path / "m.json")
+    folder = tmp_path / "counts"
+    folder.mkdir()
+    one = make_app(tmp_path / "m.json", folder=str(folder))
+    ask(one, "POST", "/score", {"rows": ROWS})
+    (own,) = folder.iterdir()
+    own.rename(folder / own.name.replace(".counts", "0.counts"))  # that of a worker that is gone
+    other = make_app(tmp_path / "m.json", folder=str(folder))
+    ask(other, "POST", "/score", ROWS[0])
+    for app in (one, other):
+        found = read_counts(ask(app, "GET", "/metrics").body.decode())
+        assert [n for (name, *_), n in found.items() if name == "weigh_rows_total"] == [5]
+
+
+def test_every_worker_tells_what_all_have_scored(tmp_path):
+    save_people(tmp_path / "model.json")
+    with serving(tmp_path / "model.json", tmp_path, "--workers", "2", "--quiet") as (_, url):
+        for _ in range(40):
+            body = json.dumps(CASE).encode()
+            with urlopen(Request(f"{url}score", data=body), timeout=180) as answer:
+                assert answer.status == 200
+        told = set()
+        for _ in range(10):
+            with urlopen(f"{url}metrics", timeout=180) as answer:
+                text = answer.read().decode()
+            told |= {line for line in text.splitlines() if line.startswith("weigh_rows_total")}
+        assert [line.split()[-1] for line in told] == ["40"]
+
+
+# ---------------------------------------------------------------- drift of the traffic
+
+
+@pytest.mark.parametrize("kind", ["two", "three"])
+def test_drift_from_metrics_is_that_of_the_rows(tmp_path, kind):
+    target = "Survived" if kind == "two" else "Class"
+    table = PEOPLE if kind == "two" else PEOPLE.drop_columns(["Survived"])
+    model = weigh.EducatedNB().fit(table, target)
+    weigh.save(model, tmp_path / "m.json")
+    rows = [{k: v for k, v in row.items() if k != target} for row in table.to_pylist()[::3]]
+    rows[5] |= {"Sex": "other"}
+    del rows[6]["Sex"]
+    app = make_app(tmp_path / "m.json")
+    ask(app, "POST", "/score", {"rows": rows})
+    text = ask(app, "GET", "/metrics").body.decode()
+    (tmp_path / "metrics.txt").write_text(text)
+    wanted = weigh.drift(model, [{"Sex": weigh.NOT_KNOWN} | row for row in rows])
+    for given in (text, tmp_path / "metrics.txt", str(tmp_path / "metrics.txt")):
+        found = weigh.drift(model, metrics=given)
+        assert found.n_rows == wanted.n_rows == len(rows)
+        pairs = [*zip(found.features, wanted.features, strict=True)]
+        assert all(one.name == other.name for one, other in pairs)
+        checks = [(one.check, other.check) for one, other in pairs]
+        for one, other in [*checks, *zip(found.checks, wanted.checks, strict=True)]:
+            assert one.index == pytest.approx(other.index)
+            assert one.p_value == pytest.approx(other.p_value)
+
+
+def test_metrics_of_another_model_or_of_no_rows_are_refused(app, tmp_path):
+    text = ask(app, "GET", "/metrics").body.decode()
+    with pytest.raises(ValueError, match="no row"):
+        weigh.drift(weigh.load(tmp_path / "model.json"), metrics=text)
+    other = weigh.EvidenceNB(smoothing=2).fit(PEOPLE, "Survived")
+    with pytest.raises(ValueError, match="sha256"):
+        weigh.drift(other, metrics=text)
+    with pytest.raises(ValueError, match="metrics"):
+        weigh.drift(other)
+
+
+def test_the_command_line_finds_drift_in_metrics(app, tmp_path):
+    ask(app, "POST", "/score", {"rows": [CASE] * 500})
+    (tmp_path / "metrics.txt").write_bytes(ask(app, "GET", "/metrics").body)
+    words = ["drift", str(tmp_path / "model.json"), "--metrics", str(tmp_path / "metrics.txt")]
+    done = CliRunner().invoke(main, [*words, "--fail-on", "alarm"])
+    assert done.exit_code == 3
+    assert "500" in done.stdout
+    assert CliRunner().invoke(main, words[:2]).exit_code == 2
