@@ -550,7 +550,7 @@ def test_some_columns_of_a_scan_are_those_that_were_named(tmp_path: Path) -> Non
 
 def test_a_column_that_a_scan_lacks_is_named(tmp_path: Path) -> None:
     scan = weigh.scan(write_parts(PEOPLE, tmp_path / "many", 2))
-    with pytest.raises(ValueError, match="the scan has no column 'incom'; it holds 'age', 'town'"):
+    with pytest.raises(ValueError, match="the scan has no column 'incom'; it has 'age', 'town'"):
         scan.select(("incom",))
 
 

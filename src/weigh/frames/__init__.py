@@ -1,20 +1,20 @@
-"""Any table in: each column comes out as numbers, or as codes into a short list of values.
+"""Read any table: each column becomes numbers, or codes into a list of distinct values.
 
-The only package that knows of dataframe libraries.
+No other package imports dataframe libraries.
 
-    values    one value, whatever library held it, and the levels that a column's type names
-    columns   one column as `Numbers` or `Codes`
-    tables    `Table`: named columns of equal length
-    reading   dataframes, arrays and lists of dicts as a `Table`
-    native    some rows or columns of a table, in its own library
-    names     names of columns: lists for errors, misspelt ones, and those that a model asks for
-    cluster   tables whose rows stay where they are, and the packages that open them
-    scans     tables that are read batch by batch
-    sources   where a scan may come from: `weigh.scan`
-    folders   files that make one table together
+    values     single values of any library, and levels declared by a column's type
+    columns    one column as `Numbers` or `Codes`
+    tables     `Table`: named columns of equal length
+    reading    dataframes, arrays and lists of dicts as a `Table`
+    native     rows and columns of a table, in its own library
+    names      names of columns: match them with a model's, and list or correct them in errors
+    cluster    tables whose rows stay on a cluster, and the packages that open them
+    scans      tables that are read in batches
+    sources    `weigh.scan` and `weigh.read_file`: files, lazy frames, queries, databases
+    folders    many files as one table
     delimited  text files: encodings, separators, quotes, decimal marks, percent signs
-    formats   files of other programs
-    targets   a table with class labels and row weights: a `Sample`
+    formats    JSON, Excel, Stata, SAS, SPSS, Feather, ZIP
+    targets    `Sample`: a table with class labels and row weights
 """
 
 from weigh.frames.cluster import FarTable, SampleStep, find_far, register

@@ -1,7 +1,8 @@
-"""One column as numbers, or as codes into a short list of values.
+"""Convert one column to numbers, or to codes into a list of distinct values.
 
 A column that is already coded (Arrow dictionary, pandas or Polars categorical, small integers,
-booleans) keeps its codes; text is coded once, by Arrow or pandas. What can be viewed is not copied.
+booleans) keeps its codes; text is coded once, by Arrow or pandas. Arrays are not copied if a view
+suffices.
 """
 
 from __future__ import annotations
@@ -33,13 +34,12 @@ Integers: TypeAlias = NDArray[Any]
 
 SMALL_RANGE = 1 << 16
 OR_CATEGORIES = ", or, where it is a feature, name it in ", Parameter("categorical_features")
-"""The end of an error about a column that a fit reads; a fitted feature cannot change any more."""
-"""Advice that comes too late once a model is fitted."""
+"""End of an error about a column; callers drop it once the model is fitted."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A numeric column; missing is NaN, and so is what is not known, which `unknown` marks."""
+    """A numeric column; missing and not known are NaN, and `unknown` marks the latter."""
 
     values: Floats
     unknown: Integers | None = None
@@ -47,9 +47,9 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Codes:
-    """A column of categories: row i holds values[codes[i]]; None is missing, or NOT_KNOWN.
+    """A column of categories: row i has values[codes[i]]; None is missing.
 
-    `typed` is False where plain Python objects were coded and only their values tell what they are.
+    `typed` is False if the column held Python objects, so that only the values show its type.
     """
 
     codes: Integers
@@ -58,12 +58,12 @@ class Codes:
 
     @property
     def is_category(self) -> bool:
-        """Whether the column is one of categories when nobody says so."""
+        """Whether the column is categorical by default."""
         present = [v for v in self.values if v is not None and v is not NOT_KNOWN]
         return self.typed or not present or any(isinstance(v, str | bool) for v in present)
 
     def numbers(self, name: str) -> Numbers:
-        """The same column as numbers, for a feature that is numeric."""
+        """Convert to numbers, for a numeric feature."""
         texts = [value for value in self.values if isinstance(value, str)]
         if texts:
             odd = next((text for text in texts if not reads_as_number(text)), texts[0])
@@ -75,7 +75,9 @@ class Codes:
         try:
             table = np.array([_number(value) for value in self.values] or [np.nan])
         except OverflowError:
-            raise ValueError(f"column {name!r} holds a number that no float can hold") from None
+            raise ValueError(
+                f"column {name!r} holds a number too large for a float; scale it or drop the row"
+            ) from None
         unknown = np.array([value is NOT_KNOWN for value in self.values] or [False])
         return Numbers(table[self.codes], unknown[self.codes] if unknown.any() else None)
 
@@ -88,7 +90,7 @@ Column: TypeAlias = Numbers | Codes
 
 
 def hide(column: Column, hidden: Integers) -> Column:
-    """The column with some of its rows not known."""
+    """Mark some rows of a column as not known."""
     if isinstance(column, Numbers):
         unknown = hidden if column.unknown is None else column.unknown | hidden
         return Numbers(np.where(hidden, np.nan, column.values), unknown)
@@ -98,7 +100,7 @@ def hide(column: Column, hidden: Integers) -> Column:
 
 
 def as_missing(column: Column) -> Column:
-    """The column with missing in place of not known: training takes them for one."""
+    """Replace not known by missing, as training does not distinguish them."""
     if isinstance(column, Numbers):
         return Numbers(column.values)
     if NOT_KNOWN not in column.values:
@@ -112,7 +114,7 @@ def as_missing(column: Column) -> Column:
 
 
 def convert(source: Any, name: str, categorical: bool | None) -> Column:
-    """A column of any library as numbers or codes; None lets its type decide which."""
+    """Convert a column of any library to numbers or codes; by its type if `categorical` is None."""
     column: Any = _open_series(source) if isinstance(source, nw.Series) else source
     if isinstance(column, np.ndarray) and column.dtype.kind in "OT":
         column = _open_objects(column.astype(object))
@@ -144,7 +146,7 @@ def _open_series(series: nw.Series[Any]) -> Codes | np.ndarray[Any, Any] | Any:
 
 
 def _code_with_gaps(codes: Integers, values: Any) -> Codes:
-    """Codes in which -1 is missing."""
+    """Make codes from those of pandas, in which -1 is missing."""
     small = codes.astype(np.min_scalar_type(len(values)))
     small[codes < 0] = len(values)
     listed = values.to_numpy().tolist() if values.dtype.kind == "O" else values
@@ -154,7 +156,7 @@ def _code_with_gaps(codes: Integers, values: Any) -> Codes:
 
 
 def _code_pandas_objects(series: Any) -> Codes:
-    """Pandas hashes text fast, but takes True, 1 and 1.0 for one value: then look again."""
+    """Code text by pandas, which is fast; others one by one, as pandas equates True and 1."""
     try:
         codes, values = series.factorize()
     except TypeError:  # unhashable
@@ -165,7 +167,7 @@ def _code_pandas_objects(series: Any) -> Codes:
 
 
 def _open_objects(values: np.ndarray[Any, Any]) -> Codes | np.ndarray[Any, Any]:
-    """Plain numbers as an array; anything else value by value."""
+    """Convert objects that are all int or all float to an array; code others one by one."""
     kinds = {*map(type, values)}
     if len(kinds) == 1 and kinds <= {int, float}:
         with suppress(OverflowError):
@@ -184,7 +186,7 @@ def _code_objects(values: np.ndarray[Any, Any]) -> Codes:
 
 
 def code_values(values: Iterable[Any]) -> Codes:
-    """Python values of any type, one by one."""
+    """Code Python values of any type, one by one."""
     places: dict[tuple[type, Value], int] = {}
     codes = [places.setdefault(key(canonical(v)), len(places)) for v in values]
     kind = np.min_scalar_type(len(places))
@@ -192,7 +194,7 @@ def code_values(values: Iterable[Any]) -> Codes:
 
 
 def array_is_category(array: np.ndarray[Any, Any], name: str) -> bool:
-    """Whether a NumPy array holds categories when nobody says so; what has no levels is refused."""
+    """Whether a NumPy array is categorical by default; raise an error if its type has no levels."""
     kind = array.dtype.kind
     if kind == "c":
         raise ValueError("Complex data not supported: give the real and imaginary parts as columns")
@@ -232,7 +234,7 @@ KINDS = {
     "struct": "rows within rows",
     "map": "rows within rows",
 }
-"""What libraries call types that have no levels, by how the name begins, and what people do."""
+"""Types without levels, by the beginning of their name, and the words for them in errors."""
 
 
 def _no_levels(name: str, kind: Any) -> str:
@@ -276,7 +278,7 @@ def _code_arrow(array: Any) -> Codes:
 
 
 def _without_repeats(codes: Integers, values: tuple[Value, ...]) -> Codes:
-    """Codes of values that may occur twice: 0.0 and -0.0, or text twice in an Arrow dictionary."""
+    """Merge codes of equal values, such as 0.0 and -0.0, or repeats in an Arrow dictionary."""
     places: dict[tuple[type, Value], int] = {}
     found = [places.setdefault(known, len(places)) for known in keys(values)]
     if len(places) == len(values):
@@ -291,16 +293,16 @@ def _number_arrow(array: Any) -> Numbers:
 
 
 EXACT_DIGITS, EXACT_POWER = 15, 22
-"""Whole numbers of so few digits, and powers of ten up to this one, are doubles themselves."""
+"""Whole numbers of up to 15 digits, and powers of ten up to 10^22, are exact as doubles."""
 DECIMALS = {4: "decimal32", 8: "decimal64", 16: "decimal128", 32: "decimal256"}
-"""Types of decimals by the bytes of a value."""
+"""Arrow's decimal types by the bytes of a value."""
 
 
 def as_doubles(array: Any) -> Any:
-    """An Arrow column of numbers as doubles: of each decimal the nearest, as `float` has it.
+    """Convert an Arrow column to doubles; decimals to the nearest double, as `float` does.
 
-    Arrow's own cast misses the nearest double by one bit for every seventh amount of cents, which
-    moves a value on a cut point into another bin.
+    Arrow's own cast is off by one bit for one in seven amounts with cents, which can move a value
+    on a cut point into another bin.
     """
     kind = array.type
     if not pa.types.is_decimal(kind):

@@ -1,7 +1,7 @@
-"""Text files of rows as they come: encodings, separators, quotes, ragged rows, decimal commas.
+"""Read delimited text files of any encoding, separator, quoting and decimal mark.
 
-What can be told from the file is detected. What cannot is refused, with the line and the option
-that says it.
+The format is detected from the file. If it is ambiguous, an error names the line and the option
+that sets it.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from pyarrow import compute, csv
 
 DELIMITERS = (",", ";", "\t", "|")
 HEAD = 20
-"""Lines from which the separator is told."""
+"""Number of lines from which the separator is detected."""
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-"""How a file begins that says its encoding."""
+"""Byte-order marks and their encodings."""
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file is written; None is to be detected."""
+    """Format of a text file; None means that it is detected."""
 
     delimiter: str | None = None
     decimal: str | None = None
@@ -40,7 +40,7 @@ class Dialect:
     na: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what no file can have."""
+        """Check the values."""
         if self.decimal not in (None, ".", ","):
             raise ValueError(f"decimal must be '.' or ',', got {self.decimal!r}")
         if self.delimiter is not None and len(self.delimiter) != 1:
@@ -56,16 +56,16 @@ class Dialect:
 
     @property
     def nulls(self) -> list[str]:
-        """The fields that are missing values."""
+        """Texts that mean a missing value."""
         return ["", *self.na]
 
 
 def read_delimited(
     data: bytes, dialect: Dialect, text: Sequence[str] = (), delimiter: str | None = None
 ) -> pa.Table:
-    """The rows of a text file; columns named in `text` stay text.
+    """Read the rows of a text file; columns named in `text` stay text.
 
-    `delimiter` is the separator that the file's name tells.
+    `delimiter` is the separator implied by the ending of the file's name, if any.
     """
     data = to_utf8(data, dialect.encoding)
     if not data.strip():
@@ -81,14 +81,14 @@ def read_delimited(
 def _convert_amounts(
     table: pa.Table, data: bytes, mark: str, dialect: Dialect, types: dict[str, Any]
 ) -> pa.Table:
-    """Columns of numbers in disguise as numbers."""
+    """Convert columns of text such as 1,234.50 or 12% to numbers."""
     kept = {trim_name(name) for name in types}
     texts = [f.name for f in table.schema if pa.types.is_string(f.type) and f.name not in kept]
     fits = amount_columns(table, texts) if len({*table.column_names}) == table.num_columns else {}
     if not fits:
         return table
     decimal = dialect.decimal or choose_decimal(table, fits)
-    if decimal == "," and dialect.decimal is None:  # columns that were read with points are wrong
+    if decimal == "," and dialect.decimal is None:  # columns read with decimal points are wrong
         return read_delimited(data, Dialect(mark, ",", "utf-8", dialect.na), [*kept])
     for name in fits:
         if decimal in fits[name]:
@@ -119,18 +119,18 @@ def _read_names(data: bytes, mark: str) -> list[str]:
 
 
 def _open(data: bytes) -> Any:
-    """The lines of a file, whatever ends them."""
+    """Open the text of a file, with any line endings."""
     return io.StringIO(data.decode("utf-8", "ignore"), newline=None)
 
 
 def _trim(table: pa.Table) -> pa.Table:
-    """Cells and names without spaces around them; a cell of spaces is missing."""
+    """Strip spaces around cells and names; a cell of spaces is missing."""
     columns = [trim(column) for column in table.columns]
     return pa.table(columns, names=[*map(trim_name, table.column_names)])
 
 
 def trim_name(name: str) -> str:
-    """A column's name without spaces around it; a line break was quoted, so that it is meant.
+    """Strip spaces around a column's name; line breaks stay, as they were quoted.
 
     >>> trim_name(" a ")
     'a'
@@ -139,7 +139,7 @@ def trim_name(name: str) -> str:
 
 
 def trim(column: Any) -> Any:
-    """Text without spaces around it; other columns as they are."""
+    """Strip spaces around text; other columns are returned as they are."""
     if not pa.types.is_string(column.type):
         return column
     trimmed = compute.utf8_trim_whitespace(column)
@@ -147,21 +147,21 @@ def trim(column: Any) -> Any:
 
 
 def to_utf8(data: bytes, encoding: str | None) -> bytes:
-    """The file in UTF-8 without a mark; an encoding that the file does not tell is refused."""
-    told = encoding or next((name for mark, name in MARKS if data.startswith(mark)), None)
-    if told is None:
+    """Convert a file to UTF-8 without a byte-order mark; raise an error for another encoding."""
+    name = encoding or next((code for mark, code in MARKS if data.startswith(mark)), None)
+    if name is None:
         if b"\x00" in data[: 1 << 16]:
             raise ValueError(
                 "the file contains zero bytes: it is binary, or UTF-16 without a byte-order mark "
                 "(encoding='utf-16-le' or --encoding utf-16-le)"
             )
-        told = "utf-8"
+        name = "utf-8"
     try:
-        text = data.decode(told)
+        text = data.decode(name)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(
-            f"line {line} holds {data[error.start : error.start + 1]!r}, which is not {told} text; "
+            f"line {line} holds {data[error.start : error.start + 1]!r}, which is not {name} text; "
             "name the encoding, such as encoding='latin-1' or --encoding latin-1"
         ) from None
     text = text.lstrip("\ufeff")
@@ -169,7 +169,7 @@ def to_utf8(data: bytes, encoding: str | None) -> bytes:
 
 
 def find_delimiter(data: bytes) -> str:
-    """What separates the fields of the header and of the lines after it alike."""
+    """Detect the separator: the one that occurs equally often in all of the first lines."""
     lines = [line for line in data[: 1 << 16].decode("utf-8", "ignore").splitlines() if line]
     counts = {mark: [len(row) - 1 for row in _rows(lines[:HEAD], mark)] for mark in DELIMITERS}
     used = {mark: found for mark, found in counts.items() if found and found[0]}
@@ -184,14 +184,14 @@ def find_delimiter(data: bytes) -> str:
 
 
 def _rows(lines: Sequence[str], mark: str) -> Iterator[list[str]]:
-    """Fields of lines, each parsed for itself where a quote is left open."""
+    """Split each line into fields on its own, so that an open quote affects one line only."""
     yield from (next(python_csv.reader([line], delimiter=mark), []) for line in lines)
 
 
 def check_quotes(data: bytes, mark: str) -> None:
-    """Refuse quotes that swallow rows: left open, or around lines that are rows themselves.
+    """Raise an error for a quote that swallows rows: never closed, or around complete rows.
 
-    Where each line has an even number of quotes no value spans lines, and there is nothing to see.
+    If every line has an even number of quotes, no value spans lines, and nothing is checked.
     """
     if not _has_odd_line(data):
         return
@@ -224,7 +224,7 @@ def _has_odd_line(data: bytes) -> bool:
 
 
 def _find_ragged(data: bytes, mark: str) -> str | None:
-    """The first line with another number of fields than the header."""
+    """Error text for the first line whose number of fields differs from the header's, or None."""
     rows = python_csv.reader(_open(data), delimiter=mark)
     header: list[str] = []
     for row in rows:
@@ -239,7 +239,7 @@ def _find_ragged(data: bytes, mark: str) -> str | None:
 
 
 SPACES = "[ \u00a0\u202f\u2009']"
-"""What separates thousands in either convention: spaces of all widths, and the apostrophe."""
+"""Separators of thousands with either decimal mark: spaces of all widths, and the apostrophe."""
 MINUS = "\u2212"
 PATTERNS = {
     point: (
@@ -248,11 +248,11 @@ PATTERNS = {
     )
     for point, mark, comma in ((".", r"\.", ","), (",", ",", r"\."))
 }
-"""By the decimal mark; the other mark separates thousands."""
+"""Patterns of numbers, by decimal mark; the other mark separates thousands."""
 
 
 def amount_columns(table: pa.Table, names: Iterable[str]) -> dict[str, set[str]]:
-    """Columns of text whose values are all numbers, with the decimal marks that fit them."""
+    """Columns of text whose values are all numbers, with the decimal marks that are possible."""
     found = {name: _marks(table[name]) for name in names}
     return {name: marks for name, marks in found.items() if marks}
 
@@ -269,7 +269,7 @@ def _marks(column: Any) -> set[str]:
 
 
 def read_amounts(column: Any, decimal: str) -> Any:
-    """A column of such text as numbers; 12% is 12."""
+    """Convert text with separators to numbers; 12% is 12."""
     comma = "," if decimal == "." else r"\."
     plain = compute.replace_substring_regex(column, rf"({comma}|{SPACES}|%|\s)", "")
     plain = compute.replace_substring(plain, ",", ".") if decimal == "," else plain
@@ -277,21 +277,21 @@ def read_amounts(column: Any, decimal: str) -> Any:
 
 
 def choose_decimal(table: pa.Table, fits: dict[str, set[str]]) -> str:
-    """The decimal mark of a file: the one that its columns agree on."""
-    told = {mark: name for name, marks in fits.items() for mark in marks if len(marks) == 1}
-    if len(told) == 2:
+    """Decimal mark of a file: the only one possible in all columns."""
+    sure = {mark: name for name, marks in fits.items() for mark in marks if len(marks) == 1}
+    if len(sure) == 2:
         raise ValueError(
-            f"column {told[',']!r} has decimal commas and column {told['.']!r} decimal points; "
+            f"column {sure[',']!r} has decimal commas and column {sure['.']!r} decimal points; "
             "make them alike, or name the decimal mark (decimal=',' or --decimal ,)"
         )
     has_points = any(pa.types.is_floating(field.type) for field in table.schema)
-    unclear = [] if told or has_points else [n for n in fits if _has_marks(table[n])]
+    unclear = [] if sure or has_points else [n for n in fits if _has_marks(table[n])]
     if unclear:
         raise ValueError(
             f"column {unclear[0]!r} holds numbers with commas or points that may separate "
             "thousands or decimals; name the decimal mark (decimal='.' or --decimal .)"
         )
-    return next(iter(told), ".")
+    return next(iter(sure), ".")
 
 
 def _has_marks(column: Any) -> bool:

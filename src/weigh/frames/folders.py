@@ -1,4 +1,4 @@
-"""Files that make one table together: one, many, a glob, a folder, Hive partitions."""
+"""Scan many files as one table: paths, globs, folders, Hive partitions."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ENDINGS = {
 }
 
 SAMPLE = 1 << 24
-"""Bytes at the start of a CSV file from which the types of its columns are read."""
+"""Bytes at the start of a CSV file from which the types of its columns are inferred."""
 
 
 PLAIN = Dialect()
 
 
 def scan_files(paths: Any, text: Sequence[str] = (), dialect: Dialect = PLAIN) -> Scan:
-    """All rows of some files, in the order of their names; empty files add none."""
+    """Scan the rows of files, in the order of their names; empty files are skipped."""
     found = [one for one in find_files(paths) if os.path.getsize(one.path)]
     if not found:
         raise ValueError(f"{paths}: every file is empty; a table needs rows")
@@ -58,12 +58,12 @@ def scan_files(paths: Any, text: Sequence[str] = (), dialect: Dialect = PLAIN) -
 
 
 def _trim(batch: Any) -> Any:
-    """Text without spaces around it, as in files that are read at once."""
+    """Strip spaces around text, as `read_file` does."""
     return pa.RecordBatch.from_arrays([*map(trim, batch.columns)], schema=batch.schema)
 
 
 def _refuse_amounts(batch: Any, text: Sequence[str], about: str) -> None:
-    """Refuse numbers that are written with separators: only files read at once are converted."""
+    """Raise an error for numbers with separators, which only `read_file` converts."""
     if batch is None:
         return
     names = [f.name for f in batch.schema if pa.types.is_string(f.type) and f.name not in text]
@@ -75,7 +75,7 @@ def _refuse_amounts(batch: Any, text: Sequence[str], about: str) -> None:
 
 
 def _find_levels(files: list[_File], schema: Any) -> Mapping[str, Declared]:
-    """The levels that Parquet files name, of columns that were written as categories."""
+    """Levels declared in Parquet files, of columns that were written as categories."""
     stored = stored_as_levels(parquet.read_schema(files[0].path))
     names = [name for name in stored_as_levels(schema) if name in stored]
     wanted = pa.schema([schema.field(name) for name in names])
@@ -85,14 +85,14 @@ def _find_levels(files: list[_File], schema: Any) -> Mapping[str, Declared]:
 
 @dataclass(frozen=True)
 class Found:
-    """A file, and the folder below which folders' names (`year=2024/`) are columns."""
+    """A file, and the folder below which partitions (`year=2024/`) are columns."""
 
     path: str
     base: str
 
 
 def find_files(paths: Any) -> list[Found]:
-    """The files that a path, a glob, a folder or a list of these stands for, in order."""
+    """List the files of a path, a glob, a folder or a list of these, in order."""
     given = [paths] if isinstance(paths, str | os.PathLike) else [*paths]
     found = [file for path in given for file in _expand(os.fspath(path))]
     if not found:
@@ -117,7 +117,7 @@ def _expand(path: str) -> list[Found]:
 
 
 def _is_data(file: Path, folder: str) -> bool:
-    """Whether a folder's file belongs to its table: marks and hidden files do not."""
+    """Whether a file in a folder is data; hidden files and markers (`_SUCCESS`) are not."""
     inside = file.relative_to(folder).parts
     known = file.name.endswith(ENDINGS["parquet"] + ENDINGS["csv"])
     return file.is_file() and known and not any(part[0] in "._" for part in inside)
@@ -136,7 +136,7 @@ def _kind(found: list[Found]) -> str:
 
 @dataclass(frozen=True)
 class _File:
-    """One file: where it is, its rows, its columns, and what it looked like when it was opened."""
+    """An opened file: its path, Arrow fragment and schema, and its size and time when opened."""
 
     found: Found
     fragment: Any
@@ -150,7 +150,7 @@ class _File:
 
 
 def _open(found: Found, format: Any, delimiter: str = "", schema: Any = None) -> _File:
-    """A file with the columns that its folders' names add (`year=2024/`)."""
+    """Open a file, with the columns of its partitions (`year=2024/`)."""
     stamp = _stamp(found.path)
     opened = dataset.dataset(
         found.path,
@@ -171,7 +171,7 @@ def _stamp(path: str) -> tuple[int, int, int]:
 def _open_parquet(found: Found) -> _File:
     try:
         names = [f.name for f in parquet.read_schema(found.path) if _is_text(f.type)]
-        format = dataset.ParquetFileFormat(dictionary_columns=names)  # as codes, not as text
+        format = dataset.ParquetFileFormat(dictionary_columns=names)  # read as codes
         return _open(found, format)
     except (pa.ArrowException, OSError) as error:
         raise _cannot_read(found.path, error) from None
@@ -198,14 +198,14 @@ def _open_text(found: list[Found], text: Sequence[str], dialect: Dialect) -> lis
 
 
 def _reopen_text(file: _File, schema: Any, dialect: Dialect) -> _File:
-    """The same file, its columns read as those of all files together."""
+    """Open a file again, with the column types of all files together."""
     types = {field.name: field.type for field in schema}
     format = _text_format(file.delimiter, types, dialect)
     return _open(file.found, format, file.delimiter, schema)
 
 
 def _text_format(delimiter: str, types: dict[str, Any], dialect: Dialect) -> Any:
-    """An empty field is missing, and what the dialect names."""
+    """Arrow's format of a text file; empty fields and the dialect's `na` are missing."""
     return dataset.CsvFileFormat(
         parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=csv.ConvertOptions(
@@ -219,14 +219,14 @@ def _text_format(delimiter: str, types: dict[str, Any], dialect: Dialect) -> Any
 
 
 def _wide(kind: Any) -> Any:
-    """Whole numbers may turn out to have fractions later, and nothing to be text."""
+    """Widen a type inferred from the first rows: integers to floats, nulls to text."""
     if pa.types.is_integer(kind):
         return pa.float64()
     return pa.string() if pa.types.is_null(kind) else kind
 
 
 def _unite(files: list[_File]) -> Any:
-    """The columns of the first file with rows; the others must have the same, of types that fit."""
+    """Schema of all files; they must have the same columns, of compatible types."""
     first = files[0]
     schema = first.schema
     for file in files[1:]:
@@ -242,7 +242,7 @@ def _unite(files: list[_File]) -> Any:
 
 
 def _join(field: Any, file: _File, first: _File) -> Any:
-    """One type for both: the wider number, text for coded text, anything for nothing."""
+    """Common type of a column in two files: the wider number, plain text, or the one not null."""
     mine, theirs = field.type, file.schema.field(field.name).type
     if mine == theirs:
         return field
@@ -284,12 +284,12 @@ def _read_file(file: _File, wanted: Any, schema: Any) -> Iterator[Any]:
 
 
 def _decimals_stay(field: Any, own: Any) -> Any:
-    """The type that Arrow is to read: it would not make decimals the nearest doubles."""
+    """Read decimals as decimals, as Arrow's cast does not give the nearest doubles."""
     return own if pa.types.is_decimal(own.type) else field
 
 
 def _fit(batch: Any, wanted: Any) -> Any:
-    """A batch with decimals as the type that all files have together."""
+    """Convert a batch's decimals to doubles, the common type of all files."""
     columns = [
         as_doubles(column) if field.type == pa.float64() else column
         for column, field in zip(batch.columns, wanted, strict=True)
@@ -298,9 +298,9 @@ def _fit(batch: Any, wanted: Any) -> Any:
 
 
 def _check_unchanged(file: _File) -> None:
-    """Passes must see the same rows: labels are read in one, features in another."""
+    """Raise an error if a file has changed: all passes must see the same rows."""
     if not os.path.exists(file.path):
-        raise ValueError(f"{file.path} was deleted after the scan began")
+        raise ValueError(f"{file.path} was deleted after the scan began; scan again")
     if _stamp(file.path) != file.stamp:
         raise ValueError(
             f"{file.path} changed after the scan began; copy files that are still being written, "

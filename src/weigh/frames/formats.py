@@ -1,4 +1,4 @@
-"""Files of other programs, each read by the library that knows its format."""
+"""Read files of other formats: JSON, Excel, Stata, SAS, SPSS, Feather and ZIP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Reader = Callable[[bytes], Any]
 
 
 def read_format(name: str, data: bytes) -> pa.Table | None:
-    """The table in a file's bytes, by the ending of its name; None where it may be text."""
+    """Read a table from a file's bytes, by the ending of its name; None if it may be text."""
     reader = next((read for ends, read in READERS.items() if name.lower().endswith(ends)), None)
     return None if reader is None else reader(data)
 
@@ -60,12 +60,12 @@ def _read_lines(data: bytes) -> Any:
 def _read_json(data: bytes) -> Any:
     rows = json.loads(data)
     if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        raise ValueError("a JSON table is a list of objects, one for each row")
+        raise ValueError("a JSON file must be a list of objects, one for each row")
     return pa.Table.from_pylist(rows)
 
 
 def _read_workbook(data: bytes) -> Any:
-    """The first sheet of a workbook, whose first row holds the names."""
+    """Read the only filled sheet of a workbook; its first row has the column names."""
     try:
         from openpyxl import load_workbook
     except ImportError:
@@ -75,18 +75,22 @@ def _read_workbook(data: bytes) -> Any:
     filled = {title: rows for title, rows in filled.items() if any(map(any, rows))}
     if len(filled) != 1:
         sheets = ", ".join(map(repr, filled)) or "none"
-        raise ValueError(f"a workbook must have one sheet with rows; these have some: {sheets}")
+        raise ValueError(
+            f"a workbook must have one sheet with rows, but has {sheets}; save one sheet as a file"
+        )
     ((_, rows),) = filled.items()
     rows = [row for row in rows if any(cell is not None for cell in row)]
     header = [None if cell is None else trim_name(str(cell)) for cell in rows[0]]
     if None in header:
-        raise ValueError(f"column {header.index(None) + 1} has no name in the first row")
+        raise ValueError(
+            f"column {header.index(None) + 1} has no name; give each column a name in the first row"
+        )
     columns = zip(*rows[1:], strict=True) if len(rows) > 1 else ([] for _ in header)
     return pa.table([_as_column(values) for values in columns], names=header)
 
 
 def _as_column(values: Any) -> Any:
-    """One type for a column of cells: text where numbers and text are mixed."""
+    """Convert cells to one type: text if numbers and text are mixed."""
     cells = [cell.strip() or None if isinstance(cell, str) else cell for cell in values]
     try:
         return pa.array(cells)
@@ -131,11 +135,13 @@ def _read_spss(data: bytes) -> Any:
 
 
 def unzip(data: bytes) -> tuple[str, bytes]:
-    """The name and the bytes of the one file in an archive."""
+    """Name and bytes of the only file in an archive."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = [name for name in archive.namelist() if _is_file(name)]
         if len(names) != 1:
-            raise ValueError(f"an archive must hold one file, and this holds {len(names)}: {names}")
+            raise ValueError(
+                f"an archive must contain one file, but this has {len(names)}: {names}; unpack it"
+            )
         return names[0], archive.read(names[0])
 
 
@@ -144,7 +150,7 @@ def _is_file(name: str) -> bool:
 
 
 def _refuse_xls(data: bytes) -> Any:
-    raise ValueError("workbooks of old Excel (.xls) are not read; save it as .xlsx or .csv")
+    raise ValueError("old Excel files (.xls) cannot be read; save it as .xlsx or .csv")
 
 
 READERS: dict[tuple[str, ...], Reader] = {

@@ -1,4 +1,4 @@
-"""Names of columns: lists of them for errors, and the name that a misspelt one stands for."""
+"""Names of columns: match them with a model's, and list or correct them in errors."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 MOST_NAMES = 20
-"""How many names an error lists: a table may have many thousands."""
+"""Most names that an error lists."""
 
 
 def list_names(names: Sequence[Any]) -> str:
-    """The names of columns for an error: quoted, so that none is sent raw to a terminal.
+    """List names for an error, quoted so that control characters do not reach a terminal.
 
     >>> list_names(["a", "b"]), list_names(range(22))[-13:]
     ("'a', 'b'", '19 and 2 more')
@@ -32,7 +32,7 @@ def list_names(names: Sequence[Any]) -> str:
 
 
 def did_you_mean(name: Any, known: Iterable[Any]) -> str:
-    """What to add to an error about a name: the nearest that there is, or nothing.
+    """End of an error about an unknown name: the nearest known one, or nothing.
 
     >>> did_you_mean("clas", ["Class", "Sex"]), did_you_mean("age", ["Class", "Sex"])
     ("; did you mean 'Class'?", '')
@@ -45,13 +45,13 @@ def did_you_mean(name: Any, known: Iterable[Any]) -> str:
 
 
 ALIKE = 0.8
-"""Names that share this part of their letters may be one name, misspelt."""
+"""Similarity from which one name may be a misspelling of another."""
 
 
 def refuse_misspelt(table: Table, names: tuple[str, ...], reader: str) -> None:
-    """Refuse rows with a key that is nearly a column which they lack, or with other keys alone.
+    """Raise an error for a row with a misspelt key, or with none of the model's columns.
 
-    Keys that are like no column, such as the target or an id, are left aside.
+    Keys unlike any column, such as the target or an id, are ignored.
     """
     others = [name for name in table.names if name not in {*names}]
     for other in others:
@@ -79,7 +79,7 @@ def _nearest(name: str, names: tuple[str, ...]) -> str | None:
 
 
 def _given(table: Table, names: Iterable[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Whether each row names any of some columns."""
+    """Whether each row has any of the columns."""
     given = np.zeros(table.n_rows, dtype=bool)
     for j in (table.names.index(name) for name in names if name in table.names):
         given |= np.fromiter((v is not NOT_KNOWN for v in table.source(j)), bool, table.n_rows)
@@ -87,7 +87,7 @@ def _given(table: Table, names: Iterable[str]) -> np.ndarray[Any, np.dtype[np.bo
 
 
 def set_names(estimator: Any, names: tuple[str, ...], named: bool) -> Any:
-    """Keep the columns of a fit as scikit-learn does: their number, and names if they have any."""
+    """Set `n_features_in_`, and `feature_names_in_` if the columns have names."""
     estimator.n_features_in_ = len(names)
     if named:
         estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -97,7 +97,7 @@ def set_names(estimator: Any, names: tuple[str, ...], named: bool) -> Any:
 
 
 def name_columns(table: Table, names: Any) -> Table:
-    """The table with names for columns that have none: those of an array or a sparse matrix."""
+    """Name the columns of a table without names: an array or a sparse matrix."""
     if names is None:
         return table
     if table.named:
@@ -114,18 +114,18 @@ def name_columns(table: Table, names: Any) -> Table:
 
 
 def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Table:
-    """The columns that a fitted model asks for: by name, or by position without names."""
+    """Select the columns that a model was fitted with: by name, or by position without names."""
     if named and table.named:
         known = {*table.names}
-        lacking = [name for name in names if name not in known]
+        absent = [name for name in names if name not in known]
         if table.partial:
             refuse_misspelt(table, names, reader)
-        elif lacking:
-            near = _nearest(lacking[0], tuple(n for n in table.names if n not in names))
+        elif absent:
+            near = _nearest(absent[0], tuple(n for n in table.names if n not in names))
             fix = "mark values that are not known with weigh.blank: nulls count as missing"
             raise ValueError(
-                f"the table has no column {lacking[0]!r}, which {reader} was fitted with "
-                f"({len(lacking)} of {len(names)} columns are absent); "
+                f"the table has no column {absent[0]!r}, which {reader} was fitted with "
+                f"({len(absent)} of {len(names)} columns are absent); "
                 + (f"add it, and {fix}" if near is None else f"rename {near!r} if it is the same")
             )
         return table.select(names)

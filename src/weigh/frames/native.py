@@ -1,4 +1,4 @@
-"""Rows, columns and counts of a table, in the library that it came from."""
+"""Select rows and columns of a table in its own library, and build tables in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from weigh.frames.tables import Table
 
 
 def take_rows(X: Any, places: Integers) -> Any:
-    """Rows by number, of whatever scikit-learn takes for X.
+    """Select rows by number, from anything scikit-learn accepts as X.
 
     >>> take_rows([["a"], ["b"], ["c"]], [2, 0])
     [['c'], ['a']]
@@ -42,7 +42,7 @@ def take_rows(X: Any, places: Integers) -> Any:
 
 
 def count_rows(X: Any) -> int:
-    """How many rows X has."""
+    """Number of rows of X."""
     if isinstance(X, Table):
         return X.n_rows
     shape = getattr(X, "shape", None)
@@ -50,7 +50,7 @@ def count_rows(X: Any) -> int:
 
 
 def pick_columns(X: Any, names: Sequence[str]) -> Any:
-    """Columns by name, of a dataframe or a list of dicts.
+    """Select columns by name, from a dataframe or a list of dicts.
 
     >>> pick_columns([{"a": 1, "b": 2}], ["b"])
     [{'b': 2}]
@@ -65,24 +65,24 @@ def pick_columns(X: Any, names: Sequence[str]) -> Any:
 
 
 def is_dataframe(frame: Any) -> bool:
-    """Whether what `wrap` gives is a dataframe in memory whose columns have names."""
+    """Whether the result of `wrap` is a dataframe in memory with named columns."""
     return isinstance(frame, nw.DataFrame) and all(isinstance(n, str) for n in frame.columns)
 
 
 def add_columns(frame: nw.DataFrame[Any], names: Sequence[str], new: Mapping[str, Any]) -> Any:
-    """Some columns of a dataframe with new ones beside them, in its own library."""
+    """Select columns of a dataframe and add new ones, in its own library."""
     kind = frame.implementation
     series = [nw.new_series(name, values, backend=kind) for name, values in new.items()]
     return frame.select(*names).with_columns(*series).to_native()
 
 
 def to_arrow(source: Any) -> Any:
-    """A column as its library holds it, as Arrow holds it."""
+    """Convert a column to Arrow."""
     return source.to_arrow() if isinstance(source, nw.Series) else source
 
 
 def collect(X: Any) -> Any:
-    """A lazy table read once and for all, and anything else as it is."""
+    """Read a lazy table into memory; return anything else as it is."""
     _refuse_far(X, "this needs all rows at once")
     frame = wrap(X)
     if not isinstance(frame, nw.LazyFrame):
@@ -106,27 +106,27 @@ def _eager(frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def _can_take(kind: pa.DataType) -> pa.DataType:
-    """Arrow cannot take some of the rows of a string view."""
+    """Type that supports the selection of rows, which Arrow lacks for string views."""
     return pa.large_string() if pa.types.is_string_view(kind) else kind
 
 
 def count_matrix(table: Table) -> Any:
-    """The whole table as a sparse matrix of counts of zero and more.
+    """Convert a table of counts to a sparse matrix; raise an error for negative counts or NaN.
 
-    Dense counts become sparse too: then totals are sums in the order of the columns, the same bits
-    for one row as for many.
+    Dense counts become sparse too: totals are then sums in the order of the columns, with the same
+    bits for one row as for many.
     """
     matrix: Any = _gather_counts(table) if table.matrix is None else table.matrix
     values = matrix.data
     if np.iscomplexobj(values):
         raise ValueError("Complex data not supported: counts are real numbers")
-    if values.size and not (values.min() >= 0 and values.max() < np.inf):  # nor if one is NaN
+    if values.size and not (values.min() >= 0 and values.max() < np.inf):  # also false for NaN
         _refuse(matrix, table)
     return matrix
 
 
 def _gather_counts(table: Table) -> Any:
-    """The columns one by one, of which only what is not zero is held."""
+    """Convert columns to a sparse matrix one by one, so that only nonzero counts are held."""
     from scipy.sparse import csc_array  # not at start-up: only tokens need it
 
     parts = [_find_counts(table, j) for j in range(len(table.names))]
@@ -138,7 +138,7 @@ def _gather_counts(table: Table) -> Any:
 
 
 def _find_counts(table: Table, j: int) -> tuple[Integers, Any]:
-    """The rows of a column in which it is not zero, and what it is there."""
+    """Rows in which a column is not zero, and its values there."""
     held = getattr(nw.to_native(table.source(j), pass_through=True), "array", None)
     kind = getattr(held, "dtype", None)
     plain = table.hidden is None and getattr(kind, "fill_value", None) == 0
@@ -162,14 +162,14 @@ def _refuse(counts: Any, table: Table) -> None:
 
 
 def build(columns: Mapping[str, Sequence[Any]], backend: str | None) -> Any:
-    """A dataframe of the library that the user's own table came from."""
+    """Build a dataframe in the library of the user's table."""
     if backend in (None, "pyarrow"):
         return pa.table(dict(columns))
     return nw.from_dict(dict(columns), backend=backend).to_native()  # type: ignore[arg-type]
 
 
 def build_beside(X: Any, columns: Mapping[str, Any], backend: str | None) -> Any:
-    """A dataframe with a row for each of X, in its library and with its index where it has one."""
+    """Build a dataframe with one row for each of X, in its library and with its index if any."""
     frame = build(columns, backend)
     if hasattr(X, "index") and hasattr(frame, "index"):
         frame.index = X.index

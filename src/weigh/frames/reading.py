@@ -1,4 +1,4 @@
-"""Any table in: dataframes of any library, arrays, lists of dicts."""
+"""Read any table in memory: dataframes of any library, arrays, lists of dicts."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from weigh.frames.values import NOT_KNOWN
 
 
 def read(X: Any, allow_sparse: bool = False) -> Table:
-    """Any table as a `Table`: dataframe, array, list of dicts, or sparse matrix of counts."""
+    """Read a dataframe, array, list of dicts or sparse matrix of counts as a `Table`."""
     kind = find_far(X)
     if isinstance(X, Table):
         table = X
     elif kind is not None:
         table = kind.open(X)
-    elif isinstance(X, pa.RecordBatchReader):  # whose rows come once
+    elif isinstance(X, pa.RecordBatchReader):  # can be read only once
         from weigh.frames.sources import scan
 
         table = scan(X)
@@ -62,7 +62,7 @@ def _refuse_twice(names: tuple[str, ...]) -> None:
 
 
 def as_rows(row: Any) -> Any:
-    """One case as a table: a mapping, a series, a sequence of values, or a table already."""
+    """Turn one case (mapping, series, sequence of values or table of one row) into a table."""
     if isinstance(row, Mapping):
         return [row]
     if hasattr(row, "to_dict") and hasattr(row, "iloc") and row.ndim == 1:  # a row of pandas
@@ -89,7 +89,7 @@ def _read_sparse(X: Any) -> Table:
 
 
 def wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
-    """The frame of whatever library, or None where X is no dataframe."""
+    """Wrap a dataframe of any library for narwhals; None if X is no dataframe."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
     kind = type(X)  # a DataFrame of Spark Connect has an attribute of any name
@@ -107,7 +107,7 @@ def wrap(X: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
 
 
 def _open_stream(X: Any) -> pa.Table | None:
-    """What offers its columns through Arrow alone: a RecordBatch, or an object of any library."""
+    """Read an object that only offers Arrow's C interface, such as a RecordBatch; else None."""
     offers = [hasattr(type(X), f"__arrow_c_{way}__") for way in ("stream", "array")]
     if not any(offers) or isinstance(X, pa.RecordBatchReader | pa.Array | pa.ChunkedArray):
         return None
@@ -137,7 +137,7 @@ def _listed(frame: nw.DataFrame[Any]) -> Sequence[Sequence[Any]]:
 
 
 def _read_unnamed(X: Any, names: tuple[Any, ...]) -> Table:
-    """A pandas frame whose columns have no text names is an array."""
+    """Read a pandas frame without text names for its columns, like an array."""
     if any(isinstance(name, str) for name in names):
         raise TypeError(
             "column names must be all text or none: found "
@@ -150,16 +150,16 @@ def _read_unnamed(X: Any, names: tuple[Any, ...]) -> Table:
 
 @lru_cache(maxsize=8)
 def positions(n: int) -> tuple[str, ...]:
-    """The names of columns that have none."""
+    """Names x0, x1, ... for columns without names."""
     return tuple(f"x{j}" for j in range(n))
 
 
 def _read_array(X: Any) -> Table:
     if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
         return _read_dicts(X)
-    # a list of mixed rows must turn neither into text nor into floats
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(object), None)
+    # NumPy would turn a list of mixed rows into text or floats.
     array = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
     if array.dtype.names:
         raise ValueError(
@@ -176,7 +176,7 @@ def _read_array(X: Any) -> Table:
     if array.dtype.kind == "c":
         array_is_category(array, "x0")
     columns = array.T
-    dates = array.dtype.kind in "mM"  # which tolist would turn into numbers
+    dates = array.dtype.kind in "mM"  # tolist would turn them into numbers
     listed: Any = (lambda: columns) if dates else columns.tolist
     return Table(positions(len(columns)), len(array), columns.__getitem__, listed, named=False)
 
@@ -220,18 +220,18 @@ def blank(X: Any, where: Any) -> Table:
     """
     table = read(X)
     if type(table) is not Table or table.matrix is not None:
-        raise ValueError("blank takes a table in memory; collect the rows first")
+        raise ValueError("blank needs a table in memory; collect the rows first")
     hidden = np.asarray(where)
     if hidden.dtype != np.bool_ or hidden.shape != (table.n_rows, len(table.names)):
         raise ValueError(
-            f"where must hold true or false for {table.n_rows} rows and {len(table.names)} "
+            f"where must be an array of bool with {table.n_rows} rows and {len(table.names)} "
             f"columns, got {hidden.dtype} of shape {hidden.shape}"
         )
     return replace(table, hidden=hidden)
 
 
 def vector(values: Any, name: str, categorical: bool | None) -> Column:
-    """One array, series or list as a column."""
+    """Read one array, series or list as a column."""
     series = nw.from_native(values, series_only=True, pass_through=True)
     if not isinstance(series, nw.Series):
         series = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)

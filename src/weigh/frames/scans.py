@@ -1,6 +1,6 @@
-"""A table that is read batch by batch, as often as a fit asks, and never held as a whole.
+"""Tables that are read in batches, once for every pass, and never held in memory as a whole.
 
-Rows that come only once are first copied to a file of their own.
+Sources that can be read only once are first copied to a temporary file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from weigh.frames.tables import Table
 from weigh.frames.values import Declared, Value, declared_in, key, spell, stored_as_levels
 
 ROWS = 1 << 18
-"""Rows of a batch: enough to pay for a round of threads, few enough to stay small."""
+"""Rows per batch: enough work for threads, but little memory."""
 
 Batches: TypeAlias = Callable[[tuple[str, ...]], Iterator[Any]]
 
@@ -37,11 +37,11 @@ class Scan(Table):
 
     read_batches: Batches = iter
     about: str = "a table"
-    files: tuple[str, ...] = ()  # that it reads
-    known_levels: Mapping[str, Declared] = field(default_factory=dict)  # that its types name
+    files: tuple[str, ...] = ()
+    known_levels: Mapping[str, Declared] = field(default_factory=dict)  # declared by column types
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "source", self._read_whole)  # of these names, whatever was picked
+        object.__setattr__(self, "source", self._read_whole)  # follows renaming and selection
 
     def _read_whole(self, j: int) -> Any:
         batches = self.read_batches((self.names[j],))
@@ -51,7 +51,7 @@ class Scan(Table):
         return f"Scan of {self.about}: {self.n_rows:,} rows, {len(self.names):,} columns"
 
     def batches(self) -> Iterator[Table]:
-        """The rows in order, some at a time."""
+        """Yield the rows in order, in batches."""
         n_rows = 0
         for batch in self.read_batches(self.names):
             n_rows += batch.num_rows
@@ -64,7 +64,7 @@ class Scan(Table):
             )
 
     def column(self, name: str, categorical: bool | None = None) -> Column:
-        """One whole column: a byte or so for each row of categories, eight for numbers."""
+        """Read one whole column into memory: about one byte per category, eight per number."""
         parts = [part.column(name, categorical) for part in self.select((name,)).batches()]
         codes = [part for part in parts if isinstance(part, Codes)]
         if codes:
@@ -72,11 +72,11 @@ class Scan(Table):
         return Numbers(np.concatenate([part.values for part in parts]))
 
     def declared(self) -> Mapping[str, Declared]:
-        """The levels that the types of columns name."""
+        """Levels declared by the types of columns."""
         return {name: self.known_levels[name] for name in self.names if name in self.known_levels}
 
     def rows(self, places: Integers) -> Table:
-        """Some of the rows; those of numbers in no order are held in memory."""
+        """Select rows by number; if the numbers do not ascend, the rows are held in memory."""
         if (np.diff(places) < 0).any():
             order = np.argsort(places, kind="stable")
             sorted_rows = self.rows(places[order])
@@ -96,7 +96,7 @@ class Scan(Table):
         return replace(self, n_rows=len(places), read_batches=read)
 
     def renamed(self, names: tuple[str, ...]) -> Scan:
-        """The same columns under other names, in order."""
+        """Rename the columns, in order."""
         old = dict(zip(names, self.names, strict=True))
 
         def read(wanted: tuple[str, ...]) -> Iterator[Any]:
@@ -108,7 +108,7 @@ class Scan(Table):
         return replace(self, names=names, read_batches=read, known_levels=known)
 
     def coded(self, names: set[str]) -> Scan:
-        """The same with some columns as categories, whatever their type."""
+        """Read some columns as categories, whatever their type."""
 
         def read(wanted: tuple[str, ...]) -> Iterator[Any]:
             for batch in self.read_batches(wanted):
@@ -121,7 +121,7 @@ class Scan(Table):
         return replace(self, read_batches=read) if names else self
 
     def spelled(self, names: set[str]) -> Scan:
-        """The same with some columns as text, whatever their type."""
+        """Read some columns as text, whatever their type."""
 
         def read(wanted: tuple[str, ...]) -> Iterator[Any]:
             for batch in self.read_batches(wanted):
@@ -133,11 +133,11 @@ class Scan(Table):
         return replace(self, read_batches=read, known_levels=known) if names else self
 
     def select(self, names: tuple[str, ...]) -> Scan:
-        """Some of the columns: the others are not read."""
+        """Select columns; the others are not read."""
         for name in names:
             if name not in self.names:
                 raise ValueError(
-                    f"the scan has no column {name!r}; it holds {list_names(self.names)}"
+                    f"the scan has no column {name!r}; it has {list_names(self.names)}"
                 )
         return replace(self, names=tuple(names))
 
@@ -145,7 +145,7 @@ class Scan(Table):
 def open_scan(
     names: Sequence[str], n_rows: int, read_batches: Batches, backend: str | None, about: str
 ) -> Scan:
-    """A scan of anything that can be read in Arrow batches again and again."""
+    """Make a scan of a source that can be read in Arrow batches repeatedly."""
     return Scan(
         tuple(names),
         n_rows,
@@ -166,7 +166,7 @@ def _read_batch(batch: Any, backend: str | None) -> Table:
 
 
 def join_codes(parts: Sequence[Codes]) -> Codes:
-    """Columns of categories one after the other: values are united in the order of appearance."""
+    """Concatenate columns of categories; values keep the order of first appearance."""
     places: dict[tuple[type, Value], int] = {}
     laid = []
     for part in parts:
@@ -181,7 +181,7 @@ GROUP = 1 << 20
 
 
 def spool(schema: Any, batches: Iterable[Any], backend: str | None, about: str) -> Scan:
-    """A scan of batches that come once."""
+    """Make a scan of batches that can be read only once, by way of a temporary file."""
     kept = pa.schema([field.with_type(_storable(field.type)) for field in schema])
     file = _write(kept, batches)
     texts = [field.name for field in kept if pa.types.is_string(field.type)]
@@ -197,7 +197,7 @@ def spool(schema: Any, batches: Iterable[Any], backend: str | None, about: str) 
 
 
 def _write(schema: Any, batches: Iterable[Any]) -> Any:
-    """Write a file that has no name any more when this returns."""
+    """Write batches to a temporary file that is already unlinked when this returns."""
     number, path = tempfile.mkstemp(suffix=".parquet")
     os.close(number)
     try:
@@ -210,6 +210,6 @@ def _write(schema: Any, batches: Iterable[Any]) -> Any:
 
 
 def _storable(kind: Any) -> Any:
-    """Text as the file keeps it."""
+    """Type for the temporary file: plain strings for all kinds of text."""
     wide = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     return pa.string() if wide else kind

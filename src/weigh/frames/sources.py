@@ -1,4 +1,4 @@
-"""Where a table may come from: files, lazy frames, queries, databases."""
+"""Sources of tables: files, lazy frames, queries and databases (`scan`, `read_file`)."""
 
 from __future__ import annotations
 
@@ -55,8 +55,10 @@ def scan(
         Use it like a table: `fit(scan, "target")`, `predict_proba(scan)`, `weigh.score_table(model,
         scan, "scores.parquet")`.
 
-    Notes ----- Files are read in place; each pass reads only the columns that it needs. Lazy
-    frames, queries and readers are run once, into a compressed temporary file.
+    Notes
+    -----
+    Files are read in place; each pass reads only the columns that it needs. Lazy frames, queries
+    and readers are run once, into a compressed temporary file.
 
     Examples
     --------
@@ -87,13 +89,13 @@ def scan(
             "scan takes paths, a database's address, a lazy frame or a reader, got "
             f"{type(source).__name__!r}; tables in memory need no scan"
         )
-    from weigh.frames.folders import scan_files  # which takes its time to load
+    from weigh.frames.folders import scan_files  # slow to import
 
     return scan_files(source, text, Dialect(delimiter, decimal, encoding, tuple(na)))
 
 
 def scan_lazy(frame: nw.LazyFrame[Any]) -> Scan:
-    """A scan of a lazy frame, which is run once and never held."""
+    """Scan a lazy frame; it is run once, into a temporary file."""
     native, kind = frame.to_native(), frame.implementation
     if kind.is_polars():
         opened = _spool_all(_polars_batches(native), "polars", "a lazy frame")
@@ -104,7 +106,7 @@ def scan_lazy(frame: nw.LazyFrame[Any]) -> Scan:
         reader = native.to_arrow_reader(ROWS)
         opened = spool(reader.schema, reader, "pyarrow", "a relation")
         known = {name: replace(own, ordered=True) for name, own in opened.known_levels.items()}
-        return replace(opened, known_levels=known)  # DuckDB's enums, which it compares in order
+        return replace(opened, known_levels=known)  # enums of DuckDB are ordered
     if kind.is_ibis():
         reader = native.to_pyarrow_batches(chunk_size=ROWS)
         return spool(reader.schema, reader, "pyarrow", "an expression")
@@ -122,7 +124,7 @@ def _polars_batches(frame: Any) -> Iterator[Any]:
 
 
 def _spool_all(batches: Iterable[Any], backend: str, about: str) -> Scan:
-    """The same where the first batch tells what the columns are."""
+    """Make a scan of batches, with the schema of the first."""
     source = iter(batches)
     first = next(source)
 
@@ -153,7 +155,7 @@ def _scan_database(address: str, query: str | None) -> Scan:
 
 
 def _as_numbers(batch: Any) -> Any:
-    """PostgreSQL's `numeric`, which comes as text, as numbers."""
+    """Convert PostgreSQL's `numeric` columns, which arrive as text, to numbers."""
     columns = [
         column.storage.cast(pa.float64())
         if getattr(column.type, "type_name", "") == "numeric"
@@ -164,7 +166,7 @@ def _as_numbers(batch: Any) -> Any:
 
 
 def _select(query: str) -> str:
-    """A table's name as a query, quoted; a query as it is."""
+    """Turn a table's name into a query; return a query as it is."""
     if len(query.split()) > 1:
         return query
     parts = [part.replace('"', '""') for part in query.split(".")]
@@ -172,7 +174,7 @@ def _select(query: str) -> str:
 
 
 def read_csv(source: Any, delimiter: str = ",", types: Mapping[str, Any] | None = None) -> pa.Table:
-    """A CSV file as a table: an empty field is missing, and nothing else is."""
+    """Read a CSV file; only empty fields are missing."""
     convert = csv.ConvertOptions(
         null_values=[""], strings_can_be_null=True, column_types=dict(types or {})
     )
@@ -255,8 +257,8 @@ def _read_bytes(name: str, data: bytes, dialect: Dialect, text: Sequence[str]) -
         return table
     if data.startswith(b"PK\x03\x04"):
         raise ValueError("it is a workbook or an archive; let its name end in .xlsx or .zip")
-    told = "\t" if name.endswith((".tsv", ".tab")) else None
-    return read_delimited(data, dialect, text, told)
+    delimiter = "\t" if name.endswith((".tsv", ".tab")) else None
+    return read_delimited(data, dialect, text, delimiter)
 
 
 def write_file(table: pa.Table, path: str) -> None:

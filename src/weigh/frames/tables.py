@@ -1,4 +1,4 @@
-"""Named columns of equal length, whatever library holds them."""
+"""`Table`: named columns of equal length, from any library."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from weigh.frames.columns import (
 from weigh.frames.values import NOT_KNOWN, Declared, declared_by
 
 FEW = 64
-"""Tables of so few rows are read value by value, which costs less than any column operation."""
+"""Tables of up to this many rows are read value by value, which is faster for few rows."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns of equal length, converted one at a time when asked for.
+    """Named columns of equal length, each converted when it is needed.
 
-    `source(j)` is the j-th column as its library holds it; `listed()` all columns as Python values.
-    `hidden` marks cells that are not known, by row and column. Rows of dicts are `partial`: a
-    column that none of them names is not known. `whole` tables, those to learn from, have missing
-    values in place of what is not known.
+    `source(j)` is the j-th column as its library holds it; `listed()` is all columns as Python
+    values. `hidden` marks cells that are not known, by row and column. A table made from dicts is
+    `partial`: a column that it does not have is not known. In a `whole` table, for training, not
+    known becomes missing.
     """
 
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ class Table:
     listed: Callable[[], Sequence[Sequence[Any]]]
     named: bool = True
     backend: str | None = None
-    matrix: Any = None  # where the table was read from a sparse matrix
+    matrix: Any = None  # the sparse matrix that the table was read from
     hidden: Integers | None = None
     partial: bool = False
     whole: bool = False
@@ -55,7 +55,7 @@ class Table:
         return self.listed() if self.n_rows <= FEW else None
 
     def column(self, name: str, categorical: bool | None = None) -> Column:
-        """The column as numbers or codes; None lets its type decide."""
+        """Column as numbers or codes; by its type if `categorical` is None."""
         column = self._convert(name, categorical)
         if self.hidden is not None and self.hidden[:, self._place[name]].any():
             column = hide(column, self.hidden[:, self._place[name]])
@@ -72,7 +72,7 @@ class Table:
             raise TypeError(f"column {name!r}: {error}") from None
 
     def declared(self) -> Mapping[str, Declared]:
-        """The levels that the types of columns name; arrays and dicts have no such types."""
+        """Levels declared by the types of columns; none for arrays and dicts."""
         if type(self) is not Table or self.backend is None:
             return {}
         found = {name: self._declared(j) for j, name in enumerate(self.names)}
@@ -85,7 +85,7 @@ class Table:
             raise TypeError(f"column {self.names[j]!r}: {error}") from None
 
     def rows(self, places: Integers) -> Table:
-        """Some of the rows."""
+        """Select rows by number."""
         return replace(
             self,
             n_rows=len(places),
@@ -96,15 +96,15 @@ class Table:
         )
 
     def to_learn_from(self) -> Table:
-        """The same table, with what is not known as missing."""
+        """Copy for training, in which not known is missing."""
         return replace(self, whole=True) if type(self) is Table else self
 
     def renamed(self, names: tuple[str, ...]) -> Table:
-        """The same columns under other names, in order."""
+        """Rename the columns, in order."""
         return replace(self, names=names)
 
     def without(self, names: set[str]) -> Table:
-        """The table less some columns."""
+        """Drop columns."""
         return self.select(tuple(n for n in self.names if n not in names))
 
     def with_numbers(self, name: str, values: Any, known: bool = True) -> Table:
@@ -123,7 +123,7 @@ class Table:
         )
 
     def select(self, names: tuple[str, ...]) -> Table:
-        """Some of the columns, in the order given; of a partial table also such as it has not."""
+        """Select columns in the given order; a partial table gives absent ones as not known."""
         if names == self.names:
             return self
         places = [self._place.get(name, -1) for name in names]
@@ -143,17 +143,17 @@ class Table:
 
 
 def _pick(source: Any, places: Integers) -> Any:
-    """Some rows of a column as its library holds it."""
+    """Select rows of a column in its own library."""
     arrow = isinstance(source, nw.Series) and source.implementation.is_pyarrow()
-    if arrow or isinstance(source, pa.ChunkedArray):  # which has been picked from before
+    if arrow or isinstance(source, pa.ChunkedArray):  # rows were selected before
         array = source.to_native() if arrow else source
-        views = pa.types.is_string_view(array.type)  # of which Arrow cannot take some
+        views = pa.types.is_string_view(array.type)  # Arrow cannot select their rows
         return (array.cast(pa.large_string()) if views else array).take(pa.array(places))
     return source[places]
 
 
 def refuse_empty(table: Table) -> None:
-    """A table needs a feature and a row."""
+    """Raise an error for a table without features or without rows."""
     if not (table.names or table.partial):
         raise ValueError(
             f"0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required."

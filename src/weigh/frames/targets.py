@@ -1,4 +1,4 @@
-"""What a fit is given: a table, the class of each row, and its weight."""
+"""`Sample`: a table with the class and weight of each row, checked for a fit."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from weigh.frames.values import Value, key, order
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows to learn from; a weight of None is one for every row.
+    """Training rows with labels and weights; a weight of None means 1 for every row.
 
-    `kept` marks which of the rows given are here: those of positive weight. Where rows are dealt,
-    `groups` numbers the group of each, and `group_counts[group, class]` is what they weigh.
+    `kept` marks these rows, which have positive weight, among those the user gave. If the rows are
+    in folds, `groups` holds the group of each, and `group_counts[group, class]` the weights.
     """
 
     table: Table
@@ -36,14 +36,14 @@ class Sample:
     group_counts: Floats | None = None
 
     def grouped(self, groups: Integers, n_groups: int) -> Sample:
-        """The same rows, dealt into groups."""
+        """Copy with a group for each row."""
         n_classes = len(self.classes)
         cells = groups.astype(np.int64) * n_classes + self.labels
         counts = np.bincount(cells, self.weight, n_groups * n_classes).astype(np.float64)
         return replace(self, groups=groups, group_counts=counts.reshape(n_groups, n_classes))
 
     def take(self, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> Sample:
-        """Some of the rows."""
+        """Select rows by a mask."""
         labels, weight = self.labels[rows], None if self.weight is None else self.weight[rows]
         counts = np.bincount(labels, weight, len(self.classes)).astype(np.float64)
         kept = self.kept.copy()
@@ -64,7 +64,7 @@ def label_sample(
 ) -> Sample:
     """Join a table with its labels and weights, given as arrays or as names of its columns.
 
-    `folds` names a column that tells the fold of each row, and is no feature.
+    `folds` names a column with the fold of each row, which is then not a feature.
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
@@ -91,7 +91,7 @@ def label_sample(
         table = table.without(used)
         refuse_empty(table)
     labels, kept = places[column.codes], np.ones(table.n_rows, dtype=np.bool_)
-    if weight is not None and not weight.all():  # a row of no weight is a row that is not there
+    if weight is not None and not weight.all():  # rows of weight 0 are dropped
         kept = weight > 0
         table, labels, weight = table.rows(np.flatnonzero(kept)), labels[kept], weight[kept]
     sample = Sample(table, labels, known, weight, class_counts, kept, target)
@@ -111,14 +111,14 @@ def _refuse_unlabelled(column: Codes, weight: Floats | None, target: str) -> NoR
 
 
 def _group(sample: Sample, column: Codes, kept: Any, name: str) -> Sample:
-    """The sample with the folds that a column tells."""
+    """Copy of the sample with the folds in a column."""
     codes = column.codes[kept]
     values = sort_folds([column.values[code] for code in np.unique(codes).tolist()], name)
     return sample.grouped(place_folds(column.values, values)[codes], len(values))
 
 
 def sort_folds(values: list[Value], name: str) -> tuple[Value, ...]:
-    """The folds that a column names, in order; missing ones, and a single one, are refused."""
+    """Sort the folds in a column; raise an error for missing values or a single fold."""
     if None in values:
         raise ValueError(f"cv names the column {name!r}, which has missing values; fill them in")
     if len(values) < 2:
@@ -130,14 +130,14 @@ def sort_folds(values: list[Value], name: str) -> tuple[Value, ...]:
 
 
 def place_folds(values: Sequence[Value], folds: Sequence[Value]) -> Integers:
-    """The position among the folds of each value; of one that is none, their number."""
+    """Position of each value among the folds; the number of folds if it is none of them."""
     places = {key(fold): k for k, fold in enumerate(folds)}
     found = [places.get(key(value), len(folds)) for value in values]
     return np.array(found or [0], dtype=np.min_scalar_type(len(folds)))
 
 
 def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Sample, Floats]:
-    """Join a table with numbers to estimate: a sample of one class, and the numbers."""
+    """Join a table with a numeric target: a sample of one class, and the numbers."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     name = f"y {y!r}" if isinstance(y, str) else "y"
@@ -162,7 +162,7 @@ def number_sample(table: Table, y: Any, sample_weight: Any = None) -> tuple[Samp
 
 
 def read_numbers(table: Table, given: Any, role: str) -> Floats:
-    """A number for each row, given as an array or as the name of a column."""
+    """Read a number for each row, given as an array or as the name of a column."""
     column = _find(table, _flat(given), role, categorical=False)
     assert isinstance(column, Numbers)
     named = f" {given!r}" if isinstance(given, str) else ""
@@ -180,7 +180,7 @@ def read_numbers(table: Table, given: Any, role: str) -> Floats:
 
 
 def read_classes(classes: Any) -> np.ndarray[Any, Any]:
-    """Class labels that were given, in order."""
+    """Sort given class labels."""
     column = vector(classes, "classes", categorical=True)
     assert isinstance(column, Codes)
     return sort_classes([column.values[code] for code in np.unique(column.codes)], "classes")
@@ -201,7 +201,7 @@ def _find(table: Table, target: Any, role: str, categorical: bool) -> Column:
 
 
 def check_name(table: Table, name: str, role: str) -> str:
-    """The name of a column that the table has, or an error that says which there are."""
+    """Return the name of a column; raise an error that lists the columns if it is not there."""
     if table.named and name in table.names:
         return name
     if not table.named:
@@ -248,12 +248,12 @@ def _read_weight(table: Table, sample_weight: Any) -> Floats | None:
     column_name = f" {sample_weight!r}" if isinstance(sample_weight, str) else ""
     check_weight(weight, column_name)
     if not weight.any():
-        _refuse_weight(f"{column_name} is zero for every row; at least one must count")
+        _refuse_weight(f"{column_name} is zero for every row; give at least one row a weight")
     return weight
 
 
 def check_weight(weight: Floats, column: str = "") -> None:
-    """Refuse weights that are no weights."""
+    """Raise an error for weights that are negative, NaN or infinite."""
     if not np.isfinite(weight).all():
         _refuse_weight(f"{column} holds NaN or infinity; give each row a finite weight")
     if (weight < 0).any():
@@ -265,11 +265,11 @@ def _refuse_weight(why: str) -> NoReturn:
 
 
 LEAST_SUM = 1e-100
-"""Weights that add up to less would be divided by nearly nothing."""
+"""Smallest sum of weights; dividing by less would overflow."""
 
 
 def _check_sum(class_counts: Floats) -> None:
-    """Refuse weights whose sum is no number to compute with."""
+    """Raise an error if the sum of weights is too small or too large to compute with."""
     with np.errstate(over="ignore"):
         total = float(class_counts.sum())
     if not LEAST_SUM <= total < np.inf:
@@ -280,7 +280,7 @@ def _check_sum(class_counts: Floats) -> None:
 
 
 def sort_classes(values: list[Value], name: str) -> np.ndarray[Any, Any]:
-    """Class labels in order; missing, mixed and continuous labels are refused."""
+    """Sort class labels; raise an error for missing, mixed or continuous labels."""
     if None in values:
         raise ValueError(f"{name} contains NaN or missing labels; drop those rows or label them")
     fractions = [value for value in values if isinstance(value, float)]
@@ -297,7 +297,7 @@ def sort_classes(values: list[Value], name: str) -> np.ndarray[Any, Any]:
 
 
 def place_labels(column: Codes, values: list[Value], classes: np.ndarray[Any, Any]) -> Integers:
-    """The position in classes of each label. A label of no weight may stand anywhere."""
+    """Position of each label in `classes`; a label without weight may be absent there."""
     places = {key(label): k for k, label in enumerate(classes.tolist())}
     for value in values:
         if key(value) not in places:

@@ -1,4 +1,4 @@
-"""One value, whatever library held it, and what tells two values apart."""
+"""Single values of any library: their canonical form, order and keys; declared levels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NotKnown:
     _one: NotKnown | None = None
 
     def __new__(cls) -> NotKnown:
-        """There is one, also after a copy or a pickle."""
+        """Return the only instance, also after a copy or a pickle."""
         cls._one = cls._one or super().__new__(cls)
         return cls._one
 
@@ -41,7 +41,7 @@ Value: TypeAlias = str | int | float | bool | NotKnown | None
 
 
 def reads_as_number(text: str) -> bool:
-    """Whether text spells a number."""
+    """Whether text reads as a number."""
     try:
         float(text)
     except ValueError:
@@ -50,7 +50,7 @@ def reads_as_number(text: str) -> bool:
 
 
 def canonical(value: Any) -> Value:
-    """One value, one level, whatever the engine: 3.0 is 3, NaN and NA are None.
+    """Canonical form of a value, the same in every library: 3.0 is 3, NaN and NA are None.
 
     >>> canonical(3.0), canonical(float("nan")), canonical(True), canonical("3")
     (3, None, True, '3')
@@ -59,12 +59,12 @@ def canonical(value: Any) -> Value:
         return str(value) if isinstance(value, str) else value
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    if isinstance(value, np.datetime64 | np.timedelta64):  # before integers: NumPy counts it so
+    if isinstance(value, np.datetime64 | np.timedelta64):  # first, as timedelta64 is an np.integer
         if np.isnat(value):
             return None
     elif isinstance(value, int | np.integer):
         return int(value)
-    if isinstance(value, Decimal) and value.is_nan():  # a signalling one refuses to be a float
+    if isinstance(value, Decimal) and value.is_nan():  # float() fails for a signalling NaN
         return None
     if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
         return int(value)
@@ -80,7 +80,7 @@ def canonical(value: Any) -> Value:
 
 
 def spell(array: Any) -> Any:
-    """An Arrow column of numbers or booleans as the text that they are shown by: 3.0 is 3."""
+    """Convert an Arrow column of numbers or booleans to text as displayed: 3.0 is 3."""
     kinds = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean
     if not any(kind(array.type) for kind in kinds):
         return array
@@ -95,12 +95,12 @@ def spell(array: Any) -> Any:
 
 
 def key(value: Value) -> tuple[type, Value]:
-    """What tells two values apart: True is not 1, and '1' is not 1."""
+    """Key that distinguishes values by type: True is not 1, and '1' is not 1."""
     return type(value), value
 
 
 def keys(values: Sequence[Value]) -> Iterable[tuple[type, Value]]:
-    """The key of each value, which for a hundred thousand of them is to be quick."""
+    """Key of each value; faster than `key` one by one."""
     return zip(map(type, values), values, strict=True)
 
 
@@ -113,7 +113,7 @@ def order(value: Value) -> tuple[int, Any]:
 
 @dataclass(frozen=True)
 class Declared:
-    """The levels that a column may have; `ordered` ones stand in their own order.
+    """Declared levels of a column; if `ordered`, in this order.
 
     >>> Declared(("S", "M", "L"), ordered=True).united(Declared(("S", "M", "L"), ordered=True))
     Declared(values=('S', 'M', 'L'), ordered=True)
@@ -126,21 +126,21 @@ class Declared:
 
     @classmethod
     def of(cls, listed: Iterable[Any], ordered: bool = False) -> Declared:
-        """Levels as a library lists them; missing is none, and 1 and 1.0 are one."""
+        """Make levels from a list; missing is left out, and 1 and 1.0 are one level."""
         known = dict.fromkeys(keys([canonical(value) for value in listed]))
         return cls(tuple(value for _, value in known if value is not None), ordered)
 
     def united(self, other: Declared) -> Declared:
-        """The levels of both, in order only where both have the same."""
+        """Levels of both; ordered only if both are equal."""
         if self == other:
             return self
         return Declared.of((*self.values, *other.values))
 
 
 def declared_by(source: Any) -> Declared | None:
-    """The levels that the type of a column names: pandas and Polars categories, Arrow dictionaries.
+    """Levels declared by a column's type: pandas categories, Polars enums, Arrow dictionaries.
 
-    Polars' `Categorical` names none: its list grows with whatever values the process has met.
+    Polars' `Categorical` declares none: its list grows with all values the process has seen.
     """
     if isinstance(source, nw.Series):
         native = source.to_native()
@@ -159,7 +159,7 @@ def declared_by(source: Any) -> Declared | None:
 
 
 def _of_dtype(kind: Any, polars: bool) -> Declared | None:
-    """Of a dtype with categories; Polars compares an `Enum` by its order, and so it is ordered."""
+    """Levels declared by a dtype; an `Enum` of Polars is ordered."""
     if polars:
         return Declared.of(kind.categories.to_list(), ordered=True) if _is_enum(kind) else None
     listed = kind.categories
@@ -172,7 +172,7 @@ def _is_enum(kind: Any) -> bool:
 
 
 def declared_in(batches: Iterable[Any], names: Iterable[str]) -> Mapping[str, Declared]:
-    """The levels that dictionaries of some Arrow batches name, of columns that were stored so."""
+    """Levels declared by the dictionaries of Arrow batches, for the named columns."""
     found: dict[str, Declared] = {}
     wanted = [*names]
     for batch in batches if wanted else ():
@@ -184,5 +184,5 @@ def declared_in(batches: Iterable[Any], names: Iterable[str]) -> Mapping[str, De
 
 
 def stored_as_levels(schema: Any) -> list[str]:
-    """The columns of an Arrow schema whose type is a dictionary."""
+    """Columns of an Arrow schema whose type is a dictionary."""
     return [field.name for field in schema if pa.types.is_dictionary(field.type)]
