@@ -184,7 +184,7 @@ def survey_in_parts(values: np.ndarray, labels: np.ndarray, edges: list[int]) ->
     while wanted:
         for a, b in pairwise(edges):
             found.add(numbers_of(values[a:b]), Rows(labels[a:b], None, 2))
-        wanted = found.wants_more()
+        wanted = found.needs_pass()
     return found
 
 
@@ -199,9 +199,9 @@ def test_many_numbers_make_the_same_cells_in_any_order(monkeypatch: pytest.Monke
     monkeypatch.setattr(numbers, "SAMPLED", 64)
     r = np.random.default_rng(0)
     values, labels = r.normal(size=4000), r.integers(0, 2, 4000)
-    first = survey_in_parts(values, labels, [0, 1500, 4000]).short()
+    first = survey_in_parts(values, labels, [0, 1500, 4000]).summary()
     order = r.permutation(4000)
-    second = survey_in_parts(values[order], labels[order], [0, 10, 700, 701, 4000]).short()
+    second = survey_in_parts(values[order], labels[order], [0, 10, 700, 701, 4000]).summary()
     assert_array_equal(first.column.values, second.column.values)
     assert_array_equal(first.rows.weight, second.rows.weight)
     assert_array_equal(first.least, second.least)
@@ -237,7 +237,7 @@ def test_a_number_of_many_rows_has_a_level_of_its_own_among_very_many_others(
 ) -> None:
     monkeypatch.setattr(numbers, "EXACT", 1000)
     monkeypatch.setattr(numbers, "SAMPLED", 100)
-    monkeypatch.setattr(column, "HEAVY", 20)
+    monkeypatch.setattr(column, "HEAVY_FRACTION", 20)
     r = np.random.default_rng(2)
     x = np.where(r.random(10000) < 0.2, 0.0, r.normal(size=10000))
     table = pa.table({"x": x, "y": (r.random(10000) < 0.5).astype(int)})
@@ -254,19 +254,19 @@ def test_no_cell_of_several_numbers_is_heavy_however_many_they_are(
 ) -> None:
     monkeypatch.setattr(numbers, "EXACT", 1000)
     monkeypatch.setattr(numbers, "SAMPLED", 16)
-    monkeypatch.setattr(column, "HEAVY", 20)
+    monkeypatch.setattr(column, "HEAVY_FRACTION", 20)
     r = np.random.default_rng(6)
     once = r.random(20_000)
     values = np.concatenate([once, np.repeat(once[once < 0.3], 30)])
     labels = r.integers(0, 2, len(values))
     found = survey_in_parts(values, labels, [0, 30_000, len(values)])
-    short = found.short()
+    short = found.summary()
     most, first = np.unique(short.column.values, return_index=True)
     weight = np.add.reduceat(short.rows.weight, first)
     assert weight.sum() == len(values)
     assert weight[short.least < most].max() * 20 <= len(values)
     order = r.permutation(len(values))
-    again = survey_in_parts(values[order], labels[order], [0, 7, 999, len(values)]).short()
+    again = survey_in_parts(values[order], labels[order], [0, 7, 999, len(values)]).summary()
     assert_array_equal(short.column.values, again.column.values)
     assert_array_equal(short.rows.weight, again.rows.weight)
 
@@ -298,7 +298,7 @@ def test_special_codes_stay_apart_among_very_many_numbers(
 def test_a_column_of_names_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     from weigh.sketches import codes
 
-    monkeypatch.setattr(codes, "MOST", 100)
+    monkeypatch.setattr(codes, "MAX_VALUES", 100)
     table = pa.table({"id": [f"n{i}" for i in range(300)], "y": ["a", "b"] * 150})
     with pytest.raises(ValueError, match=r"column 'id' holds more than 100 distinct values"):
         weigh.EvidenceNB().fit(weigh.scan(table.to_reader()), "y")
@@ -328,7 +328,7 @@ def test_what_frequent_values_weigh_lies_within_what_was_lost(
     assert lost * (room + 1) <= sum(true.values())
     for value, weight in true.items():
         assert held.get(value, 0) <= weight <= held.get(value, 0) + lost
-    told = parts[0].told_apart()
+    told = parts[0].n_certain()
     if told:
         ranked = sorted(true, key=lambda value: -true[value])
         heavy = [v for v in ranked if true[v] >= true[ranked[told - 1]]]
@@ -347,7 +347,7 @@ def make_words(n: int = 6000, seed: int = 5) -> pa.Table:
 def test_the_most_frequent_of_more_values_than_there_is_room_for_are_those_of_the_table(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(codes, "ROOM", 100)
+    monkeypatch.setattr(codes, "MIN_TRACKED", 100)
     table = make_words()
     folder = write_parts(table, tmp_path / "many", 50)
     whole = weigh.EvidenceNB(max_levels={"word": most}).fit(table, "y").evidence_
@@ -362,7 +362,7 @@ def test_the_most_frequent_of_more_values_than_there_is_room_for_are_those_of_th
 def test_frequent_values_found_apart_and_sent_are_those_found_in_one_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(codes, "ROOM", 100)
+    monkeypatch.setattr(codes, "MIN_TRACKED", 100)
     table = make_words()
     column, labels = read(table).column("word"), table["y"].to_numpy()
     here, found = Survey("word", 2, most=8), Survey("word", 2, most=8)
@@ -376,14 +376,14 @@ def test_frequent_values_found_apart_and_sent_are_those_found_in_one_place(
             part.add(replace(column, codes=column.codes[own]), rows.take(own))
         for part in parts:
             found.merge(pickle.loads(pickle.dumps(part)))
-        wanted = here.wants_more()
-        assert found.wants_more() == wanted
+        wanted = here.needs_pass()
+        assert found.needs_pass() == wanted
     assert here.codes.rest is not None
     one, two = (
         tally.join_rare(
             tally.count_categories("word", short.column, short.rows, False), 8, short.rare
         )
-        for short in (here.short(), found.short())
+        for short in (here.summary(), found.summary())
     )
     assert one.feature == two.feature
     assert_array_equal(one.counts, two.counts)
@@ -391,9 +391,9 @@ def test_frequent_values_found_apart_and_sent_are_those_found_in_one_place(
 
 
 def test_values_that_are_all_alike_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(codes, "ROOM", 100)
+    monkeypatch.setattr(codes, "MIN_TRACKED", 100)
     names = pa.table({"id": [f"n{i}" for i in range(900)], "y": ["a", "b"] * 450})
-    with pytest.raises(ValueError, match=r"'id' holds more than 200 .* it names rows; leave it ou"):
+    with pytest.raises(ValueError, match=r"'id' holds more than 200 .* it identifies rows"):
         weigh.EvidenceNB(max_levels=10).fit(weigh.scan(names.to_reader()), "y")
     table = make_words()
     with pytest.raises(ValueError, match=r"give max_levels=\{'word': (\d+)\} or fewer") as error:
@@ -408,7 +408,7 @@ def test_columns_that_are_too_wide_together_are_named_and_max_levels_helps(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(surveys, "MOST_TOGETHER", 500)
-    monkeypatch.setattr(codes, "ROOM", 100)
+    monkeypatch.setattr(codes, "MIN_TRACKED", 100)
     words = make_words()
     table = words.append_column("few", words["y"].cast(pa.string()))
     table = table.append_column("more", pa.array([f"v{i % 200}" for i in range(len(words))]))

@@ -278,7 +278,7 @@ def test_a_target_of_many_numbers_is_met_with_the_regressor(tmp_path):
 
 @pytest.mark.parametrize("name", ["id", "the id", "Müller's", 'a "b"', "back\\slash", "$HOME"])
 def test_what_an_error_says_of_max_levels_can_be_typed(name, tmp_path, monkeypatch):
-    monkeypatch.setattr(codes, "MOST", 20)
+    monkeypatch.setattr(codes, "MAX_VALUES", 20)
     (tmp_path / "parts").mkdir()
     rows = pa.table({name: [f"n{i % 30}" for i in range(90)], "y": [0, 1] * 45})
     parquet.write_table(rows, tmp_path / "parts" / "0.parquet")

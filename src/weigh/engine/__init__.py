@@ -1,16 +1,16 @@
-"""One pass over a table: map its columns or rows to a statistic, and sum in a fixed order.
+"""Passes over data: statistics of columns or rows, summed in a fixed order.
 
-A fit is a few passes. In memory, counting runs on threads over columns, and predicting on threads
-over blocks of rows; files are read in batches. Either way each number is a sum in one order,
-whatever the number of threads.
+A fit takes a few passes. In memory, threads share the columns (counting) or blocks of rows
+(predicting); files are read in batches. Sums are always taken in the same order, so results do not
+depend on the number of threads.
 
-    threads   maps over columns or blocks, and whoever watches
-    surveys   passes over a table that is read in batches
-    counts    tables to tallies
-    totals    rows to levels, totals and probabilities
-    passes    rows of levels to any statistic that adds
-    splits    levels found again in each split, rows coded once for all, and searches side by side
-    checkpoints  what passes found, for a fit that is interrupted
+    threads      parallel maps over columns or blocks, and progress reports
+    surveys      passes that summarise the columns of a table read in batches
+    counts       counts of levels by class
+    totals       levels, totals and probabilities of rows
+    passes       sums of any statistic over coded rows
+    splits       levels found again in each split; searches that share passes
+    checkpoints  results of passes, saved so that an interrupted fit can resume
 """
 
 from weigh.engine.checkpoints import Spelling, checkpoint
@@ -44,6 +44,7 @@ from weigh.engine.threads import (
     workers,
 )
 from weigh.engine.totals import (
+    add_weights,
     count_answers,
     count_tokens,
     expand,
@@ -76,6 +77,7 @@ __all__ = [
     "Statistic",
     "Sums",
     "add_block",
+    "add_weights",
     "batches",
     "checkpoint",
     "code_rows",

@@ -1,8 +1,8 @@
-"""What passes found, kept in a folder: a fit that was interrupted goes on where it ended.
+"""Checkpoints: results of passes, saved in a folder, so that an interrupted fit can resume.
 
-A fit is a sequence of passes, each of which depends on what those before it found. A result is kept
-under a hash of the fit (parameters and data), of its place in the sequence, and of what was asked.
-Files are written whole or not at all, and hold arrays only: nothing in them is executed.
+A fit is a sequence of passes, each of which depends on the results before it. A result is stored
+under a hash of the fit (parameters and data), of its position in the sequence, and of the
+statistic. Files are written atomically and hold arrays only, so nothing in them is executed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Features: TypeAlias = Sequence[Feature | Cross]
 
 @dataclass(frozen=True)
 class Spelling:
-    """How features become plain data, and plain data features."""
+    """Functions that convert features to plain data and back."""
 
     write: Callable[[Features], Any]
     read: Callable[[Any], Features]
@@ -39,7 +39,7 @@ class Spelling:
 
 @dataclass
 class Checkpoint:
-    """The results of one fit, in a folder; `recalled` of its passes were found there."""
+    """Stored results of one fit; `recalled` counts the passes that were read from the folder."""
 
     folder: Path
     key: str
@@ -48,7 +48,7 @@ class Checkpoint:
     recalled: int = 0
 
     def recall(self, question: bytes, answer: Callable[[], Arrays]) -> Arrays:
-        """What was found before, or else what is found now."""
+        """Return the stored result of a pass, or run the pass and store its result."""
         self.asked += 1
         path = self._path(question)
         known = _read(path)
@@ -64,8 +64,8 @@ class Checkpoint:
         return self.folder / f"{self.key[:16]}-{name[:32]}.npz"
 
     def clear(self) -> None:
-        """Remove what the fit has left: it has ended."""
-        for pattern in ("{}-*", ".{}-*"):  # and what a kill left half written
+        """Delete the stored results of this fit."""
+        for pattern in ("{}-*", ".{}-*"):  # the second are temporary files of a killed process
             for path in self.folder.glob(pattern.format(self.key[:16])):
                 path.unlink(missing_ok=True)
 
@@ -75,9 +75,9 @@ _kept: ContextVar[Checkpoint | None] = ContextVar("kept", default=None)
 
 @contextmanager
 def checkpoint(folder: str | os.PathLike[str], about: Any, spelling: Spelling) -> Iterator[Any]:
-    """While in this context, a fit keeps what its passes find, and finds what was kept.
+    """Store the results of passes within this context, and reuse those already stored.
 
-    `about` is plain data that says which fit it is: its parameters and its data.
+    `about` is plain data that identifies the fit: its parameters and its data.
     """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def checkpoint(folder: str | os.PathLike[str], about: Any, spelling: Spelling) -
 
 
 def recall(question: Callable[[], bytes], answer: Callable[[], Arrays]) -> Arrays:
-    """The answer, from the folder where one is kept."""
+    """Run a pass, or read its result from the active checkpoint."""
     kept = _kept.get()
     return answer() if kept is None else kept.recall(question(), answer)
 
@@ -99,7 +99,7 @@ def recall(question: Callable[[], bytes], answer: Callable[[], Arrays]) -> Array
 def recall_counts(
     question: Callable[[], bytes], answer: Callable[[], list[tuple[Feature | Cross, Floats]]]
 ) -> list[tuple[Feature | Cross, Floats]]:
-    """The same for features that were found and counted."""
+    """Find and count features, or read them from the active checkpoint."""
     kept = _kept.get()
     if kept is None:
         return answer()
@@ -115,7 +115,7 @@ def recall_counts(
 
 
 def _read(path: Path) -> Arrays | None:
-    """None where there is nothing, or nothing whole."""
+    """Read stored arrays; None if the file is absent or damaged."""
     try:
         with open(path, "rb") as file:
             found = np.load(file, allow_pickle=False)
@@ -125,6 +125,6 @@ def _read(path: Path) -> Arrays | None:
 
 
 def _write(path: Path, arrays: Arrays) -> None:
-    stream = io.BytesIO()  # a ZIP file that cannot be ended complains when it is forgotten
+    stream = io.BytesIO()  # savez on a file that fails would warn again when it is collected
     np.savez(stream, *arrays)
     write_bytes(stream.getvalue(), path)

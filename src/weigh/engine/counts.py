@@ -24,7 +24,7 @@ from weigh.engine.checkpoints import recall_counts
 from weigh.engine.surveys import Setting, batches, rows_of, survey
 from weigh.engine.threads import Item, spread
 from weigh.frames import Codes, FarTable, Floats, Sample, Scan, count_matrix
-from weigh.sketches import Short
+from weigh.sketches import ColumnSummary
 from weigh.tally import (
     Counts,
     Rows,
@@ -38,13 +38,13 @@ from weigh.tally import (
 )
 
 TOKEN = "token"
-"""The one feature of a model of documents; its levels are the tokens."""
+"""Name of the only feature of a document model; its levels are the tokens."""
 
 
 def tally(
     sample: Sample, settings: Mapping[str, Setting], crosses: Sequence[tuple[str, str]] = ()
 ) -> Tally:
-    """Find the levels of every column and count them by class; crossed columns as one."""
+    """Find the levels of every column and count them by class; crossed columns are one feature."""
     found = recall_counts(
         lambda: repr((settings, crosses)).encode() + sample.labels.tobytes(),
         lambda: [(part.feature, part.counts) for part in _find(sample, settings, crosses)],
@@ -61,7 +61,8 @@ def _find(
     read = sample.table.column
 
     def count(name: str, rows: Rows) -> Counts:
-        return count_short(Short(read(name, settings[name].categorical), rows), name, settings)
+        column = read(name, settings[name].categorical)
+        return count_summary(ColumnSummary(column, rows), name, settings)
 
     return _tally(sample, groups, count).tables
 
@@ -69,9 +70,9 @@ def _find(
 def _find_in_passes(
     sample: Sample, groups: Sequence[tuple[str, ...]], settings: Mapping[str, Setting]
 ) -> tuple[Counts, ...]:
-    """The same where rows are dear to read: a pass for all columns, and one for all crosses."""
-    shorts, names = survey(sample, settings), sample.table.names
-    count = lambda name: count_short(shorts[name], name, settings)  # noqa: E731
+    """Find levels in files or on a cluster: one pass for all columns, one for all crosses."""
+    summaries, names = survey(sample, settings), sample.table.names
+    count = lambda name: count_summary(summaries[name], name, settings)  # noqa: E731
     counts = dict(zip(names, spread(count, names, sample.table.n_rows), strict=True))
     pairs = [group for group in groups if len(group) > 1]
     if pairs:
@@ -84,7 +85,7 @@ def _find_in_passes(
 def group_columns(
     names: Sequence[str], crosses: Sequence[tuple[str, str]]
 ) -> list[tuple[str, ...]]:
-    """The columns of each feature; a cross stands where the first of its columns did."""
+    """Columns of each feature; a cross takes the position of its first column."""
     pair_of = {name: pair for pair in crosses for name in pair}
     return [*dict.fromkeys(pair_of.get(name, (name,)) for name in names)]
 
@@ -92,7 +93,7 @@ def group_columns(
 def _tally(
     sample: Sample, groups: Sequence[Sequence[Item]], count: Callable[[Item, Rows], Counts]
 ) -> Tally:
-    """The counts of one column each, or of two joined."""
+    """Count each group of columns: one column, or the two of a cross."""
     rows = Rows(sample.labels, sample.weight, len(sample.classes))
 
     def count_group(group: Sequence[Item]) -> Counts:
@@ -109,7 +110,7 @@ def _tally(
 def count_all_pairs(
     sample: Sample, parts: Sequence[tuple[Feature, Feature]], by_group: bool = False
 ) -> tuple[Counts, ...]:
-    """The pairs of all crosses, by class or by group and class, in one pass."""
+    """Count the pairs of levels of all crosses, by class or by group and class, in one pass."""
     names, count = tuple(part.name for pair in parts for part in pair), Pairs(parts, by_group)
     if not parts:
         return ()
@@ -124,46 +125,46 @@ def count_all_pairs(
 
 @dataclass(frozen=True)
 class Pairs:
-    """A pass that counts the pairs of levels of columns, two by two."""
+    """Pass over samples that counts the pairs of levels of each cross."""
 
     parts: Sequence[tuple[Feature, Feature]]
     by_group: bool = False
 
     def begin(self) -> Tally:
-        """No pair."""
+        """Empty counts."""
         return self.tally([])
 
     def tally(self, counts: Sequence[Counts]) -> Tally:
-        """Counts as something that adds, whatever their classes."""
+        """Wrap counts in a tally, so that they can be added."""
         n_classes = counts[0].counts.shape[1] if counts else 0
         return Tally(np.arange(n_classes), np.zeros(n_classes), tuple(counts))
 
     def add(self, found: Tally, sample: Sample) -> Tally:
-        """Count some more rows."""
+        """Add the counts of more rows."""
         rows = rows_of(sample, self.by_group)
         counts = [count_pairs(pair, sample.table, rows) for pair in self.parts]
         return self.merge(found, self.tally(counts))
 
     def merge(self, one: Tally, other: Tally) -> Tally:
-        """The pairs of both."""
+        """Add two counts."""
         return one + other if one.tables and other.tables else one if one.tables else other
 
 
 def tally_levels(
     sample: Sample, features: Sequence[Feature | Cross], settings: Mapping[str, Setting]
 ) -> Tally:
-    """Count on cut points that are known; new categories become levels.
+    """Count rows on known cut points; new categories become levels.
 
-    A feature that had not a single value so far is read as if for the first time. Where rare
-    values were joined, new ones join them; where the categories of a level were listed and every
-    value had one, new ones stay not known.
+    A feature without any value so far is read as if for the first time. If rare categories share
+    the level `other`, new ones join it. If the categories of each level were listed, new ones are
+    not known.
     """
 
     def count_part(feature: Feature, rows: Rows) -> Counts:
         if not (feature.is_numeric or feature.values):
             kind = settings[feature.name].categorical
-            short = Short(sample.table.column(feature.name, kind), rows)
-            return count_short(short, feature.name, settings)
+            summary = ColumnSummary(sample.table.column(feature.name, kind), rows)
+            return count_summary(summary, feature.name, settings)
         column = sample.table.column(feature.name, not feature.is_numeric)
         if isinstance(column, Codes) and not (feature.other or feature.groups):
             declared = settings[feature.name].declared
@@ -178,7 +179,7 @@ def tally_levels(
 
 
 def tally_counts(sample: Sample) -> Tally:
-    """Documents by tokens: every token is a level of one feature, every occurrence a row of it."""
+    """Count tokens by class: each token is a level of one feature, each occurrence one count."""
     from weigh import kernels
 
     matrix = count_matrix(sample.table)
@@ -190,24 +191,25 @@ def tally_counts(sample: Sample) -> Tally:
     return Tally(sample.classes, sample.class_counts, (Counts(tokens, counts),))
 
 
-def count_short(short: Short, name: str, settings: Mapping[str, Setting]) -> Counts:
-    """The levels and counts of a column whose values are known."""
-    column, rows, setting = short.column, short.rows, settings[name]
+def count_summary(summary: ColumnSummary, name: str, settings: Mapping[str, Setting]) -> Counts:
+    """Find the levels of a summarised column, and count them by class."""
+    column, rows, setting = summary.column, summary.rows, settings[name]
     if isinstance(column, Codes):
         counts = count_categories(name, column, rows, setting.skip_missing, setting.declared)
         if setting.joined:
-            return join_listed(counts, setting.joined, short.rare)
+            return join_listed(counts, setting.joined, summary.rare)
         if isinstance(setting.bins, Binning):
-            return join_best(counts, setting.bins, short.rare)
-        return join_rare(counts, setting.max_levels, short.rare)
+            return join_best(counts, setting.bins, summary.rare)
+        return join_rare(counts, setting.max_levels, summary.rare)
     cuts = _find_cuts(column.values, name, setting, rows)
     if isinstance(setting.bins, Rule):
-        cuts = tuple(dict.fromkeys(short.settle(cuts)))  # a grid may be finer than what is known
+        # Two cut points may fall into one cell of the summary, and are then one.
+        cuts = tuple(dict.fromkeys(summary.refine_cuts(cuts)))
         if setting.left:
             held = np.isin(cuts, column.values)  # the value below stays below
             cuts = tuple(np.where(held, cuts, hold_lower_ends(cuts)).tolist())
     feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
-    feature = replace(feature, whole=short.is_whole(setting.special), left=setting.left)
+    feature = replace(feature, whole=summary.is_whole(setting.special), left=setting.left)
     return count_levels(_with_missing(feature), column, rows)
 
 

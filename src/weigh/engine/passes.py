@@ -1,9 +1,9 @@
-"""Passes over rows whose levels are known: a statistic of every block of rows, summed.
+"""Passes over coded rows: a statistic of every block of rows, summed.
 
-A statistic is a function of one `Block`, small and picklable (a frozen dataclass with `__call__`,
-or a partial of a function of a module), because it may run on another machine. What it gives for
-two blocks adds. A statistic with large arrays is a `Pile`: rows are added to them where they lie.
-Rows held out, fold by fold, are marked in the blocks: a fold is no copy.
+A statistic is a function of one `Block`. It is small and picklable (a frozen dataclass with
+`__call__`, or a partial of a module's function), because it may run on another machine. The results
+of two blocks add. A statistic with large arrays is a `Pile`, which adds rows to one array in place.
+Folds are marked by a group number per row, so no rows are copied.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from weigh.folds import Mask, deal_groups, fold_roles
 from weigh.frames import FarTable, Floats, Integers, Sample
 
 PILED = 4 * BLOCK
-"""Rows that are added to a pile at a time."""
+"""Rows added to a `Pile` at a time."""
 
 
 @dataclass(frozen=True)
 class Carry:
-    """Numbers of each row that are kept from pass to pass, and how far they have come: `done[0]`.
+    """State of each row that is kept from pass to pass; `done[0]` counts the steps it includes.
 
-    Both are views that a statistic may change. Where rows are kept elsewhere there is none, and
-    the statistic must find the numbers anew.
+    Both are views that a statistic may change. Rows on a cluster have none, and the statistic must
+    compute the state again.
     """
 
     values: Floats
@@ -43,11 +43,11 @@ class Carry:
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows: their level in each feature, their class, weight (None: one each) and group.
+    """A block of rows: level in each feature, class, weight (None if all are 1) and group.
 
-    The level after a feature's last stands for no level. Groups are those of `Dealt`; None where no
-    folds were dealt. `first` is the number of its first row, among those of a partition on a
-    cluster.
+    The code after a feature's last level means not known. `groups` are those of `Dealt`, None
+    without folds. `first` is the number of the block's first row, on a cluster within its
+    partition.
     """
 
     codes: Sequence[Integers]
@@ -61,7 +61,7 @@ class Block:
         return len(self.labels)
 
     def part(self, rows: Any) -> Block:
-        """Some of its rows, which carry nothing."""
+        """Select rows of the block, without `carry`."""
         codes = [column[rows] for column in self.codes]
         weight = None if self.weight is None else self.weight[rows]
         groups = None if self.groups is None else self.groups[rows]
@@ -70,7 +70,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Sums:
-    """Arrays that add, one by one.
+    """A tuple of arrays; two of them add array by array.
 
     >>> total = Sums((np.ones(2), np.array(1.0))) + Sums((np.ones(2), np.array(2.0)))
     >>> [part.tolist() for part in total.arrays]
@@ -85,28 +85,28 @@ class Sums:
 
 
 PerBlock: TypeAlias = Callable[[Block], Sums]
-"""A statistic of each block on its own."""
+"""A statistic computed for each block separately."""
 
 
 @runtime_checkable
 class Pile(Protocol):
-    """A statistic whose arrays are too large to be had once for each block.
+    """A statistic whose arrays are too large for a copy per block.
 
-    Rows are added in their order, many at a time, so that it may use threads of its own.
+    Rows are added to the total in order, many at a time, so it may use its own threads.
     """
 
     def begin(self) -> Sums:
-        """Of no rows."""
+        """Total of no rows."""
 
     def add(self, block: Block, total: Sums) -> None:
-        """Add rows to what is there."""
+        """Add the rows of a block to the total, in place."""
 
 
 Statistic: TypeAlias = PerBlock | Pile
 
 
 def add_block(statistic: Statistic, block: Block, total: Sums | None) -> Sums:
-    """The statistic of a block, and of those before it."""
+    """Add the statistic of a block to the total of the blocks before it."""
     if isinstance(statistic, Pile):
         total = statistic.begin() if total is None else total
         statistic.add(block, total)
@@ -117,13 +117,13 @@ def add_block(statistic: Statistic, block: Block, total: Sums | None) -> Sums:
 
 @dataclass(frozen=True)
 class Piecewise:
-    """A statistic taken of a few rows of a block at a time, because it needs room for each."""
+    """A statistic computed for a few rows of a block at a time, to limit its memory."""
 
     statistic: PerBlock
     n_rows: int
 
     def __call__(self, block: Block) -> Sums:
-        """The sum over the pieces, from the first to the last."""
+        """Sum over the pieces, in order."""
         starts = range(0, max(len(block), 1), self.n_rows)
         pieces = (block.part(slice(start, start + self.n_rows)) for start in starts)
         return reduce(add, map(self.statistic, pieces))
@@ -131,59 +131,59 @@ class Piecewise:
 
 @dataclass(frozen=True)
 class Dealt:
-    """Rows in groups, and what each group is to each split: `roles[group, split]`."""
+    """Rows in groups, and the role of each group (training or hold-out): `roles[group, split]`."""
 
     rows: Coded
     roles: Integers
 
 
 class Coded(Protocol):
-    """Rows as levels, wherever they are."""
+    """Coded rows, in memory, in files or on a cluster."""
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
 
     @property
     def far(self) -> bool:
-        """Whether a pass is so dear that it should answer all that can be asked at once."""
+        """Whether rows are in files or on a cluster, so that searches should share passes."""
 
     @property
     def n_passes(self) -> int:
-        """How often the rows were passed over so far, by all who share them."""
+        """Number of passes over the rows so far, including those of all copies."""
 
     def sum(self, statistic: Statistic) -> Sums:
-        """The statistic of all rows: those of the blocks, added in one and the same order."""
+        """Sum a statistic over all rows, in a fixed order."""
 
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
-        """Rows with folds, dealt by class, or by one class (`of`) against the rest.
+        """Deal rows into folds, stratified by class, or by one class (`of`) against the rest.
 
-        Where `cv` names a column, they have the folds that it tells.
+        If `cv` names a column, its values are the folds.
         """
 
     def grouped(self) -> Coded:
-        """The same rows in the groups that their sample was dealt into."""
+        """Copy in the groups into which the sample was dealt."""
 
     def here(self) -> CodedRows:
-        """The same rows on this machine; for rows that are few."""
+        """Bring the rows into this machine's memory; for few rows."""
 
     def carrying(self, *shape: int) -> Coded:
-        """Give each row numbers that passes can store, where the engine keeps rows."""
+        """Copy with a state for each row, kept from pass to pass; itself if rows are not here."""
 
 
 @dataclass
 class Passes:
-    """How many there were: one count for all who share the rows."""
+    """Number of passes, shared by all copies of the rows."""
 
     n: int = 0
 
 
 @dataclass(frozen=True)
 class CodedRows:
-    """Rows on this machine, in memory or in a file that is mapped into it.
+    """Coded rows on this machine, in memory or in memory-mapped files.
 
-    `kept` marks which of the rows that the user gave these are, for folds given by row numbers;
-    `dealt` numbers the groups of a sample that was dealt already.
+    `kept` marks these rows among those the user gave, for folds given by row numbers. `dealt` holds
+    the groups of a sample that already has folds.
 
     >>> rows = CodedRows([np.array([0, 1, 1])], np.array([0, 1, 1]))
     >>> rows.sum(lambda block: Sums((block.labels.sum(),))).arrays[0].item()
@@ -208,26 +208,26 @@ class CodedRows:
         weight: Floats | None = None,
         kept: Mask | None = None,
     ) -> Self:
-        """Rows whose levels were found; a byte or two for each value."""
+        """Make coded rows from placed columns, with as few bytes per value as possible."""
         codes = spread(positions, placed, len(labels))
         if weight is not None and (weight == 1).all():
-            weight = None  # the same rows, and the same bits
+            weight = None  # same result, to the last bit
         on_disk = any(isinstance(part.codes, np.memmap) for part in placed)
         return cls(codes, labels, weight, kept, far=on_disk)
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.labels)
 
     @property
     def n_passes(self) -> int:
-        """How often the rows were passed over so far, by all who share them."""
+        """Number of passes over the rows so far, including those of all copies."""
         return self.passes.n
 
     def sum(self, statistic: Statistic) -> Sums:
-        """The statistic of all rows: those of the blocks, added from the first to the last."""
-        self.passes.n += 1  # also where it is recalled: a fit that goes on says what it took
+        """Sum a statistic over all rows, block by block in order."""
+        self.passes.n += 1  # also if read from a checkpoint: a resumed fit reports all passes
         return Sums(recall(lambda: self._ask(statistic), lambda: self._sum(statistic)))
 
     def _sum(self, statistic: Statistic) -> tuple[Floats, ...]:
@@ -243,7 +243,7 @@ class CodedRows:
         return total
 
     def _ask(self, statistic: Statistic) -> bytes:
-        """What a pass depends on, beside the data: the statistic, and how folds were dealt."""
+        """Key of a pass in the checkpoint: its statistic, and the folds."""
         dealt = b"" if self.groups is None else self.groups.tobytes()
         return hashlib.sha256(dealt).digest() + pickle.dumps(statistic)
 
@@ -256,20 +256,20 @@ class CodedRows:
         return replace(whole.part(rows), carry=carry, first=start)
 
     def grouped(self) -> CodedRows:
-        """The same rows in the groups that their sample was dealt into."""
+        """Copy in the groups into which the sample was dealt."""
         return replace(self, groups=self.dealt)
 
     def here(self) -> CodedRows:
-        """The same rows: they are here."""
+        """Return the rows, which are on this machine already."""
         return self
 
     def carrying(self, *shape: int) -> CodedRows:
-        """Give each row numbers of this shape, zero until a statistic changes them."""
+        """Copy with a state of this shape for each row, zero at first."""
         done = np.zeros(self.n_rows // BLOCK + 1, dtype=np.intp)
         return replace(self, carried=Carry(np.zeros((self.n_rows, *shape)), done))
 
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
-        """Rows with folds, dealt by class, or by one class (`of`) against the rest."""
+        """Deal rows into folds, stratified by class, or by one class (`of`) against the rest."""
         labels = self.labels if of is None else (self.labels == of).view(np.uint8)
         if isinstance(cv, str):
             assert self.dealt is not None
@@ -278,13 +278,13 @@ class CodedRows:
         return Dealt(replace(self, groups=groups.numbers), groups.roles)
 
     def take(self, rows: Any) -> CodedRows:
-        """Some of the rows, which are passed over on their own."""
+        """Select rows; their passes are counted separately."""
         whole = Block(self.codes, self.labels, self.weight, self.groups).part(rows)
         return CodedRows(whole.codes, whole.labels, whole.weight, groups=whole.groups, far=self.far)
 
 
 def positions(part: Placed) -> Integers:
-    """The level of every row, in as few bytes as it takes."""
+    """Level of every row, in the smallest integer type."""
     kind = np.min_scalar_type(int(part.levels.max(initial=0)))
     if part.codes.dtype == kind and np.array_equal(part.levels, np.arange(len(part.levels))):
         return part.codes
@@ -292,7 +292,7 @@ def positions(part: Placed) -> Integers:
 
 
 def code_rows(sample: Sample, features: Sequence[Feature | Cross]) -> Coded:
-    """The rows of a sample as levels, wherever they are."""
+    """Code the rows of a sample, in memory, in files or on a cluster."""
     if isinstance(sample.table, FarTable):
         return sample.table.code(features)  # type: ignore[no-any-return]
     placed = place(sample.table, features)

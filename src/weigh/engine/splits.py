@@ -1,8 +1,8 @@
-"""Levels found again in each split, and rows that are coded once for all of them.
+"""Levels found again in the training rows of each split, and rows coded once for all splits.
 
-Where something is chosen on rows held out, cut points that saw their classes would flatter it. So
-the levels of each split are found in the rows that it learns from. One look at a column serves all
-splits, because it counts values by group of rows and class, and the counts of groups add.
+If something is chosen on hold-out rows, cut points found with their labels would bias the choice.
+So each split finds its levels in its own training rows. One pass over a column serves all splits,
+because it counts values by group and class, and the counts of groups add.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ import numpy as np
 
 from weigh.bins import Cross, Feature, coarsen, refine
 from weigh.engine.checkpoints import recall_counts
-from weigh.engine.counts import count_all_pairs, count_short, group_columns
+from weigh.engine.counts import count_all_pairs, count_summary, group_columns
 from weigh.engine.passes import Block, Coded, PerBlock, Sums, code_rows
 from weigh.engine.surveys import Setting, rows_of, survey
 from weigh.engine.threads import spread
 from weigh.folds import TRAIN, Mask, deal_groups, fold_roles
 from weigh.frames import FarTable, Floats, Integers, Sample, Scan
-from weigh.sketches import Short
+from weigh.sketches import ColumnSummary
 from weigh.tally import Counts, Tally
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels and counts of some rows, each level as a set of finer ones.
+    """Levels and counts of some rows, where each level is a union of finer levels.
 
-    `places[j]` holds the level of feature j that each finer level, and no level, belongs to.
+    Rows are coded once, by the finer levels. `places[j]` maps each finer level of feature j, and
+    not known, to its level.
     """
 
     tally: Tally
@@ -37,16 +38,16 @@ class Levels:
 
     @classmethod
     def own(cls, tally: Tally) -> Levels:
-        """Levels that are no finer than themselves."""
+        """Levels that rows are coded by directly, without finer ones."""
         return cls(tally, tuple(np.arange(len(t.feature.levels) + 1) for t in tally.tables))
 
     def gather(self, counts: Sequence[Floats]) -> tuple[Counts, ...]:
-        """Counts by finer level, and of no level, as counts by level."""
+        """Sum counts by finer level (and of not known) to counts by level."""
         tables = zip(self.tally.tables, self.places, counts, strict=True)
         return tuple(Counts(table.feature, _gather(*given)) for table, *given in tables)
 
     def spread(self, tables: Sequence[Floats]) -> list[Floats]:
-        """What each level, and no level, stands for, by finer level."""
+        """Expand tables by level (with a last row for not known) to tables by finer level."""
         return [table[places] for table, places in zip(tables, self.places, strict=True)]
 
 
@@ -58,7 +59,7 @@ def _gather(places: Integers, counts: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Splits:
-    """Rows on finer levels, what each group of them is to each split, and the splits' levels."""
+    """Rows coded by finer levels, the role of each group in each split, and the splits' levels."""
 
     rows: Coded
     roles: Integers
@@ -73,15 +74,15 @@ def find_splits(
     settings: Mapping[str, Setting],
     crosses: Sequence[tuple[str, str]] = (),
 ) -> Splits:
-    """Deal the rows of a sample, find the levels of all of them and of each split, and code them.
+    """Deal rows into folds, find the levels of all rows and of each split, and code the rows.
 
-    `cv` is a number of folds, splits, or the name of the column that the sample's groups are from.
+    `cv` is a number of folds, a splitter or splits, or the name of the column with the folds.
     """
     sample, roles = deal_sample(sample, cv, random_state)
     parts = [np.ones(len(roles), np.bool_), *(roles.T == TRAIN)]
-    look = _Look(sample, settings, group_columns(sample.table.names, crosses), parts)
-    found = recall_counts(look.question, look.answer)
-    n = len(look.columns)
+    finder = _LevelFinder(sample, settings, group_columns(sample.table.names, crosses), parts)
+    found = recall_counts(finder.question, finder.answer)
+    n = len(finder.columns)
     fine, *tables = (found[i : i + n] for i in range(0, len(found), n))
     features = [feature for feature, _ in fine]
     pairs = zip(parts, tables, strict=True)
@@ -90,7 +91,7 @@ def find_splits(
 
 
 def deal_sample(sample: Sample, cv: Any, random_state: Any) -> tuple[Sample, Integers]:
-    """The sample with a group for each row, and what each group is to each split."""
+    """Sample with a group for each row, and the role of each group in each split."""
     if isinstance(cv, str):
         assert sample.group_counts is not None
         return sample, fold_roles(len(sample.group_counts))
@@ -115,8 +116,8 @@ def _levels(
 
 
 @dataclass(frozen=True)
-class _Look:
-    """What is to be found: for each part, a set of groups, the levels and counts of its rows."""
+class _LevelFinder:
+    """Finds the levels and counts of each part; a part is a set of groups of rows."""
 
     sample: Sample
     settings: Mapping[str, Setting]
@@ -124,13 +125,13 @@ class _Look:
     parts: Sequence[Mask]
 
     def question(self) -> bytes:
-        """What the answer depends on, beside the table."""
+        """Key in the checkpoint: all that the result depends on, except the table."""
         assert self.sample.groups is not None
         rows = self.sample.labels.tobytes() + self.sample.groups.tobytes()
         return repr((self.settings, self.columns)).encode() + rows
 
     def answer(self) -> list[tuple[Feature | Cross, Floats]]:
-        """The finer features, then the features and counts of each part."""
+        """Finer features, followed by the features and counts of each part."""
         singles = self._find()
         fine = {
             name: refine([part.feature.parts[0] for part in counts])
@@ -155,26 +156,26 @@ class _Look:
         return found
 
     def _find(self) -> dict[str, list[Counts]]:
-        """The counts of each column in each part."""
+        """Counts of each column in each part."""
         sample, names = self.sample, self.sample.table.names
-        shorts: dict[str, Short] = {}
+        summaries: dict[str, ColumnSummary] = {}
         if isinstance(sample.table, FarTable | Scan):
-            shorts = survey(sample, self.settings, by_group=True)
-        rows = None if shorts else rows_of(sample, by_group=True)
+            summaries = survey(sample, self.settings, by_group=True)
+        rows = None if summaries else rows_of(sample, by_group=True)
 
         def find(name: str) -> list[Counts]:
             if rows is None:
-                short = shorts[name]
+                summary = summaries[name]
             else:
                 column = sample.table.column(name, self.settings[name].categorical)
-                short = Short(column, rows).in_order()
-            return [count_short(short.part(part), name, self.settings) for part in self.parts]
+                summary = ColumnSummary(column, rows).in_order()
+            return [count_summary(summary.part(part), name, self.settings) for part in self.parts]
 
         return dict(zip(names, spread(find, names, sample.table.n_rows), strict=True))
 
 
 def _join(cells: Counts, counts: Sequence[Counts], part: Mask) -> Counts:
-    """The pairs of two features in some groups, from those of finer ones by group and class."""
+    """Counts of a cross in some groups, from the counts of finer levels by group and class."""
     fine, by_group = cells.feature, cells.counts.reshape(len(cells.counts), len(part), -1)
     assert isinstance(fine, Cross)
     cross = Cross(tuple(table.feature for table in counts))  # type: ignore[arg-type]
@@ -198,40 +199,43 @@ def side_by_side(
     searches: Sequence[Generator[Ask, Answer, Found]],
     answer: Callable[[dict[int, Ask]], Sequence[Answer]],
 ) -> list[Found]:
-    """What each search finds, where `answer` tells all that still run what they ask.
+    """Run searches together: `answer` handles the requests of all searches in one call.
+
+    A search is a generator that yields requests and receives answers. The result is what each
+    search returns.
 
     >>> def double(start):
-    ...     told = yield start
-    ...     return told
+    ...     answer = yield start
+    ...     return answer
     >>> side_by_side([double(1), double(4)], lambda asks: [2 * ask for ask in asks.values()])
     [2, 8]
     """
     found: dict[int, Found] = {}
-    told: dict[int, Any] = dict.fromkeys(range(len(searches)))
-    while told:
+    answers: dict[int, Any] = dict.fromkeys(range(len(searches)))
+    while answers:
         asks: dict[int, Ask] = {}
-        for i, answered in told.items():
+        for i, reply in answers.items():
             try:
-                asks[i] = searches[i].send(answered)
+                asks[i] = searches[i].send(reply)
             except StopIteration as end:
                 found[i] = end.value
-        told = dict(zip(asks, answer(asks), strict=True)) if asks else {}
+        answers = dict(zip(asks, answer(asks), strict=True)) if asks else {}
     return [found[i] for i in range(len(searches))]
 
 
 @dataclass(frozen=True)
 class Each:
-    """Statistics of one kind, one after the other in the same sums."""
+    """Several statistics as one, whose arrays follow one another."""
 
     statistics: tuple[PerBlock, ...]
 
     def __call__(self, block: Block) -> Sums:
-        """The sums of a block."""
+        """Sums of a block."""
         return Sums(tuple(array for each in self.statistics for array in each(block).arrays))
 
 
 def sum_each(rows: Coded, statistics: Sequence[PerBlock]) -> list[Sums]:
-    """Several statistics that give equally many arrays, in one pass."""
+    """Sum several statistics, with equally many arrays each, in one pass."""
     if len(statistics) == 1:
         return [rows.sum(statistics[0])]
     arrays = rows.sum(Each(tuple(statistics))).arrays

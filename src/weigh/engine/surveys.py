@@ -1,4 +1,4 @@
-"""Passes over a table that is read in batches."""
+"""Passes that summarise the columns of a table read in batches."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from weigh.bins import Rule
 from weigh.engine.threads import report, spread
 from weigh.errors import Parameter, ParameterError
 from weigh.frames import Declared, FarTable, Sample, Scan, Table, Value
-from weigh.sketches import Short, Survey
+from weigh.sketches import ColumnSummary, Survey
 from weigh.tally import Rows
 
 MOST_TOGETHER = 4_000_000
-"""More categories than this in all columns would fill the memory: some 230 bytes for each."""
+"""Most distinct categories in all columns together; each takes about 230 bytes of memory."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How one column is read: as categories or numbers, where to cut, what is special."""
+    """How one column is read: as categories or numbers, binning, special values, missing values."""
 
     categorical: bool | None = None
     bins: Rule | Sequence[float] = "mdl"
@@ -28,13 +28,13 @@ class Setting:
     skip_missing: bool = False
     most_levels: int = 128  # of bins="fine"
     max_levels: int | None = None  # of categories
-    declared: Declared | None = None  # categories that are levels even where no row has them
+    declared: Declared | None = None  # categories that are levels even if no row has them
     joined: tuple[tuple[Value, ...], ...] = ()  # the categories of each level
     left: bool = False  # intervals are called by the lower ends that they hold
 
 
 def rows_of(sample: Sample, by_group: bool = False) -> Rows:
-    """The class and weight of each row; or its group and class, numbered as one."""
+    """Class and weight of each row; by group, the pair of group and class is the class."""
     n_classes = len(sample.classes)
     if not by_group:
         return Rows(sample.labels, sample.weight, n_classes)
@@ -46,7 +46,7 @@ def rows_of(sample: Sample, by_group: bool = False) -> Rows:
 
 
 def batches(sample: Sample, by_group: bool = False) -> Iterator[tuple[Table, Rows]]:
-    """The rows of a sample, some at a time; all at once where they are in memory."""
+    """Yield the rows of a sample in batches; all at once if they are in memory."""
     rows, start = rows_of(sample, by_group), 0
     if not isinstance(sample.table, Scan):
         yield sample.table, rows
@@ -58,8 +58,8 @@ def batches(sample: Sample, by_group: bool = False) -> Iterator[tuple[Table, Row
 
 def survey(
     sample: Sample, settings: Mapping[str, Setting], by_group: bool = False
-) -> dict[str, Short]:
-    """Every column in brief: one pass, and some more over columns of very many values."""
+) -> dict[str, ColumnSummary]:
+    """Summarise every column in one pass, with further passes for columns of very many values."""
     n_classes = len(sample.classes)
     if by_group:
         assert sample.group_counts is not None
@@ -68,8 +68,8 @@ def survey(
     names = sample.table.names
     while names:
         _look(sample, names, Look({name: found[name] for name in names}, settings, by_group))
-        names = tuple(name for name in names if found[name].wants_more())
-    return {name: column.short() for name, column in found.items()}
+        names = tuple(name for name in names if found[name].needs_pass())
+    return {name: column.summary() for name, column in found.items()}
 
 
 def _begin(name: str, setting: Setting, n_classes: int) -> Survey:
@@ -78,21 +78,21 @@ def _begin(name: str, setting: Setting, n_classes: int) -> Survey:
 
 
 def check_room(found: Mapping[str, Survey]) -> None:
-    """Refuse more categories than memory would hold, and name the columns that have most."""
+    """Raise an error if there are too many categories for memory, naming the largest columns."""
     if sum(column.n_categories for column in found.values()) <= MOST_TOGETHER:
         return
     widest = sorted(found.values(), key=lambda column: -column.n_categories)[:3]
-    told = ", ".join(f"{column.name!r} ({column.n_categories:,} so far)" for column in widest)
+    named = ", ".join(f"{column.name!r} ({column.n_categories:,} so far)" for column in widest)
     raise ParameterError(
         f"the columns hold more than {MOST_TOGETHER:,} distinct categories together, most of them "
-        f"in {told}; join rare ones into one level with ",
+        f"in {named}; join rare ones into one level with ",
         Parameter("max_levels", 1000),
         " (or a dict by column), or leave a column out",
     )
 
 
 def _look(sample: Sample, names: tuple[str, ...], look: Look) -> None:
-    """One pass over some columns, which adds to what is known of them."""
+    """Pass over some columns, and add to their summaries."""
     if isinstance(sample.table, FarTable):
         sample.table.sum_samples(names, look)
         return
@@ -106,22 +106,22 @@ def _look(sample: Sample, names: tuple[str, ...], look: Look) -> None:
 
 @dataclass(frozen=True)
 class Look:
-    """A pass over some columns."""
+    """Pass over samples that summarises some columns."""
 
     found: dict[str, Survey]
     settings: Mapping[str, Setting]
     by_group: bool = False
 
     def take(self, name: str, table: Table, rows: Rows) -> None:
-        """Look at some more rows of one column."""
+        """Add rows to the summary of one column."""
         self.found[name].add(table.column(name, self.settings[name].categorical), rows)
 
     def begin(self) -> dict[str, Survey]:
-        """What was known before this pass; where it came in a pickle it is nobody else's."""
+        """Summaries before this pass. On a worker they are an unpickled copy, so may be changed."""
         return self.found
 
     def add(self, found: dict[str, Survey], sample: Sample) -> dict[str, Survey]:
-        """Look at some more rows."""
+        """Add rows to the summaries."""
         rows = rows_of(sample, self.by_group)
         for name in found:
             self.take(name, sample.table, rows)
@@ -129,7 +129,7 @@ class Look:
         return found
 
     def merge(self, one: dict[str, Survey], other: dict[str, Survey]) -> dict[str, Survey]:
-        """What two sets of rows have shown; it is added to the first."""
+        """Add the summaries of two sets of rows; the first is changed."""
         for name, survey in one.items():
             survey.merge(other[name])
         check_room(one)

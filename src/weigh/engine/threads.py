@@ -1,4 +1,4 @@
-"""Threads, and whoever watches them."""
+"""Parallel maps on threads, and progress reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 BLOCK = 1 << 16
-"""Rows whose totals stay in the cache while all features are added."""
+"""Rows per block; their totals stay in the processor's cache while all features are added."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -33,12 +33,12 @@ def watch(report: Callable[[int, int], None]) -> Iterator[None]:
 
 
 def is_watched() -> bool:
-    """Whether somebody wants to know how far a pass has come."""
+    """Whether progress is reported to a watcher."""
     return _watcher.get() is not None
 
 
 def spread(function: Callable[[Item], Result], items: Sequence[Item], n_rows: int) -> list[Result]:
-    """Map over items in order, on threads where there are rows enough to pay for them."""
+    """Map over items in order; on threads if there are enough rows to be worth it."""
     if n_rows < BLOCK // 4:
         return [*_reported(map(function, items), len(items))]
     return parallel(function, items)
@@ -53,7 +53,7 @@ def parallel(function: Callable[[Item], Result], items: Sequence[Item]) -> list[
 
 
 def stream(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """The same one by one, so that few results are there at a time."""
+    """Map over items in order on threads, yielding results one by one to limit memory."""
     if workers() == 1 or len(items) == 1:
         yield from _reported(map(function, items), len(items))
         return
@@ -80,14 +80,14 @@ def _reported(results: Iterable[Result], of: int) -> Iterator[Result]:
 
 
 def report(done: int, of: int) -> None:
-    """Tell whoever watches how far a pass or a search has come."""
+    """Report the progress of a pass or a search to the watcher, if there is one."""
     watcher = _watcher.get()
     if watcher is not None:
         watcher(done, of)
 
 
 def workers() -> int:
-    """The processors that this process may use."""
+    """Number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -99,5 +99,5 @@ def _controller() -> Any:
 
 
 def one_blas_thread() -> Any:
-    """Where passes run on threads of their own, or matrices are small, BLAS is to start no more."""
+    """Limit BLAS to one thread: for passes that use threads already, and for small matrices."""
     return _controller().limit(limits=1, user_api="blas")

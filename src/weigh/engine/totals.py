@@ -1,4 +1,4 @@
-"""Rows to levels, levels to totals, totals to probabilities."""
+"""Levels of rows, their totals, and the probabilities of totals."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from weigh.frames import Floats, Integers, Scan, Table, count_matrix
 
 
 def total_counts(table: Table, weights: Floats, prior: Floats) -> Floats:
-    """Prior + sum over tokens of their count times their weight."""
+    """Totals of documents: prior + sum over tokens of count times weight."""
     return np.asarray(count_matrix(table) @ weights, dtype=np.float64) + prior
 
 
 def count_tokens(table: Table) -> Floats:
-    """How many tokens each document has."""
+    """Number of tokens in each document."""
     return np.asarray(count_matrix(table) @ np.ones(len(table.names)), dtype=np.float64)
 
 
 def count_answers(table: Table, features: Sequence[Feature | Cross]) -> Floats:
-    """How many features each row has an answer in, where answers that lack are no evidence."""
+    """Number of features with an answer in each row; skipped missing values do not count."""
     n = np.zeros(table.n_rows)
     for answered in spread(lambda feature: feature.answers(table), features, table.n_rows):
         n += answered
@@ -33,15 +33,15 @@ def count_answers(table: Table, features: Sequence[Feature | Cross]) -> Floats:
 
 
 def place(table: Table, features: Sequence[Feature | Cross]) -> list[Placed]:
-    """The level of every row in every feature."""
+    """Find the level of every row in every feature."""
     if isinstance(table, Scan):
         return _place_scan(table, features)
     return spread(lambda feature: feature.read(table), features, table.n_rows)
 
 
 def _place_scan(scan: Scan, features: Sequence[Feature | Cross]) -> list[Placed]:
-    """The same for a table read in batches: a byte or two for each value, in a file of its own."""
-    codes = [_room(scan.n_rows, len(feature.levels) + 1) for feature in features]
+    """Find levels in a table read in batches; codes go to temporary files of few bytes a value."""
+    codes = [_allocate(scan.n_rows, len(feature.levels) + 1) for feature in features]
     done = 0
     for batch in scan.batches():
         rows = slice(done, done + batch.n_rows)
@@ -57,12 +57,12 @@ def _place_scan(scan: Scan, features: Sequence[Feature | Cross]) -> list[Placed]
     return [*map(Placed, codes, levels)]
 
 
-def _room(n_rows: int, n_levels: int) -> Integers:
-    """An array on disk, which is gone with the process."""
+def _allocate(n_rows: int, n_levels: int) -> Integers:
+    """Allocate an array in a temporary file, which is deleted with the process."""
     kind = np.dtype(np.min_scalar_type(n_levels))
     with TemporaryFile() as file:
         size = max(n_rows, 1) * kind.itemsize
-        if hasattr(os, "posix_fallocate"):  # a full disk is said now, not met in the middle
+        if hasattr(os, "posix_fallocate"):  # a full disk fails now, not later
             os.posix_fallocate(file.fileno(), 0, size)
         else:
             file.truncate(size)
@@ -70,7 +70,7 @@ def _room(n_rows: int, n_levels: int) -> Integers:
 
 
 def expand(placed: Sequence[Placed], weights: Sequence[Floats], n_rows: int) -> Floats:
-    """Each row's weight in each feature, as a matrix: the q of the adjusted learner."""
+    """Matrix of each row's weight in each feature: the q_j of `AdjustedNB`."""
     Q = np.empty((n_rows, len(placed)))
     for j, (part, weight) in enumerate(zip(placed, weights, strict=True)):
         Q[:, j] = weight[part.levels][part.codes]
@@ -80,7 +80,7 @@ def expand(placed: Sequence[Placed], weights: Sequence[Floats], n_rows: int) -> 
 def total(
     table: Table, features: Sequence[Feature | Cross], weights: Sequence[Floats], prior: Floats
 ) -> Floats:
-    """Prior + sum of the weights of each row's levels: one column, or one per class."""
+    """Totals: prior + sum of the weights of each row's levels; one column, or one per class."""
     if isinstance(table, Scan):
         return np.concatenate([total(part, features, weights, prior) for part in table.batches()])
     return total_placed(place(table, features), weights, prior, table.n_rows)
@@ -89,7 +89,7 @@ def total(
 def total_placed(
     placed: Sequence[Placed], weights: Sequence[Floats], prior: Floats, n_rows: int
 ) -> Floats:
-    """The same for rows whose levels are known."""
+    """Totals of rows whose levels are known; see `total`."""
     by_code = [w[p.levels] for w, p in zip(weights, placed, strict=True)]
     totals = np.empty((n_rows, len(prior)))
     own = few.for_rows(n_rows)
@@ -103,6 +103,14 @@ def total_placed(
 
     spread(fill, range(0, n_rows, BLOCK), n_rows)
     return totals
+
+
+def add_weights(totals: Floats, codes: Integers, weights: Floats) -> None:
+    """Add weights[code] to the totals of each row, in place."""
+    from weigh import kernels
+
+    add = kernels.add_one if totals.shape[1] == 1 else kernels.add_many
+    add(totals, codes, weights)
 
 
 def link(totals: Floats, form: str) -> Floats:

@@ -1,27 +1,27 @@
-"""The distinct values of a column with their class counts: a statistic that adds.
+"""Summaries of columns in bounded memory: distinct values with their class counts, which add.
 
-A column that is read in batches becomes a short one: each of its values once for every class, with
-the weight that it has there. Levels and cut points are then found in the short column as they are
-in a whole one.
+A column read in batches is summarised: each distinct value appears once per class, with its weight.
+Levels and cut points are found in the summary as they are in a column in memory.
 
-    codes     categories: every one, or the most frequent ones and the others together
-    numbers   numbers: every one while they are few, else cells between some of them
-    column    either, by the type of the column
-    rows      hashes of some rows, to know them again
+    codes     categories: all of them, or the most frequent ones and the rest together
+    numbers   numbers: all distinct ones if they are few, otherwise counts of cells
+    column    either of these, by the type of the column
+    rows      hashes of a sample of rows, to recognise training rows
+    kernels   compiled loops
 """
 
 from weigh.sketches.codes import DistinctCodes, Frequent
-from weigh.sketches.column import Short, Survey
+from weigh.sketches.column import ColumnSummary, Survey
 from weigh.sketches.numbers import CellCounts, DistinctNumbers
 from weigh.sketches.rows import RowSketch, hash_rows, sketch_rows
 
 __all__ = [
     "CellCounts",
+    "ColumnSummary",
     "DistinctCodes",
     "DistinctNumbers",
     "Frequent",
     "RowSketch",
-    "Short",
     "Survey",
     "hash_rows",
     "sketch_rows",

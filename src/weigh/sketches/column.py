@@ -1,4 +1,4 @@
-"""One column, surveyed in as few passes as it takes to know its levels."""
+"""Summarise one column, in as few passes as needed to find its levels."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from weigh.tally import Rare, Rows
 
 Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
-HEAVY = 1 << 9
-"""A cell of several numbers that has more than this part of the weight is looked at once more."""
+HEAVY_FRACTION = 1 << 9
+"""A cell with several numbers and more than 1/512 of the weight is counted again, more finely."""
 
 
 @dataclass(frozen=True)
-class Short:
-    """A column in which each value stands once for every class, with its weight.
+class ColumnSummary:
+    """Summary of a column: each value once per class, with its weight.
 
-    Where `least` is given, a number stands for the cell of which it is the largest, and `whole`
-    says whether all numbers were whole. `rare` is of categories that were not told apart.
+    If `least` is given, each number stands for a cell of which it is the largest and `least` the
+    smallest, and `whole` is whether all numbers were whole. `rare` holds the categories that were
+    counted together.
     """
 
     column: Column
@@ -35,21 +36,21 @@ class Short:
     whole: bool | None = None
 
     def is_whole(self, special: Sequence[Any]) -> bool:
-        """Whether a column of numbers holds whole ones alone, apart from special ones."""
+        """Whether all numbers are whole, special values aside."""
         assert isinstance(self.column, Numbers)
         if self.whole is not None:
             return self.whole
         return are_whole(self.column.values, self.rows.weight, special)
 
-    def in_order(self) -> Short:
-        """The same rows with numbers in order, so that those of a part need no more sorting."""
+    def in_order(self) -> ColumnSummary:
+        """Sort the numbers, so that the parts need no sorting."""
         if not isinstance(self.column, Numbers):
             return self
         order = np.argsort(self.column.values)
         return replace(self, column=Numbers(self.column.values[order]), rows=self.rows.take(order))
 
-    def part(self, groups: Mask) -> Short:
-        """The rows of some groups, where labels number the group and the class of a row as one."""
+    def part(self, groups: Mask) -> ColumnSummary:
+        """Summary of some groups of rows; labels must number pairs of group and class."""
         n_classes = self.rows.n_classes // len(groups)
         rows, column, least, rare = self.rows, self.column, self.least, self.rare
         if not groups.all():
@@ -59,10 +60,10 @@ class Short:
         if rare is not None:
             counts = rare.counts.reshape(len(groups), -1)[groups].sum(axis=0)
             rare = replace(rare, counts=counts) if counts.any() else None
-        return Short(column, Rows(labels, rows.weight, n_classes), least, rare)
+        return ColumnSummary(column, Rows(labels, rows.weight, n_classes), least, rare)
 
     def _least_of(self, kept: Mask) -> Floats | None:
-        """The least number of each cell that some rows are in."""
+        """Smallest number of each cell that the rows fall into."""
         if self.least is None:
             return None
         assert isinstance(self.column, Numbers)
@@ -70,8 +71,8 @@ class Short:
         some = self.column.values[kept & ~np.isnan(self.column.values)]
         return self.least[np.isin(np.unique(known), some)]
 
-    def settle(self, cuts: tuple[float, ...]) -> tuple[float, ...]:
-        """Cut points between cells, halfway between the numbers next to them."""
+    def refine_cuts(self, cuts: tuple[float, ...]) -> tuple[float, ...]:
+        """Move cut points between cells to the midpoint of the two numbers next to them."""
         if self.least is None or not cuts:
             return cuts
         assert isinstance(self.column, Numbers)
@@ -81,18 +82,18 @@ class Short:
 
 
 class Survey:
-    """What is known of a column so far.
+    """Summary of a column under construction, over one or more passes.
 
     Parameters
     ----------
     name : str
-        Its name.
+        Name of the column.
     n_classes : int
-        The number of classes.
+        Number of classes.
     cuts, special : sequences of numbers
-        Where the user cuts it, if he does, and numbers that are levels of their own.
+        Cut points given by the user, if any, and numbers that are levels of their own.
     most : int, optional
-        How many categories are to be levels.
+        Largest number of categories that become levels.
     """
 
     def __init__(
@@ -112,13 +113,13 @@ class Survey:
 
     @property
     def n_categories(self) -> int:
-        """How many categories are held in memory."""
+        """Number of categories held in memory."""
         return 0 if self.codes is None else len(self.codes)
 
     # ------------------------------------------------------------ passes
 
     def add(self, column: Column, rows: Rows) -> None:
-        """Take some more rows of this pass."""
+        """Add rows of the current pass."""
         if isinstance(column, Codes):
             if self.codes is None:
                 self.codes = DistinctCodes(self.name, self.n_classes, self.most)
@@ -132,7 +133,7 @@ class Survey:
             self.numbers.add(column.values, rows)
 
     def merge(self, other: Survey) -> None:
-        """Take the rows that another has seen in this pass."""
+        """Add a survey of other rows of the current pass."""
         for part in ("inside", "cells", "numbers", "codes"):
             theirs = getattr(other, part)
             if theirs is None:
@@ -143,26 +144,26 @@ class Survey:
                 getattr(self, part).merge(theirs)
             return
 
-    def wants_more(self) -> bool:
-        """Whether another pass is needed; it is made ready for that."""
+    def needs_pass(self) -> bool:
+        """Return whether another pass is needed, and prepare for it."""
         if self.codes is not None:
-            return self.codes.wants_more()
+            return self.codes.needs_pass()
         if self.numbers is None or self.numbers.sample is None:
             return False
         if self.cells is None:
             self.cells = self._cell_counts(self.numbers.sample)
             return True
         if self.inside is not None:
-            return self._part_heavy()
+            return self._split_heavy()
         heavy = int(self._heavy().sum())
-        if heavy:  # each ends with a number that was sampled already
-            self.inside = DistinctNumbers(self.n_classes, more=heavy)
+        if heavy:  # the end of each is in the sample already
+            self.inside = DistinctNumbers(self.n_classes, extra=heavy)
         return heavy > 0
 
-    def _part_heavy(self) -> bool:
-        """Part the heavy cells in turn, where they hold too many numbers to look at one by one.
+    def _split_heavy(self) -> bool:
+        """Divide the heavy cells further if they hold too many distinct numbers.
 
-        Each time they hold thousands of times fewer, so this ends soon.
+        Each pass makes cells thousands of times smaller, so few passes suffice.
         """
         assert self.inside is not None
         assert self.cells is not None
@@ -176,26 +177,26 @@ class Survey:
         return CellCounts(self._ends(ends), self.n_classes, self.special)
 
     def _ends(self, ends: Any) -> Floats:
-        """Ends of cells, among which special codes have cells of their own."""
+        """Ends of cells, with a cell of its own for each special value."""
         return np.unique([*ends, *self.special, *np.nextafter(self.special, -np.inf)])
 
     def _heavy(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         assert self.cells is not None
         weight = self.cells.counts.sum(axis=1)
         several = self.cells.least < self.cells.most
-        return np.asarray(several & (weight * HEAVY > weight.sum()))
+        return np.asarray(several & (weight * HEAVY_FRACTION > weight.sum()))
 
     def _heavy_rows(self, values: Floats, rows: Rows) -> tuple[Floats, Rows]:
         assert self.cells is not None
         kept = self._heavy()[np.searchsorted(self.cells.ends, values)] & ~np.isnan(values)
         return values[kept], rows.take(kept)
 
-    # ------------------------------------------------------------ what came out
+    # ------------------------------------------------------------ result
 
-    def short(self) -> Short:
-        """The column in brief."""
+    def summary(self) -> ColumnSummary:
+        """Summary of the column, after the last pass."""
         if self.codes is not None:
-            codes = self.codes.short()
+            codes = self.codes.summary()
             return replace(_repeat(codes.codes, self.codes.counts, codes), rare=self.codes.rare)
         if self.cells is not None:
             values, counts, least = self._cells()
@@ -209,7 +210,7 @@ class Survey:
         return replace(_repeat(values, counts, None, least), whole=whole)
 
     def _cells(self) -> tuple[Floats, Floats, Floats]:
-        """The largest number, the counts and the least number of each cell that has any rows."""
+        """Largest number, counts and smallest number of each cell that has rows."""
         assert self.cells is not None
         kept = self.cells.counts.any(axis=1)
         if self.inside is not None:
@@ -231,9 +232,9 @@ def _take(column: Column, kept: Mask) -> Column:
 
 def _repeat(
     values: Floats, counts: Floats, codes: Codes | None, least: Floats | None = None
-) -> Short:
-    """One row for each value and class that occur together."""
+) -> ColumnSummary:
+    """Make a summary with one row for each value and class that occur together."""
     place, label = np.nonzero(counts)
     rows = Rows(label, counts[place, label], counts.shape[1])
     column = Numbers(values[place]) if codes is None else Codes(place, codes.values, codes.typed)
-    return Short(column, rows, least)
+    return ColumnSummary(column, rows, least)

@@ -1,4 +1,4 @@
-"""The hot loops of counting distinct numbers."""
+"""Compiled loops that count distinct numbers."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from weigh.kernels import compiled
 
 @compiled
 def mix(bits: Any) -> Any:
-    """Spread 64 bits evenly, the same way everywhere: the finaliser of MurmurHash3."""
+    """Hash 64 bits by the finaliser of MurmurHash3; the same on every machine."""
     bits = np.uint64(bits)
     bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     bits = (bits ^ (bits >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
@@ -20,10 +20,10 @@ def mix(bits: Any) -> Any:
 def count_distinct(
     values: Any, bits: Any, labels: Any, weight: Any, keys: Any, used: Any, out: Any, room: int
 ) -> tuple[int, int]:
-    """Add each row's weight to out[place of its value, class], in a table of open addresses.
+    """Add each row's weight to out[slot of its value, class], in a hash table (open addressing).
 
-    Stops before a value for which there is no room; returns how many rows were counted, and how
-    many values are new. A single weight is that of every row.
+    Stops before more than `room` new values; returns the number of rows counted and of new values.
+    A single weight applies to all rows.
     """
     step = 1 if weight.shape[0] == values.shape[0] else 0
     mask, new = np.uint64(keys.shape[0] - 1), 0
@@ -41,7 +41,7 @@ def count_distinct(
 
 @compiled
 def collect_below(values: Any, bits: Any, bound: Any, out: Any) -> int:
-    """Copy the values whose mixed bits are below the bound; return how many there are."""
+    """Copy the values whose hash is below the bound; return their number."""
     found = 0
     for i in range(values.shape[0]):
         if mix(bits[i]) < bound:
@@ -52,7 +52,7 @@ def collect_below(values: Any, bits: Any, bound: Any, out: Any) -> int:
 
 @compiled
 def hash_all(bits: Any, out: Any) -> None:
-    """Mix the bits of every number."""
+    """Hash the bits of every number."""
     for i in range(bits.shape[0]):
         out[i] = mix(bits[i])
 
@@ -61,9 +61,9 @@ def hash_all(bits: Any, out: Any) -> None:
 def count_cells(
     values: Any, labels: Any, weight: Any, ends: Any, out: Any, least: Any, most: Any
 ) -> None:
-    """Add each row's weight to out[cell, class], and keep the least and the largest of each cell.
+    """Add each row's weight to out[cell, class], and update each cell's least and largest number.
 
-    Cell i holds the numbers above ends[i - 1] up to ends[i]; the last one the rest.
+    Cell i holds the numbers above ends[i - 1] and up to ends[i]; the last cell holds the rest.
     """
     step = 1 if weight.shape[0] == values.shape[0] else 0
     for i in range(values.shape[0]):

@@ -1,8 +1,8 @@
-"""The distinct numbers of a column with their class counts, or cells of them where they are many.
+"""Class counts of the distinct numbers of a column, or of cells if there are too many.
 
-Up to `EXACT` distinct numbers are all kept. Beyond, `SAMPLED` of them are: those whose mixed bits
-are least, which are the same whatever the order or the grouping of the rows. They part the line
-into cells, and another pass counts each cell exactly.
+Up to `EXACT` distinct numbers are all counted. Otherwise a sample of `SAMPLED` numbers is kept,
+those with the smallest hashes, which does not depend on the order of the rows. The sample divides
+the line into cells, and another pass counts each cell exactly.
 """
 
 from __future__ import annotations
@@ -16,63 +16,63 @@ from weigh.frames import Floats, Integers
 from weigh.tally import Rows
 
 EXACT = 1 << 16
-"""Up to so many distinct numbers, levels are those that the whole column would give."""
+"""Up to this many distinct numbers, levels are the same as for a column in memory."""
 
 SAMPLED = 1 << 13
-"""Beyond, cut points lie between so many of them."""
+"""Size of the sample of distinct numbers that divides a column with more into cells."""
 
-NONE = np.iinfo(np.uint64).max
+NO_BOUND = np.iinfo(np.uint64).max
 
 
 class DistinctNumbers:
-    """Each number of a column and its weight in each class, while there are at most `EXACT`.
+    """Weight of each distinct number by class, up to `EXACT` numbers; beyond that, a sample.
 
-    NaN is a number like others here. Those of two sets of rows add. The sample is of `more` numbers
-    more than `SAMPLED`.
+    NaN is counted separately. The counts of two sets of rows add. The sample has `SAMPLED + extra`
+    numbers.
     """
 
-    def __init__(self, n_classes: int, more: int = 0) -> None:
-        self.missing, self.more = np.zeros(n_classes), more
-        self.sample: Floats | None = None  # once there are too many to count
-        self._bound = NONE
-        self._make_room(1 << 10)
+    def __init__(self, n_classes: int, extra: int = 0) -> None:
+        self.missing, self.extra = np.zeros(n_classes), extra
+        self.sample: Floats | None = None  # set if there are too many to count
+        self._bound = NO_BOUND
+        self._allocate(1 << 10)
 
-    def _make_room(self, size: int) -> None:
+    def _allocate(self, size: int) -> None:
         self._keys, self._used = np.zeros(size), np.zeros(size, dtype=np.bool_)
         self._table, self._n = np.zeros((size, len(self.missing))), 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is known, without the room for more."""
+        """State for pickling, without unused memory."""
         known = {"missing": self.missing, "sample": self.sample, "bound": self._bound}
-        known |= {"more": self.more}
+        known |= {"more": self.extra}
         return known | {"values": self.values, "counts": self.counts}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.missing, self.sample, self._bound = state["missing"], state["sample"], state["bound"]
-        self.more = state["more"]
-        self._make_room(1 << 10)
+        self.extra = state["more"]
+        self._allocate(1 << 10)
         if self.sample is None:
             self._insert_counts(state["values"], state["counts"])
 
     @property
     def values(self) -> Floats:
-        """The distinct numbers, in order."""
+        """Distinct numbers, in order."""
         return np.sort(self._keys[self._used])
 
     @property
     def counts(self) -> Floats:
-        """The weight of each number (row) and class (column)."""
+        """Weight of each number (row) and class (column)."""
         order = np.argsort(self._keys[self._used])
         return np.asarray(self._table[self._used][order])
 
     def add(self, values: Floats, rows: Rows) -> None:
-        """Count some more rows."""
+        """Count more rows."""
         values, rows = _count_missing(values, rows, self.missing)
         weight = np.ones(1) if rows.weight is None else rows.weight
-        self._insert(values + 0.0, rows.labels, weight)  # which makes -0.0 the same as 0.0
+        self._insert(values + 0.0, rows.labels, weight)  # + 0.0 turns -0.0 into 0.0
 
     def merge(self, other: DistinctNumbers) -> None:
-        """Count another's rows."""
+        """Add the counts of other rows."""
         self.missing += other.missing
         if other.sample is not None:
             self._sample(other.sample)
@@ -87,10 +87,10 @@ class DistinctNumbers:
         from weigh.sketches import kernels
 
         while len(values) and self.sample is None:
-            room = min(len(self._keys) // 2, EXACT + 1) - self._n
+            capacity = min(len(self._keys) // 2, EXACT + 1) - self._n
             done, new = kernels.count_distinct(
                 values, values.view(np.uint64), labels, weight, self._keys, self._used,
-                self._table, room,
+                self._table, capacity,
             )  # fmt: skip
             self._n += new
             if self._n > EXACT:
@@ -104,22 +104,22 @@ class DistinctNumbers:
 
     def _grow(self) -> None:
         keys, table = self._keys[self._used], self._table[self._used]
-        self._make_room(4 * len(self._keys))
+        self._allocate(4 * len(self._keys))
         self._insert_counts(keys, table)
 
     def _sample(self, values: Floats) -> None:
-        """Keep those of the numbers, and of the ones before, whose mixed bits are least."""
+        """Add numbers to the sample, and keep those with the smallest hashes."""
         from weigh.sketches import kernels
 
         if self.sample is None:
             known = self._keys[self._used]
-            self._make_room(1)
+            self._allocate(1)
             self.sample = np.empty(0)
             self._sample(known)
         found = np.empty(len(values))
         n = kernels.collect_below(values, values.view(np.uint64), self._bound, found)
         every = np.unique(np.concatenate([self.sample, found[:n]]))
-        size = SAMPLED + self.more
+        size = SAMPLED + self.extra
         if len(every) > size:
             mixed = np.empty(len(every), dtype=np.uint64)
             kernels.hash_all(every.view(np.uint64), mixed)
@@ -129,9 +129,9 @@ class DistinctNumbers:
 
 
 class CellCounts:
-    """The weight of each cell and class, and the least and largest number of each cell.
+    """Weight of each cell by class, and the least and largest number of each cell.
 
-    `whole` says whether all numbers are whole, apart from special ones.
+    `whole` is whether all numbers are whole, special values aside.
     """
 
     def __init__(self, ends: Floats, n_classes: int, special: Floats) -> None:
@@ -142,7 +142,7 @@ class CellCounts:
         self.most = np.full(len(ends) + 1, -np.inf)
 
     def add(self, values: Floats, rows: Rows) -> None:
-        """Count some more rows."""
+        """Count more rows."""
         from weigh.sketches import kernels
 
         values, rows = _count_missing(values, rows, self.missing)
@@ -153,7 +153,7 @@ class CellCounts:
         )
 
     def merge(self, other: CellCounts) -> None:
-        """Count another's rows."""
+        """Add the counts of other rows."""
         self.missing += other.missing
         self.whole = self.whole and other.whole
         self.counts += other.counts
@@ -162,10 +162,10 @@ class CellCounts:
 
 
 def _count_missing(values: Floats, rows: Rows, missing: Floats) -> tuple[Floats, Rows]:
-    """Count the rows without a number, and leave them out."""
-    lacking = np.isnan(values)
-    if not lacking.any():
+    """Count the rows whose value is missing, and return the others."""
+    without_value = np.isnan(values)
+    if not without_value.any():
         return values, rows
-    gone = rows.take(lacking)
+    gone = rows.take(without_value)
     missing += gone.count(np.zeros(len(gone.labels), dtype=np.uint8), 1)[0]
-    return values[~lacking], rows.take(~lacking)
+    return values[~without_value], rows.take(~without_value)

@@ -1,14 +1,14 @@
-"""Which rows a model was fitted on, in a few kilobytes: the smallest hashes of its rows.
+"""A sketch of the training rows in a few kilobytes, to recognise rows a model was fitted on.
 
-Each row has a hash, which depends on its values and on the names of its columns and not on the
-library, the file or the order of rows and columns. The sketch salts the hashes, keeps the 512
-smallest distinct ones of 48 bits and how often each occurs: a random sample of the distinct rows
-that adds over batches of one salt. Other rows whose hashes are as small are either in the sample or
-were not among the rows.
+Each row has a hash of its values and of the names of its columns. It does not depend on the
+library, the file format, or the order of rows and columns. The sketch salts the hashes and keeps
+the 512 smallest distinct ones, of 48 bits, with their counts: a random sample of the distinct rows.
+Sketches with the same salt add. Another row whose hash is as small is a training row if and only if
+its hash is in the sketch.
 
-The salt is a hash of all rows, so that equal rows give equal sketches. It keeps the sketches of two
-models from being compared hash by hash, and tables made beforehand from being used. It does not
-hide a row from those who have the sketch and try that row.
+The salt is a hash of all rows, so equal tables give equal sketches. It prevents the comparison of
+two models' sketches hash by hash, and the use of precomputed tables. It does not hide a row from
+someone who has the sketch and tries that row.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from weigh.frames import Codes, Column, Integers, Scan, Table, Value, reads_as_n
 KEPT = 512
 BITS = 48
 MOST_ROWS = 1 << 20
-"""Fits of more rows, and of rows that stay in files, keep no sketch: it would take a pass more."""
+"""Fits of more rows, or of rows in files, keep no sketch, as it would take one more pass."""
 LEAST_ROWS, SURE = 10, 4.0
-"""Rows to compare, and standard errors above what chance explains, before training rows are met."""
+"""Fewest rows to compare, and standard errors above chance from which an overlap is reported."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowSketch:
-    """The smallest distinct salted hashes of some rows in order, and how often each occurs."""
+    """Smallest distinct salted hashes of some rows, in ascending order, and their counts."""
 
     hashes: Integers
     counts: Integers
@@ -42,7 +42,7 @@ class RowSketch:
 
     @classmethod
     def of(cls, table: Table, salt: int | None = None) -> RowSketch:
-        """The sketch of a table, with the salt of its own rows unless one is given."""
+        """Sketch a table; the salt is computed from its rows unless one is given."""
         rows = hash_rows(table)
         salt = _salt_of(rows) if salt is None else salt
         hashes, counts = _distinct(_salted(rows, salt))
@@ -52,7 +52,7 @@ class RowSketch:
         return isinstance(other, RowSketch) and self.to_dict() == other.to_dict()
 
     def join(self, table: Table) -> RowSketch:
-        """The sketch of these rows and of a table's, which may hold some of them again."""
+        """Add the rows of a table, which may include some of these rows again."""
         other, rows = RowSketch.of(table, self.salt), hash_rows(table)
         if not self.overlap(rows):
             return self.merge(other)
@@ -60,19 +60,19 @@ class RowSketch:
         return self.merge(RowSketch(other.hashes[~again], other.counts[~again], self.salt))
 
     def merge(self, other: RowSketch) -> RowSketch:
-        """The sketch of both sets of rows, whose salts must be the same."""
+        """Add the sketch of other rows, which must have the same salt."""
         if self.salt != other.salt:
-            raise ValueError("sketches of rows add up only where they have the same salt")
+            raise ValueError("row sketches with different salts cannot be added")
         every = np.concatenate([self.hashes, other.hashes])
         hashes, places = np.unique(every, return_inverse=True)
         counts = np.bincount(places, np.concatenate([self.counts, other.counts]))
         return RowSketch(hashes[:KEPT], counts.astype(np.int64)[:KEPT], self.salt)
 
     def overlap(self, rows: Integers) -> float | None:
-        """The share of other rows, by `hash_rows`, that are among these; None is not known.
+        """Estimate the share of other rows (by `hash_rows`) that are among these; None if unknown.
 
-        A new row equals an old one by chance with the probability that it is none of the kind that
-        occurred once (Good and Turing). Only what exceeds it counts.
+        A new row equals none of the old ones with probability n_1/(n + 1), where n_1 of n rows
+        occur once (Good and Turing). Only matches beyond this chance count as overlap.
         """
         hashes = _salted(rows, self.salt)
         if len(self.hashes) == KEPT:
@@ -80,22 +80,22 @@ class RowSketch:
         if len(hashes) < LEAST_ROWS:
             return None
         n_rows, once, twice = (float(n) for n in (self.counts.sum(), *self._occurring(1, 2)))
-        new = once / (n_rows + 1)  # the probability that a new row is like no old one
+        new = once / (n_rows + 1)  # probability that a new row equals no old one
         if not new:
             return None
         seen = float(np.isin(hashes, self.hashes).mean())
         variance = new * (1 - new) * (1 / len(hashes) + 1 / n_rows) + 2 * twice / n_rows**2
         excess, chance = seen - (1 - new), SURE * sqrt(variance)
-        if new <= chance:  # even rows that are all among these could be so by chance
+        if new <= chance:  # even a complete overlap could be chance
             return None
         return min(excess / new, 1.0) if excess > chance else 0.0
 
     def _occurring(self, *times: int) -> list[int]:
-        """How many distinct rows occur so often."""
+        """Number of distinct rows that occur once, twice, ... as given by `times`."""
         return [int((self.counts == n).sum()) for n in times]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: hashes of six bytes each in base64, the counts that are not 1, the salt."""
+        """Plain data: the salt, the hashes (six bytes each, in base64), the counts other than 1."""
         raw = self.hashes.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 2:]
         repeated = np.flatnonzero(self.counts != 1)
         return {
@@ -106,7 +106,7 @@ class RowSketch:
 
     @classmethod
     def from_dict(cls, data: Any) -> RowSketch:
-        """Read plain data."""
+        """Make a sketch from plain data, as `to_dict` gives it."""
         try:
             salt = int.from_bytes(bytes.fromhex(data["salt"]))
             raw = np.frombuffer(b64decode(data["hashes"], validate=True), dtype=np.uint8)
@@ -126,9 +126,9 @@ class RowSketch:
 
 
 def _distinct(hashes: Integers) -> tuple[Integers, Integers]:
-    """The smallest distinct hashes, at least as many as are kept where there are, and counts."""
+    """Smallest distinct hashes, at least `KEPT` if there are as many, and their counts."""
     reach = 4 * KEPT
-    while reach < len(hashes):  # rather than sort all of them
+    while reach < len(hashes):  # faster than sorting all
         bound = np.partition(hashes, reach)[reach]
         found, counts = np.unique(hashes[hashes <= bound], return_counts=True)
         if len(found) >= KEPT:
@@ -139,7 +139,7 @@ def _distinct(hashes: Integers) -> tuple[Integers, Integers]:
 
 
 def hash_rows(table: Table) -> Integers:
-    """A hash of 64 bits for each row: the same for equal values, whatever the table's library."""
+    """Hash each row to 64 bits; equal values have equal hashes in every dataframe library."""
     if isinstance(table, Scan):
         return np.concatenate([hash_rows(part) for part in table.batches()])
     total = np.zeros(table.n_rows, dtype=np.uint64)
@@ -149,7 +149,7 @@ def hash_rows(table: Table) -> Integers:
 
 
 def _salt_of(rows: Integers) -> int:
-    """A hash of all rows, whatever their order."""
+    """Hash all rows together, independent of their order."""
     total = int(np.add.reduce(rows, dtype=np.uint64))
     return int.from_bytes(blake2b(total.to_bytes(8), digest_size=8).digest())
 
@@ -159,7 +159,7 @@ def _salted(rows: Integers, salt: int) -> Integers:
 
 
 def _read(table: Table, name: str) -> Column:
-    """A column as its type says; numbers that no double holds are categories."""
+    """Read a column by its type; numbers that do not fit a double are categories."""
     try:
         return table.column(name)
     except ValueError:
@@ -174,13 +174,13 @@ def _hash_column(column: Column) -> Integers:
 
 
 def _hash_numbers(values: Any) -> Integers:
-    """Of doubles, with 0 for -0 and one NaN for all."""
+    """Hash doubles; 0 equals -0, and all NaN are equal."""
     known = np.where(np.isnan(values), np.nan, values + 0.0)
     return _mix(np.ascontiguousarray(known).view(np.uint64))
 
 
 def _hash_value(value: Value) -> int:
-    """Of one value; text that spells a number is that number, as files without types have it."""
+    """Hash one value; text that reads as a number is that number, as in files without types."""
     if isinstance(value, bool):
         value = str(value).lower()
     if isinstance(value, str) and not reads_as_number(value):
@@ -198,13 +198,13 @@ def _hash_text(text: str) -> np.uint64:
 
 
 def _mix(bits: Integers) -> Integers:
-    """Spread each bit over all 64: the finaliser of splitmix64."""
+    """Hash 64 bits by the finaliser of splitmix64."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(bits ^ (bits >> np.uint64(31)))
 
 
 def sketch_rows(table: Table, salt: int | None = None) -> RowSketch | None:
-    """The sketch that a fit keeps of its rows: of tables in memory that hold levels."""
+    """Sketch the rows of a fit; None for a table in files, with counts, or with too many rows."""
     plain = type(table) is Table and table.matrix is None and table.n_rows <= MOST_ROWS
     return RowSketch.of(table, salt) if plain else None
