@@ -1,4 +1,4 @@
-"""Rows held out inside a fit, to choose something by."""
+"""Folds inside a fit: which rows are training rows and which are hold-out rows."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ Mask: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 Split: TypeAlias = tuple[Mask, Mask]
 
 TRAIN, HELD_OUT = 1, 2
-"""What a row is to a split; 0 is neither."""
+"""Roles of a row in a split; 0 is neither."""
 
 ROWS = 1 << 16
-"""Rows that are dealt together; beside them, dealing holds four bytes a row and the folds."""
+"""Rows dealt at a time; dealing needs four bytes per row besides, and the folds."""
 
 
 def deal(labels: Integers, n_folds: int, random: np.random.RandomState) -> list[Split]:
-    """Folds of rows: each class is shuffled and dealt in turn, so that none runs short."""
+    """Stratified folds: each class is shuffled and dealt evenly to the folds."""
     fold = deal_small(labels, n_folds, random)
     return [(fold != k, fold == k) for k in range(int(fold.max()) + 1)]
 
 
 def deal_numbers(labels: Integers, n_folds: int, random: np.random.RandomState) -> Integers:
-    """The fold in which each row is held out, from 0."""
+    """Fold of each row, from 0, dealt as in `deal`."""
     return deal_small(labels, n_folds, random).astype(np.intp)
 
 
 def deal_small(labels: Integers, n_folds: int, random: np.random.RandomState) -> Integers:
-    """The same in as few bytes as folds take, and few more while they are dealt.
+    """Fold of each row, dealt as in `deal`, in the smallest integer type and with little memory.
 
     >>> deal_small(np.array([0, 0, 0, 0, 1, 1]), 2, np.random.RandomState(0)).tolist()
     [1, 1, 0, 0, 1, 0]
@@ -44,7 +44,7 @@ def deal_small(labels: Integers, n_folds: int, random: np.random.RandomState) ->
     random.shuffle(order)
     starts, n_classes = range(0, n_rows, ROWS), int(labels.max()) + 1
     counts = sum(np.bincount(labels[i : i + ROWS], minlength=n_classes) for i in starts)
-    dealt = np.cumsum(counts) - counts  # classes take their turns one after the other
+    dealt = np.cumsum(counts) - counts  # each class continues where the one before ended
     fold = np.empty(n_rows, dtype=np.min_scalar_type(n_folds))
     for start in starts:
         rows = order[start : start + ROWS]
@@ -54,7 +54,7 @@ def deal_small(labels: Integers, n_folds: int, random: np.random.RandomState) ->
 
 
 def rank_in_class(labels: Integers) -> Integers:
-    """How many rows before each one are of its class.
+    """Number of earlier rows of the same class, for each row.
 
     >>> rank_in_class(np.array([1, 0, 1, 1, 0])).tolist()
     [0, 0, 1, 2, 1]
@@ -66,7 +66,7 @@ def rank_in_class(labels: Integers) -> Integers:
 
 
 def keep(splits: Iterable[tuple[Integers, Integers]], kept: Mask) -> list[Split]:
-    """Splits given by row numbers as masks over the rows that count; empty ones are left out."""
+    """Turn splits by row numbers into masks over the `kept` rows; drop empty splits."""
     masks = []
     for rows in splits:
         train, held_out = (_mask(part, len(kept))[kept] for part in rows)
@@ -76,7 +76,7 @@ def keep(splits: Iterable[tuple[Integers, Integers]], kept: Mask) -> list[Split]
 
 
 def check_folds(cv: Any, named: bool = True) -> None:
-    """Refuse what is neither a number of folds nor splits nor, where it may be, a column's name."""
+    """Raise if `cv` is not a number of folds, splits or, if `named`, the name of a column."""
     count = isinstance(cv, int | np.integer)
     splits = isinstance(cv, Iterable) or hasattr(cv, "split") or cv is None
     wrong = isinstance(cv, bool) or not (cv >= 2 if count else splits)
@@ -92,10 +92,10 @@ def read_splits(
     groups: Integers | None = None,
     together: Integers | None = None,
 ) -> list[Split]:
-    """The folds that `cv` asks for, of rows of which `kept` says which of those given they are.
+    """Splits of the rows by `cv`; `kept` marks these rows among those the user gave.
 
-    Where it names a column, `groups` are the folds that the column tells. Rows of the same number
-    in `together`, of all rows given, are held out in the same fold.
+    If `cv` names a column, `groups` are the folds in this column. Rows with the same number in
+    `together`, which covers all rows the user gave, are held out in the same fold.
     """
     from sklearn.model_selection import StratifiedGroupKFold, check_cv
     from sklearn.utils import check_random_state
@@ -117,7 +117,8 @@ def read_splits(
     splits = keep(_pairs(cv, dealt), kept)
     if not splits:
         raise ParameterError(
-            Parameter("cv", cv), " leaves no fold with both training and hold-out rows"
+            Parameter("cv", cv),
+            " leaves no fold with both training and hold-out rows; give other splits",
         )
     return splits
 
@@ -130,7 +131,7 @@ def _most_folds(n_folds: int, together: Integers) -> int:
 
 
 def _pairs(cv: Any, splits: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
-    """What an iterable gives, two parts at a time."""
+    """Check that an iterable of splits gives pairs."""
     if hasattr(cv, "split"):
         return splits
     try:
@@ -142,7 +143,7 @@ def _pairs(cv: Any, splits: Iterable[Any]) -> Iterable[tuple[Any, Any]]:
 
 
 def _mask(rows: Any, n_rows: int) -> Mask:
-    """Row numbers, or a mask already, as a mask."""
+    """Turn row numbers into a mask; a mask is returned as it is."""
     given = np.asarray(rows)
     if given.dtype == np.bool_ and given.shape == (n_rows,):
         return given
@@ -166,14 +167,14 @@ def _mask(rows: Any, n_rows: int) -> Mask:
 
 @dataclass(frozen=True)
 class Groups:
-    """The group of each row, and what each group is to each split: `roles[group, split]`."""
+    """Group of each row, and role of each group in each split: `roles[group, split]`."""
 
     numbers: Integers
     roles: Integers
 
 
 def deal_groups(cv: Any, labels: Integers, kept: Mask | None, random_state: Any) -> Groups:
-    """The folds that `cv` asks for, as groups of rows."""
+    """Groups of rows by `cv`: rows of a group have the same role in every split."""
     if isinstance(cv, int | np.integer):
         from sklearn.utils import check_random_state
 
@@ -184,20 +185,20 @@ def deal_groups(cv: Any, labels: Integers, kept: Mask | None, random_state: Any)
 
 
 def group_folds(fold: Integers, n_folds: int) -> Groups:
-    """What `group_splits` makes of folds, the last of which is its first group."""
+    """Groups of folds, numbered as `group_splits` does, with the last fold first."""
     np.subtract(n_folds - 1, fold, out=fold)
     return Groups(fold, fold_roles(n_folds)[::-1])
 
 
 def fold_roles(n_folds: int) -> Integers:
-    """Each fold is held out in a split of its own, and the others are what is learnt from."""
+    """Roles of k folds: split k holds out fold k and trains on the others."""
     roles = np.full((n_folds, n_folds), TRAIN, dtype=np.uint8)
     np.fill_diagonal(roles, HELD_OUT)
     return roles
 
 
 def group_splits(n_rows: int, splits: Sequence[Split]) -> Groups:
-    """Rows that are the same to all splits make one group.
+    """Group rows that have the same role in every split.
 
     >>> first = np.array([True, False, False])
     >>> groups = group_splits(3, [(~first, first), (first, ~first)])
@@ -214,29 +215,29 @@ def group_splits(n_rows: int, splits: Sequence[Split]) -> Groups:
     return Groups(groups, roles)
 
 
-# ------------------------------------------------------------ rows that lie in many places
+# ------------------------------------------------------------ rows on a cluster
 
 
 @dataclass(frozen=True)
 class Dealer:
-    """Rows stand in line by class, those of a class by partition, and take their folds in turn.
+    """Deals folds to rows in many partitions, without moving them.
 
-    `n_folds` rows that follow each other have one fold each; which of them is first a hash of their
-    place in line says. Where one class ends and the next begins it is fold 0. So the folds of a
-    class differ by one row at most, and so do those of all rows.
+    Rows are numbered by class, then by partition. Each run of `n_folds` consecutive rows has every
+    fold once, beginning with a fold chosen by a hash, or with fold 0 where a class begins. So the
+    sizes of the folds differ by at most one row, in each class and in total.
     """
 
     n_folds: int
     seed: int
-    ends: Integers  # the places in line where classes begin and end
-    starts: Mapping[int, Integers]  # the places where each partition's rows of each class begin
+    ends: Integers  # numbers at which classes begin and end
+    starts: Mapping[int, Integers]  # number of each partition's first row of each class
     of: int | None = None
 
     @classmethod
     def of_numbers(
         cls, numbers: Mapping[int, Integers], n_folds: int, seed: int, of: int | None = None
     ) -> Dealer:
-        """From the number of rows of each partition and class; or of one class and the rest."""
+        """Make a dealer from the number of rows by partition and class."""
         parts = sorted(numbers)
         table = np.array([_merge(numbers[part], of) for part in parts], dtype=np.int64)
         ends = np.concatenate([[0], np.cumsum(table.sum(axis=0))])
@@ -244,7 +245,7 @@ class Dealer:
         return cls(n_folds, seed, ends, dict(zip(parts, starts, strict=True)), of)
 
     def deal(self, part: int, labels: Integers, earlier: Integers) -> Integers:
-        """The fold of each row of a block, before which the partition has so many of each class.
+        """Fold of each row of a block; `earlier` counts the partition's rows before it, by class.
 
         >>> dealer = Dealer.of_numbers({0: np.array([3, 2]), 1: np.array([1, 4])}, 2, seed=7)
         >>> fold = dealer.deal(1, np.array([1, 0, 1, 1, 1]), np.array([0, 0]))
@@ -256,7 +257,7 @@ class Dealer:
         seen = _merge(earlier, self.of)
         if self.of is not None:
             labels = (labels == self.of).view(np.uint8)
-        start = self.starts.get(part, self.ends[:-1])  # none, if the rows have changed meanwhile
+        start = self.starts.get(part, self.ends[:-1])  # absent if the rows have changed since
         place = (start + seen)[labels] + rank_in_class(labels)
         turn = place // self.n_folds
         mixed = np.empty(len(turn), dtype=np.uint64)
@@ -268,5 +269,5 @@ class Dealer:
 
 
 def _merge(numbers: Integers, of: int | None) -> Integers:
-    """One class against the rest, where one is asked for."""
+    """Add up the counts of all classes but `of`, if it is given."""
     return numbers if of is None else np.array([numbers.sum() - numbers[of], numbers[of]])

@@ -1,4 +1,4 @@
-"""Rows set apart before a fit, to evaluate it on: by class, by group or by time."""
+"""Split a table into training rows and hold-out rows: by class, by group or by time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weigh.folds import Mask, rank_in_class
 from weigh.frames import Codes, Integers, Table, check_name, read, take_rows, to_arrow
 
 MOST_CLASSES = 20
-"""A numeric target of more values is not stratified."""
+"""A numeric target with more distinct values is not stratified."""
 
 
 def split(
@@ -67,7 +67,7 @@ def mark_holdout(
     time: str | None = None,
     random_state: int = 0,
 ) -> Mask:
-    """Which rows of a table `split` holds out."""
+    """Mask of the hold-out rows of `split`."""
     _check_numbers(holdout, random_state)
     if by is not None and time is not None:
         raise ParameterError(
@@ -83,7 +83,8 @@ def mark_holdout(
     if held.all() or not held.any():
         raise ParameterError(
             Parameter("holdout", holdout),
-            f" of {table.n_rows:,} rows leaves one side without rows; give another share",
+            f" of {table.n_rows:,} rows leaves no training rows or no hold-out rows; give another "
+            "share",
         )
     return held
 
@@ -108,7 +109,7 @@ def _read_codes(table: Table, name: str, role: str) -> Codes:
 
 
 def _read_classes(table: Table, y: str | None) -> Integers:
-    """The class of each row; all rows are one class where the target is a number or not named."""
+    """Class of each row; all 0 if the target is numeric or not given."""
     if y is not None:
         column = _read_codes(table, y, "y")
         used = [column.values[code] for code in np.unique(column.codes).tolist()]
@@ -119,7 +120,7 @@ def _read_classes(table: Table, y: str | None) -> Integers:
 
 
 def _read_times(table: Table, name: str) -> Integers:
-    """A column of numbers or dates as values that sort by time."""
+    """Read a column of numbers or dates as values that sort by time."""
     source = table.source(table.names.index(check_name(table, name, "time")))
     array = pa.array(source) if isinstance(source, np.ndarray) else to_arrow(source)
     kind = array.type
@@ -140,7 +141,7 @@ def _read_times(table: Table, name: str) -> Integers:
 
 
 def _hold_classes(labels: Integers, share: float, random: np.random.RandomState) -> Mask:
-    """The rounded share of each class, in a random order."""
+    """Hold out the rounded share of each class, at random."""
     order = random.permutation(len(labels))
     wanted = np.rint(share * np.bincount(labels))
     held = np.empty(len(labels), dtype=np.bool_)
@@ -149,7 +150,7 @@ def _hold_classes(labels: Integers, share: float, random: np.random.RandomState)
 
 
 def _hold_groups(groups: Integers, share: float, random: np.random.RandomState) -> Mask:
-    """Whole groups in a random order, as many as come nearest to the share."""
+    """Hold out whole groups at random, as many as come nearest to the share."""
     present, places, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     order = random.permutation(len(present))
     n_held = _nearest(np.cumsum(sizes[order]), share * len(groups))
@@ -157,12 +158,12 @@ def _hold_groups(groups: Integers, share: float, random: np.random.RandomState) 
 
 
 def _hold_latest(times: Integers, share: float) -> Mask:
-    """The latest times, as many as come nearest to the share."""
+    """Hold out the rows of the latest times, as many as come nearest to the share."""
     _, places, sizes = np.unique(times, return_inverse=True, return_counts=True)
     n_held = _nearest(np.cumsum(sizes[::-1]), share * len(times))
     return np.asarray(places >= len(sizes) - n_held)
 
 
 def _nearest(sums: Integers, wanted: float) -> int:
-    """How many parts to take, at least one and not all, for a sum nearest to the one wanted."""
+    """Number of parts, at least one and not all, whose sum is nearest to the one wanted."""
     return int(np.argmin(np.abs(sums[:-1] - wanted))) + 1 if len(sums) > 1 else 0

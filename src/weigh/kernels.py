@@ -1,7 +1,7 @@
-"""The hot loops: plain functions on arrays, compiled by numba at their first call.
+"""Compiled loops that several packages share: plain functions on arrays, compiled by numba.
 
-Nothing here knows of features or levels. Importing this module loads numba, so callers import it
-where they use it.
+They are compiled at the first call. Importing this module loads numba, so callers import it where
+they use it.
 """
 
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from numba import njit
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile without the interpreter lock, cached on disk where the disk allows it."""
+    """Compile a function to run without the interpreter lock, cached on disk if possible."""
     try:
         return njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
-    except RuntimeError:  # no folder that numba may write its cache to
+    except RuntimeError:  # numba has no writable folder for its cache
         return njit(nogil=True)(function)  # type: ignore[no-any-return]
 
 
@@ -35,14 +35,14 @@ def count_weighted(codes: Any, classes: Any, weight: Any, out: Any) -> None:
 
 @compiled
 def look_up(codes: Any, table: Any, out: Any) -> None:
-    """out[i] = table[codes[i]]."""
+    """Look up codes in a table: out[i] = table[codes[i]]."""
     for i in range(codes.shape[0]):
         out[i] = table[codes[i]]
 
 
 @compiled
 def sum_codes(codes: Any, weight: Any, out: Any) -> None:
-    """Add each row's weight to out[code]; a single weight is that of every row."""
+    """Add each row's weight to out[code]; a single weight applies to all rows."""
     step = 1 if weight.shape[0] == codes.shape[0] else 0
     for i in range(codes.shape[0]):
         out[codes[i]] += weight[i * step]
@@ -52,7 +52,7 @@ def sum_codes(codes: Any, weight: Any, out: Any) -> None:
 def count_tokens(starts: Any, tokens: Any, times: Any, classes: Any, weight: Any, out: Any) -> None:
     """Add weight times count to out[token, class] for each token of each row.
 
-    Row i has tokens[starts[i]:starts[i + 1]]. A single weight is that of every row.
+    Row i has tokens[starts[i]:starts[i + 1]]. A single weight applies to all rows.
     """
     step = 1 if weight.shape[0] == classes.shape[0] else 0
     for i in range(classes.shape[0]):
@@ -63,14 +63,14 @@ def count_tokens(starts: Any, tokens: Any, times: Any, classes: Any, weight: Any
 
 @compiled
 def add_one(totals: Any, codes: Any, weights: Any) -> None:
-    """Add weights[code] to the total of each row: one column of totals."""
+    """Add weights[code] to the total of each row, in one column."""
     for i in range(codes.shape[0]):
         totals[i, 0] += weights[codes[i], 0]
 
 
 @compiled
 def add_many(totals: Any, codes: Any, weights: Any) -> None:
-    """Add weights[code] to the totals of each row: one column per class."""
+    """Add weights[code] to the totals of each row, in one column per class."""
     for i in range(codes.shape[0]):
         code = codes[i]
         for k in range(weights.shape[1]):
@@ -92,7 +92,7 @@ def ovr(totals: Any, out: Any) -> None:
     """Turn the log odds of each class against the rest into probabilities that sum to one."""
     n_classes = totals.shape[1]
     for i in range(totals.shape[0]):
-        norm, top = 0.0, min(totals[i].max(), 0.0)  # all far below 0: only ratios count
+        norm, top = 0.0, min(totals[i].max(), 0.0)  # avoids underflow if all are far below 0
         for k in range(n_classes):
             small = np.exp(-abs(totals[i, k]))
             rise = np.exp(-top) if totals[i, k] >= 0 else np.exp(totals[i, k] - top)
@@ -120,7 +120,10 @@ def softmax(totals: Any, out: Any) -> None:
 
 @compiled
 def digitize(values: Any, cuts: Any, specials: Any, missing: int, out: Any) -> None:
-    """Code a number by the count of cuts below it; special codes follow; NaN gets `missing`."""
+    """Code numbers by the number of cuts below them; special values get the codes after these.
+
+    NaN gets the code `missing`.
+    """
     for i in range(values.shape[0]):
         value = values[i]
         if np.isnan(value):
@@ -141,10 +144,9 @@ def digitize(values: Any, cuts: Any, specials: Any, missing: int, out: Any) -> N
 
 @compiled
 def group_equal(values: Any, order: Any, weight: Any, distinct: Any, out: Any) -> int:
-    """Sum weights over equal values, in order; return how many distinct values there are.
+    """Sum weights over equal values, in order; return the number of distinct values.
 
-    A single weight is that of every row. Rows of no weight are passed over, here and in
-    `group_runs`, so that a weight of zero is a row that is not there.
+    A single weight applies to all rows. Rows of weight 0 are ignored, here and in `group_runs`.
     """
     step = 1 if weight.shape[0] == values.shape[0] else 0
     last = -1
@@ -160,10 +162,11 @@ def group_equal(values: Any, order: Any, weight: Any, distinct: Any, out: Any) -
 
 @compiled
 def fill_bins(rest: Any, own: Any, n_bins: int) -> Any:
-    """Mark after which value to cut: each own value alone, the rest into bins of equal weight.
+    """Mark the values after which to cut: `own` values get their own bin, the rest equal weights.
 
-    A bin ends where the rest so far reaches the next n-th part of it, so that what one has too much
-    is taken from the next, and there are no more bins than n. Whole weights are compared exactly.
+    A bin ends where the cumulative rest reaches the next multiple of 1/n_bins of its total. An
+    excess of one bin is thus made up by the next, and there are at most n_bins bins. Whole weights
+    are compared exactly.
     """
     cuts = np.zeros(rest.shape[0] - 1, dtype=np.bool_)
     filled, total, done = 0.0, rest.sum(), 0.0
@@ -178,13 +181,13 @@ def fill_bins(rest: Any, own: Any, n_bins: int) -> Any:
 
 @compiled
 def group_runs(values: Any, order: Any, labels: Any, weight: Any, ends: Any, out: Any) -> int:
-    """Class weights of runs of values between which a cut may be best; return how many there are.
+    """Class weights of runs of values between which a cut may be best; return their number.
 
-    Neighbouring values that hold one and the same class alone make one run: no cut inside it can
-    be the best (Fayyad & Irani 1992). ends[r] holds the first and last value of run r.
+    Neighbouring values whose rows are all of the same class form one run, because no cut inside it
+    can be the best (Fayyad & Irani 1992). ends[r] holds the first and last value of run r.
     """
     step = 1 if weight.shape[0] == values.shape[0] else 0
-    last, pure_before, pure = -1, -1, -1  # the class that a value holds alone; -1: none or several
+    last, pure_before, pure = -1, -1, -1  # the only class of a value; -1: none or several
     for i in order:
         if weight[i * step] == 0:
             continue
@@ -211,7 +214,7 @@ def group_runs(values: Any, order: Any, labels: Any, weight: Any, ends: Any, out
 
 @compiled
 def _n_log_n(n: float, table: Any) -> float:
-    """From the table where n is whole and the table is long enough."""
+    """Return n log2 n, from the table if it is long enough (for whole weights)."""
     if n < table.shape[0]:
         return table[int(n)]  # type: ignore[no-any-return]
     return n * np.log2(n) if n > 0 else 0.0
@@ -219,10 +222,10 @@ def _n_log_n(n: float, table: Any) -> float:
 
 @compiled
 def best_split(cumulative: Any, start: int, stop: int, equally_good: float, table: Any) -> int:
-    """The smallest of the equally good cuts of runs [start, stop), by class entropy; -1 if none.
+    """Best cut of runs [start, stop) by class entropy, the first of equally good ones; -1 if none.
 
     `cumulative[r]` holds the class weights of all runs before r. The cut at r puts runs [start, r)
-    on the left. `table[n]` is n log2 n for whole weights; empty where weights are fractions.
+    on the left. `table[n]` is n log2 n for whole weights; it is empty for fractional weights.
     """
     if stop - start < 2:
         return -1
@@ -259,9 +262,10 @@ def logistic_moments(
 ) -> None:
     """Derivatives of the log loss in nats by the total of each row; sums of losses.
 
-    target is 0, 1 or, where a row stands for several, the share of ones. roles[group] is 1 for rows
-    that count, 2 for rows held out, whose loss is summed apart. sums gets the loss, the rows on the
-    wrong side, and the loss of the rows held out. A single weight or group is that of every row.
+    target is 0, 1 or, if a row stands for several, the share of ones. roles[group] is 1 for
+    training rows, 2 for hold-out rows and 0 for others. To sums are added the training loss, the
+    number of misclassified training rows, and the hold-out loss. A single weight or group applies
+    to all rows.
     """
     of_weight, of_group = int(weight.shape[0] > 1), int(groups.shape[0] > 1)
     loss, products, n_factors = np.zeros(3), np.ones(3), np.zeros(3)
@@ -279,7 +283,7 @@ def logistic_moments(
             loss[role] += w * small * (1.0 - small * (0.5 - small / 3.0))
         elif of_weight:
             loss[role] += w * np.log1p(small)
-        else:  # one logarithm serves many rows
+        else:  # one logarithm of a product in place of many
             products[role] *= 1.0 + small
             n_factors[role] += 1
             if n_factors[role] == 256:
@@ -328,7 +332,7 @@ def softmax_moments(
             probability[i, k] /= norm
             slope[i, k] = w * probability[i, k] if role == 1 else 0.0
         if role == 1:
-            slope[i, own] = -w * others / norm  # p - 1 would be rounded where p is nearly 1
+            slope[i, own] = -w * others / norm  # p - 1 would lose digits for p near 1
             wrong += n_top > 1
         if totals[i, own] == top:
             loss[role] += w * np.log1p(others)
@@ -341,9 +345,9 @@ def softmax_moments(
 
 @compiled
 def multiplier(target: Any, values: Any, norm: float) -> float:
-    """The lambda >= 0 at which sum (target/(values + lambda))^2 = norm; 0 where it is less.
+    """Solve sum (target/(values + lambda))^2 = norm for lambda >= 0; 0 if the sum at 0 is smaller.
 
-    Newton steps on 1/length, which is nearly a straight line in lambda and rises from the left.
+    Newton steps on 1/length, which is nearly linear in lambda, so they converge from the left.
     """
     low, total = 0.0, 0.0
     for i in range(values.shape[0]):

@@ -1,4 +1,4 @@
-"""The parameters that learners share: what they may be, and what they say about a table."""
+"""The parameters that learners share: check them, and read what they mean for a table."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from weigh.errors import Parameter, ParameterError
 from weigh.frames import Declared, Floats, Table, Value, canonical, did_you_mean, key, list_names
 from weigh.tally import Tally
 
-FINE, ALL_LEVELS = (24, 128), 2048
-"""bins="fine" gives a number up to 128 levels, fewer where many columns would have too many."""
+FINE_RANGE, MAX_FINE_LEVELS = (24, 128), 2048
+"""Fewest and most levels of a column with bins="fine", and most levels of all columns together."""
 
 
 def check_parameters(learner: Any) -> None:
-    """Refuse a shared parameter of a wrong kind, naming it and what it may be."""
-    _check_events(learner)
+    """Raise an error for an invalid shared parameter; it names the parameter and valid values."""
+    _check_event_model(learner)
     _check_smoothing(learner)
     _check_bins(learner)
     _check_special(learner.special_values)
-    _check_caps(learner)
+    _check_max_levels(learner)
     read_rules(learner.ask_if)
-    for choice in _each(learner.missing):
+    for choice in _values(learner.missing):
         if choice not in ("level", "skip"):
             raise ValueError(
                 f"missing must be 'level', 'skip', or a dict from column to these, got {choice!r}"
             )
 
 
-def _each(given: Any) -> Iterable[Any]:
-    """What is given for all columns, or for each by name."""
+def _values(given: Any) -> Iterable[Any]:
+    """Values of a parameter: the values of a dict by column, or the one for all columns."""
     return given.values() if isinstance(given, Mapping) else [given]
 
 
-def _check_events(learner: Any) -> None:
+def _check_event_model(learner: Any) -> None:
     if learner.event_model not in ("levels", "counts"):
         raise ValueError(f"event_model must be 'levels' or 'counts', got {learner.event_model!r}")
     if learner.crosses is not None and learner.event_model == "counts":
@@ -65,7 +65,7 @@ def _check_smoothing(learner: Any) -> None:
 
 def _check_bins(learner: Any) -> None:
     bins = learner.bins
-    for rule in _each(bins):
+    for rule in _values(bins):
         listed = isinstance(rule, Iterable) and not isinstance(rule, str)
         cuts = isinstance(bins, Mapping) and listed
         count = is_count(rule) and rule >= 2
@@ -87,12 +87,15 @@ def _check_bins(learner: Any) -> None:
 
 
 def _check_density(learner: Any) -> None:
-    """Curves are of learners that count, and of columns that stand alone."""
+    """Raise an error if the learner cannot use a Density, or if there are crosses."""
     if not learner._takes_densities:
         name = type(learner).__name__
-        raise ValueError(f"bins holds a Density, which EvidenceNB takes and {name} does not")
+        raise ValueError(
+            f"bins contains a Density, which {name} does not support; use EvidenceNB, or give "
+            "other bins"
+        )
     if learner.crosses is not None:
-        raise ValueError("bins holds a Density, which crosses cannot join; leave one of them out")
+        raise ValueError("bins contains a Density, which cannot be used with crosses; drop one")
 
 
 def _check_special(given: Any) -> None:
@@ -104,9 +107,9 @@ def _check_special(given: Any) -> None:
         )
 
 
-def _check_caps(learner: Any) -> None:
+def _check_max_levels(learner: Any) -> None:
     given = learner.max_levels
-    for most in _each(given):
+    for most in _values(given):
         if not (most is None or (is_count(most) and most >= 1)):
             raise ValueError(
                 "max_levels must be None, a whole number of at least 1, or a dict from column to "
@@ -120,17 +123,17 @@ def _check_caps(learner: Any) -> None:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a number; true and false are none."""
+    """Whether a value is a number; booleans are not."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def is_count(value: Any) -> bool:
-    """Whether it is a whole number."""
+    """Whether a value is a whole number; booleans are not."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
-    """How each column is to be read, from the shared parameters."""
+    """How each column is read, from the shared parameters."""
     names, categorical = table.names, _read_categorical(learner.categorical_features, table)
     declared = {**table.declared(), **_read_declared(learner.categorical_features, names)}
     bins = by_column(learner.bins, names, "bins", learner._default_bins)
@@ -138,7 +141,8 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
     codes = () if learner.special_values is None else learner.special_values
     special = by_column(codes, names, "special_values", ())
     asked = {_name(column, names, "ask_if") for column, *_ in read_rules(learner.ask_if)}
-    fine, most = int(np.clip(ALL_LEVELS // max(len(names), 1), *FINE)), read_caps(learner, names)
+    fine = int(np.clip(MAX_FINE_LEVELS // max(len(names), 1), *FINE_RANGE))
+    most = read_caps(learner, names)
     settings = {}
     for name in names:
         rule = int(bins[name]) if is_count(bins[name]) else bins[name]
@@ -150,7 +154,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
         if joined:
             category, rule = True, learner._default_bins
         if category is None and not isinstance(rule, Rule):
-            category = False  # cut points say that the column is numeric, even where it is empty
+            category = False  # a column with cut points is numeric, even if it is empty
         special_codes = _read_special(special[name], name)
         skips = missing[name] == "skip" or name in asked
         levels = None if category is False else declared.get(name)
@@ -161,7 +165,7 @@ def read_settings(learner: Any, table: Table) -> dict[str, Setting]:
 
 
 def _read_joined(rule: Any, name: str) -> tuple[tuple[Value, ...], ...]:
-    """The categories of each level, where `bins` lists lists; empty where it holds cut points."""
+    """Categories of each level, if `bins` is a list of lists; empty if it has cut points."""
     if isinstance(rule, Rule):
         return ()
     if not any(isinstance(item, list | tuple) for item in rule):
@@ -174,18 +178,18 @@ def _read_joined(rule: Any, name: str) -> tuple[tuple[Value, ...], ...]:
     joined = tuple(tuple(canonical(value) for value in item) for item in rule)
     every = [key(value) for values in joined for value in values]
     if len({*every}) < len(every):
-        raise ValueError(f"bins for column {name!r} lists a category twice: {rule!r}")
+        raise ValueError(f"bins for column {name!r} lists a category twice: {rule!r}; list it once")
     return joined
 
 
 def read_caps(learner: Any, names: Sequence[str]) -> dict[str, int | None]:
-    """How many categories of each column have levels of their own; None is all of them."""
+    """Largest number of categories of each column that keep their own level; None is no limit."""
     given = by_column(learner.max_levels, names, "max_levels", None)
     return {name: None if most is None else int(most) for name, most in given.items()}
 
 
 def read_crosses(given: Any, table: Table) -> tuple[tuple[str, str], ...]:
-    """The pairs of columns to join, each column in one pair at the most."""
+    """Pairs of columns to join; a column can be in one pair only."""
     pairs: list[tuple[str, str]] = []
     listed = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
     for pair in given if listed else () if given is None else [given]:
@@ -206,15 +210,15 @@ def read_crosses(given: Any, table: Table) -> tuple[tuple[str, str], ...]:
 
 
 def read_orders(given: Any, tally: Tally, names: Sequence[str]) -> tuple[int, ...]:
-    """What is asked of each feature: 1 to rise, -1 to fall, 0 nothing; empty for nothing at all."""
+    """Monotonicity of each feature: 1 to rise, -1 to fall, 0 for none; empty if none is given."""
     if given is None:
         return ()
     if not isinstance(given, Mapping):
         listed = [*given] if isinstance(given, Iterable) else [given]
         if len(listed) != len(names):
             raise ValueError(
-                f"monotonic_cst has {len(listed)} entries for {len(names)} columns; a dict "
-                "such as {'age': 1} names those that are meant"
+                f"monotonic_cst has {len(listed)} entries for {len(names)} columns; give one "
+                "for each column, or a dict such as {'age': 1}"
             )
         given = dict(zip(names, listed, strict=True))
     asked = {_name(column, names, "monotonic_cst"): sign for column, sign in given.items()}
@@ -227,14 +231,14 @@ def read_orders(given: Any, tally: Tally, names: Sequence[str]) -> tuple[int, ..
             raise ValueError(f"monotonic_cst for column {name!r} must be 1, 0 or -1, got {sign!r}")
         if sign and name not in numeric:
             raise ValueError(
-                f"monotonic_cst names {name!r}, whose levels are categories and have no order, or "
-                "which is part of a cross; it takes numeric columns and ordered categories"
+                f"monotonic_cst names {name!r}, which has unordered categories or is part of a "
+                "cross; it takes numeric columns and ordered categories"
             )
     return tuple(int(asked.get(t.feature.name, 0)) for t in tally.tables)
 
 
 def read_columns(given: Any, table: Table, parameter: str) -> tuple[str, ...]:
-    """Columns that a parameter lists by name or number; one may stand alone."""
+    """Names of the columns in a parameter: a name or position, or a list of these."""
     if given is None:
         return ()
     listed = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
@@ -242,11 +246,13 @@ def read_columns(given: Any, table: Table, parameter: str) -> tuple[str, ...]:
 
 
 def read_pairs(given: Iterable[Any], table: Table) -> tuple[frozenset[str], ...]:
-    """Pairs of columns that are asked for by name."""
+    """Pairs of columns, given by name or position."""
     pairs = []
     for pair in given:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise ValueError(f"pairs must list two columns each, as [('a', 'b')], got {pair!r}")
+            raise ValueError(
+                f"pairs must list pairs of columns, such as [('a', 'b')], got {pair!r}"
+            )
         pairs.append(frozenset(read_columns(pair, table, "pairs")))
         if len(pairs[-1]) < 2:
             raise ValueError(f"pairs joins {pair[0]!r} with itself; name two columns")
@@ -254,7 +260,7 @@ def read_pairs(given: Iterable[Any], table: Table) -> tuple[frozenset[str], ...]
 
 
 def by_column(value: Any, names: Sequence[str], parameter: str, default: Any) -> dict[str, Any]:
-    """What a parameter says of each column: one thing for all, or by name or position."""
+    """Value of a parameter for each column: one for all, or a dict by name or position."""
     if not isinstance(value, Mapping):
         return dict.fromkeys(names, value)
     given = {_name(column, names, parameter): choice for column, choice in value.items()}
@@ -289,7 +295,8 @@ def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
     if chosen and all(isinstance(item, bool | np.bool_) for item in chosen):
         if len(chosen) != len(table.names):
             raise ValueError(
-                f"categorical_features is a mask of {len(chosen)} for {len(table.names)} columns"
+                f"categorical_features is a mask of length {len(chosen)}, but there are "
+                f"{len(table.names)} columns; give one flag for each"
             )
         chosen = np.flatnonzero(chosen).tolist()
     names = {_name(column, table.names, "categorical_features") for column in chosen}
@@ -297,7 +304,7 @@ def _read_categorical(choice: Any, table: Table) -> dict[str, bool | None]:
 
 
 def _read_declared(choice: Any, names: Sequence[str]) -> dict[str, Declared]:
-    """The levels that the user lists: a list is in order, a set is not."""
+    """Levels that the user declares by column: a list is ordered, a set is not."""
     found = {}
     for column, levels in choice.items() if isinstance(choice, Mapping) else ():
         name = _name(column, names, "categorical_features")
@@ -322,7 +329,7 @@ def _read_special(values: Any, name: str) -> tuple[Value, ...]:
 
 
 def read_rate(rate: Any, classes: np.ndarray[Any, Any], parameter: str) -> Floats:
-    """Class probabilities, given for the second of two, for all in order, or by label."""
+    """Class probabilities, given for the second of two classes, for all in order, or by label."""
     if isinstance(rate, Mapping):
         given = {key(canonical(label)): p for label, p in rate.items()}
         wanted = [key(label) for label in classes.tolist()]

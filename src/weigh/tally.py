@@ -1,4 +1,4 @@
-"""Statistics that add: weighted counts by feature, level and class."""
+"""Tallies: weighted counts by feature, level and class, which add over sets of rows."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ from weigh.frames import (
 
 @dataclass(frozen=True)
 class Counts:
-    """The weight of each level (row) and class (column) of one feature."""
+    """Weight of each level (row) and class (column) of one feature."""
 
     feature: Feature | Cross
     counts: Floats
 
     def laid_on(self, feature: Any, classes: Integers, n_classes: int) -> Floats:
-        """The same counts laid out on the levels of `feature` and a longer list of classes."""
+        """Rearrange the counts to the levels of `feature` and a longer list of classes."""
         out = np.zeros((len(feature.levels), n_classes))
         out[feature.positions(self.feature)[:, None], classes] = self.counts
         return out
 
     def against_rest(self, c: int) -> Counts:
-        """The counts of all other classes together, and of one."""
+        """Counts of all other classes together (column 0), and of class c (column 1)."""
         one = self.counts[:, c]
         return Counts(self.feature, np.column_stack([self.counts.sum(axis=1) - one, one]))
 
 
 @dataclass(frozen=True)
 class Tally:
-    """All counts of a set of rows. The tally of two sets is the sum of their tallies.
+    """Counts of a set of rows. The tally of two sets of rows is the sum of their tallies.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Tally:
         return Tally(classes, class_counts, tuple(tables))
 
     def join_rare(self, most: Mapping[str, int | None]) -> Tally:
-        """The same with at most so many categories of each column, the heaviest, beside `other`."""
+        """Keep at most the given number of categories of each column; the rest become `other`."""
         for table in self.tables:
             for part in table.feature.parts if isinstance(table.feature, Cross) else ():
                 _refuse_outgrown(part, most[part.name])
@@ -94,16 +94,16 @@ class Tally:
 
 
 def add(tallies: list[Tally]) -> Tally:
-    """The sum of tallies, from the first to the last."""
+    """Sum tallies in order."""
     return reduce(lambda a, b: a + b, tallies)
 
 
 def _refuse_outgrown(part: Feature, most: int | None) -> None:
-    """The rows of a pair do not tell what its columns held alone."""
+    """Raise if a column of a cross has too many levels: counts of pairs cannot be joined later."""
     if most is not None and not part.is_numeric and len(part.values) > most:
         raise ValueError(
-            f"column {part.name!r} is part of a cross and has more than max_levels={most} levels "
-            "by now; fit all rows at once, or raise max_levels"
+            f"column {part.name!r} is part of a cross and has more than max_levels={most} levels; "
+            "fit all rows at once, or raise max_levels"
         )
 
 
@@ -114,19 +114,19 @@ def _positions(some: np.ndarray[Any, Any], every: np.ndarray[Any, Any]) -> Integ
 
 @dataclass(frozen=True)
 class Rows:
-    """The class and weight of each row, as the counting loops want them."""
+    """Class and weight of each row; no weights mean 1 for all."""
 
     labels: Integers
     weight: Floats | None
     n_classes: int
 
     def take(self, rows: Any) -> Rows:
-        """Some of the rows."""
+        """Select rows by number or mask."""
         weight = None if self.weight is None else self.weight[rows]
         return Rows(self.labels[rows], weight, self.n_classes)
 
     def count(self, codes: Integers, n_codes: int) -> Floats:
-        """The weight of each code and class."""
+        """Weight of each code (row) and class (column)."""
         from weigh import kernels
 
         if self.weight is None:
@@ -139,7 +139,7 @@ class Rows:
 
 
 def count_levels(feature: Feature, column: Column, rows: Rows) -> Counts:
-    """Count a column on levels that are given; a missing level that does not occur is dropped."""
+    """Count a column on given levels; the level missing is dropped if it does not occur."""
     counts = count_placed(feature, feature.place(column), rows).counts
     if feature.has_missing and not counts[-1].any():
         return Counts(replace(feature, has_missing=False), counts[:-1])
@@ -153,7 +153,7 @@ def count_placed(feature: Feature | Cross, placed: Placed, rows: Rows) -> Counts
 
 
 def count_placed_soft(feature: Feature | Cross, placed: Placed, by_class: Floats) -> Counts:
-    """The same for rows that count in several classes, with one weight for each (a column)."""
+    """Count rows whose levels are known, with a weight in each class (column of `by_class`)."""
     from weigh import kernels
 
     raw = np.zeros((by_class.shape[1], len(placed.levels)))
@@ -165,9 +165,9 @@ def count_placed_soft(feature: Feature | Cross, placed: Placed, by_class: Floats
 def count_categories(
     name: str, column: Codes, rows: Rows, skip_missing: bool, declared: Declared | None = None
 ) -> Counts:
-    """Count a column of categories: its levels have weight, or are declared.
+    """Count a column of categories; the levels are those with weight, or the declared ones.
 
-    A column of booleans has both, whichever its rows have.
+    A column of booleans always has the levels false and true.
     """
     raw = rows.count(column.codes, max(len(column.values), 1))
     used = np.flatnonzero(raw.any(axis=1)).tolist()
@@ -182,7 +182,7 @@ def count_categories(
 def _list_levels(
     name: str, present: set[tuple[type, Value]], declared: Declared | None
 ) -> tuple[tuple[Value, ...], bool]:
-    """The values that are levels, and whether they have an order of their own."""
+    """Values that are levels, and whether their order was declared."""
     named = present if declared is None else {*keys(declared.values)}
     if {kind for kind, _ in named} == {bool}:
         return (False, True), False
@@ -199,10 +199,10 @@ def _list_levels(
 
 
 def smoothed_levels(table: Any) -> Integers:
-    """The levels of a table of counts that smoothing adds rows to.
+    """Mask of the levels that receive the pseudo-count.
 
-    These are the levels that rows have, and every category: declared ones have rows or not. An
-    interval or a special code without rows is not counted.
+    These are all categories, including declared ones without rows, and the bins and special values
+    that have rows.
     """
     seen: Integers = table.counts.any(axis=1)
     return seen if table.feature.parts[0].is_numeric else np.ones_like(seen)
@@ -210,23 +210,23 @@ def smoothed_levels(table: Any) -> Integers:
 
 @dataclass(frozen=True)
 class Rare:
-    """Values of a column that were not told apart: their weight in each class, and their kinds."""
+    """Rare values of a column that were counted together: weight in each class, and kinds."""
 
     counts: Floats
     kinds: tuple[Kind, ...]
 
 
 def join_rare(counts: Counts, most: int | None, rare: Rare | None = None) -> Counts:
-    """Keep the heaviest categories of a feature, `most` of them; the others are one level.
+    """Keep the `most` most frequent categories of a feature; the rest become the level `other`.
 
-    Of equally heavy ones those that come first in order are kept. `rare` is of the others too.
+    Of equally frequent ones the first in order are kept. `rare` is added to `other`.
     """
     feature, n = counts.feature, len(counts.feature.parts[0].values)
     if most is None or isinstance(feature, Cross) or feature.is_numeric:
         return counts
     if feature.other or (n <= most and rare is None):
         return counts
-    ranks = np.argsort(-counts.counts[:n].sum(axis=1), kind="stable")  # values are in order
+    ranks = np.argsort(-counts.counts[:n].sum(axis=1), kind="stable")  # ties keep their order
     kept, gone = np.sort(ranks[:most]), np.sort(ranks[most:])
     joined, kinds = counts.counts[gone].sum(axis=0), {Kind.of(feature.values[i]) for i in gone}
     if rare is not None:
@@ -239,7 +239,7 @@ def join_rare(counts: Counts, most: int | None, rare: Rare | None = None) -> Cou
 def join_listed(
     counts: Counts, listed: Sequence[Sequence[Value]], rare: Rare | None = None
 ) -> Counts:
-    """The categories of each list as one level; values that no list holds are the level `other`."""
+    """Join the categories of each list into one level; values in no list become `other`."""
     feature = counts.feature
     assert isinstance(feature, Feature)
     group_of = {known: i for i, values in enumerate(listed) for known in keys(values)}
@@ -260,7 +260,7 @@ def join_listed(
 
 
 def join_best(counts: Counts, rule: Binning, rare: Rare | None = None) -> Counts:
-    """The categories of each level that a `Binning` finds; those without rows are left out."""
+    """Join categories into the levels that a `Binning` finds; those without rows are left out."""
     feature = counts.feature
     assert isinstance(feature, Feature)
     n = len(feature.values)
@@ -275,7 +275,7 @@ def join_best(counts: Counts, rule: Binning, rare: Rare | None = None) -> Counts
 
 
 def count_pairs(parts: tuple[Feature, Feature], table: Table, rows: Rows) -> Counts:
-    """Count the pairs of levels of two features; those that have weight are levels."""
+    """Count the pairs of levels of two features; pairs with weight are the levels of the cross."""
     cross = Cross(parts)
     joined = cross.join(table)
     raw = rows.count(joined.codes, len(joined.levels))
@@ -284,7 +284,7 @@ def count_pairs(parts: tuple[Feature, Feature], table: Table, rows: Rows) -> Cou
 
 
 def _gather(placed: Placed, raw: Floats, n_levels: int) -> Floats:
-    """Counts by code become counts by level; what stands for no level is left out."""
+    """Sum counts by code to counts by level, without values that are not known."""
     counts = np.zeros((n_levels + 1, raw.shape[1]))
     np.add.at(counts, placed.levels, raw)
     return counts[:-1]

@@ -1,10 +1,9 @@
-"""Files and folders written whole or not at all: every file of the package is written here.
+"""Atomic writing of files and folders; the package writes all its files here.
 
-A file is written beside its place under another name, put on the disk, and then takes its place in
-one step; whatever fails before leaves the old file as it was. A link is followed to the file that
-it names. A file that is replaced leaves its mode to the new one, and a new file has the mode that
-the process gives to files. What is no regular file, such as a device or a pipe, is written to, and
-so is a file that is open already, such as /dev/stdout.
+A file is written under a temporary name in the same folder, flushed to the disk, and then renamed.
+If anything fails before, the old file stays unchanged. Links are followed. A file that replaces
+another has its mode; a new file has the default mode of the process. Devices, pipes and files that
+are open already, such as /dev/stdout, are written to directly.
 """
 
 from __future__ import annotations
@@ -20,27 +19,27 @@ from typing import IO, TypeAlias
 from uuid import uuid4
 
 FilePath: TypeAlias = str | os.PathLike[str]
-READABLE = 80
-"""Characters of a file's name in the name that its part has meanwhile."""
+MAX_NAME_LENGTH = 80
+"""Most characters of the file's name in its temporary name."""
 
 
 def write_text(text: str, path: FilePath) -> None:
-    """Write a text file whole or not at all."""
-    write_bytes(text.encode("utf-8", errors="backslashreplace"), path)  # JSON's own escapes
+    """Write a text file atomically, in UTF-8; lone surrogates are escaped as in JSON."""
+    write_bytes(text.encode("utf-8", errors="backslashreplace"), path)
 
 
 def write_bytes(data: bytes, path: FilePath) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     with open_whole(path) as file:
         file.write(data)
 
 
 @contextmanager
 def open_whole(path: FilePath) -> Iterator[IO[bytes]]:
-    """A file to write to, which is in its place when the context ends without an error."""
-    number = _open_number(path)
+    """Open a file for writing; it takes its place if the context ends without an error."""
+    number = _open_descriptor(path)
     if number is not None:
-        sys.stdout.flush()  # what was printed before comes before
+        sys.stdout.flush()  # keeps the order of earlier output
         with os.fdopen(os.dup(number), "wb") as place:
             yield place
         return
@@ -51,45 +50,45 @@ def open_whole(path: FilePath) -> Iterator[IO[bytes]]:
             yield place
         return
     target = _resolve(path)
-    part = _beside(target)
+    part = _temporary_path(target)
     try:
-        # the mode is right from the start, and the umask, which all threads share, stays as it is
+        # Set the mode at creation: changing the umask would affect all threads.
         made = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if old is None else 0o600)
         with os.fdopen(made, "wb") as file:
-            yield file  # which Arrow closes itself
-        _put_on_disk(part)
+            yield file  # Arrow may close it
+        _flush_to_disk(part)
         if old is not None:
             _inherit(part, old)
         os.replace(part, target)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    _put_on_disk(target.parent)
+    _flush_to_disk(target.parent)
 
 
 @contextmanager
 def make_folder(path: FilePath) -> Iterator[Path]:
-    """A folder to write files to, which is in its place when the context ends without an error."""
+    """Make a folder to write to; it takes its place if the context ends without an error."""
     target = Path(os.path.realpath(path))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ValueError(f"{os.fspath(path)} exists and is not an empty folder; give another name")
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = _beside(target)
+    part = _temporary_path(target)
     try:
         part.mkdir()
         yield part
-        _put_on_disk(part)
+        _flush_to_disk(part)
         os.replace(part, target)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    _put_on_disk(target.parent)
+    _flush_to_disk(target.parent)
 
 
 def refuse_inputs(path: FilePath, inputs: Iterable[FilePath | int]) -> None:
-    """Refuse to write to one of some files that are read, whatever name or link leads to it.
+    """Raise an error if the output is one of the input files, also under another name or link.
 
-    An input may be an open file too, by its number, such as that of standard input.
+    An input may also be the descriptor of an open file, such as standard input.
     """
     output = _stat(path)
     if output is None:
@@ -97,12 +96,12 @@ def refuse_inputs(path: FilePath, inputs: Iterable[FilePath | int]) -> None:
     for read in inputs:
         known = os.fstat(read) if isinstance(read, int) else _stat(read)
         if known is not None and stat.S_ISREG(known.st_mode) and os.path.samestat(output, known):
-            raise ValueError(f"{os.fspath(path)} is an input; write to another file")
+            raise ValueError(f"{os.fspath(path)} is an input file; write to another file")
 
 
 def refuse_unwritable(path: FilePath) -> None:
-    """Refuse a path where no file can be written: a folder, or a folder that is not there."""
-    if _open_number(path) is not None:
+    """Raise an error if no file can be written to a path: a folder, or a folder not writable."""
+    if _open_descriptor(path) is not None:
         return
     old = _stat(path)
     if old is not None and stat.S_ISDIR(old.st_mode):
@@ -113,13 +112,13 @@ def refuse_unwritable(path: FilePath) -> None:
             raise PermissionError(f"the folder {folder} cannot be written to; give another name")
 
 
-def _open_number(path: FilePath) -> int | None:
-    """The number of our own open file that a path such as /dev/stdout names, else None.
+def _open_descriptor(path: FilePath) -> int | None:
+    """Descriptor of the open file that a path such as /dev/stdout names, or None.
 
-    Output that is redirected to a file goes on where it is: that file is never replaced.
+    Redirected output continues in its file, which is never replaced.
     """
     place = os.fspath(path)
-    for _ in range(40):  # as many links as systems follow
+    for _ in range(40):  # as many links as operating systems follow
         folder, name = os.path.split(place)
         if name.isdigit() and os.path.realpath(folder) == f"/proc/{os.getpid()}/fd":
             return int(name)
@@ -130,7 +129,7 @@ def _open_number(path: FilePath) -> int | None:
 
 
 def _stat(path: FilePath) -> os.stat_result | None:
-    """What is at a path, links followed; None where nothing is."""
+    """Status of the file at a path, following links; None if there is none."""
     try:
         return os.stat(path)
     except FileNotFoundError:
@@ -138,20 +137,20 @@ def _stat(path: FilePath) -> os.stat_result | None:
 
 
 def _resolve(path: FilePath) -> Path:
-    """The file that a path names in the end; its folder must be there."""
+    """Path with links resolved; its folder must exist."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(f"no such folder: {target.parent}")
     return target
 
 
-def _beside(target: Path) -> Path:
-    """A hidden name in the same folder, which nobody else has."""
-    return target.with_name(f".{target.name[:READABLE]}.{uuid4().hex}")
+def _temporary_path(target: Path) -> Path:
+    """Unique hidden name in the same folder."""
+    return target.with_name(f".{target.name[:MAX_NAME_LENGTH]}.{uuid4().hex}")
 
 
 def _inherit(part: Path, old: os.stat_result) -> None:
-    """Give a file the owner, where we may, and the mode of the one that it replaces."""
+    """Give a file the mode, and if permitted the owner, of the file that it replaces."""
     new = os.stat(part)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with suppress(OSError):
@@ -159,10 +158,10 @@ def _inherit(part: Path, old: os.stat_result) -> None:
     os.chmod(part, stat.S_IMODE(old.st_mode))
 
 
-def _put_on_disk(path: Path) -> None:
-    """Wait until the disk has a file's bytes, or a folder's names, so that they outlive a crash."""
+def _flush_to_disk(path: Path) -> None:
+    """Flush a file or a folder's entries to the disk, so that they survive a crash."""
     if os.name != "posix" and path.is_dir():
-        return  # there is no way
+        return  # folders cannot be flushed there
     number = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
     try:
         os.fsync(number)

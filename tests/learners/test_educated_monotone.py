@@ -181,11 +181,11 @@ def test_the_constraint_is_saved_with_the_model(tmp_path):
             "monotonic_cst for column 'hump' must be 1, 0 or -1, got [1, 1]",
         ),
         (np.ones((3, 2)), "monotonic_cst for column 'hump' must be 1, 0 or -1, got"),
-        ({"c": 1}, "monotonic_cst names 'c', whose levels are categories and have no order"),
-        ([1, 0], "monotonic_cst has 2 entries for 3 columns; a dict such as {'age': 1} names"),
+        ({"c": 1}, "monotonic_cst names 'c', which has unordered categories"),
+        ([1, 0], "monotonic_cst has 2 entries for 3 columns; give one"),
         (1, "monotonic_cst has 1 entries for 3 columns"),
         ("hump", "monotonic_cst has 4 entries for 3 columns"),
-        ([1, 0, -1], "monotonic_cst names 'c', whose levels are categories"),
+        ([1, 0, -1], "monotonic_cst names 'c', which has unordered categories"),
     ],
 )
 def test_a_bad_constraint_names_the_column_and_what_it_may_be(given, message):

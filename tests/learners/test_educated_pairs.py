@@ -214,7 +214,7 @@ def test_pairs_of_many_classes_are_found_jointly_and_refused_one_by_one():
         *(({"pairs": wrong}, "pairs must be") for wrong in (-1, 1.0, "2", True, None, {"a": "b"})),
         ({"pairs": [("a", "q")]}, "pairs names 'q'"),
         ({"pairs": [("a", "a")]}, "pairs joins 'a'"),
-        ({"pairs": ["ab"]}, "pairs must list two columns"),
+        ({"pairs": ["ab"]}, "pairs must list pairs of columns"),
         ({"pairs": [("a", "town")]}, "pairs names 'town', which cannot be paired"),
         ({"pairs": [("a", "b")], "unpaired": ["b"]}, "pairs names 'b', which cannot be paired"),
         ({"pairs": [("a", "b")], "monotonic_cst": {"a": 1}}, "pairs names 'a'"),
