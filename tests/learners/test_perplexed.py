@@ -457,7 +457,7 @@ def test_rows_whose_class_has_no_other_row_are_not_judged():
 
 def test_where_no_row_can_be_held_out_the_model_is_naive_bayes_and_a_warning_says_so():
     X = [["a", "x"], ["b", "y"]]
-    with pytest.warns(UserWarning, match="no fold holds a row out .* number for attenuation"):
+    with pytest.warns(UserWarning, match="k cannot be chosen.* set attenuation to a number"):
         model = PerplexedNB().fit(X, [0, 1])
     assert (model.attenuation_, model.attenuation_path_) == (3.0, None)
     naive = EvidenceNB().fit(X, [0, 1])

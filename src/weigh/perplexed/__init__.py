@@ -1,10 +1,10 @@
-"""Perplexed naive Bayes (Carlos 2015): posteriors that mean what they say.
+"""Perplexed naive Bayes (Carlos 2015): naive Bayes to a power, which corrects overconfidence.
 
-scores     rows and documents as naive Bayes scores them
-tuning     the k of the exponent: criteria, and the search
-dampen     naive Bayes after the exponent
-mean       the arithmetic mean in place of the geometric
-learner    the estimator
+scores     totals of naive Bayes for rows and documents, before the exponent
+tuning     the choice of k: criteria and grid search
+dampen     applies the exponent to naive Bayes, and removes it
+mean       the arithmetic mean of Eq. 15
+learner    `PerplexedNB`
 """
 
 from weigh.perplexed.learner import PerplexedNB

@@ -1,4 +1,4 @@
-"""Naive Bayes after the exponent: multiplied out where n is fixed, a rule where it varies."""
+"""Apply the exponent to naive Bayes: multiplied into the tables, or a rule if n varies by row."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CAVEAT = " and leaves out the error of the exponent"
 
 
 def dampen(naive: Evidence, k: float, form: Form) -> Evidence:
-    """The evidence of Eq. 20 (root) or Eq. 19 (geometric)."""
-    if varies(naive):
+    """Apply the exponent of Eq. 20 (root) or Eq. 19 (geometric)."""
+    if n_varies(naive):
         rule = Attenuation(k, form, np.zeros(len(naive.prior_row)))
         return replace(naive, attenuation=rule, caveat=CAVEAT)
     exponent = fixed_exponent(naive, k, form)
@@ -37,28 +37,29 @@ def dampen(naive: Evidence, k: float, form: Form) -> Evidence:
     )
 
 
-def varies(evidence: Evidence) -> bool:
-    """Whether rows can differ in how many features they have."""
+def n_varies(evidence: Evidence) -> bool:
+    """Whether n, the number of features with an answer or of tokens, can differ between rows."""
     skips = any(feature.skip_missing for feature in evidence.features)
     return skips or evidence.event_model == "counts"
 
 
 def fixed_exponent(evidence: Evidence, k: float, form: str) -> float:
-    """The exponent of every row, where all have every feature."""
+    """Exponent of every row if n is the number of features."""
     return float(attenuate(k, form, np.array(float(len(evidence)))))
 
 
 def undo(evidence: Evidence) -> Evidence:
-    """Naive Bayes as it was before `dampen`, to the last bit."""
+    """Undo `dampen` exactly, to the last bit."""
     if evidence.attenuation is not None:
         return replace(evidence, attenuation=None)
     return weigh_tally(evidence.tally, evidence.tables[0].smoothing)
 
 
-def undampened(evidence: Evidence, naive: Evidence, k: float, table: Table) -> Floats:
-    """The totals of naive Bayes, which decide as those of Eq. 20 do, ties included.
+def naive_totals(evidence: Evidence, naive: Evidence, k: float, table: Table) -> Floats:
+    """Totals of naive Bayes that give the decisions of Eq. 20, ties included.
 
-    Where the prior was shifted by s after the exponent e, e T + s decides, or T + s/e.
+    If s was added to the prior after the exponent e, totals e T + s decide as T + s/e does, which
+    is returned.
     """
     totals, rule = naive.total(table), evidence.attenuation
     shift = _shift(evidence, naive, k) if rule is None else rule.shift
@@ -68,5 +69,5 @@ def undampened(evidence: Evidence, naive: Evidence, k: float, table: Table) -> F
 
 
 def _shift(evidence: Evidence, naive: Evidence, k: float) -> Floats:
-    """What was added to the prior after the exponent was multiplied out; 0 to the last bit."""
+    """Shift of the prior after `dampen`; exactly 0 if there was none."""
     return evidence.prior_row - naive.prior_row * fixed_exponent(evidence, k, "root")

@@ -1,4 +1,4 @@
-"""PerplexedNB: naive Bayes whose probabilities mean what they say."""
+"""PerplexedNB: naive Bayes to a power, which corrects overconfidence."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from weigh.evidence import Evidence, Scorer, weigh_tally
 from weigh.folds import check_folds, read_splits
 from weigh.frames import FarTable, Floats, Sample, Table
 from weigh.parameters import is_count, is_number
-from weigh.perplexed.dampen import dampen, undampened, undo
+from weigh.perplexed.dampen import dampen, naive_totals, undo
 from weigh.perplexed.mean import Mean
-from weigh.perplexed.scores import score_held_out, score_own, score_rows
-from weigh.perplexed.tuning import CRITERIA, AttenuationPath, Scored, choose_k
+from weigh.perplexed.scores import Scored, score_held_out, score_own, score_rows
+from weigh.perplexed.tuning import CRITERIA, AttenuationPath, choose_k
 from weigh.tally import Tally
 
 FORMS = ("root", "geometric", "auto", "arithmetic")
@@ -89,7 +89,7 @@ class PerplexedNB(EvidenceClassifier):
     _later_extras = ("form_",)
     _bodies = ("evidence", "mean")
     attenuation_: float | None
-    form_: str | None = None  # not known of files of earlier releases, whose `form` says it
+    form_: str | None = None  # absent in files of earlier releases, where it equals `form`
     attenuation_path_: AttenuationPath | None = None  # not saved
 
     def __init__(
@@ -171,7 +171,7 @@ class PerplexedNB(EvidenceClassifier):
         return self.event_model == "counts"
 
     def with_prior(self, rate: Any) -> Self:
-        """The same model for a population with other class frequencies; see `EvidenceNB`."""
+        """Copy of the model for a population with other class frequencies; see `EvidenceNB`."""
         model = super().with_prior(rate)
         return model._keep(_no_interval(model._learnt))
 
@@ -182,12 +182,12 @@ class PerplexedNB(EvidenceClassifier):
             return float(self.attenuation)
         rows = self._score(sample, naive, splits)
         if rows is None:
-            warn_caller(_NOTHING_HELD_OUT, UserWarning)
-            return _most_answers(sample, naive) + 1
-        judged = self.form == "auto" and self.attenuation == "likelihood"
+            warn_caller(_NO_HOLD_OUT, UserWarning)
+            return _max_n(sample, naive) + 1
+        both = self.form == "auto" and self.attenuation == "likelihood"
         paths = {
             form: choose_k(rows, form, self.attenuation, int(self.n_bins))
-            for form in (("root", "geometric") if judged else (str(self.form_),))
+            for form in (("root", "geometric") if both else (str(self.form_),))
         }
         self.form_ = min(paths, key=lambda form: paths[form].criterion.min())
         self.attenuation_path_ = paths[self.form_]
@@ -213,17 +213,17 @@ class PerplexedNB(EvidenceClassifier):
     # ------------------------------------------------------------ deciding
 
     def _decide(self, table: Table, totals: Floats | None = None) -> np.ndarray[Any, Any]:
-        """Eq. 20 decides as naive Bayes does, and so by its totals: no rounding can part a tie."""
+        """Decide by the totals of naive Bayes, as in Eq. 20: rounding then cannot break ties."""
         learnt, rule = self._learnt, getattr(self._learnt, "attenuation", None)
         form = rule.form if rule else self.form_ or self.form
         if form != "root" or self.attenuation_ is None:
             return super()._decide(table, totals)
         naive = undo(learnt)
-        return naive.decide(undampened(learnt, naive, float(self.attenuation_), table))
+        return naive.decide(naive_totals(learnt, naive, float(self.attenuation_), table))
 
 
-def _most_answers(sample: Sample, naive: Evidence) -> float:
-    """The largest n of a row; on a cluster that of a row that lacks nothing."""
+def _max_n(sample: Sample, naive: Evidence) -> float:
+    """Largest n of a row; on a cluster, the number of features."""
     if isinstance(sample.table, FarTable):
         return float(len(naive))
     return float(naive.observed(sample.table).max())
@@ -234,11 +234,11 @@ def _shifted(learnt: Any, rate: Floats) -> Any:
 
 
 def _no_interval(learnt: Any) -> Any:
-    """Training frequencies stay in an attenuated total, and so does their error."""
+    """Drop the prior's variances: attenuated totals keep part of the training frequencies."""
     return replace(learnt, prior_variances=None) if isinstance(learnt, Evidence) else learnt
 
 
-_NOTHING_HELD_OUT = (
-    "no fold holds a row out and leaves its class a row to learn from, so k cannot be chosen and "
-    "nothing seen in training is attenuated; give a number for attenuation"
+_NO_HOLD_OUT = (
+    "k cannot be chosen, because no fold has a hold-out row whose class is in the fold's training "
+    "rows; the model is not attenuated; set attenuation to a number, or give cv other folds"
 )

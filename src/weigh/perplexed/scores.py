@@ -1,4 +1,4 @@
-"""Rows and documents as naive Bayes scores them, and sums over their scores."""
+"""Totals of naive Bayes for rows and documents before the exponent, and sums over them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from weigh.engine import Block, Coded, Sums
+from weigh.engine import Block, Coded, Sums, add_weights
 from weigh.evidence import Evidence, Scorer, apply_exponent, attenuate
 from weigh.folds import Split
 from weigh.frames import Floats, Integers, Sample
@@ -16,9 +16,9 @@ from weigh.frames import Floats, Integers, Sample
 
 @dataclass(frozen=True)
 class Scores:
-    """Naive Bayes of each row in two parts, its n, its class and its weight.
+    """Prior, sum of weights, n, class and sample weight of each row.
 
-    Once they are known, what any k makes of a row is arithmetic.
+    The totals for any k follow from these without another look at the data.
     """
 
     prior: Floats
@@ -31,13 +31,13 @@ class Scores:
         return len(self.labels)
 
     def totals(self, k: float, form: str) -> Floats:
-        """The totals after the exponent."""
+        """Totals after the exponent."""
         exponent = attenuate(k, form, self.n)[:, None]
         return apply_exponent(self.weights, self.prior, exponent, form)
 
 
 def join_scores(parts: Sequence[Scores]) -> Scores:
-    """The rows of all parts."""
+    """Concatenate the rows of all parts."""
     if len(parts) == 1:
         return parts[0]
     names = ("prior", "weights", "n", "labels", "weight")
@@ -45,77 +45,75 @@ def join_scores(parts: Sequence[Scores]) -> Scores:
 
 
 Statistic: TypeAlias = Callable[[Scores], Floats]
-"""What adds over scored rows."""
+"""A sum over scored rows: one row of numbers for each k."""
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Rows whose scores are found anew in each pass; `most` is the largest n of a row."""
+    """Coded rows, scored again in each pass; `max_n` is the largest n of a row."""
 
     rows: Coded
     scorer: Scorer
-    most: float
+    max_n: float
 
-    def ask(self, statistic: Statistic) -> Floats:
-        """The sums of a criterion over all rows, for each k."""
-        return np.asarray(self.rows.sum(Asked(self.scorer, statistic)).arrays[0])
+    def sum(self, statistic: Statistic) -> Floats:
+        """Sum a statistic over all rows, in one pass."""
+        return np.asarray(self.rows.sum(ScoreSums(self.scorer, statistic)).arrays[0])
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The statistic of scores: what a criterion adds up, for each k."""
+class ScoreSums:
+    """Statistic of a pass: a sum over the scores of a block."""
 
     scorer: Scorer
     statistic: Statistic
 
     def __call__(self, block: Block) -> Sums:
-        """The sums of a block."""
+        """Score a block and sum."""
         return Sums((self.statistic(score_block(self.scorer, block)),))
 
 
 @dataclass(frozen=True)
-class Answers:
-    """The statistic of n: how many rows, of those that are judged, have each."""
+class CountsOfN:
+    """Statistic of a pass: how many of the scored rows have each n."""
 
     scorer: Scorer
 
     def __call__(self, block: Block) -> Sums:
-        """Count a block."""
+        """Count the rows of a block by n."""
         n = score_block(self.scorer, block).n.astype(np.int64)
         return Sums((np.bincount(n, minlength=len(self.scorer.tables) + 1).astype(np.float64),))
 
 
 def score_rows(rows: Coded, scorer: Scorer) -> ScoredRows | None:
-    """Rows with what scores them; None where no row can be judged."""
-    judged = scorer.known.all() and (scorer.turns >= 0).any()
-    if judged and not any(scorer.skips):
+    """Prepare rows to be scored; None if no row can be."""
+    all_scored = scorer.known.all() and (scorer.turns >= 0).any()
+    if all_scored and not any(scorer.skips):
         return ScoredRows(rows, scorer, float(len(scorer.tables)))
-    (counts,) = rows.sum(Answers(scorer)).arrays
+    (counts,) = rows.sum(CountsOfN(scorer)).arrays
     if not counts.any():
         return None
     return ScoredRows(rows, scorer, float(np.flatnonzero(counts).max()))
 
 
 def score_block(scorer: Scorer, block: Block) -> Scores:
-    """The rows of a block that are judged: those whose class the tables saw."""
+    """Score the rows of a block whose class is in the training rows of their split."""
     parts = []
     for split, rows in scorer.parts(block):
-        judged = scorer.known[split, rows.labels]
-        if judged.all():
+        known = scorer.known[split, rows.labels]
+        if known.all():
             parts.append(_score(scorer, split, rows))
         else:
-            parts.append(_score(scorer, split[judged], rows.part(judged)))
+            parts.append(_score(scorer, split[known], rows.part(known)))
     return join_scores(parts)
 
 
 def _score(scorer: Scorer, split: Floats, rows: Block) -> Scores:
-    from weigh import kernels
-
-    add = kernels.add_one if scorer.prior.shape[1] == 1 else kernels.add_many
     weights, n = np.zeros((len(rows), scorer.prior.shape[1])), np.zeros(len(rows))
     for codes, table, skips in zip(rows.codes, scorer.tables, scorer.skips, strict=True):
         n_splits, n_levels, n_totals = table.shape
-        add(weights, split * n_levels + codes, table.reshape(n_splits * n_levels, n_totals))
+        flat = table.reshape(n_splits * n_levels, n_totals)
+        add_weights(weights, split * n_levels + codes, flat)
         n += codes < n_levels - 1 if skips else 1.0
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     return Scores(scorer.prior[split], weights, n, rows.labels, weight)
@@ -123,22 +121,26 @@ def _score(scorer: Scorer, split: Floats, rows: Block) -> Scores:
 
 @dataclass(frozen=True)
 class ScoredDocuments:
-    """Documents with their scores."""
+    """Documents in memory, scored once."""
 
     scores: Scores
 
     @property
-    def most(self) -> float:
-        """The largest n of a document."""
+    def max_n(self) -> float:
+        """Largest n of a document."""
         return float(self.scores.n.max())
 
-    def ask(self, statistic: Statistic) -> Floats:
-        """The sums of a criterion over all documents, for each k."""
+    def sum(self, statistic: Statistic) -> Floats:
+        """Sum a statistic over all documents."""
         return statistic(self.scores)
 
 
+Scored: TypeAlias = ScoredRows | ScoredDocuments
+"""Scored rows, in memory, in files or on a cluster, or scored documents."""
+
+
 def score_own(sample: Sample, naive: Evidence) -> ScoredDocuments:
-    """Every document scored by the tables of all."""
+    """Score every document with the tables of all documents."""
     return ScoredDocuments(_score_documents(sample, naive, naive.observed(sample.table)))
 
 
@@ -148,16 +150,16 @@ def score_held_out(
     splits: Iterable[Split],
     learn: Callable[[Sample], Evidence],
 ) -> ScoredDocuments | None:
-    """Documents held out, scored by what `learn` makes of the others; None where there are none.
+    """Score hold-out documents with the tables that `learn` fits to the others; None if none.
 
-    A document whose class has no other one left is not judged.
+    A document whose class does not occur among the others is left out.
     """
     n, parts = naive.observed(sample.table), []
     for train, held_out in splits:
         fold = learn(sample.take(train))
-        judged = held_out & (fold.class_counts > 0)[sample.labels]
-        if judged.any():
-            parts.append(_score_documents(sample.take(judged), fold, n[judged]))
+        known = held_out & (fold.class_counts > 0)[sample.labels]
+        if known.any():
+            parts.append(_score_documents(sample.take(known), fold, n[known]))
     return ScoredDocuments(join_scores(parts)) if parts else None
 
 

@@ -1,4 +1,4 @@
-"""The k of the exponent: what makes one better than another, and the search for the best."""
+"""Choose the k of the exponent: three criteria, and a grid search."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from scipy.special import logsumexp
 
 from weigh import engine
 from weigh.frames import Floats
-from weigh.perplexed.scores import Scores, Statistic
+from weigh.perplexed.scores import Scored, Scores
 
-POINTS, FINER, ROUNDS = 40, 10, 3
-"""A grid of so many k, then so many between the neighbours of the best, so often."""
+POINTS, FINER, REFINEMENTS = 40, 10, 3
+"""Size of the first grid of k, size of each finer grid, and number of finer grids."""
 
 
 @dataclass(frozen=True)
 class AttenuationPath:
-    """The values of k that were tried, ascending, and the criterion at each; the least is chosen.
+    """Values of k that were tried, in ascending order, and the criterion of each.
 
-    `by` says what the criterion is: "flat", "calibrated" or "likelihood".
+    The k with the lowest criterion is chosen. `by` names the criterion: "flat", "calibrated" or
+    "likelihood".
     """
 
     k: Floats
@@ -30,42 +31,44 @@ class AttenuationPath:
 
 
 class Criterion(Protocol):
-    """What makes one k better than another: sums over rows, and the number that they come to."""
+    """A criterion for k, computed from sums over rows. Lower is better."""
 
     def sums(self, totals: Floats, rows: Scores, n_bins: int) -> Floats:
-        """What adds, over some rows."""
+        """Sums over some rows; those of two sets of rows add."""
 
     def value(self, sums: Floats) -> float:
-        """The criterion, the less the better."""
+        """The criterion, from the sums over all rows."""
 
 
 class Flatness:
-    """The standard deviation of the histogram of the winners' posteriors, as shares of all rows.
+    """Standard deviation of the histogram of each row's largest posterior, as shares of the rows.
 
-    Its bins are equally wide and run from 1/K, which the winner of K classes has at least, to 1.
+    The bins have equal widths between 1/K, the least that the largest of K posteriors can be, and
+    1.
     """
 
     def sums(self, totals: Floats, rows: Scores, n_bins: int) -> Floats:
-        """The histogram, and the weight of all rows."""
+        """Histogram of the largest posterior, and the weight of the rows."""
         winner = engine.link(totals, "softmax").max(axis=1)
         span = (1 / max(totals.shape[1], 2), 1.0)
         counts, _ = np.histogram(np.clip(winner, *span), n_bins, span, weights=rows.weight)
         return np.append(counts, rows.weight.sum())
 
     def value(self, sums: Floats) -> float:
-        """How uneven it is."""
+        """Standard deviation over the bins."""
         return float(np.std(sums[:-1] / sums[-1]))
 
 
 class Miscalibration:
-    """The root mean square, over bins, of how far posteriors are from the share that came true.
+    """Reliability RMSE: root mean square over bins of mean posterior minus observed frequency.
 
-    The posteriors of all classes are put into bins of equal width from 0 to 1. In each that is not
-    empty, their mean is set against the share of those that belong to the row's own class.
+    The posteriors of all classes are put into bins of equal width from 0 to 1. The observed
+    frequency of a bin is the share of its posteriors that belong to the row's own class. Empty bins
+    do not count.
     """
 
     def sums(self, totals: Floats, rows: Scores, n_bins: int) -> Floats:
-        """By bin: the weight, what came true, and what was said."""
+        """By bin: the weight, the observed count and the sum of the posteriors."""
         p = engine.link(totals, "softmax")
         bins = np.minimum((p * n_bins).astype(np.intp), n_bins - 1).ravel()
         true = np.arange(p.shape[1]) == rows.labels[:, None]
@@ -74,16 +77,16 @@ class Miscalibration:
         return np.array([np.bincount(bins, weight * part, n_bins) for part in parts])
 
     def value(self, sums: Floats) -> float:
-        """The mean of the gaps."""
-        size, came_true, said = sums[:, sums[0] > 0]
-        return float(np.sqrt(np.mean(((came_true - said) / size) ** 2)))
+        """Root mean square over the bins."""
+        size, observed, predicted = sums[:, sums[0] > 0]
+        return float(np.sqrt(np.mean(((observed - predicted) / size) ** 2)))
 
 
 class Loss:
-    """The mean of -log2 of the posterior of the row's own class."""
+    """Log loss in bits: the mean of -log2 of the posterior of the row's own class."""
 
     def sums(self, totals: Floats, rows: Scores, n_bins: int) -> Floats:
-        """The loss in nats, and the weight of all rows."""
+        """Log loss in nats, and the weight of the rows."""
         if totals.shape[1] == 1:
             nats = np.logaddexp(0.0, np.where(rows.labels == 1, -totals[:, 0], totals[:, 0]))
         else:
@@ -92,7 +95,7 @@ class Loss:
         return np.array([rows.weight @ nats, rows.weight.sum()])
 
     def value(self, sums: Floats) -> float:
-        """In bits a row."""
+        """Mean log loss in bits."""
         return float(sums[0] / (sums[1] * np.log(2)))
 
 
@@ -104,8 +107,8 @@ CRITERIA: dict[str, Criterion] = {
 
 
 @dataclass(frozen=True)
-class Question:
-    """A criterion by its name, at some k."""
+class CriterionSums:
+    """Statistic of a pass: the sums of a criterion for each of some k."""
 
     by: str
     form: str
@@ -113,37 +116,27 @@ class Question:
     k: Floats
 
     def __call__(self, rows: Scores) -> Floats:
-        """What adds, for each k."""
+        """Sums over scored rows, one row of numbers per k."""
         sums = CRITERIA[self.by].sums
         return np.stack([sums(rows.totals(float(k), self.form), rows, self.n_bins) for k in self.k])
 
 
-class Scored(Protocol):
-    """Rows with their scores, wherever they are."""
-
-    @property
-    def most(self) -> float:
-        """The largest n of a row."""
-
-    def ask(self, statistic: Statistic) -> Floats:
-        """The sums of a criterion over all rows, for each k."""
-
-
 def choose_k(rows: Scored, form: str, by: str, n_bins: int) -> AttenuationPath:
-    """A grid of equal ratios from 1 to naive Bayes itself, then finer ones around the best.
+    """Choose the k with the lowest criterion, the smallest if tied.
 
-    Of equally good ones the least k is taken.
+    The grid has equal ratios, from 1 to the k of unchanged naive Bayes. Finer grids between the
+    neighbours of the best follow.
     """
-    most = max(1.0, rows.most + (form == "root"))
+    max_k = max(1.0, rows.max_n + (form == "root"))
     k, criterion = np.zeros(0), np.zeros(0)
-    new = np.geomspace(1.0, most, POINTS) if most > 1 else np.ones(1)
-    for turn in range(1 + ROUNDS):
-        values = [*map(CRITERIA[by].value, rows.ask(Question(by, form, n_bins, new)))]
+    new = np.geomspace(1.0, max_k, POINTS) if max_k > 1 else np.ones(1)
+    for stage in range(1 + REFINEMENTS):
+        values = [*map(CRITERIA[by].value, rows.sum(CriterionSums(by, form, n_bins, new)))]
         k, criterion = np.append(k, new), np.append(criterion, values)
         order = np.argsort(k)
         k, criterion = k[order], criterion[order]
-        engine.report(turn + 1, 1 + ROUNDS)
-        if most == 1:
+        engine.report(stage + 1, 1 + REFINEMENTS)
+        if max_k == 1:
             break
         new = _between_neighbours(k, int(criterion.argmin()))
     return AttenuationPath(k, criterion, float(k[criterion.argmin()]), by)

@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import entr
 
+from weigh.engine import add_weights
 from weigh.frames import Floats
 from weigh.tally import Tally
 from weigh.weighted.terms import DistinctRows
@@ -152,12 +153,9 @@ class RankingOfMany:
 
 def add_up(distinct: DistinctRows, weights: Floats) -> Floats:
     """Totals of the distinct rows: one column, or with more than two classes one per class."""
-    from weigh import kernels
-
     totals = distinct.base.copy()
-    add = kernels.add_one if totals.shape[1] == 1 else kernels.add_many
     for weight, codes, table in zip(weights, distinct.codes, distinct.tables, strict=True):
-        add(totals, codes, weight * table)
+        add_weights(totals, codes, weight * table)
     return totals
 
 

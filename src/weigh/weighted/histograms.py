@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
-from weigh.engine import Block, Sums
+from weigh.engine import Block, Sums, add_weights
 from weigh.evidence import Scorer
 from weigh.frames import Floats, Integers
 from weigh.weighted.terms import ScoredRows
@@ -126,11 +126,8 @@ class Histograms:
 
 
 def _add(totals: Floats, codes: Integers, table: Floats) -> None:
-    """Add to each total the table's entry at the row's code, which counts splits by levels."""
-    from weigh import kernels
-
-    add = kernels.add_one if totals.shape[1] == 1 else kernels.add_many
-    add(totals, codes, table.reshape(-1, table.shape[2]))
+    """Add a table (split by level by total) to totals; codes number pairs of split and level."""
+    add_weights(totals, codes, table.reshape(-1, table.shape[2]))
 
 
 def log_odds(totals: Floats) -> Floats:
