@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import weigh
 from weigh import AdjustedNB, BoostedNB, engine
-from weigh.adjusted.moments import Ask, Design, Levels
+from weigh.adjusted.moments import Ask, Design, DesignMatrix
 from weigh.adjusted.polytomous import Polytomous
 from weigh.adjusted.solve import Logistic
 from weigh.bins import Placed
@@ -138,10 +138,11 @@ def draw_problem(kind, seed=3):
     dealt = rows.deal(4, 0)
     if kind is Logistic:
         tables = tuple(random.normal(size=(4, 1)) for _ in range(3))
-        return Logistic(Levels(rows, 3, Design(tables, np.full(1, 0.2)), (0, 1, 2)), of=2), dealt
+        design = Design(tables, np.full(1, 0.2))
+        return Logistic(DesignMatrix(rows, 3, design, (0, 1, 2)), of=2), dealt
     tables = tuple(random.normal(size=(4, 3)) for _ in range(3))
     design = Design(tables, random.normal(size=3))
-    return Polytomous(Levels(rows, 3, design, (0, 1, 2)), shared=kind == "shared"), dealt
+    return Polytomous(DesignMatrix(rows, 3, design, (0, 1, 2)), shared=kind == "shared"), dealt
 
 
 @pytest.mark.parametrize("room", [None, 11])
@@ -201,7 +202,7 @@ def test_a_statistic_can_be_sent_to_where_the_rows_are(monkeypatch, kind):
         sent.append(len(pickle.dumps(statistic)))
         return there(self, pickle.loads(pickle.dumps(statistic)))
 
-    monkeypatch.setattr("weigh.adjusted.moments.FEW", 0)
+    monkeypatch.setattr("weigh.adjusted.moments.MAX_CACHED_BLOCKS", 0)
     asks = [Ask(np.ones(problem.size), True, k) for k in range(4)]
     here = problem.deal(dealt).answer(asks)
     monkeypatch.setattr(CodedRows, "sum", sum_elsewhere)

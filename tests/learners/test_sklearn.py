@@ -83,7 +83,7 @@ LEARNED = {
 SAID = {  # what a learner may warn of on tables as small as those of the checks
     AdjustedNB: (
         "ignore::sklearn.exceptions.ConvergenceWarning",
-        "ignore:.*restricts nothing",
+        "ignore:.*has no effect",
         "ignore:class .* fewer than",
     ),
     BoostedNB: ("ignore:a class has one row",),

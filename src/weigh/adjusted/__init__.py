@@ -1,10 +1,10 @@
 """Naive Bayes with an exponent per feature (Hong, Hosking & Natarajan 2002): APM and APMR.
 
-moments      what a search asks and is told, from blocks of rows
-solve        the loss of two classes, and searches side by side
-polytomous   the loss of all classes jointly
-search       the norm, by the paper's two-stage search
-fit          the exponents of one problem
+moments      the design matrix, and loss, gradient and Hessian summed over blocks of rows
+solve        the loss of one class against the rest, and its minimum for a given norm
+polytomous   the softmax loss of all classes jointly
+search       APMR: the norm, chosen by the paper's two-stage search over folds
+fit          the exponents of one problem, and their tables
 learner      `AdjustedNB`
 """
 

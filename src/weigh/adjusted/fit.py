@@ -1,4 +1,4 @@
-"""A fit of exponents: what it is given, the solution, and its tables."""
+"""Fit the exponents of one problem, and multiply the tables of naive Bayes by them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from weigh.adjusted.moments import Design, Levels, Moments, Problem
+from weigh.adjusted.moments import Design, DesignMatrix, Moments, Problem
 from weigh.adjusted.polytomous import Polytomous
 from weigh.adjusted.search import NormPath, choose_norm
 from weigh.adjusted.solve import Logistic, Path
 from weigh.bins import Placed, label
-from weigh.engine import Block, Coded, Dealt, Splits, Sums, link, one_blas_thread, total_placed
-from weigh.engine import Levels as Found
+from weigh.engine import (
+    Block,
+    Coded,
+    Dealt,
+    Levels,
+    Splits,
+    Sums,
+    link,
+    one_blas_thread,
+    total_placed,
+)
 from weigh.errors import warn_caller
 from weigh.evidence import (
     BOUND,
@@ -31,16 +40,16 @@ from weigh.frames import FarTable, Floats, Integers, Sample
 from weigh.newton.ball import Solution
 from weigh.tally import Tally
 
-SILENT = 1e-12
-"""Weights below this are none."""
+MIN_WEIGHT = 1e-12
+"""Weights up to this, in nats, count as 0."""
 
-WEAK, NONE = -0.2, 1e-6
-"""Exponents above the first may be below 0 by chance; above minus the second they are not."""
+WEAK_REVERSAL, ZERO_EXPONENT = -0.2, 1e-6
+"""A negative exponent above the first may be due to chance; above minus the second it is 0."""
 
 
 @dataclass(frozen=True)
 class Reversal:
-    """A feature whose exponent is negative, for one class (None: of two)."""
+    """A feature whose exponent is negative; `pos_label` is None if there are two classes."""
 
     feature: str
     exponent: float
@@ -48,32 +57,32 @@ class Reversal:
 
     def __str__(self) -> str:
         where = "" if self.pos_label is None else f" for {label(self.pos_label)}"
-        weak = "; so small a reversal may be chance" if self.exponent > WEAK else ""
+        weak = "; so small a reversal may be due to chance" if self.exponent > WEAK_REVERSAL else ""
         return (
-            f"{self.feature}{where}: exponent {self.exponent:.2f}. Alone its levels speak one way; "
-            f"beside the other features they speak the other way (Simpson's paradox){weak}"
+            f"{self.feature}{where}: exponent {self.exponent:.2f}. The effect reverses once the "
+            f"other features are included (Simpson's paradox){weak}"
         )
 
 
 def against_rest(tally: Tally, of: int, smoothing: Smoothing) -> tuple[list[FeatureTable], Floats]:
-    """Naive Bayes of one class against the rest: the tables, and what a total starts from."""
+    """Naive Bayes of one class against the rest: its tables and its prior."""
     added = Added.read(smoothing, tally.class_counts.sum(), 2)
     rate = np.clip(tally.class_counts[of] / tally.class_counts.sum(), BOUND, 1 - BOUND)
     tables = [weigh_counts(counts.against_rest(of), added) for counts in tally.tables]
     return tables, np.array([np.log(rate / (1 - rate))])
 
 
-def of_all(tally: Tally, smoothing: Smoothing) -> tuple[list[FeatureTable], Floats]:
-    """Naive Bayes of all classes: the tables, and what the totals start from."""
+def all_classes(tally: Tally, smoothing: Smoothing) -> tuple[list[FeatureTable], Floats]:
+    """Naive Bayes of all classes: its tables and its prior."""
     naive = weigh_tally(tally, smoothing)
     return [*naive], naive.prior_row
 
 
 def centre(table: FeatureTable, exponents: Floats, classes: Any) -> FeatureTable:
-    """Weights times exponents, centred over the classes as all weights are.
+    """Multiply weights by exponents and centre them over the classes.
 
-    w_k = a_k L_k - mean_c a_c L_c,  L_c = ln P(v|c) - mean ln P(v|.), so errors follow from those
-    of ln P(v|c).
+    w_k = a_k L_k - mean_c a_c L_c, where L_c = ln P(v|c) - mean ln P(v|.). This is linear in ln
+    P(v|c), whose errors give the errors of w_k.
     """
     naming = scale_by_exponents(table, exponents, classes.tolist())
     n_classes = len(exponents)
@@ -85,7 +94,7 @@ def centre(table: FeatureTable, exponents: Floats, classes: Any) -> FeatureTable
 
 
 def sum_loss(block: Block, padded: Sequence[Floats], prior: Floats) -> Sums:
-    """The loss in nats of classes each against the rest, normalised."""
+    """Log loss in nats of the normalised one-against-rest probabilities."""
     placed = [
         Placed(codes, np.arange(len(w))) for codes, w in zip(block.codes, padded, strict=True)
     ]
@@ -95,36 +104,37 @@ def sum_loss(block: Block, padded: Sequence[Floats], prior: Floats) -> Sums:
 
 
 def by_feature(columns: list[list[Any]]) -> list[Floats]:
-    """Columns by class and feature as one matrix per feature."""
+    """Turn columns given by class and feature into one matrix per feature."""
     return [np.column_stack(column) for column in zip(*columns, strict=True)]
 
 
 def active_features(columns: list[Floats]) -> list[int]:
-    """The features that tell anything; the others get exponent 0 and stay out of the norm."""
-    return [j for j, weights in enumerate(columns) if np.abs(weights).max(initial=0) > SILENT]
+    """Features with a weight other than 0; the others get exponent 0 and do not enter the norm."""
+    return [j for j, weights in enumerate(columns) if np.abs(weights).max(initial=0) > MIN_WEIGHT]
 
 
 def scale_by_exponents(table: FeatureTable, exponents: Floats, classes: list[Any]) -> FeatureTable:
-    """The table times its exponents; a reversed feature says so."""
-    negative = [label(c) for c, a in zip(classes, exponents, strict=False) if a < -NONE]
+    """Multiply a table by its exponents; a negative exponent adds the note "reversed"."""
+    negative = [label(c) for c, a in zip(classes, exponents, strict=False) if a < -ZERO_EXPONENT]
     note = f"reversed for {', '.join(negative)}" if len(exponents) > 1 else "reversed"
     return scale_table(table, exponents, note if negative else "")
 
 
 NO_RESTRICTION = (
-    "norm={} restricts nothing: the unrestricted exponents have norm {:.4g}, and are used"
+    "norm={} has no effect: the unrestricted exponents, which are used, have norm {:.4g}; give "
+    "norm a smaller number"
 )
 IS_SEPARABLE = (
-    "the classes are separable: the search ended where the loss fell below 0.001 bits, so the norm "
-    "{:.4g} is a property of that rule; a number for norm sets it"
+    "the classes are separable, so the loss has no finite minimum: the search ended at norm "
+    "{:.4g}, where the loss fell below 0.001 bits; set norm to a number, or use norm='cv'"
 )
 RUNNING = (
-    "no finite exponents have the least loss: some levels almost separate the classes, and the "
-    "search stopped at norm {:.4g}; use norm='cv' or a number, or raise smoothing"
+    "some levels almost separate the classes, so the loss has no finite minimum: the search "
+    "stopped at norm {:.4g}; use norm='cv' or a number, or raise smoothing"
 )
 STOPPED = (
-    "the exponents were not found to full precision (relative gradient {:.1e}); raise smoothing, "
-    "or use norm='cv' or a smaller norm"
+    "the search for the exponents did not converge (relative gradient {:.1e}, expected below "
+    "1e-08); raise smoothing, or use norm='cv' or a smaller norm"
 )
 
 RARE = (
@@ -133,20 +143,20 @@ RARE = (
 )
 
 Naive = tuple[Sequence[FeatureTable], Floats]
-"""Naive Bayes: the tables, and what the totals start from."""
+"""Tables and prior of naive Bayes."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """Rows as levels, and the norm that a learner asks for.
+    """Coded training rows, and the parameters of the fit.
 
-    `whole` holds the levels and counts of all rows, `parts` those of the rows that each split
-    learns from; there are none where the tables of all rows serve every split.
+    `whole` holds the levels and counts of all rows, `parts` those of each split's training rows.
+    `parts` is empty if every split uses the tables of all rows.
     """
 
     rows: Coded
-    whole: Found
-    parts: tuple[Found, ...]
+    whole: Levels
+    parts: tuple[Levels, ...]
     roles: Integers | None
     norm: Any = "cv"
     aggregate: str = "mean"
@@ -155,66 +165,74 @@ class Training:
 
     @classmethod
     def of_splits(cls, splits: Splits, learner: Any) -> Training:
-        """Rows whose levels and counts were found again in each split."""
+        """Rows with levels and counts found again in each split."""
         chosen = learner.norm, learner.aggregate, learner.fit_prior
         return cls(splits.rows, splits.whole, splits.parts, splits.roles, *chosen)
 
     @classmethod
     def of_rows(cls, rows: Coded, tally: Tally, learner: Any) -> Training:
-        """Rows on the levels of all of them, in folds where the learner's norm asks for them."""
+        """Rows with one set of levels, and with folds if norm="paper"."""
         roles, chosen = None, (learner.norm, learner.aggregate, learner.fit_prior)
         if learner.norm == "paper":
             dealt = rows.deal(learner.cv, learner.random_state)
             rows, roles = dealt.rows, dealt.roles
-        return cls(rows, Found.own(tally), (), roles, *chosen)
+        return cls(rows, Levels.own(tally), (), roles, *chosen)
 
     @property
     def class_counts(self) -> Floats:
-        """The weight of each class."""
+        """Weight of the rows of each class."""
         return self.whole.tally.class_counts
 
     @property
     def weight_sum(self) -> float:
-        """The weight of all rows."""
+        """Weight of all rows."""
         return float(self.class_counts.sum())
 
-    def levels(
+    def matrix(
         self, naive: Callable[[Tally], Naive], used: Sequence[int], of: int | None
-    ) -> Levels:
-        """The regression of some features, and what it is in each split.
+    ) -> DesignMatrix:
+        """Design matrix of the `used` features, with a design for each split.
 
-        A split that learns from no row of a class, or of the one in question, judges nothing.
+        Splits whose training rows lack a class are left out; if `of` is given, only splits that
+        lack this class or all others.
         """
         design = self._design(self.whole, naive, used)
-        levels = Levels(
-            self.rows, len(self.class_counts), design, tuple(used), known=self.class_counts
+        matrix = DesignMatrix(
+            self.rows,
+            len(self.class_counts),
+            design,
+            tuple(used),
+            known_class_weights=self.class_counts,
         )
         if self.roles is None:
-            return levels
+            return matrix
         if not self.parts:
-            return levels.deal(Dealt(self.rows, self.roles))
-        kept = [k for k, part in enumerate(self.parts) if _knows(part.tally, of)]
+            return matrix.deal(Dealt(self.rows, self.roles))
+        kept = [k for k, part in enumerate(self.parts) if _has_classes(part.tally, of)]
         if not kept:
             raise ValueError(
-                "no inner fold has both training and hold-out rows; give cv fewer folds"
+                "no fold has every class in its training rows; give cv fewer folds, or the class "
+                "more rows"
             )
         folds = tuple(self._design(self.parts[k], naive, used) for k in kept)
-        return levels.deal(Dealt(self.rows, self.roles[:, kept]), folds)
+        return matrix.deal(Dealt(self.rows, self.roles[:, kept]), folds)
 
-    def _design(self, found: Found, naive: Callable[[Tally], Naive], used: Sequence[int]) -> Design:
-        tables, offset = naive(found.tally)
-        spread = found.spread([table.padded for table in tables])
+    def _design(
+        self, levels: Levels, naive: Callable[[Tally], Naive], used: Sequence[int]
+    ) -> Design:
+        tables, offset = naive(levels.tally)
+        spread = levels.spread([table.padded for table in tables])
         columns = tuple(spread[j] for j in used)
         if self.fit_prior:
             return Design(columns, np.zeros_like(offset), offset)
         return Design(columns, offset)
 
     def warn(self, text: str, category: type[Warning] = ConvergenceWarning) -> None:
-        """Say it of these rows' classes."""
+        """Warn the caller of `fit`, naming the class that is fitted."""
         warn_caller(self.about + text, category)
 
-    def converged(self, solution: Solution[Moments]) -> Solution[Moments]:
-        """The solution, with a warning if it is none."""
+    def check_converged(self, solution: Solution[Moments]) -> Solution[Moments]:
+        """Return the solution; warn if it did not converge."""
         left = solution.residual / self.weight_sum
         if not (solution.converged or solution.stopped or left < 1e-8):
             self.warn(STOPPED.format(left))
@@ -222,7 +240,7 @@ class Training:
 
 
 def warn_rare(sample: Sample, cv: Any) -> None:
-    """Say which classes have so few rows that some folds cannot judge them."""
+    """Warn of each class with fewer rows than folds."""
     if not isinstance(cv, int | np.integer):
         return
     far = isinstance(sample.table, FarTable)
@@ -232,8 +250,8 @@ def warn_rare(sample: Sample, cv: Any) -> None:
             warn_caller(RARE.format(label(name), int(n), cv), UserWarning)
 
 
-def _knows(tally: Tally, of: int | None) -> bool:
-    """Whether rows have every class, or one class and others."""
+def _has_classes(tally: Tally, of: int | None) -> bool:
+    """Whether the rows have every class; if `of` is given, this class and at least one other."""
     counts = tally.class_counts
     if of is None:
         return bool((counts > 0).all())
@@ -241,14 +259,14 @@ def _knows(tally: Tally, of: int | None) -> bool:
 
 
 SEPARABLE = 0.001 * np.log(2)
-"""Separable classes end the paper's search below this loss."""
+"""Mean loss in nats below which the search ends if the classes are separable (0.001 bits)."""
 
 TOL = 1e-10
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The exponents of one problem, that of the prior, and how they were found."""
+    """Exponents of one problem and of its prior, their norm and loss, and the norms tried."""
 
     exponents: Floats
     norm: float
@@ -258,37 +276,37 @@ class Fit:
 
     @classmethod
     def of(cls, solution: Solution[Moments], path: NormPath | None = None) -> Fit:
-        """What a search found."""
+        """Make a fit from the solution of a search."""
         return cls(solution.at, solution.norm, solution.here.loss, path)
 
 
 def fit_logistic(rows: Training, naive: Callable[[Tally], Naive], of: int) -> Fit:
-    """Exponents of one class against the rest; 0 for a feature that tells nothing."""
+    """Fit the exponents of one class against the rest; 0 for a feature without information."""
     tables, _ = naive(rows.whole.tally)
     active = active_features([table.by_class for table in tables])
-    found = fit_problem(Logistic(rows.levels(naive, active, of), of=of), rows)
+    fit = fit_problem(Logistic(rows.matrix(naive, active, of), of=of), rows)
     exponents = np.zeros(len(tables))
-    exponents[active] = found.exponents[: len(active)]
-    prior = float(found.exponents[-1]) if rows.fit_prior else 1.0
-    return replace(found, exponents=exponents, prior=prior)
+    exponents[active] = fit.exponents[: len(active)]
+    prior = float(fit.exponents[-1]) if rows.fit_prior else 1.0
+    return replace(fit, exponents=exponents, prior=prior)
 
 
 def fit_jointly(rows: Training, naive: Callable[[Tally], Naive], shared: bool) -> Fit:
-    """Exponents of all classes together, by class and feature; or the same for all classes."""
+    """Fit the exponents of all classes jointly: one per class and feature, or `shared`."""
     tables, _ = naive(rows.whole.tally)
     active = active_features([table.by_class for table in tables])
-    found = fit_problem(Polytomous(rows.levels(naive, active, None), shared=shared), rows)
+    fit = fit_problem(Polytomous(rows.matrix(naive, active, None), shared=shared), rows)
     n_classes, n_columns = len(rows.class_counts), len(active) + rows.fit_prior
-    by_class = found.exponents.reshape(1 if shared else n_classes, n_columns)
+    by_class = fit.exponents.reshape(1 if shared else n_classes, n_columns)
     exponents = np.zeros((n_classes, len(tables)))
     exponents[:, active] = by_class[:, : len(active)]
     prior = np.ones(n_classes)
     prior[:] = by_class[:, -1] if rows.fit_prior else 1.0
-    return replace(found, exponents=exponents, prior=prior)
+    return replace(fit, exponents=exponents, prior=prior)
 
 
 def fit_problem(problem: Problem, rows: Training) -> Fit:
-    """Exponents of the norm that is asked for."""
+    """Fit exponents with the norm that was given, chosen by folds, or not restricted."""
     with one_blas_thread():
         path = Path(problem, TOL)
         if rows.norm is not None and not isinstance(rows.norm, str):
@@ -301,12 +319,12 @@ def fit_problem(problem: Problem, rows: Training) -> Fit:
             rows.warn(IS_SEPARABLE.format(free.norm))
         elif free.running:
             rows.warn(RUNNING.format(free.norm))
-        return Fit.of(rows.converged(free))
-    found = choose_norm(problem, free, rows.aggregate, as_printed=rows.norm == "paper")
-    if found.chosen >= free.norm:
-        return Fit.of(rows.converged(free), found)
+        return Fit.of(rows.check_converged(free))
+    norms = choose_norm(problem, free, rows.aggregate, as_printed=rows.norm == "paper")
+    if norms.chosen >= free.norm:
+        return Fit.of(rows.check_converged(free), norms)
     with one_blas_thread():
-        return Fit.of(rows.converged(path.solve(found.chosen)), found)
+        return Fit.of(rows.check_converged(path.solve(norms.chosen)), norms)
 
 
 def _fit_norm(path: Path, rows: Training) -> Fit:
@@ -317,4 +335,4 @@ def _fit_norm(path: Path, rows: Training) -> Fit:
         rows.warn(RUNNING.format(solution.norm))
     elif free:
         rows.warn(NO_RESTRICTION.format(rows.norm, solution.norm), UserWarning)
-    return Fit.of(rows.converged(solution))
+    return Fit.of(rows.check_converged(solution))

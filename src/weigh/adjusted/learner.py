@@ -1,4 +1,4 @@
-"""AdjustedNB: naive Bayes, educated."""
+"""AdjustedNB: naive Bayes with an exponent per feature (APM and APMR)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.adjusted.fit import (
-    NONE,
+    ZERO_EXPONENT,
     Reversal,
     Training,
     against_rest,
+    all_classes,
     by_feature,
     centre,
     fit_jointly,
     fit_logistic,
-    of_all,
     scale_by_exponents,
     sum_loss,
     warn_rare,
@@ -108,8 +108,8 @@ class AdjustedNB(EvidenceClassifier):
     >>> model.exponents_.round(3)
     array([ 1.175, -1.196])
     >>> print(model.reversals_[0])
-    Drug: exponent -1.20. Alone its levels speak one way; beside the other features they speak the
-    other way (Simpson's paradox)
+    Drug: exponent -1.20. The effect reverses once the other features are included (Simpson's
+    paradox)
     """
 
     _extras = ("exponents_", "prior_exponent_", "norm_", "loss_")
@@ -171,7 +171,7 @@ class AdjustedNB(EvidenceClassifier):
         return evidence if rate is None else evidence.with_prior(rate)
 
     def _train(self, sample: Sample) -> Training:
-        """The rows, with folds of their own levels and counts where these choose the norm."""
+        """Code the rows; with norm="cv", in folds that have their own levels and counts."""
         if self.norm == "cv":
             warn_rare(sample, self.cv)
             return Training.of_splits(self._split(sample, self.cv, self.random_state), self)
@@ -195,11 +195,11 @@ class AdjustedNB(EvidenceClassifier):
             raise ValueError(f"fit_prior must be True or False, got {self.fit_prior!r}")
         check_folds(self.cv)
 
-    # ------------------------------------------------------------ two classes, one by one, jointly
+    # ------------------------------------------------------------ two classes, one-vs-rest, jointly
 
     def _learn_two(self, tally: Tally, rows: Training) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
-        fit = fit_logistic(rows, partial(of_all, smoothing=self.smoothing), 1)
+        fit = fit_logistic(rows, partial(all_classes, smoothing=self.smoothing), 1)
         self.exponents_, self.prior_exponent_ = fit.exponents, fit.prior
         self.norm_, self.norm_path_ = fit.norm, fit.path
         self.loss_ = float(fit.loss / (rows.weight_sum * np.log(2)))
@@ -237,7 +237,7 @@ class AdjustedNB(EvidenceClassifier):
     def _learn_jointly(self, tally: Tally, rows: Training) -> Evidence:
         naive = weigh_tally(tally, self.smoothing)
         fit = fit_jointly(
-            rows, partial(of_all, smoothing=self.smoothing), self.multiclass == "shared"
+            rows, partial(all_classes, smoothing=self.smoothing), self.multiclass == "shared"
         )
         self.exponents_, self.prior_exponent_ = fit.exponents, fit.prior
         self.norm_, self.norm_path_ = fit.norm, fit.path
@@ -251,7 +251,7 @@ class AdjustedNB(EvidenceClassifier):
     def _tables(
         self, tally: Tally, columns: list[Floats], errors: list[Any]
     ) -> tuple[FeatureTable, ...]:
-        """Tables of each class against the rest."""
+        """Tables of each class against the rest, times their exponents."""
         tables, s = [], rows_added(self.smoothing, tally.class_counts.sum())
         for j, counts in enumerate(tally.tables):
             known = errors[j] * np.abs(self.exponents_[:, j])
@@ -260,7 +260,7 @@ class AdjustedNB(EvidenceClassifier):
         return tuple(tables)
 
     def _score(self, evidence: Evidence, rows: Training) -> Evidence:
-        """Keep the training loss, before `class_prior` changes anything."""
+        """Set `loss_`, the training loss before `class_prior` is applied."""
         padded = tuple(rows.whole.spread([table.padded for table in evidence]))
         nats = rows.rows.sum(partial(sum_loss, padded=padded, prior=evidence.prior_row))
         self.loss_ = float(nats.arrays[0]) / (rows.weight_sum * np.log(2))
@@ -273,10 +273,12 @@ class AdjustedNB(EvidenceClassifier):
         names = [table.name for table in self.evidence_]
         if self.exponents_.ndim == 1:
             pairs = zip(names, self.exponents_.tolist(), strict=True)
-            return [Reversal(name, exponent) for name, exponent in pairs if exponent < -NONE]
+            return [
+                Reversal(name, exponent) for name, exponent in pairs if exponent < -ZERO_EXPONENT
+            ]
         return [
             Reversal(names[j], float(self.exponents_[k, j]), self.classes_.tolist()[k])
             for j in range(len(names))
             for k in range(len(self.classes_))
-            if self.exponents_[k, j] < -NONE
+            if self.exponents_[k, j] < -ZERO_EXPONENT
         ]

@@ -1,4 +1,7 @@
-"""What a search asks, what it is told, and the rows that tell it."""
+"""Loss, gradient and Hessian of exponents, summed over blocks of rows for many points at once.
+
+A search asks for the moments at a point (`Ask`). One pass over the rows answers all searches.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,16 @@ from weigh.engine import (
 )
 from weigh.frames import Floats, Integers
 
-FEW = 4
-"""Rows whose matrices fit into so many rooms stay expanded from pass to pass."""
+MAX_CACHED_BLOCKS = 4
+"""A design matrix of up to this many blocks stays in memory between passes."""
 
 ALL = -1
-"""The split that every row is part of."""
+"""Stands for all rows in place of a split."""
 
 
 @dataclass(frozen=True)
 class Ask:
-    """A point whose loss and gradient are wanted, with the Hessian if `curved`."""
+    """Request for the loss and gradient at some exponents, with the Hessian if `curved`."""
 
     exponents: Floats
     curved: bool
@@ -41,9 +44,9 @@ class Ask:
 
 @dataclass(frozen=True)
 class Moments:
-    """Loss in nats and its derivatives, summed over rows; those of two sets of rows add.
+    """Loss in nats and its derivatives, summed over rows. Moments of two sets of rows add.
 
-    `wrong` counts rows on the wrong side; `held_out` is the loss of rows that a split holds out.
+    `wrong` is the number of misclassified rows; `held_out` is the loss of a split's hold-out rows.
     """
 
     loss: float
@@ -67,8 +70,8 @@ class Moments:
 class Design:
     """Naive Bayes of some rows, as the columns of a regression.
 
-    `tables[j]` holds what each level of a feature adds to the totals: a number, or one for each
-    class. `offset` is what totals start from, and `constant` one more column.
+    `tables[j]` holds the weights of a feature, level by class; one column if there are two
+    classes. `offset` is added to every total. `constant`, if given, is one more column: the prior.
     """
 
     tables: tuple[Floats, ...]
@@ -77,27 +80,27 @@ class Design:
 
     @property
     def n_columns(self) -> int:
-        """The columns of each matrix."""
+        """Number of columns of each matrix."""
         return len(self.tables) + (self.constant is not None)
 
     @property
     def n_matrices(self) -> int:
-        """One, or one for each class."""
+        """Number of matrices: 1, or with more than two classes one per class."""
         return int(self.tables[0].shape[1]) if self.tables else 1
 
     @cached_property
     def by_class(self) -> tuple[Floats, ...]:
-        """The tables, class by level."""
+        """Tables transposed: class by level."""
         return tuple(np.ascontiguousarray(table.T) for table in self.tables)
 
 
 @dataclass(frozen=True)
-class Levels:
-    """A matrix, or one for each class, that is expanded block by block and never as a whole.
+class DesignMatrix:
+    """Design matrix (or one per class) of coded rows, expanded block by block.
 
-    Row i holds `design.tables[j][level of feature used[j]]`. `roles[group, split]` says what rows
-    are to splits. A split has a design of its own in `folds`, from the rows that it learns from, or
-    uses that of all rows.
+    Entry (i, j) is `design.tables[j]` at the level of feature `used[j]` in row i. `roles[group,
+    split]` says whether a group of rows is training or hold-out in a split. `folds` holds the
+    design of each split; if it is empty, every split uses `design`.
     """
 
     rows: Coded
@@ -106,7 +109,7 @@ class Levels:
     used: tuple[int, ...]
     roles: Integers | None = None
     folds: tuple[Design, ...] = ()
-    known: Floats | None = None  # the weight of each class in all rows
+    known_class_weights: Floats | None = None  # if they need not be counted
 
     @classmethod
     def of(
@@ -117,7 +120,7 @@ class Levels:
         n_classes: int,
         offset: Any = 0.0,
     ) -> Self:
-        """Plain matrices, one for each class: every distinct value is a level."""
+        """Code plain matrices, one per class: every distinct value becomes a level."""
         codes, tables = [], []
         for columns in zip(*(Q.T for Q in matrices), strict=True):
             table, code = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
@@ -132,21 +135,21 @@ class Levels:
 
     @property
     def n_columns(self) -> int:
-        """The columns of each matrix."""
+        """Number of columns of each matrix."""
         return self.design.n_columns
 
     def design_of(self, split: int) -> Design:
-        """What the rows of a split are scored by."""
+        """Design of a split."""
         return self.folds[split] if self.folds and split != ALL else self.design
 
     @cached_property
     def _matrices(self) -> dict[int, Floats]:
         return {}
 
-    def whole(self, design: Design, room: int) -> Floats | None:
-        """The matrices of all rows, class by column by row, where they are few and at hand."""
+    def whole(self, design: Design, block_size: int) -> Floats | None:
+        """Matrices of all rows, class by column by row, if they are in memory and small."""
         n_rows = self.rows.n_rows
-        few = design.n_matrices * design.n_columns * n_rows <= FEW * room
+        few = design.n_matrices * design.n_columns * n_rows <= MAX_CACHED_BLOCKS * block_size
         if not (few and isinstance(self.rows, CodedRows) and n_rows <= BLOCK and design.tables):
             return None
         if id(design) not in self._matrices:
@@ -156,27 +159,27 @@ class Levels:
             self._matrices[id(design)] = Q
         return self._matrices[id(design)]
 
-    def take(self, rows: Any) -> Levels:
-        """Some of the rows, as rows of their own."""
+    def take(self, rows: Any) -> DesignMatrix:
+        """Select rows by number or mask."""
         if not isinstance(self.rows, CodedRows):
             raise TypeError("rows on a cluster cannot be selected by number")
-        return replace(self, rows=self.rows.take(rows), known=None)
+        return replace(self, rows=self.rows.take(rows), known_class_weights=None)
 
-    def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> Levels:
-        """The same rows, with folds."""
+    def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> DesignMatrix:
+        """Copy with rows in folds, and with the design of each fold."""
         return replace(self, rows=dealt.rows, roles=dealt.roles, folds=folds)
 
     @cached_property
     def class_weights(self) -> Floats:
-        """The weight of each class in all rows."""
-        if self.known is not None:
-            return self.known
+        """Weight of the rows of each class."""
+        if self.known_class_weights is not None:
+            return self.known_class_weights
         count = partial(count_groups, n_groups=1, n_classes=self.n_classes)
         return np.asarray(self.rows.sum(count).arrays[0][0])
 
     @cached_property
     def split_weights(self) -> tuple[Floats, Floats]:
-        """The weight of each split and class, of rows that count and of rows held out."""
+        """Weight by split and class: of the training rows, and of the hold-out rows."""
         assert self.roles is not None
         count = partial(count_groups, n_groups=len(self.roles), n_classes=self.n_classes)
         weights = self.rows.sum(count).arrays[0]
@@ -185,48 +188,68 @@ class Levels:
 
 
 def count_groups(block: Block, n_groups: int, n_classes: int) -> Sums:
-    """The weight of each group of folds and each class."""
+    """Weight of the rows of a block by group and class."""
     groups = 0 if block.groups is None or n_groups == 1 else block.groups.astype(np.int64)
     cells = groups * n_classes + block.labels
     counts = np.bincount(cells, block.weight, n_groups * n_classes)
     return Sums((counts.reshape(n_groups, n_classes).astype(np.float64),))
 
 
-class Problem(Protocol):
-    """What can be minimised: so many exponents, so much weight of rows, moments anywhere."""
+@dataclass(frozen=True)
+class Problem:
+    """A loss to be minimised over exponents, summed over the rows of a design matrix Q."""
+
+    Q: Any  # a DesignMatrix; subclasses also take plain matrices, and code them
+
+    @property
+    def matrix(self) -> DesignMatrix:
+        """Q, as a design matrix."""
+        assert isinstance(self.Q, DesignMatrix)
+        return self.Q
 
     @property
     def size(self) -> int:
-        """The number of exponents."""
+        """Number of exponents."""
+        return self.matrix.n_columns
 
     @property
     def far(self) -> bool:
-        """Whether a pass over the rows is dear."""
+        """Whether the rows are in files or on a cluster, so that passes are slow."""
+        return self.matrix.rows.far
 
     @property
     def class_weights(self) -> Floats:
-        """The weight of each class."""
+        """Weight of the rows of each class."""
+        return self.matrix.class_weights
 
     @property
     def split_weights(self) -> tuple[Floats, Floats]:
-        """The weight of each split and class, of rows that count and of rows held out."""
+        """Weight by split and class: of the training rows, and of the hold-out rows."""
+        return self.matrix.split_weights
+
+    def take(self, rows: Any) -> Self:
+        """Select rows by number or mask."""
+        return replace(self, Q=self.matrix.take(rows))
 
     def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> Self:
-        """Give the rows their folds; a fold may bring the design that scores its rows."""
+        """Copy with rows in folds, and with the design of each fold."""
+        return replace(self, Q=self.matrix.deal(dealt, folds))
 
     def moments(self, exponents: Floats, curved: bool) -> Moments:
-        """Loss, gradient and, if asked for, Hessian."""
+        """Loss, gradient and, if `curved`, Hessian of all rows."""
+        return self.answer([Ask(exponents, curved)])[0]
 
     def answer(self, asks: Sequence[Ask]) -> list[Moments]:
-        """The moments at many points and of many splits, in one pass."""
+        """Moments at many points and in many splits, in one pass."""
+        raise NotImplementedError
 
 
 class PerAsk(Protocol):
-    """The statistic of a pass: moments at each of some points, with Hessians at those `curved`."""
+    """Statistic of a pass: moments at each of some points, with Hessians at those `curved`."""
 
     @property
     def curved(self) -> tuple[int, ...]:
-        """The places of the points whose Hessian is wanted."""
+        """Indices of the points whose Hessian is computed."""
 
     def __call__(self, block: Block) -> Sums:
         """Sums, gradients and Hessians of a block."""
@@ -234,31 +257,31 @@ class PerAsk(Protocol):
 
 @dataclass(frozen=True)
 class Expansion:
-    """Blocks of levels as matrices, a few rows at a time; it travels to where the rows are."""
+    """Expands blocks of coded rows to matrices, some rows at a time; it is sent to the workers."""
 
     design: Design
     used: tuple[int, ...]
     roles: Integers
-    room: int  # the numbers that a matrix may hold
-    whole: Floats | None = None  # the matrices of all rows, where these are few
+    block_size: int  # numbers expanded at a time
+    whole: Floats | None = None  # the matrices of all rows, if they are small
 
     @classmethod
-    def of(cls, levels: Levels, splits: Sequence[int], room: int) -> Expansion:
-        """The matrices of splits of one design: `roles[group, i]` is what rows are to the i-th."""
-        roles = np.ones((1, 1), np.uint8) if levels.roles is None else levels.roles
+    def of(cls, matrix: DesignMatrix, splits: Sequence[int], block_size: int) -> Expansion:
+        """Expand rows for splits that share a design; `roles[group, i]` is the role in split i."""
+        roles = np.ones((1, 1), np.uint8) if matrix.roles is None else matrix.roles
         every = np.full(len(roles), TRAIN, np.uint8)
         columns = [every if split == ALL else roles[:, split] for split in splits]
-        design = levels.design_of(splits[0])
-        whole = levels.whole(design, room)
-        return cls(design, levels.used, np.column_stack(columns), room, whole)
+        design = matrix.design_of(splits[0])
+        whole = matrix.whole(design, block_size)
+        return cls(design, matrix.used, np.column_stack(columns), block_size, whole)
 
     def parts(self, block: Block, n_classes: int) -> Iterator[tuple[Floats, Block]]:
-        """Some rows at a time, as matrices of class by column by row, and as they were."""
+        """Yield some rows at a time: their matrices, class by column by row, and their block."""
         if self.whole is not None and self.whole.shape[2] == len(block):
             yield self.whole, block
             return
         n_columns = self.design.n_columns
-        step = max(self.room // max(n_columns * n_classes, 1), 1)
+        step = max(self.block_size // max(n_columns * n_classes, 1), 1)
         Q = np.empty((n_classes, n_columns, min(step, len(block))))
         for start in range(0, len(block), step):
             part = block.part(slice(start, start + step))
@@ -268,7 +291,7 @@ class Expansion:
             yield Q, part
 
     def fill(self, part: Block, out: Floats) -> None:
-        """Expand the rows of a block."""
+        """Write the matrices of a block into `out`."""
         from weigh import kernels
 
         pairs = zip(self.used, self.design.by_class, strict=True)
@@ -280,38 +303,38 @@ class Expansion:
 
 
 def answer_asks(
-    levels: Levels,
+    matrix: DesignMatrix,
     asks: Sequence[Ask],
     statistic: Callable[[Expansion, Floats, tuple[int, ...]], PerAsk],
-    room: int,
+    block_size: int,
 ) -> list[Moments]:
-    """The moments at many points and of many splits, in one pass.
+    """Moments at many points and in many splits, in one pass.
 
-    `statistic` makes those of points that share a design.
+    `statistic` makes the statistic of points that share a design.
     """
-    places: dict[int, list[int]] = {}
+    queries_by_design: dict[int, list[int]] = {}
     for i, ask in enumerate(asks):
-        places.setdefault(ask.split if levels.folds else ALL, []).append(i)
+        queries_by_design.setdefault(ask.split if matrix.folds else ALL, []).append(i)
     statistics = []
-    for own in places.values():
-        expansion = Expansion.of(levels, [asks[i].split for i in own], room)
-        points = np.array([asks[i].exponents for i in own])
-        curved = tuple(n for n, i in enumerate(own) if asks[i].curved)
+    for indices in queries_by_design.values():
+        expansion = Expansion.of(matrix, [asks[i].split for i in indices], block_size)
+        points = np.array([asks[i].exponents for i in indices])
+        curved = tuple(n for n, i in enumerate(indices) if asks[i].curved)
         statistics.append(statistic(expansion, points, curved))
     found: dict[int, Moments] = {}
-    for own, each, sums in zip(
-        places.values(), statistics, sum_each(levels.rows, statistics), strict=True
+    for indices, each, sums in zip(
+        queries_by_design.values(), statistics, sum_each(matrix.rows, statistics), strict=True
     ):
-        found |= zip(own, read_moments(sums, each.curved), strict=True)
+        found |= zip(indices, read_moments(sums, each.curved), strict=True)
     return [found[i] for i in range(len(asks))]
 
 
 def read_moments(sums: Sums, curved: Sequence[int]) -> list[Moments]:
-    """What was asked, one by one."""
+    """Split the sums of a pass into the moments of each point."""
     numbers, gradients, hessians = sums.arrays
-    bent = {i: mirror(hessian) for i, hessian in zip(curved, hessians, strict=True)}
+    by_point = {i: mirror(hessian) for i, hessian in zip(curved, hessians, strict=True)}
     return [
-        Moments(float(loss), gradient, bent.get(i), float(wrong), float(held_out))
+        Moments(float(loss), gradient, by_point.get(i), float(wrong), float(held_out))
         for i, ((loss, wrong, held_out), gradient) in enumerate(
             zip(numbers, gradients, strict=True)
         )
@@ -327,5 +350,5 @@ def add_gram(Q: Floats, curvature: Floats, out: Floats) -> None:
 
 
 def mirror(upper: Floats) -> Floats:
-    """The symmetric matrix whose upper half is given."""
+    """Symmetric matrix with the given upper half."""
     return np.asarray(np.triu(upper) + np.triu(upper, 1).T)

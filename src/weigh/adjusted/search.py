@@ -1,4 +1,4 @@
-"""APMR: the norm of the exponents, chosen by the paper's two-stage search over internal folds."""
+"""APMR: choose the norm of the exponents by the paper's two-stage search over internal folds."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from weigh.newton.ball import TINY, Search, Solution
 from weigh.newton.descent import Asking
 
 POINTS = 10
-"""Norms tried in each of the two stages."""
+"""Number of norms tried in each of the two stages."""
 
 HUGE = 10
-"""Beyond so many times naive Bayes's own norm a linear grid starts above the useful range."""
+"""Above this multiple of naive Bayes's norm, an equally spaced grid misses the useful range."""
 
 SEARCH_TOL = 1e-6
-"""The gradient at which exponents are found, beside the weight of the rarest class and the loss."""
+"""Gradient at which a search converges, relative to the rarest class's weight and the loss."""
 
 EQUALLY_GOOD = 1e-6
-"""Of norms whose losses agree so far, which the search cannot tell apart, the smallest is taken."""
+"""Losses that differ by less than this ratio are tied; the smallest of the tied norms is chosen."""
 
 
 @dataclass(frozen=True)
 class NormPath:
-    """What the search saw: the data of the paper's Figure 1.
+    """Norms that were tried and their hold-out losses: the data of the paper's Figure 1.
 
-    `losses[i, k]` is the mean loss in bits of fold k's held-out rows at norm `norms[i]`.
+    `losses[i, k]` is the mean loss in bits of the hold-out rows of fold k at norm `norms[i]`.
     """
 
     norms: Floats
@@ -43,11 +43,12 @@ class NormPath:
 def choose_norm(
     problem: Problem, free: Solution[Moments], aggregate: str, as_printed: bool = False
 ) -> NormPath:
-    """Ten norms up to the unrestricted one, then ten between the neighbours of the best.
+    """Choose the norm with the lowest hold-out loss.
 
-    Norms are equally spaced, as in the paper, unless the unrestricted norm is huge: then their
-    ratios are equal. Where the least of all is the best, ten smaller ones follow, unless the search
-    is to be `as_printed`. The rows of the problem are dealt into folds.
+    Ten norms up to the unrestricted one are tried, then ten between the neighbours of the best.
+    `as_printed`, they are equally spaced. Otherwise they have equal ratios if the unrestricted norm
+    is very large, and if the smallest norm is the best, smaller ones are tried too. The rows of
+    the problem must be in folds.
     """
     folds = _Folds(problem, free.at)
     if free.norm == 0:
@@ -64,7 +65,7 @@ def choose_norm(
         second = second[~known]
         norms = np.concatenate([first, second])
         losses = np.vstack([losses, folds.losses(second)])
-        if not as_printed and norms[_first(norms, losses, aggregate)] == norms.min():
+        if not as_printed and norms[_best_unsorted(norms, losses, aggregate)] == norms.min():
             third = _grid(0.0, float(norms.min()), size, geometric=True)[:-1]
             norms = np.concatenate([third, norms])
             losses = np.vstack([folds.losses(third), losses])
@@ -75,31 +76,32 @@ def choose_norm(
 
 
 class _Folds:
-    """All folds, searched side by side: a pass answers what all of them ask.
+    """Searches of all folds, which share passes over the rows.
 
-    Where a pass is dear all norms are searched side by side too, each from the nearest known
-    solution; elsewhere one after the other in each fold, which is less work.
+    If rows are in files or on a cluster, the searches of all norms share passes too, each from the
+    nearest known solution. In memory, each fold solves one norm after the other, which is less
+    work.
     """
 
     def __init__(self, problem: Problem, free: Floats) -> None:
         self.problem = problem
         train, held_out = problem.split_weights
         self.train, self.bits = train, held_out.sum(axis=1) * np.log(2)
-        self.walks = [begin_search(w, np.zeros(problem.size)) for w in train]
+        self.searches = [begin_search(w, np.zeros(problem.size)) for w in train]
         self.known = [[free] for _ in train]
 
     def losses(self, norms: Floats) -> Floats:
-        """The mean loss in bits of the held-out rows, by norm and fold."""
-        jumps = self.problem.far
-        found = self._jump(norms) if jumps else self._walk(norms)
+        """Mean loss in bits of the hold-out rows, by norm and fold."""
+        far = self.problem.far
+        found = self._solve_together(norms) if far else self._solve_in_sequence(norms)
         held_out = np.array([[one.here.held_out for one in fold] for fold in found])
         return np.asarray(held_out.T / self.bits)
 
-    def _walk(self, norms: Floats) -> list[list[Solution[Moments]]]:
-        searches = [_one_by_one(walk, norms) for walk in self.walks]
+    def _solve_in_sequence(self, norms: Floats) -> list[list[Solution[Moments]]]:
+        searches = [_one_by_one(search, norms) for search in self.searches]
         return run(self.problem, searches, range(len(searches)))
 
-    def _jump(self, norms: Floats) -> list[list[Solution[Moments]]]:
+    def _solve_together(self, norms: Floats) -> list[list[Solution[Moments]]]:
         places = [(k, norm) for k in range(len(self.train)) for norm in norms.tolist()]
         searches = [self._start(k, norm).solve(norm) for k, norm in places]
         flat = run(self.problem, searches, [k for k, _ in places])
@@ -115,37 +117,37 @@ class _Folds:
 
 
 def begin_search(weights: Floats, start: Floats, eager: bool = False) -> Search[Moments]:
-    """A search in one fold; where it separates the classes, each norm is solved all the same."""
+    """Begin a search in one fold; it does not stop early if the classes are separable."""
     return start_search(weights, start, SEARCH_TOL, eager, part=SEARCH_TOL)
 
 
-def _one_by_one(walk: Search[Moments], norms: Floats) -> Asking[Moments, list[Solution[Moments]]]:
+def _one_by_one(search: Search[Moments], norms: Floats) -> Asking[Moments, list[Solution[Moments]]]:
     found = []
     for norm in norms.tolist():
-        solution = yield from walk.solve(norm)
+        solution = yield from search.solve(norm)
         found.append(solution)
     return found
 
 
 def _grid(low: float, high: float, size: int, geometric: bool) -> Floats:
-    """Ten norms above `low` up to `high`."""
+    """Ten norms above `low`, up to and including `high`."""
     if not geometric:
         return np.linspace(low, high, POINTS + 1)[1:]
     low = low or min(1 / size, high) / HUGE  # copies of one feature share its exponent
     return np.asarray(np.geomspace(low, high, POINTS + 1)[1:])
 
 
-def _first(norms: Floats, losses: Floats, aggregate: str) -> int:
-    """The place of the best among norms in any order."""
+def _best_unsorted(norms: Floats, losses: Floats, aggregate: str) -> int:
+    """Index of the best of norms in any order."""
     order = np.argsort(norms)
     return int(order[_best(losses[order], aggregate)])
 
 
 def _best(losses: Floats, aggregate: str) -> int:
-    """The first of the norms, which ascend, with the least loss."""
+    """Index of the first of ascending norms with the lowest loss, up to `EQUALLY_GOOD`."""
     over_folds = np.median if aggregate == "median" else np.mean
-    told = np.isfinite(losses).all(axis=0)  # not by a fold that holds no rows
-    if not told.any():
+    scored = np.isfinite(losses).all(axis=0)  # a fold without hold-out rows has no loss
+    if not scored.any():
         raise ValueError("no inner fold has both training and hold-out rows; give cv fewer folds")
-    summary = np.asarray(over_folds(losses[:, told], axis=1))
+    summary = np.asarray(over_folds(losses[:, scored], axis=1))
     return int((summary <= summary.min() * (1 + EQUALLY_GOOD)).argmax())

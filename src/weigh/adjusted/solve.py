@@ -1,104 +1,75 @@
-"""Two classes: the loss of exponents, summed over blocks of rows, and the least of it."""
+"""The logistic loss of one class against the rest, and its minimum for a given norm."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import InitVar, dataclass, replace
+from dataclasses import InitVar, dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from weigh.adjusted.moments import (
     ALL,
     Ask,
-    Design,
+    DesignMatrix,
     Expansion,
-    Levels,
     Moments,
     Problem,
     add_gram,
     answer_asks,
 )
-from weigh.engine import Block, Dealt, Sums, side_by_side
+from weigh.engine import Block, Sums, side_by_side
 from weigh.frames import Floats
 from weigh.newton.ball import Ask as Point
 from weigh.newton.ball import Search, Solution
 from weigh.newton.descent import Asking, Found
 
 BLOCK = 1 << 17
-"""Numbers of Q that are expanded at a time: a megabyte stays near the processor."""
+"""Numbers of Q expanded at a time: a megabyte stays in the processor's cache."""
 
 
 @dataclass(frozen=True)
-class Logistic:
-    """Two classes: log odds = offset + Q exponents (Eqs. 8 and 11), loss of Eq. 15 in nats.
+class Logistic(Problem):
+    """Class `of` against the rest: log odds = offset + Q exponents (Eqs. 8, 11), loss of Eq. 15.
 
-    Q is given as levels and their weights, or as a matrix with its rows' targets and weights.
+    The loss is in nats. Q is a `DesignMatrix`, or a plain matrix with the targets and weights of
+    its rows.
     """
 
-    Q: Levels | Floats
     target: InitVar[Any] = None
     weight: InitVar[Any] = None
-    offset: InitVar[float] = 0.0  # of a matrix; levels have their own
-    of: int = 1  # the class, against the rest
+    offset: InitVar[float] = 0.0  # of a plain matrix
+    of: int = 1
 
     def __post_init__(self, target: Any, weight: Any, offset: float) -> None:
-        if not isinstance(self.Q, Levels):
-            levels = Levels.of([self.Q], target.astype(np.uint8), weight, 2, offset)
-            object.__setattr__(self, "Q", levels)
-
-    @property
-    def levels(self) -> Levels:
-        """Q, as levels."""
-        assert isinstance(self.Q, Levels)
-        return self.Q
-
-    @property
-    def size(self) -> int:
-        """The number of exponents."""
-        return self.levels.n_columns
-
-    @property
-    def far(self) -> bool:
-        """Whether a pass over the rows is dear."""
-        return self.levels.rows.far
+        if not isinstance(self.Q, DesignMatrix):
+            matrix = DesignMatrix.of([self.Q], target.astype(np.uint8), weight, 2, offset)
+            object.__setattr__(self, "Q", matrix)
 
     @property
     def class_weights(self) -> Floats:
-        """The weight of the rest and of the class."""
-        return self._against_rest(self.levels.class_weights)
+        """Weight of the rest, and of the class."""
+        return self._against_rest(self.matrix.class_weights)
 
     @property
     def split_weights(self) -> tuple[Floats, Floats]:
-        """The same of each split, of rows that count and of rows held out."""
-        train, held_out = map(self._against_rest, self.levels.split_weights)
+        """Weight of the rest and of the class by split: of training rows, and of hold-out rows."""
+        train, held_out = map(self._against_rest, self.matrix.split_weights)
         return train, held_out
 
     def _against_rest(self, weights: Floats) -> Floats:
         rest = np.delete(weights, self.of, axis=-1).sum(axis=-1)
         return np.stack([rest, weights[..., self.of]], axis=-1)
 
-    def take(self, rows: Any) -> Self:
-        """Some of the rows, as rows of their own."""
-        return replace(self, Q=self.levels.take(rows))
-
-    def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> Self:
-        """The same rows, with folds."""
-        return replace(self, Q=self.levels.deal(dealt, folds))
-
-    def moments(self, exponents: Floats, curved: bool) -> Moments:
-        """Loss, gradient and Hessian of all rows."""
-        return self.answer([Ask(exponents, curved)])[0]
-
     def answer(self, asks: Sequence[Ask]) -> list[Moments]:
-        """The moments at many points and of many splits, in one pass."""
-        return answer_asks(self.levels, asks, partial(LogisticSums, of=self.of), BLOCK)
+        """Moments at many points and in many splits, in one pass."""
+        return answer_asks(self.matrix, asks, partial(LogisticSums, of=self.of), BLOCK)
 
 
 @dataclass(frozen=True)
 class LogisticSums:
-    """The statistic of a pass: moments at each of some points."""
+    """Statistic of a pass: moments at each of some points."""
 
     expansion: Expansion
     points: Floats
@@ -106,7 +77,7 @@ class LogisticSums:
     of: int
 
     def __call__(self, block: Block) -> Sums:
-        """The moments of a block: sums, gradients, Hessians."""
+        """Sums, gradients and Hessians of a block."""
         from weigh import kernels
 
         n_points, size = self.points.shape
@@ -131,14 +102,14 @@ class LogisticSums:
 def start_search(
     class_weights: Floats, start: Floats, tol: float, eager: bool = False, part: float = np.inf
 ) -> Search[Moments]:
-    """A search from some exponents, to a gradient of `tol` relative to the rarest class."""
+    """Begin a search at some exponents; it ends at a gradient of `tol` times the rarest class."""
     shares = class_weights / class_weights.sum()
     rare = min(1.0, 2 * float(shares[shares > 0].min()))
     return Search(start, tol * rare * float(class_weights.sum()), eager, part)
 
 
 class Path:
-    """Solutions of one problem for one norm after another, each from where the last one ended."""
+    """Solves one problem for one norm after another; each search starts at the last solution."""
 
     def __init__(self, problem: Problem, tol: float) -> None:
         self.problem = problem
@@ -146,15 +117,15 @@ class Path:
         self.search = start_search(problem.class_weights, start, tol, eager=problem.far)
 
     def solve(self, norm: float = np.inf, separable: float = 0.0) -> Solution[Moments]:
-        """Least loss with squared exponents of sum `norm` at the most.
+        """Minimise the loss subject to sum_j a_j^2 <= `norm`.
 
-        The search stops where it finds the classes `separable`: no row on the wrong side, and a
-        mean loss below so many nats.
+        The search stops early if the classes are separable: no row is misclassified, and the mean
+        loss is below `separable` nats.
         """
         return self._run(self.search.solve(norm, self._stop(separable)))
 
     def full_steps(self, separable: float) -> Solution[Moments] | None:
-        """Where the paper's own steps, from 0, find the classes separable."""
+        """Take the paper's Newton steps from 0 until the classes are found to be separable."""
         return self._run(self.search.full_steps(self._stop(separable)))
 
     def _stop(self, mean_loss: float) -> Callable[[Moments], bool]:
@@ -168,7 +139,7 @@ class Path:
 def run(
     problem: Problem, searches: Sequence[Asking[Moments, Found]], splits: Sequence[int]
 ) -> list[Found]:
-    """Let many searches run side by side, each on a split: a pass answers what all of them ask."""
+    """Run many searches, each on its split, so that all share the passes over the rows."""
 
     def answer(points: dict[int, Point]) -> list[Moments]:
         return problem.answer([Ask(p.at, p.curved, splits[i]) for i, p in points.items()])
