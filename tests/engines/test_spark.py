@@ -23,7 +23,7 @@ from tests.exports.test_exports_sql import CASES, assert_cases, assert_sql, case
 import weigh
 from weigh import engine
 from weigh.adjusted.moments import count_groups
-from weigh.boosted.rounds import View, count_rows
+from weigh.boosted.rounds import RowSelection, count_rows
 from weigh.engine import surveys
 from weigh.exports import Formula
 from weigh.folds import TRAIN
@@ -157,7 +157,7 @@ def test_a_pass_over_levels_sums_as_it_does_in_memory(spark):
     here, there = (label_sample(read(X), "y") for X in (table, frame))
     features = [t.feature for t in learner.fit(table, "y").evidence_]
     near, far = (engine.code_rows(sample, features) for sample in (here, there))
-    count = partial(count_rows, view=View(1, None, TRAIN))
+    count = partial(count_rows, selection=RowSelection(1, None, TRAIN))
     folds = partial(count_groups, n_groups=5, n_classes=3)
     assert near.n_rows == far.n_rows
     assert far.sum(count).arrays[0].tolist() == near.sum(count).arrays[0].tolist()

@@ -413,7 +413,7 @@ def best_scale(totals, y, weight):
         both = np.logaddexp(0, c * size) + np.logaddexp(0, -c * size)
         return loss(c * totals, y, weight) * len(y) + both / 2 / np.log(2)
 
-    low, high = np.log(tuning.QUIETEST), np.log(tuning.LOUDEST)
+    low, high = np.log(tuning.MIN_SCALE), np.log(tuning.MAX_SCALE)
     for _ in range(60):  # ternary search: the loss has one minimum
         one, two = low + (high - low) / 3, high - (high - low) / 3
         low, high = (low, two) if penalised(one) <= penalised(two) else (one, high)
@@ -589,7 +589,7 @@ def test_separable_constant_and_empty_columns_do_no_harm(smoothing, n_classes, m
 def test_a_class_of_one_row_cannot_be_held_out_and_the_warning_says_so(combine, n_classes):
     y = np.r_[n_classes - 1, np.arange(60) % (n_classes - 1)]
     X = pd.DataFrame({"a": np.arange(61) % 5, "b": np.arange(61) % 3}).astype(str)
-    with pytest.warns(UserWarning, match="a class has one row, which cannot be held out"):
+    with pytest.warns(UserWarning, match="a class has only one row, so no rows can be held out"):
         model = BoostedNB(combine=combine, random_state=0).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
     plain = PlainNB(combine=combine).fit(X, y)

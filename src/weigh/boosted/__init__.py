@@ -1,14 +1,15 @@
 """Boosted naive Bayes (Ridgeway, Madigan, Richardson & O'Kane 1998).
 
-rounds     AdaBoost with probabilities
-tuning     how many rounds, and how loud, by rows held out
-vote       AdaBoost's own combination
-history    what each round did
-learner    boosted naive Bayes for classes
+rounds      AdaBoost with naive Bayes in each round
+tuning      the number of rounds and the scale, chosen on hold-out rows
+vote        AdaBoost's own vote, and the linearised sum of the rounds
+history     statistics of each round
+learner     `BoostedNB`, for classes
 
-projection numbers as classes: is the target above s
-sheet      one estimate explained
-regressor  boosted naive Bayes for numbers
+projection  regression as classification: is the target above s, for every s
+kernels     compiled loops of boosted regression
+sheet       the estimate of a number, and its explanation
+regressor   `BoostedNBRegressor`, for numbers
 """
 
 from weigh.boosted.history import Rounds

@@ -1,4 +1,4 @@
-"""What each round did, and how far the vote and its linearised sum are apart."""
+"""Statistics of each boosting round, and the difference between the vote and its linearisation."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from weigh.boosted.rounds import (
+    BinaryRows,
     Ensemble,
     Round,
-    Rows01,
-    View,
+    RowSelection,
     add_columns,
     cubic,
     linear,
-    miss,
     vote,
+    wrong_probability,
 )
-from weigh.boosted.tuning import ROOM, Choice, Combine, HeldOut
+from weigh.boosted.tuning import MAX_TOTALS, Choice, Combine, HeldOut
 from weigh.engine import Block, Piecewise, Sums
 from weigh.frames import Floats
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """What each round did: its error eps, beta, alpha, and the model after it.
+    """Error eps, beta and alpha of each boosting round, and the loss of the model after it.
 
-    `losses` are those of the training rows in bits, `held_out` those of rows held out (NaN where
-    none were), each with the scale of that many rounds; `quality` is the mean probability that the
-    round gives a row's own class. The model is the first `chosen` rounds.
+    `losses` are in bits on the training rows, `held_out` on hold-out rows (NaN if there are none),
+    each with the scale of that many rounds. `quality` is the mean probability that the round gives
+    to a row's own class. The model uses the first `chosen` rounds.
     """
 
     errors: Floats
@@ -45,18 +45,18 @@ class Rounds:
 
     @property
     def bounds(self) -> Floats:
-        """What the training error of the vote of the first t rounds cannot exceed, for each t.
+        """Upper bound of the training error of the vote of the first t rounds, for each t.
 
         2^t prod_t sqrt(eps_t (1 - eps_t)), and at most 1 (Freund & Schapire 1997, Theorem 6). The
         paper prints half of it, which bounds the mean probability of the wrong class.
         """
-        eps = np.minimum(self.errors, 0.5)  # a first round no better than chance promises nothing
+        eps = np.minimum(self.errors, 0.5)  # no bound from a first round at chance
         return np.cumprod(2 * np.sqrt(eps * (1 - eps)))
 
 
 @dataclass(frozen=True)
 class Fit:
-    """One class boosted against the rest: every round tried, of which the first few are kept."""
+    """One class boosted against the rest: all rounds tried, and how many are used."""
 
     tried: list[Round]
     choice: Choice | None
@@ -64,30 +64,30 @@ class Fit:
 
     @property
     def rounds(self) -> list[Round]:
-        """Those that are kept."""
+        """Rounds of the model."""
         return self.tried[: self.chosen]
 
     @property
     def alphas(self) -> Floats:
-        """Their voices."""
+        """Coefficients of the rounds of the model."""
         return np.array([part.alpha for part in self.rounds])
 
     @property
     def scales(self) -> Floats:
-        """The best scale of each number of rounds."""
+        """Best scale for each number of rounds."""
         return np.ones(len(self.tried)) if self.choice is None else self.choice.scales
 
     @property
     def scale(self) -> float:
-        """That of the rounds that are kept."""
+        """Scale of the model."""
         return float(self.scales[self.chosen - 1])
 
 
-def tell(rows: Rows01, fit: Fit, combine: Combine) -> Rounds:
-    """What each round that was tried did."""
+def describe_rounds(rows: BinaryRows, fit: Fit, combine: Combine) -> Rounds:
+    """Compute the statistics of every round tried."""
     ensemble = Ensemble.of(fit.tried, rows.levels)
     losses = rows.rows.sum(HeldOut(rows, fit.tried).losses(combine, fit.scales)).arrays
-    quality = Piecewise(Quality(rows.view, ensemble), ROOM // len(fit.tried) + 1)
+    quality = Piecewise(Quality(rows.selection, ensemble), MAX_TOTALS // len(fit.tried) + 1)
     missed, weight = rows.rows.sum(quality).arrays
     return Rounds(
         errors=np.array([part.error for part in fit.tried]),
@@ -102,27 +102,30 @@ def tell(rows: Rows01, fit: Fit, combine: Combine) -> Rounds:
 
 @dataclass(frozen=True)
 class Quality:
-    """The statistic of rounds on their own: what each misses, and the weight of the rows."""
+    """Statistic of a pass: each round's summed probability of the wrong class; the rows' weight."""
 
-    view: View
+    selection: RowSelection
     ensemble: Ensemble
 
     def __call__(self, block: Block) -> Sums:
-        """The sums of a block."""
-        weight = self.view.weigh(block)
-        missed = miss(self.ensemble.totals(block), self.view.target(block))
+        """Sums over the rows of a block."""
+        weight = self.selection.weights(block)
+        missed = wrong_probability(self.ensemble.totals(block), self.selection.target(block))
         return Sums((add_columns(weight, missed), np.asarray(weight.sum())))
 
 
 @dataclass(frozen=True)
-class Apart:
-    """The statistic of two combinations: where they agree, their size, the cubic term, weight."""
+class Differences:
+    """Statistic of a pass that compares vote and linearised sum.
+
+    Sums over rows: whether both choose the same class, absolute sum, absolute cubic term, weight.
+    """
 
     ensembles: tuple[Ensemble, ...]
     scales: Floats
 
     def __call__(self, block: Block) -> Sums:
-        """The sums of a block."""
+        """Sums over the rows of a block."""
         weight = np.ones(len(block)) if block.weight is None else block.weight
         each = [(ensemble.totals(block), ensemble.alphas) for ensemble in self.ensembles]
         sums = self.scales * np.column_stack([linear(t, a)[:, -1] for t, a in each])
@@ -136,18 +139,18 @@ class Apart:
 
 
 @dataclass(frozen=True)
-class Likeness:
-    """The share of rows on which vote and sum agree, and the cubic term relative to the sum."""
+class Agreement:
+    """Share of rows on which vote and sum agree, and the cubic term relative to the sum."""
 
     agreement: float
     cubic: float
 
 
-def compare(rows: Rows01, fits: Sequence[Fit]) -> Likeness:
-    """How far the two combinations of the same rounds are apart."""
+def compare(rows: BinaryRows, fits: Sequence[Fit]) -> Agreement:
+    """Compare the vote and the linearised sum of the same rounds."""
     ensembles = tuple(Ensemble.of(fit.rounds, rows.levels) for fit in fits)
     scales = np.array([fit.scale for fit in fits])
     n_rounds = sum(fit.chosen for fit in fits)
-    apart = Piecewise(Apart(ensembles, scales), ROOM // n_rounds + 1)
+    apart = Piecewise(Differences(ensembles, scales), MAX_TOTALS // n_rounds + 1)
     same, size, left_out, weight = rows.rows.sum(apart).arrays
-    return Likeness(float(same / weight), float(left_out / size) if size else 0.0)
+    return Agreement(float(same / weight), float(left_out / size) if size else 0.0)

@@ -1,4 +1,7 @@
-"""The hot loops of boosted regression: rows by cells of the target, whose weights are not kept."""
+"""Compiled loops of boosted regression over rows and cells of the target's range.
+
+The weights of rows and cells are computed when they are needed, and never stored.
+"""
 
 from typing import Any
 
@@ -8,7 +11,7 @@ from weigh.kernels import compiled
 
 
 @compiled
-def soften(odds: Any, cells: Any, lambdas: Any, i: int, out: Any) -> None:
+def sum_powers(odds: Any, cells: Any, lambdas: Any, i: int, out: Any) -> None:
     """out[k] = sum over rounds of lambda_t h_t(i, k), with h = 1/(1 + odds[i, t] cells[t, k])."""
     out[:] = 0.0
     for t in range(lambdas.shape[0]):
@@ -17,10 +20,10 @@ def soften(odds: Any, cells: Any, lambdas: Any, i: int, out: Any) -> None:
 
 
 @compiled
-def spread_row(
+def weigh_cells(
     powers: Any, total: float, place: int, part: float, widths: Any, above: Any, below: Any
 ) -> None:
-    """The weight of one row in each cell, of the part where the target is above and of the rest."""
+    """Weight of one row in each cell: of the part of the cell below the target, and of the rest."""
     for k in range(widths.shape[0]):
         share = 1.0 if k < place else part if k == place else 0.0
         above[k] = widths[k] * share * np.exp(powers[k]) if share > 0 else 0.0
@@ -39,12 +42,12 @@ def sum_weights(
     by_row: Any,
     by_cell: Any,
 ) -> None:
-    """Weights below (0) and above (1) the cells, summed by row and by cell."""
+    """Weights of "target below" (0) and "target above" (1), summed by row and by cell."""
     powers, above, below = np.empty(widths.shape), np.empty(widths.shape), np.empty(widths.shape)
     total = lambdas.sum()
     for i in range(weight.shape[0]):
-        soften(odds, cells, lambdas, i, powers)
-        spread_row(powers, total, places[i], parts[i], widths, above, below)
+        sum_powers(odds, cells, lambdas, i, powers)
+        weigh_cells(powers, total, places[i], parts[i], widths, above, below)
         for k in range(widths.shape[0]):
             by_cell[k, 0] += weight[i] * below[k]
             by_cell[k, 1] += weight[i] * above[k]
@@ -64,12 +67,12 @@ def sum_errors(
     new_odds: Any,
     new_cells: Any,
 ) -> float:
-    """The weight that a new round puts on the wrong side: sum w |y - h|."""
+    """Weighted error of a new round: sum w |y - h|."""
     powers, above, below = np.empty(widths.shape), np.empty(widths.shape), np.empty(widths.shape)
     total, missed = lambdas.sum(), 0.0
     for i in range(weight.shape[0]):
-        soften(odds, cells, lambdas, i, powers)
-        spread_row(powers, total, places[i], parts[i], widths, above, below)
+        sum_powers(odds, cells, lambdas, i, powers)
+        weigh_cells(powers, total, places[i], parts[i], widths, above, below)
         row = 0.0
         for k in range(widths.shape[0]):
             h = 1.0 / (1.0 + new_odds[i] * new_cells[k])

@@ -1,4 +1,4 @@
-"""BoostedNB: boosting that stays readable."""
+"""BoostedNB: boosted naive Bayes, linearised into one table per feature."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
-from weigh.boosted.history import Fit, compare, tell
-from weigh.boosted.rounds import Rows01, boost_all, linear, vote
+from weigh.boosted.history import Fit, compare, describe_rounds
+from weigh.boosted.rounds import BinaryRows, boost_all, linear, vote
 from weigh.boosted.tuning import Combine, HeldOut, choose
-from weigh.boosted.vote import Vote, add_up, let_vote
+from weigh.boosted.vote import Vote, add_up, make_vote
 from weigh.engine import Coded, Levels, Splits
 from weigh.errors import warn_caller
 from weigh.evidence import PRINTED, Evidence
@@ -22,8 +22,8 @@ from weigh.frames import Sample
 from weigh.parameters import is_count
 
 ONE_ROW = (
-    "a class has one row, which cannot be held out: all rounds are used, without a scale; give it "
-    "more rows, or set early_stopping=False and calibrate_scale=False"
+    "a class has only one row, so no rows can be held out: all rounds are used, without a scale; "
+    "give it more rows, or set early_stopping=False and calibrate_scale=False"
 )
 
 
@@ -144,17 +144,17 @@ class BoostedNB(EvidenceClassifier):
         rate = self._class_rate(tally.classes)
         two = len(tally.classes) == 2
         chosen = [1] if two else range(len(tally.classes))
-        parts = [Rows01(levels, coded, c, self.smoothing) for c in chosen]
+        parts = [BinaryRows(levels, coded, c, self.smoothing) for c in chosen]
         with engine.one_blas_thread():
             fits = [self._boost(rows, splits) for rows in parts]
             self._describe(parts, fits, two)
         self.n_passes_ = coded.n_passes
         evidence = add_up(tally, fits, self.smoothing)
-        learnt = evidence if self.combine == "evidence" else let_vote(evidence, fits)
+        learnt = evidence if self.combine == "evidence" else make_vote(evidence, fits)
         return learnt if rate is None else learnt.with_prior(rate)
 
     def _code(self, sample: Sample) -> tuple[Splits | None, Levels, Coded]:
-        """The folds, if any are wanted; the levels of all rows; and the rows."""
+        """Folds (None if not needed), levels of all rows, and coded rows."""
         if self._is_scaled or self.early_stopping:
             splits = self._split(sample, self.cv, check_random_state(self.random_state))
             return splits, splits.whole, splits.rows
@@ -164,7 +164,7 @@ class BoostedNB(EvidenceClassifier):
 
     @property
     def training_error_bound_(self) -> Any:
-        """For each number of rounds, what the vote's training error cannot exceed."""
+        """Upper bound of the vote's training error, for each number of rounds."""
         check_is_fitted(self, "classes_")
         if self.rounds_ is None:
             raise AttributeError("a saved model does not keep its rounds; fit it again")
@@ -187,13 +187,13 @@ class BoostedNB(EvidenceClassifier):
                 raise ValueError(f"{name} must be True or False, got {value!r}")
         check_folds(self.cv)
 
-    def _boost(self, rows: Rows01, splits: Splits | None) -> Fit:
-        most = int(self.n_rounds)
+    def _boost(self, rows: BinaryRows, splits: Splits | None) -> Fit:
+        max_rounds = int(self.n_rounds)
         if splits is None or not _can_hold_out(rows):
-            tried = boost_all([rows], most)[0]
+            tried = boost_all([rows], max_rounds)[0]
             return Fit(tried, None, len(tried))
         parts = [rows.part(splits, k) for k in range(len(splits.parts))]
-        tried, *others = boost_all([rows, *(train for train, _ in parts)], most)
+        tried, *others = boost_all([rows, *(train for train, _ in parts)], max_rounds)
         pairs = zip(parts, others, strict=True)
         held_out = [HeldOut(test, found[: len(tried)]) for (_, test), found in pairs]
         choice = choose(held_out, len(tried), self._combination, self._is_scaled)
@@ -203,17 +203,18 @@ class BoostedNB(EvidenceClassifier):
     def _combination(self) -> Combine:
         return linear if self.combine == "evidence" else vote
 
-    def _describe(self, parts: list[Rows01], fits: list[Fit], two: bool) -> None:
-        """Keep what each round did, and how far the two combinations are apart."""
-        told = [tell(rows, fit, self._combination) for rows, fit in zip(parts, fits, strict=True)]
+    def _describe(self, parts: list[BinaryRows], fits: list[Fit], two: bool) -> None:
+        """Set `rounds_`, `scale_`, `agreement_` and `cubic_`."""
+        pairs = zip(parts, fits, strict=True)
+        rounds = [describe_rounds(rows, fit, self._combination) for rows, fit in pairs]
         scales = np.array([fit.scale for fit in fits])
-        self.rounds_, self.scale_ = (told[0], float(scales[0])) if two else (told, scales)
-        likeness = compare(parts[0], fits)
-        self.agreement_, self.cubic_ = likeness.agreement, likeness.cubic
+        self.rounds_, self.scale_ = (rounds[0], float(scales[0])) if two else (rounds, scales)
+        agreement = compare(parts[0], fits)
+        self.agreement_, self.cubic_ = agreement.agreement, agreement.cubic
 
 
-def _can_hold_out(rows: Rows01) -> bool:
-    """Whether a fold can be without some rows of a class and still have one."""
+def _can_hold_out(rows: BinaryRows) -> bool:
+    """Whether each class has at least two rows, so that one can be held out; warn if not."""
     enough = bool(rows.rows.sum(rows.counter).arrays[0].min() > 1)
     if not enough:
         warn_caller(ONE_ROW, UserWarning)

@@ -1,10 +1,10 @@
-"""Regression projected onto classification: is the target above s, asked for every s at once.
+"""Regression as classification: boosted naive Bayes for "is the target above s", for every s.
 
-With y scaled to [0, 1], every s gives a copy of a row whose class is 1 where y is above s (the
-paper's Y* turned round, so that weights of evidence push the estimate up). The copies are never
-made: the range is parted into cells, and a row counts in each cell with the part of the cell that
-is below its y. In round one that is exact, sum over cells of width times part being y itself.
-Weights of later rounds follow from those rounds and are found anew whenever they are needed.
+With y scaled to [0, 1], every s gives a copy of each row, with class 1 if y is above s (the
+complement of the paper's Y*, so that positive weights raise the estimate). The copies are never
+made. The range is divided into cells, and a row counts in each cell with the part of the cell that
+lies below its y. In the first round this is exact: the sum over cells of width times part is y. The
+weights of later rounds are computed from the earlier rounds whenever they are needed.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from scipy.special import logit
 
 from weigh import engine
 from weigh.bins import Placed
-from weigh.boosted.rounds import PERFECT
+from weigh.boosted.rounds import MIN_ERROR
 from weigh.boosted.tuning import best_scale
 from weigh.evidence import BOUND, FeatureTable, rows_added, weigh_counts
 from weigh.frames import Floats, Integers
 from weigh.tally import Counts, Tally, count_placed_soft
 
 BLOCK = 1 << 12
-"""Rows that a thread takes at a time."""
+"""Rows that a thread processes at a time."""
 
-THIN = 5
-"""Of so many cells one judges how many rounds are best."""
+CELL_STEP = 5
+"""Every how many cells the hold-out loss is computed when the number of rounds is chosen."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One round: its tables, the log odds of each cell, its error and its voice."""
+    """One boosting round: its tables, the log odds of each cell, its error and coefficient."""
 
     tables: tuple[FeatureTable, ...]
     cells: Floats
@@ -42,7 +42,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Projection:
-    """Rows placed on the levels of a tally's features, with targets in [0, 1]."""
+    """Coded training rows with targets in [0, 1], and the number of cells."""
 
     tally: Tally
     placed: list[Placed]
@@ -52,36 +52,36 @@ class Projection:
     smoothing: Any
 
     def take(self, rows: Any) -> Self:
-        """Some of the rows."""
+        """Select rows by number or mask."""
         placed = [replace(part, codes=part.codes[rows]) for part in self.placed]
         return replace(self, placed=placed, target=self.target[rows], weight=self.weight[rows])
 
     @property
     def widths(self) -> Floats:
-        """Of the cells, which are equal."""
+        """Widths of the cells, which are all equal."""
         return np.full(self.n_cells, 1 / self.n_cells)
 
     @property
     def places(self) -> Integers:
-        """The cell that each target falls into."""
+        """Cell of each target."""
         return np.minimum((self.target * self.n_cells).astype(np.int64), self.n_cells - 1)
 
     @property
     def parts(self) -> Floats:
-        """The part of that cell that is below the target."""
+        """Share of the target's own cell that lies below the target."""
         return np.clip(self.target * self.n_cells - self.places, 0.0, 1.0)
 
     def total(self, tables: tuple[FeatureTable, ...]) -> Floats:
-        """The sum of each row's weights of evidence."""
+        """Sum of each row's weights of evidence."""
         padded = [table.padded for table in tables]
         return engine.total_placed(self.placed, padded, np.zeros(1), len(self.target))[:, 0]
 
 
-def project(rows: Projection, most: int) -> list[Step]:
-    """AdaBoost over rows and cells; the rounds end where the error reaches one half, or nothing."""
+def project(rows: Projection, max_rounds: int) -> list[Step]:
+    """Boost over rows and cells; rounds end early if the error reaches one half or zero."""
     found: list[Step] = []
-    state, total = _State.of(rows), float(rows.weight.sum())
-    for _ in range(most):
+    state, total = _BoostingState.of(rows), float(rows.weight.sum())
+    for _ in range(max_rounds):
         by_row, by_cell = state.weights()
         scale = total / by_cell.sum()
         tables = _weigh(rows, scale * by_row)
@@ -89,7 +89,7 @@ def project(rows: Projection, most: int) -> list[Step]:
         cells = logit(np.clip(share, BOUND, 1 - BOUND))
         totals = rows.total(tables)
         error = scale * state.missed(totals, cells) / total
-        if not PERFECT <= error < 0.5:
+        if not MIN_ERROR <= error < 0.5:
             return found or [Step(tables, cells, error, 1.0)]
         alpha = 0.5 * float(np.log((1 - error) / error))
         found.append(Step(tables, cells, error, alpha))
@@ -98,7 +98,7 @@ def project(rows: Projection, most: int) -> list[Step]:
 
 
 def _weigh(rows: Projection, by_row: Floats) -> tuple[FeatureTable, ...]:
-    """Naive Bayes on soft labels: each row counts in both classes."""
+    """Naive Bayes on soft labels: each row has a weight in both classes."""
     s = rows_added(rows.smoothing, rows.weight.sum())
     parts = zip(rows.tally.tables, rows.placed, strict=True)
     counts: list[Counts] = [count_placed_soft(t.feature, p, by_row) for t, p in parts]
@@ -106,11 +106,11 @@ def _weigh(rows: Projection, by_row: Floats) -> tuple[FeatureTable, ...]:
 
 
 @dataclass(frozen=True)
-class _State:
-    """What the weights of rows and cells follow from: odds against, of each round so far.
+class _BoostingState:
+    """Odds against of each round so far, by row and by cell, which determine all weights.
 
-    The weight of the part of a cell above is width times prod_t beta_t^h_t, and of the part below
-    width times prod_t beta_t^(1 - h_t), with h_t = 1/(1 + odds_it cells_tk).
+    The part of cell k below the target of row i has weight width * prod_t beta_t^h_t, and the rest
+    of the cell width * prod_t beta_t^(1 - h_t), with h_t = 1/(1 + odds_it cells_tk).
     """
 
     rows: Projection
@@ -121,12 +121,12 @@ class _State:
     lambdas: Floats
 
     @classmethod
-    def of(cls, rows: Projection) -> _State:
+    def of(cls, rows: Projection) -> _BoostingState:
         n, nothing = len(rows.target), np.empty((0, rows.n_cells))
         return cls(rows, rows.places, rows.parts, np.empty((n, 0)), nothing, np.empty(0))
 
-    def after(self, totals: Floats, cells: Floats, alpha: float) -> _State:
-        """One round later."""
+    def after(self, totals: Floats, cells: Floats, alpha: float) -> _BoostingState:
+        """State after one more round."""
         odds = np.ascontiguousarray(np.column_stack([self.odds, _odds(totals)]))
         both = np.vstack([self.cells, np.exp(-cells)])
         return replace(self, odds=odds, cells=both, lambdas=np.append(self.lambdas, -2 * alpha))
@@ -142,7 +142,7 @@ class _State:
         return range(0, len(self.places), BLOCK)
 
     def weights(self) -> tuple[Floats, Floats]:
-        """Below (0) and above (1), by row and by cell."""
+        """Weights of "target below" (0) and "target above" (1), by row and by cell."""
         from weigh.boosted import kernels
 
         by_row = np.empty((len(self.places), 2))
@@ -155,7 +155,7 @@ class _State:
         return by_row, np.sum(engine.spread(one, self._starts, 10 * len(self.places)), axis=0)
 
     def missed(self, totals: Floats, cells: Floats) -> float:
-        """The weight that a new round puts on the wrong side."""
+        """Weighted error of a new round, not normalised."""
         from weigh.boosted import kernels
 
         odds, new = _odds(totals), np.exp(-cells)
@@ -168,15 +168,15 @@ class _State:
 
 
 def _odds(totals: Floats) -> Floats:
-    """Odds against, kept finite."""
+    """Odds against, clipped to stay finite."""
     return np.exp(-np.clip(totals, -700.0, 700.0))
 
 
-# ---------------------------------------------------------------- rows held out
+# ---------------------------------------------------------------- hold-out rows
 
 
 def log_odds_of(rows: Projection, steps: list[Step]) -> Floats:
-    """Of being above each cell (column), for each row."""
+    """Log odds that the target is above each cell (column), for each row."""
     totals = sum(step.alpha * rows.total(step.tables) for step in steps)
     cells = sum(step.alpha * step.cells for step in steps)
     return np.asarray(np.asarray(totals)[:, None] + cells)
@@ -187,7 +187,7 @@ Part: TypeAlias = tuple[Projection, Floats]
 
 
 def _sum_loss(parts: list[Part], scale: float, every: int = 1) -> float:
-    """In nats, over rows and every so many cells; a row of mean weight counts as one."""
+    """Loss in nats over rows and every `every`-th cell, with weights scaled to mean 1."""
     total = 0.0
     for rows, log_odds in parts:
         cells = np.arange(0, rows.n_cells, every)
@@ -199,15 +199,15 @@ def _sum_loss(parts: list[Part], scale: float, every: int = 1) -> float:
 
 
 def fit_scale(parts: list[Part], every: int = 1) -> float:
-    """The number that, multiplied with log odds, gives the least loss over rows and cells."""
+    """Factor of the log odds with the lowest loss over rows and cells."""
     squares = [float((log_odds**2).mean()) for _, log_odds in parts]
     typical = float(np.sqrt(np.mean(squares)))
     return best_scale(lambda scale: _sum_loss(parts, scale, every), typical)
 
 
-def least_loss(parts: list[tuple[Projection, list[Step]]], n_rounds: int) -> float:
-    """The loss in bits a row and cell after so many rounds, with their best scale."""
+def hold_out_loss(parts: list[tuple[Projection, list[Step]]], n_rounds: int) -> float:
+    """Mean hold-out loss in bits per row and cell after `n_rounds` rounds, at the best scale."""
     own = [(test, log_odds_of(test, steps[:n_rounds])) for test, steps in parts]
-    loss = _sum_loss(own, fit_scale(own, THIN), THIN)
-    n_cells = sum(len(test.target) * -(-test.n_cells // THIN) for test, _ in parts)
+    loss = _sum_loss(own, fit_scale(own, CELL_STEP), CELL_STEP)
+    n_cells = sum(len(test.target) * -(-test.n_cells // CELL_STEP) for test, _ in parts)
     return float(loss / (n_cells * np.log(2)))

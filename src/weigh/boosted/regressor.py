@@ -16,11 +16,11 @@ from weigh.boosted.projection import (
     Projection,
     Step,
     fit_scale,
-    least_loss,
+    hold_out_loss,
     log_odds_of,
     project,
 )
-from weigh.boosted.sheet import Estimate, below_all, explain_estimate
+from weigh.boosted.sheet import Estimate, explain_estimate, log_odds_below
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import Mask, check_folds, read_splits
@@ -29,8 +29,12 @@ from weigh.parameters import check_parameters, is_count, is_number
 from weigh.sheet import EstimateSheet
 from weigh.tally import Tally, count_placed_soft
 
-FEW, MANY = 2_000, 10_000
-RISE, FAR = 1e-12, 20
+MAX_HOLD_OUT, ONE_FOLD_FROM = 2_000, 10_000
+"""Most hold-out rows used per fold, and the number of rows from which one fold is used."""
+
+MIN_RISE, OUTLIER_RATIO = 1e-12, 20
+"""Least increase of the curve per cell; ratio of y's range to its middle 98% that is warned of."""
+
 SIDES = np.array(["down", "up"])
 
 
@@ -143,7 +147,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
 
     @property
     def evidence_(self) -> Evidence:
-        """The weights that raise the estimate, against lowering it."""
+        """Weights of evidence; positive weights raise the estimate."""
         if "_learnt" not in vars(self):
             raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
         return self._learnt.evidence  # type: ignore[no-any-return]
@@ -181,7 +185,10 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         check_parameters(self)
         rules = self.bins.values() if isinstance(self.bins, dict) else [self.bins]
         if any(isinstance(rule, str) and rule == "mdl" for rule in rules):
-            raise ValueError("bins='mdl' needs classes; give 'fine', a number of bins, or cuts")
+            raise ValueError(
+                "bins='mdl' needs classes, and the target is numeric; set bins to 'fine', a number "
+                "of bins or cut points"
+            )
         for name, least in (("n_rounds", 1), ("grid", 2)):
             value = getattr(self, name)
             if not (is_count(value) and value >= least):
@@ -196,24 +203,28 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
             low, high = float(target.min()), float(target.max())
             if not np.isfinite(high - low):
                 raise ValueError(
-                    f"y ranges from {low:g} to {high:g}, which is too wide; give y_range"
+                    f"y ranges from {low:g} to {high:g}, which is too wide for a grid; set y_range"
                 )
             few, most = np.quantile(target, [0.01, 0.99])
-            if high - low > FAR * (most - few) > 0:
+            if high - low > OUTLIER_RATIO * (most - few) > 0:
                 warn_caller(
                     f"y ranges from {low:g} to {high:g}, but 98% of it from {few:g} to {most:g}: "
-                    "outliers make the grid coarse; give a y_range",
+                    "outliers make the grid too coarse; set y_range",
                     UserWarning,
                 )
             return low, high
         given = [*self.y_range] if isinstance(self.y_range, Iterable) else []
         sound = len(given) == 2 and all(is_number(end) and np.isfinite(end) for end in given)
         if not (sound and given[0] < given[1]):
-            raise ValueError(f"y_range must be two numbers, low and high, got {self.y_range!r}")
+            raise ValueError(
+                f"y_range must be two numbers in ascending order, got {self.y_range!r}"
+            )
         low, high = map(float, given)
         if high <= target.min() or low >= target.max():
             reach = f"{target.min():g} to {target.max():g}"
-            raise ValueError(f"y_range={self.y_range!r} holds none of y, which is {reach}")
+            raise ValueError(
+                f"y_range={self.y_range!r} must overlap the values of y, which range from {reach}"
+            )
         return low, high
 
     def _project(
@@ -225,13 +236,13 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         return Projection(tally, placed, scaled, weight, int(self.grid), self.smoothing)
 
     def _choose(self, rows: Projection, kept: Mask, steps: list[Step]) -> list[Step]:
-        """The rounds that are kept, and their scale: both by rows held out."""
+        """Choose the number of rounds and the scale on hold-out rows."""
         self.scale_, self.held_out_ = 1.0, None
         if not steps or not (self.calibrate_scale or self.early_stopping) or len(rows.target) < 2:
             return steps
         parts = self._hold_out(rows, kept)
         if self.early_stopping:
-            self.held_out_ = np.array([least_loss(parts, t + 1) for t in range(len(steps))])
+            self.held_out_ = np.array([hold_out_loss(parts, t + 1) for t in range(len(steps))])
             steps = steps[: int(self.held_out_.argmin()) + 1]
         if self.calibrate_scale:
             self.scale_ = fit_scale(
@@ -240,18 +251,18 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         return steps
 
     def _hold_out(self, rows: Projection, kept: Mask) -> list[tuple[Projection, list[Step]]]:
-        """Rows held out, and the rounds of the others; of many rows one fold is enough."""
+        """Hold-out rows of each fold, and the rounds of its training rows."""
         n, random = len(rows.target), check_random_state(self.random_state)
         splits = read_splits(self.cv, np.zeros(n, dtype=np.intp), kept, random)
         parts = []
-        for train, held_out in splits[:1] if n >= MANY and is_count(self.cv) else splits:
+        for train, held_out in splits[:1] if n >= ONE_FOLD_FROM and is_count(self.cv) else splits:
             steps = project(rows.take(train), int(self.n_rounds))
-            test = rows.take(random.permutation(np.flatnonzero(held_out))[:FEW])
+            test = rows.take(random.permutation(np.flatnonzero(held_out))[:MAX_HOLD_OUT])
             parts.append((test, steps))
         return parts
 
     def predict(self, X: Any) -> Floats:
-        """The estimate: the smallest y that the target exceeds with at most even odds."""
+        """Estimate of each row: the smallest y that the target exceeds with at most even odds."""
         table = self._read(X)
         estimate: Estimate = self._learnt
         return estimate.read_off(estimate.total(table))
@@ -276,7 +287,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         return columns[0] if chances is not q else np.column_stack(columns)
 
     def _score_columns(self, table: Table) -> dict[str, Any]:
-        """The estimate of every row and an interval of 90% around it, as columns."""
+        """Estimate and 90% interval of every row, as columns."""
         low, high = (self.predict_quantile(table, q) for q in (0.05, 0.95))
         return {"estimate": self.predict(table), "low": low, "high": high}
 
@@ -304,14 +315,14 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = self.n_rounds == 1  # naive Bayes alone exaggerates
+        tags.regressor_tags.poor_score = self.n_rounds == 1  # one round is plain naive Bayes
         return tags
 
 
 def _estimate(
     rows: Projection, steps: list[Step], low: float, high: float, scale: float
 ) -> Estimate:
-    """Sums over rounds: one table of weights per feature, and one curve."""
+    """Sum the rounds into one table of weights per feature, and one curve."""
     above = np.column_stack([1 - rows.target, rows.target]) * rows.weight[:, None]
     tables = [
         FeatureTable(
@@ -328,11 +339,11 @@ def _estimate(
     rate = np.clip(counts / counts.sum(), 1e-10, 1 - 1e-10)
     evidence = Evidence(SIDES, counts, 0.0, tuple(tables), rate)
     if len(steps) < 2:
-        points, levels = below_all(low + (high - low) * rows.target, rows.weight)
+        points, levels = log_odds_below(low + (high - low) * rows.target, rows.weight)
         alpha = steps[0].alpha if steps else 1.0
         return Estimate(evidence, points, alpha * levels, True, scale)
     levels = np.maximum.accumulate(-np.asarray(sum(step.alpha * step.cells for step in steps)))
-    levels += RISE * np.arange(rows.n_cells)  # of equal levels the smallest y
+    levels += MIN_RISE * np.arange(rows.n_cells)  # so that ties give the smallest y
     ends = low + (high - low) * np.array([rows.target.min(), rows.target.max()])
     points = np.clip(np.linspace(low, high, rows.n_cells), *ends)
     return Estimate(evidence, points, levels, False, scale)

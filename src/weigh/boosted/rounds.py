@@ -1,4 +1,4 @@
-"""AdaBoost with probabilities: naive Bayes again and again, on rows that it got wrong so far."""
+"""AdaBoost with probabilities: naive Bayes, fitted repeatedly with more weight on bad rows."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import Floats, Integers
 from weigh.tally import Tally
 
-PERFECT = 1e-10
-"""Below this error there is nothing left to learn from."""
+MIN_ERROR = 1e-10
+"""Boosting ends if the error of a round falls below this."""
 
 Found = TypeVar("Found")
 Asking: TypeAlias = Generator[PerBlock, Sums, Found]
@@ -35,7 +35,7 @@ Asking: TypeAlias = Generator[PerBlock, Sums, Found]
 
 @dataclass(frozen=True)
 class Round:
-    """One naive Bayes, its weighted error eps, and its voice alpha."""
+    """One boosting round: naive Bayes, its weighted error eps and its coefficient alpha."""
 
     evidence: Evidence
     error: float
@@ -49,7 +49,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Rounds as arrays, which travel to where the rows are: `tables[j][level, round]`."""
+    """Rounds as arrays that can be sent to workers: `tables[j][level, round]`."""
 
     priors: Floats
     alphas: Floats
@@ -57,7 +57,7 @@ class Ensemble:
 
     @classmethod
     def of(cls, rounds: Sequence[Round], levels: Levels) -> Ensemble:
-        """The rounds side by side, on the levels that rows are coded by."""
+        """Stack the rounds, on the levels by which rows are coded."""
         priors = np.array([part.evidence.prior_row[0] for part in rounds])
         alphas = np.array([part.alpha for part in rounds])
         if not rounds:
@@ -67,7 +67,7 @@ class Ensemble:
         return cls(priors, alphas, tuple(levels.spread(tables)))
 
     def totals(self, block: Block, since: int = 0) -> Floats:
-        """The log odds of each row in each round, or in those since one."""
+        """Log odds of each row in each round, from round `since` on."""
         from weigh import kernels
 
         totals = np.tile(self.priors[since:], (len(block), 1))
@@ -77,10 +77,10 @@ class Ensemble:
 
 
 @dataclass(frozen=True)
-class Rows01:
-    """Rows of one class (`of`) against the rest, and the levels that are learnt on.
+class BinaryRows:
+    """Coded rows as a problem of class `of` against the rest, and the levels to learn on.
 
-    Where folds were dealt, the rows are those that have a `role` in one split.
+    If `roles` is given, only rows with the given `role` (training or hold-out) in a split count.
     """
 
     levels: Levels
@@ -90,23 +90,23 @@ class Rows01:
     roles: Integers | None = None
     role: int = TRAIN
 
-    def part(self, splits: Splits, k: int) -> tuple[Rows01, Rows01]:
-        """The rows that a split learns from, and those that it holds out, on its own levels."""
+    def part(self, splits: Splits, k: int) -> tuple[BinaryRows, BinaryRows]:
+        """Training rows and hold-out rows of split k, on its own levels."""
         train = replace(self, levels=splits.parts[k], roles=splits.roles[:, k])
         return train, replace(train, role=HELD_OUT)
 
     @property
-    def view(self) -> View:
-        """How a statistic sees the rows."""
-        return View(self.of, self.roles, self.role)
+    def selection(self) -> RowSelection:
+        """Which rows count, and which class is 1; can be sent to workers."""
+        return RowSelection(self.of, self.roles, self.role)
 
     def learn(self, before: Ensemble, total: float | None) -> Asking[tuple[Evidence, float]]:
-        """Naive Bayes of the rows as the rounds before leave them, and the rows' weight.
+        """Fit naive Bayes with the weights after the rounds `before`; also return their sum.
 
-        Weights are rescaled to their first sum, `total`.
+        Weights are rescaled to sum to `total`, their sum in the first round.
         """
         sizes = tuple(map(len, self.levels.places))
-        *counts, classes = (yield RoundCounts(self.view, before, sizes)).arrays
+        *counts, classes = (yield RoundCounts(self.selection, before, sizes)).arrays
         weight = float(classes.sum())
         scale = 1.0 if total is None else total / weight
         tables = self.levels.gather([scale * counted for counted in counts])
@@ -114,18 +114,18 @@ class Rows01:
         return weigh_tally(tally, self.smoothing), weight
 
     def error(self, before: Ensemble, last: Ensemble) -> Asking[float]:
-        """The weighted error of one more round."""
-        missed, weight = (yield RoundError(self.view, before, last)).arrays
+        """Weighted error of the round `last`."""
+        missed, weight = (yield RoundError(self.selection, before, last)).arrays
         return float(missed / weight)
 
     @property
     def counter(self) -> PerBlock:
-        """How many rows there are of the rest and of the class, whatever they weigh."""
-        return partial(count_rows, view=self.view)
+        """Statistic that counts the rows of the rest and of the class, ignoring weights."""
+        return partial(count_rows, selection=self.selection)
 
 
 @dataclass(frozen=True)
-class View:
+class RowSelection:
     """Which rows count, and which class is 1."""
 
     of: int
@@ -136,8 +136,8 @@ class View:
         """1 for the class, 0 for the rest."""
         return np.asarray((block.labels == self.of).view(np.uint8))
 
-    def weigh(self, block: Block) -> Floats:
-        """The weight of each row; 0 for those that do not count."""
+    def weights(self, block: Block) -> Floats:
+        """Weight of each row; 0 for rows that do not count."""
         weight = np.ones(len(block)) if block.weight is None else block.weight
         if self.roles is None:
             return weight
@@ -145,15 +145,15 @@ class View:
         return np.asarray(weight * (self.roles[block.groups] == self.role))
 
     def cut(self, block: Block) -> Block:
-        """The rows that count, alone."""
+        """Block of the rows that count."""
         if self.roles is None:
             return block
         assert block.groups is not None
         return block.part(np.flatnonzero(self.roles[block.groups] == self.role))
 
-    def reweigh(self, block: Block, before: Ensemble) -> Floats:
-        """Weights after some rounds: w product of beta_t^(1 - |y - h_t|), times one number."""
-        weight = self.weigh(block)
+    def boosted_weights(self, block: Block, before: Ensemble) -> Floats:
+        """Weights after the rounds `before`: w prod_t beta_t^(1 - |y - h_t|), times a constant."""
+        weight = self.weights(block)
         if not len(before.alphas):
             return weight
         powers, done = np.zeros(len(block)), np.zeros(1, np.intp)
@@ -161,44 +161,46 @@ class View:
             powers, done = block.carry.values, block.carry.done
         since = int(done[0])
         if since < len(before.alphas):
-            missed = miss(before.totals(block, since), self.target(block))
-            for t, alpha in enumerate(before.alphas[since:]):  # as if each had been a pass
+            missed = wrong_probability(before.totals(block, since), self.target(block))
+            # Round by round, as sums then have the same bits with and without `carry`.
+            for t, alpha in enumerate(before.alphas[since:]):
                 powers -= 2 * alpha * (1 - missed[:, t])
             done[0] = len(before.alphas)
-        shift = before.alphas.sum()  # which keeps it within range
+        shift = before.alphas.sum()  # avoids underflow
         return np.asarray(weight * np.exp(powers + shift))
 
 
-def miss(totals: Floats, target: Integers) -> Floats:
-    """|y - h|, the probability of the other class: exact where h is as good as 0 or 1."""
+def wrong_probability(totals: Floats, target: Integers) -> Floats:
+    """|y - h|, the probability of the wrong class; accurate also if h is close to 0 or 1."""
     sign = np.where(target == 1, -1.0, 1.0)
     return np.asarray(expit(sign[:, None] * totals))
 
 
 def add_columns(weight: Floats, columns: Floats) -> Floats:
-    """The weighted sum of each column, to the same bits whatever columns stand beside it."""
+    """Weighted sum of each column; its bits do not depend on the other columns."""
     return np.array([weight @ column for column in np.ascontiguousarray(columns.T)])
 
 
-def count_rows(block: Block, view: View) -> Sums:
-    """Rows of the rest and of the class."""
-    counts = np.bincount(view.target(view.cut(block)), minlength=2)
+def count_rows(block: Block, selection: RowSelection) -> Sums:
+    """Count the rows of the rest and of the class, ignoring weights."""
+    counts = np.bincount(selection.target(selection.cut(block)), minlength=2)
     return Sums((counts.astype(np.float64),))
 
 
 @dataclass(frozen=True)
 class RoundCounts:
-    """The statistic that a round learns from: counts by level and class, and by class."""
+    """Statistic of a pass: weighted counts by level and class, and by class."""
 
-    view: View
+    selection: RowSelection
     before: Ensemble
     sizes: tuple[int, ...]
 
     def __call__(self, block: Block) -> Sums:
-        """Count a block."""
+        """Counts of a block."""
         from weigh import kernels
 
-        weight, target = self.view.reweigh(block, self.before), self.view.target(block)
+        weight = self.selection.boosted_weights(block, self.before)
+        target = self.selection.target(block)
         counts = [np.zeros((size, 2)) for size in self.sizes]
         for codes, out in zip(block.codes, counts, strict=True):
             kernels.count_weighted(codes, target, weight, out)
@@ -207,30 +209,31 @@ class RoundCounts:
 
 @dataclass(frozen=True)
 class RoundError:
-    """The statistic that judges a round: the weight that it misses, and all weight."""
+    """Statistic of a pass: weighted error of the round `last`, and the sum of the weights."""
 
-    view: View
+    selection: RowSelection
     before: Ensemble
     last: Ensemble
 
     def __call__(self, block: Block) -> Sums:
-        """Judge a block."""
-        weight = self.view.reweigh(block, self.before)
-        missed = miss(self.last.totals(block), self.view.target(block))[:, 0]
+        """Sums over the rows of a block."""
+        weight = self.selection.boosted_weights(block, self.before)
+        missed = wrong_probability(self.last.totals(block), self.selection.target(block))[:, 0]
         return Sums((np.asarray(weight @ missed), np.asarray(weight.sum())))
 
 
-def boost_all(parts: Sequence[Rows01], most: int) -> list[list[Round]]:
-    """The rounds of each part; of the others no more than of the first are wanted.
+def boost_all(parts: Sequence[BinaryRows], max_rounds: int) -> list[list[Round]]:
+    """Boost each part. The first is the whole; the others need no more rounds than it has.
 
-    Rows that carry nothing from pass to pass share their passes.
+    On this machine, rows carry the state of one part from pass to pass, so parts run one after the
+    other. On a cluster all parts share the passes.
     """
     rows = parts[0].rows
     if rows.carrying() is rows:
-        return _run(rows, [boost(part, most) for part in parts])
+        return _run(rows, [boost(part, max_rounds) for part in parts])
     found: list[list[Round]] = []
     for part in parts:
-        wanted = len(found[0]) if found else most
+        wanted = len(found[0]) if found else max_rounds
         found += _run(part.rows.carrying(), [boost(part, wanted)])
     return found
 
@@ -239,24 +242,25 @@ def _run(rows: Coded, searches: Sequence[Asking[list[Round]]]) -> list[list[Roun
     return side_by_side(searches, lambda asks: sum_each(rows, [*asks.values()]))
 
 
-def boost(rows: Rows01, most: int) -> Asking[list[Round]]:
-    """At most so many rounds; they end where the error reaches one half, or nothing.
+def boost(rows: BinaryRows, max_rounds: int) -> Asking[list[Round]]:
+    """Run AdaBoost for at most `max_rounds` rounds.
 
     eps = sum w |y - h|,  beta = eps/(1 - eps),  w <- w beta^(1 - |y - h|),  alpha = 1/2 ln 1/beta
 
-    Weights are rescaled to their first sum, so that smoothing means rows in every round. A first
-    round that ends it all is the model, with alpha 1. A round asks twice: its error must be known
-    before rows can be weighed for the next.
+    Rounds end early if the error reaches one half or zero; if that is the first round, it is the
+    model, with alpha 1. Weights are rescaled to their first sum, so that a pseudo-count means the
+    same number of rows in every round. A round takes two passes, because its error must be known
+    before the next weights.
     """
     found: list[Round] = []
     total: float | None = None
-    for _ in range(most):
+    for _ in range(max_rounds):
         before = Ensemble.of(found, rows.levels)
         evidence, weight = yield from rows.learn(before, total)
         total = weight if total is None else total
         last = Ensemble.of([Round(evidence, 0.0, 1.0)], rows.levels)
         error = yield from rows.error(before, last)
-        if not PERFECT <= error < 0.5:
+        if not MIN_ERROR <= error < 0.5:
             return found or [Round(evidence, error, 1.0)]
         alpha = 0.5 * np.log((1 - error) / error)
         found.append(Round(evidence, error, float(alpha)))
@@ -264,15 +268,15 @@ def boost(rows: Rows01, most: int) -> Asking[list[Round]]:
 
 
 def linear(totals: Floats, alphas: Floats) -> Floats:
-    """The log odds after each round, linearised: cumulative sums of alpha_t times round t's."""
+    """Linearised log odds after each round: cumulative sums of alpha_t total_t."""
     return np.cumsum(totals * alphas, axis=1)
 
 
 def vote(totals: Floats, alphas: Floats) -> Floats:
-    """The log odds of AdaBoost's own h(x) after each round: sum of ln beta_t (1 - 2 P_t)."""
+    """Log odds of AdaBoost's h(x) after each round: cumulative sums of ln beta_t (1 - 2 P_t)."""
     return np.cumsum(2 * alphas * np.tanh(totals / 2), axis=1)
 
 
 def cubic(totals: Floats, alphas: Floats) -> Floats:
-    """The first term that the linearisation leaves out: sum of alpha_t total_t^3 / 12."""
+    """First term that the linearisation leaves out: sum_t alpha_t total_t^3 / 12."""
     return np.asarray((totals**3 / 12) @ alphas)

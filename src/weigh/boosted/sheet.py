@@ -1,4 +1,4 @@
-"""Estimates of numbers: the curve that weights push along, and one estimate explained."""
+"""The estimate of a number: a curve from totals to estimates, and its balance sheet."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from weigh.sheet import COVERAGE, EstimateSheet, Push, items_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(OnEvidence):
-    """Weights that push up, against down, and where each total leads to.
+    """Weights that raise or lower the estimate, and the curve from totals to estimates.
 
-    The estimate for a total w is the smallest of `points` whose entry in `levels` is at least w;
-    between points the curve is a straight line, unless it goes in `steps`. Levels are log odds of
-    being at or below a point before any feature is seen.
+    `levels` are the log odds that the target is at or below each of `points`, before any feature is
+    seen. The estimate for a total w is the smallest point whose level is at least w. Between points
+    the curve is linear, or constant if `steps`.
     """
 
     evidence: Evidence
@@ -31,31 +31,31 @@ class Estimate(OnEvidence):
     columns: tuple[str, ...] = ()
 
     def total(self, table: Table) -> Floats:
-        """The sum of the weights of evidence of each row."""
+        """Sum of the weights of evidence of each row."""
         return self.evidence.total(table)[:, 0]
 
     def read_off(self, totals: Floats) -> Floats:
-        """Where totals lead to on the curve."""
+        """Estimates of totals, read from the curve."""
         if self.steps:
             place = np.searchsorted(self.levels, totals - 1e-12, side="left")
             return np.asarray(self.points[np.minimum(place, len(self.points) - 1)])
         return np.interp(totals, self.levels, self.points)
 
     def quantile(self, totals: Floats, log_odds: float) -> Floats:
-        """The point that the target is at or below with the log odds given."""
+        """Point that the target is at or below with the given log odds."""
         return self.read_off(totals + log_odds / self.scale)
 
     def remember(self, columns: tuple[str, ...], backend: str | None) -> Estimate:
-        """Keep where the table came from."""
+        """Copy with the names of the columns and the dataframe library of the training table."""
         evidence = replace(self.evidence, columns=columns, backend=backend)
         return replace(self, evidence=evidence, columns=columns, backend=backend)
 
     def to_frame(self) -> Any:
-        """One row per level."""
+        """Dataframe with one row per level."""
         return self.evidence.to_frame()
 
 
-def below_all(points: Floats, weight: Floats) -> tuple[Floats, Floats]:
+def log_odds_below(points: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Distinct points in order, and the log odds of a row being at or below each."""
     distinct, places = np.unique(points, return_inverse=True)
     share = np.cumsum(np.bincount(places, weight, len(distinct))) / weight.sum()
@@ -65,7 +65,7 @@ def below_all(points: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 
 def explain_estimate(estimate: Estimate, table: Table) -> EstimateSheet:
-    """The sheet of a table's only row."""
+    """Balance sheet of a table's only row."""
     items = sorted(items_of(estimate.evidence, table), key=lambda item: -abs(item.weight))
     total = estimate.total(table)
     start, end = (float(way) for way in estimate.read_off(np.array([0.0, total[0]])))
@@ -81,7 +81,7 @@ def explain_estimate(estimate: Estimate, table: Table) -> EstimateSheet:
 
 
 def _slope(estimate: Estimate, total: float, way: float) -> float:
-    """What a unit of weight moves the estimate by; where weights cancel, at the start."""
+    """Change of the estimate per unit of weight; the slope at 0 if the weights cancel."""
     if abs(total) > 1e-9:
         return way / total
     near = estimate.read_off(np.array([-0.01, 0.01]))

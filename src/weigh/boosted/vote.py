@@ -1,4 +1,4 @@
-"""Votes of boosted rounds, and rounds added up into one table."""
+"""Combine boosting rounds: AdaBoost's own vote, and the linearised sum, which has tables."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from weigh.tally import Tally
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Vote(OnEvidence):
-    """ln h(x)/(1 - h(x)) = sum over rounds of ln beta_t (1 - 2 P_t(x)), for one class or each.
+    """AdaBoost's own vote: ln h(x)/(1 - h(x)) = sum over rounds of ln beta_t (1 - 2 P_t(x)).
 
-    `alphas` and `priors` hold one row per class (one for two classes) and one column per round;
-    `tables[j]` the weights of feature j by level, class and round. A class that took fewer rounds
-    has alpha 0 in the others. `evidence` is the linearised model, `shift` a change of the prior.
+    `alphas` and `priors` have one row per class (one row if there are two classes) and one column
+    per round. `tables[j]` holds the weights of feature j by level, class and round. A class with
+    fewer rounds has alpha 0 in the others. `evidence` is the linearised model; `shift` is added to
+    the totals when the prior changes.
     """
 
     evidence: Evidence
@@ -33,7 +34,7 @@ class Vote(OnEvidence):
     backend: str | None = None
     columns: tuple[str, ...] = ()
 
-    no_table = "AdaBoost's vote is no table of weights; fit with combine='evidence' for one"
+    no_table = "AdaBoost's vote has no table of weights; fit with combine='evidence' for one"
 
     __reduce__ = by_fields
 
@@ -43,20 +44,20 @@ class Vote(OnEvidence):
         return [np.vstack([part, np.zeros((1, part.shape[1]))]) for part in flat]
 
     def total(self, table: Table) -> Floats:
-        """The log odds of h(x), as columns."""
+        """Log odds of h(x): one column, or with more than two classes one per class."""
         rounds = engine.total(table, self.features, self._padded, self.priors.ravel())
         rounds = rounds.reshape(len(rounds), *self.alphas.shape)
         votes: Floats = (2 * self.alphas * np.tanh(rounds / 2)).sum(axis=2) + self.shift
         return votes
 
     def with_prior(self, rate: Floats) -> Vote:
-        """The same rounds for a population of other class frequencies."""
+        """Copy of the model for a population with other class frequencies."""
         evidence = self.evidence.with_prior(rate)
         shift = self.shift + evidence.prior_row - self.evidence.prior_row
         return replace(self, evidence=evidence, shift=shift)
 
     def to_text(self, width: int = 100) -> str:
-        """What can be said of it: how many rounds there are, and their voices."""
+        """Number of rounds and their coefficients, as text."""
         lines = [f"A vote of {self.alphas.shape[1]} rounds of naive Bayes.", f"{self.no_table}."]
         for name, row in zip(self._names, self.alphas, strict=True):
             lines.append(f"{name}alpha {' '.join(f'{a:.3f}' for a in row if a)}")
@@ -69,17 +70,17 @@ class Vote(OnEvidence):
 
 
 def add_up(tally: Tally, fits: list[Fit], smoothing: Any) -> Evidence:
-    """The linearised model: sums over rounds of alpha times prior and tables, times the scale."""
+    """Linearised model: scale * sum over rounds of alpha_t times prior and tables of round t."""
     naive = weigh_tally(tally, smoothing)
-    loud = [fit.scale * fit.alphas for fit in fits]
+    scaled = [fit.scale * fit.alphas for fit in fits]
     prior = [
         sum(a * part.evidence.prior_row[0] for a, part in zip(alphas, fit.rounds, strict=True))
-        for alphas, fit in zip(loud, fits, strict=True)
+        for alphas, fit in zip(scaled, fits, strict=True)
     ]
     tables = []
     for j, table in enumerate(naive):
         weights = np.zeros((len(table.levels), len(fits)))
-        for k, (alphas, fit) in enumerate(zip(loud, fits, strict=True)):
+        for k, (alphas, fit) in enumerate(zip(scaled, fits, strict=True)):
             for alpha, part in zip(alphas, fit.rounds, strict=True):
                 weights[:, k] += alpha * part.evidence.tables[j].by_class[:, 0]
         tables.append(FeatureTable(table.feature, table.counts, weights, None, table.smoothing))
@@ -93,11 +94,11 @@ def add_up(tally: Tally, fits: list[Fit], smoothing: Any) -> Evidence:
     )
 
 
-def let_vote(linear: Evidence, fits: list[Fit]) -> Vote:
-    """The rounds themselves, side by side."""
-    most = max(len(fit.rounds) for fit in fits)
-    alphas, priors = np.zeros((len(fits), most)), np.zeros((len(fits), most))
-    tables = [np.zeros((len(table.levels), len(fits), most)) for table in linear]
+def make_vote(linear: Evidence, fits: list[Fit]) -> Vote:
+    """Make AdaBoost's vote from the rounds of each class."""
+    max_rounds = max(len(fit.rounds) for fit in fits)
+    alphas, priors = np.zeros((len(fits), max_rounds)), np.zeros((len(fits), max_rounds))
+    tables = [np.zeros((len(table.levels), len(fits), max_rounds)) for table in linear]
     for k, fit in enumerate(fits):
         for t, part in enumerate(fit.rounds):
             alphas[k, t], priors[k, t] = part.alpha, part.evidence.prior_row[0]
