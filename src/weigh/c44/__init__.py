@@ -1,10 +1,10 @@
-"""C4.4: a tree grown for its probabilities (Provost & Domingos 2003).
+"""C4.4: a decision tree grown for its probabilities (Provost & Domingos 2003).
 
-kernels   growing and descending, compiled
+kernels   compiled loops: grow a tree, send rows down it
 tree      the `Tree` and its `Node`s
-path      one case on its way down: a `TreePath`
-show      both as text, HTML and dataframe
-learner   the `C44Classifier`
+path      `TreePath`: the path of one case through the tree
+show      trees and paths as text, HTML and dataframe
+learner   `C44Classifier`
 """
 
 from weigh.c44.learner import C44Classifier

@@ -1,8 +1,8 @@
-"""The hot loops of the tree: grow it from codes, and send rows down it.
+"""Compiled loops of the tree: grow it from coded rows, and send rows down it.
 
-`codes[i, j]` is the level of row i in feature j; the number of levels of j stands for none of them.
+`codes[i, j]` is the level of row i in feature j, or the number of levels of j if it is not known.
 Loading this module loads numba, so callers import it where they use it. Sums and copies are
-written out as loops: whole-array expressions take numba many times as long to compile.
+written out as loops, because whole-array expressions take numba many times as long to compile.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from weigh.kernels import compiled
 
 TOLERANCE = 1e-9
-"""What two gains, ratios or weights may differ by and still be equal: sums have rounding errors."""
+"""Gains, ratios or weights closer than this count as equal, as sums have rounding errors."""
 
 PARENT, LEVEL, FEATURE = 0, 1, 2
 START, STOP = 2, 3
@@ -20,13 +20,13 @@ START, STOP = 2, 3
 
 @compiled
 def n_log_n(n: float) -> float:
-    """Of base 2; 0 for 0."""
+    """Return n log2 n, and 0 for n = 0."""
     return n * np.log2(n) if n > 0 else 0.0
 
 
 @compiled
-def room_for(array: Any, length: int) -> Any:
-    """The same numbers, with room for so many: twice as many or more where it was not enough."""
+def grow_array(array: Any, length: int) -> Any:
+    """Return the array if it has the length, otherwise a copy at least twice as long."""
     if array.shape[0] >= length:
         return array
     out = np.empty(max(2 * array.shape[0], length), array.dtype)
@@ -36,8 +36,8 @@ def room_for(array: Any, length: int) -> Any:
 
 
 @compiled
-def part_of(array: Any, start: int, stop: int) -> Any:
-    """A copy of some of the numbers."""
+def copy_slice(array: Any, start: int, stop: int) -> Any:
+    """Copy array[start:stop]."""
     out = np.empty(stop - start, array.dtype)
     for i in range(out.shape[0]):
         out[i] = array[start + i]
@@ -46,7 +46,7 @@ def part_of(array: Any, start: int, stop: int) -> Any:
 
 @compiled
 def count_levels(codes: Any, labels: Any, rows: Any, weights: Any, table: Any) -> None:
-    """Weights by level (row) and class (column) of one feature; the last row holds no level."""
+    """Fill in weights by level (row) and class (column) of a feature; the last row is not known."""
     for v in range(table.shape[0]):
         for k in range(table.shape[1]):
             table[v, k] = 0.0
@@ -57,7 +57,7 @@ def count_levels(codes: Any, labels: Any, rows: Any, weights: Any, table: Any) -
 
 @compiled
 def count_classes(labels: Any, rows: Any, weights: Any, n_classes: int) -> Any:
-    """The weight of each class among some rows."""
+    """Weight of each class among some rows."""
     out = np.zeros(n_classes)
     for i in range(rows.shape[0]):
         out[labels[rows[i]]] += weights[i]
@@ -65,8 +65,8 @@ def count_classes(labels: Any, rows: Any, weights: Any, n_classes: int) -> Any:
 
 
 @compiled
-def weigh_split(table: Any, min_rows: float) -> Any:
-    """The gain and the split information of a table of counts, in bits; gain -1 if it is no split.
+def split_gain(table: Any, min_rows: float) -> Any:
+    """Gain and split information of a table of counts, in bits; gain -1 if it cannot split.
 
     gain = known/all * (H(class) - H(class | level)) over the rows whose level is known;
     split information = H(level), where not known counts as one more level.
@@ -97,9 +97,9 @@ def weigh_split(table: Any, min_rows: float) -> Any:
 
 @compiled
 def choose(gains: Any, splits: Any) -> int:
-    """The feature of best gain ratio among those of at least average gain; the first of equals.
+    """Feature with the highest gain ratio among those of at least mean gain; the first if tied.
 
-    As in C4.5 a gain of 0 counts in the average, and is taken where there is none better.
+    As in C4.5, a gain of 0 counts in the mean, and is accepted if no gain is larger.
     """
     total, n = 0.0, 0
     for gain in gains:
@@ -122,33 +122,33 @@ def find_split(
     labels: Any,
     rows: Any,
     weights: Any,
-    free: Any,
-    room: Any,
-    least: Any,
+    unused: Any,
+    buffer: Any,
+    min_rows: Any,
 ) -> int:
-    """The feature to split these rows on, of those that are free; -1 for none."""
-    gains, splits = np.full(free.shape[0], -1.0), np.zeros(free.shape[0])
-    for j in range(free.shape[0]):
-        if free[j]:
-            table = room[: n_levels[j] + 1]
+    """Choose the feature to split these rows on, among the unused ones; -1 if there is none."""
+    gains, splits = np.full(unused.shape[0], -1.0), np.zeros(unused.shape[0])
+    for j in range(unused.shape[0]):
+        if unused[j]:
+            table = buffer[: n_levels[j] + 1]
             count_levels(codes[:, j], labels, rows, weights, table)
-            gains[j], splits[j] = weigh_split(table, least)
+            gains[j], splits[j] = split_gain(table, min_rows)
     return choose(gains, splits)  # type: ignore[no-any-return]
 
 
 @compiled
-def mark_free(nodes: Any, parent: int, free: Any) -> None:
-    """A feature is free where no node on the way down has used it; used, it has one level left."""
-    for j in range(free.shape[0]):
-        free[j] = True
+def mark_unused(nodes: Any, parent: int, unused: Any) -> None:
+    """Mark the features that no node on the path to `parent` has used."""
+    for j in range(unused.shape[0]):
+        unused[j] = True
     while parent >= 0:
-        free[nodes[3 * parent + FEATURE]] = False
+        unused[nodes[3 * parent + FEATURE]] = False
         parent = nodes[3 * parent + PARENT]
 
 
 @compiled
 def may_split(counts: Any, min_rows: float) -> bool:
-    """Whether there are two classes, and rows enough for two branches."""
+    """Whether a node has at least two classes, and enough rows for two branches."""
     total, n_classes = 0.0, 0
     for count in counts:
         total += count
@@ -157,8 +157,8 @@ def may_split(counts: Any, min_rows: float) -> bool:
 
 
 @compiled
-def share_out(codes: Any, rows: Any, weights: Any, sizes: Any) -> Any:
-    """Each level's share of the weight that is known; `sizes` becomes the rows of each branch."""
+def branch_shares(codes: Any, rows: Any, weights: Any, sizes: Any) -> Any:
+    """Share of each level in the known weight; `sizes` becomes the number of rows per branch."""
     shares, known, n_levels = np.zeros(sizes.shape[0] - 1), 0.0, sizes.shape[0] - 1
     for i in range(rows.shape[0]):
         level = codes[rows[i]]
@@ -173,10 +173,10 @@ def share_out(codes: Any, rows: Any, weights: Any, sizes: Any) -> Any:
 
 
 @compiled
-def deal(
+def distribute(
     codes: Any, rows: Any, weights: Any, shares: Any, places: Any, rows_out: Any, weights_out: Any
 ) -> None:
-    """Put each row into its branch; a row without a level into all, by their shares."""
+    """Put each row into its branch; a row whose level is not known into all, by their shares."""
     for i in range(rows.shape[0]):
         level = codes[rows[i]]
         known = level < shares.shape[0]
@@ -188,58 +188,60 @@ def deal(
 
 
 @compiled
-def wait(node: int, start: int, shares: Any, sizes: Any, waiting: Any, n_waiting: int) -> int:
-    """Queue a node's branches, the first level last; `sizes` becomes where the rows of each go."""
+def push_branches(
+    node: int, start: int, shares: Any, sizes: Any, stack: Any, stack_size: int
+) -> int:
+    """Push a node's branches, the first level last; `sizes` becomes where each one's rows begin."""
     for v in range(shares.shape[0] - 1, -1, -1):
         if shares[v] > 0:
-            waiting[n_waiting, PARENT], waiting[n_waiting, LEVEL] = node, v
-            waiting[n_waiting, START], waiting[n_waiting, STOP] = start, start + sizes[v]
+            stack[stack_size, PARENT], stack[stack_size, LEVEL] = node, v
+            stack[stack_size, START], stack[stack_size, STOP] = start, start + sizes[v]
             start, sizes[v] = start + sizes[v], start
-            n_waiting += 1
-    return n_waiting
+            stack_size += 1
+    return stack_size
 
 
 @compiled
 def grow(
     codes: Any, n_levels: Any, labels: Any, weight: Any, n_classes: int, min_rows: float
 ) -> Any:
-    """Parent, level and feature of each node, and its class weights, each as one flat array.
+    """Grow a tree; return parent, level and feature of its nodes, and their class weights.
 
-    Nodes come from the root down, the first branch first, with all that is below it. Rows wait in
-    one array, the branch that comes next at its end; a node's rows make room for those of its
-    branches, so that without missing values no more than all rows ever wait.
+    Both results are flat arrays, with the nodes in depth-first order, first branch first. The rows
+    of pending branches lie in one array, used as a stack: the rows of a node are replaced by those
+    of its branches, so without missing values it never holds more than all rows.
     """
-    rows, weights, n_nodes, n_waiting = np.arange(codes.shape[0]), weight, 0, 1
+    rows, weights, n_nodes, stack_size = np.arange(codes.shape[0]), weight, 0, 1
     nodes, counts = np.empty(64, np.int64), np.empty(64)
-    free, most, every = np.empty(n_levels.shape[0], np.bool_), 1, 1
+    unused, max_levels, max_stack = np.empty(n_levels.shape[0], np.bool_), 1, 1
     for n in n_levels:
-        most, every = max(most, n), every + n
-    table, waiting = np.empty((most + 1, n_classes)), np.empty((every, 4), np.int64)
-    waiting[0, PARENT], waiting[0, LEVEL] = -1, -1
-    waiting[0, START], waiting[0, STOP] = 0, codes.shape[0]
-    while n_waiting > 0:
-        n_waiting -= 1
-        parent, start, stop = waiting[n_waiting, 0], waiting[n_waiting, 2], waiting[n_waiting, 3]
-        here, mine = part_of(rows, start, stop), part_of(weights, start, stop)
+        max_levels, max_stack = max(max_levels, n), max_stack + n
+    table, stack = np.empty((max_levels + 1, n_classes)), np.empty((max_stack, 4), np.int64)
+    stack[0, PARENT], stack[0, LEVEL] = -1, -1
+    stack[0, START], stack[0, STOP] = 0, codes.shape[0]
+    while stack_size > 0:
+        stack_size -= 1
+        parent, start, stop = stack[stack_size, 0], stack[stack_size, 2], stack[stack_size, 3]
+        here, mine = copy_slice(rows, start, stop), copy_slice(weights, start, stop)
         by_class, best = count_classes(labels, here, mine, n_classes), -1
         if may_split(by_class, min_rows):
-            mark_free(nodes, parent, free)
-            best = find_split(codes, n_levels, labels, here, mine, free, table, min_rows)
+            mark_unused(nodes, parent, unused)
+            best = find_split(codes, n_levels, labels, here, mine, unused, table, min_rows)
         nodes, counts = (
-            room_for(nodes, 3 * n_nodes + 3),
-            room_for(counts, (n_nodes + 1) * n_classes),
+            grow_array(nodes, 3 * n_nodes + 3),
+            grow_array(counts, (n_nodes + 1) * n_classes),
         )
         nodes[3 * n_nodes + PARENT], nodes[3 * n_nodes + FEATURE] = parent, best
-        nodes[3 * n_nodes + LEVEL] = waiting[n_waiting, LEVEL]
+        nodes[3 * n_nodes + LEVEL] = stack[stack_size, LEVEL]
         for k in range(n_classes):
             counts[n_nodes * n_classes + k] = by_class[k]
         if best >= 0:
             sizes = np.zeros(n_levels[best] + 1, np.int64)
-            shares = share_out(codes[:, best], here, mine, sizes)
-            n_waiting = wait(n_nodes, start, shares, sizes, waiting, n_waiting)
-            end = waiting[n_waiting - 1, STOP]
-            rows, weights = room_for(rows, end), room_for(weights, end)
-            deal(codes[:, best], here, mine, shares, sizes, rows, weights)
+            shares = branch_shares(codes[:, best], here, mine, sizes)
+            stack_size = push_branches(n_nodes, start, shares, sizes, stack, stack_size)
+            end = stack[stack_size - 1, STOP]
+            rows, weights = grow_array(rows, end), grow_array(weights, end)
+            distribute(codes[:, best], here, mine, shares, sizes, rows, weights)
         n_nodes += 1
     return nodes[: 3 * n_nodes], counts[: n_nodes * n_classes]
 
@@ -248,29 +250,30 @@ def grow(
 def descend(
     codes: Any, feature: Any, first: Any, child: Any, share: Any, leaves: Any, out: Any
 ) -> None:
-    """Add up the leaves that each row comes to: one, or all below a node that has no level for it.
+    """Add to out the probabilities of each row's leaves, weighted by the row's share in each.
 
-    The branches of node i are child[first[i]:first[i + 1]], by level; -1 is a branch without rows,
-    where the node's own leaf stands in.
+    A row whose level is not known goes down all branches. The branches of node i are
+    child[first[i]:first[i + 1]], by level; -1 is a branch without training rows, where the row
+    gets the probabilities of the node.
     """
-    waiting, parts = np.empty(feature.shape[0], np.int64), np.empty(feature.shape[0])
+    stack, parts = np.empty(feature.shape[0], np.int64), np.empty(feature.shape[0])
     for i in range(codes.shape[0]):
-        waiting[0], parts[0], n_waiting = 0, 1.0, 1
-        while n_waiting > 0:
-            n_waiting -= 1
-            node, part, to = waiting[n_waiting], parts[n_waiting], np.int64(-1)
+        stack[0], parts[0], stack_size = 0, 1.0, 1
+        while stack_size > 0:
+            stack_size -= 1
+            node, part, to = stack[stack_size], parts[stack_size], np.int64(-1)
             if feature[node] >= 0:
                 place = first[node] + codes[i, feature[node]]
                 if place == first[node + 1]:
                     for branch in child[first[node] : place]:
                         if branch >= 0:
-                            waiting[n_waiting], parts[n_waiting] = branch, part * share[branch]
-                            n_waiting += 1
+                            stack[stack_size], parts[stack_size] = branch, part * share[branch]
+                            stack_size += 1
                     continue
                 to = child[place]
             if to >= 0:
-                waiting[n_waiting], parts[n_waiting] = to, part
-                n_waiting += 1
+                stack[stack_size], parts[stack_size] = to, part
+                stack_size += 1
             else:
                 for k in range(out.shape[1]):
                     out[i, k] += part * leaves[node, k]

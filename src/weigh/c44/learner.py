@@ -1,4 +1,4 @@
-"""The classifier: a tree grown for its probabilities."""
+"""C44Classifier: a decision tree grown for its probabilities."""
 
 from __future__ import annotations
 
@@ -123,15 +123,15 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         sample_weight : array or str, optional
             Row weights, or the name of their column in X.
         """
-        least = self._least()
+        min_rows = self._checked_min_rows()
         sample = read_sample(self, X, y, sample_weight)
         tally = self._tally(sample)
         s = rows_added(self.smoothing, tally.class_counts.sum())
-        tree = grow(sample, tuple(table.feature for table in tally.tables), s, least)
+        tree = grow(sample, tuple(table.feature for table in tally.tables), s, min_rows)
         self._name(sample.table.names, sample.table.named)
         return self._keep(tree)
 
-    def _least(self) -> float:
+    def _checked_min_rows(self) -> float:
         if not (is_number(self.min_rows) and 0 < self.min_rows < np.inf):
             raise ValueError(f"min_rows must be a number above 0, got {self.min_rows!r}")
         return float(self.min_rows)
@@ -141,23 +141,23 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         return super()._keep(tree)
 
     def predict_proba(self, X: Any) -> Floats:
-        """The probability of each class, in the order of `classes_`."""
+        """Probability of each class, in the order of `classes_`."""
         table = self._read(X)
         return self.tree_.predict(table)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """The log of the probability of each class; -inf for 0, which `smoothing=0` can give."""
+        """Log of the probability of each class; -inf for 0, which `smoothing=0` can give."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
-        """The most probable class; the first one in a tie."""
+        """Most probable class of each row; the first one in a tie."""
         winner = self.predict_proba(X).argmax(axis=1)
         labels: np.ndarray[Any, Any] = self.tree_.classes[winner]
         return labels
 
     def _score_columns(self, table: Table) -> dict[str, Any]:
-        """The class and the probabilities of every row, as columns."""
+        """Predicted class and probabilities of every row, as columns."""
         shares = self.predict_proba(table)
         names = [f"probability_{label(value)}" for value in self.classes_.tolist()]
         found = {"prediction": self.classes_[shares.argmax(axis=1)]}
@@ -175,7 +175,7 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         return self.path(row)
 
     def path(self, row: Any) -> TreePath:
-        """The path of one case through the tree.
+        """Path of one case through the tree.
 
         Parameters
         ----------
@@ -188,6 +188,6 @@ class C44Classifier(ClassifierMixin, TableEstimator):
     def __getattr__(self, name: str) -> NoReturn:
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
         if name in TABLES_ONLY:
-            text += ": a tree is no table of weights; path(row) explains a case, and EducatedNB "
-            text += "has a table"
+            text += ": a tree has no table of weights; path(row) explains a case, and EducatedNB "
+            text += "has tables"
         raise AttributeError(text)

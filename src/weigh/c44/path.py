@@ -1,4 +1,4 @@
-"""One case explained: the nodes that it comes by, and where it ends."""
+"""The path of one case through the tree: its nodes, and the probabilities at its end."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from weigh.sheet import UNSEEN
 
 @dataclass(frozen=True)
 class Step:
-    """One node on the way: what leads to it, its rows, and the classes' shares of them.
+    """One node on the path of a case: its condition, its rows, and the share of each class.
 
-    `part` is the part of the case that comes here: less than 1 below a fork, where an answer is
-    not known and the case goes down every branch. `ends` says that the part ends here, and `note`
-    why the way forks here or ends early.
+    `part` is the share of the case that reaches the node. It is below 1 where an answer further up
+    is not known, so that the case follows every branch. `ends` is whether the path ends here;
+    `note` says why it follows several branches or ends early.
     """
 
     feature: str | None
@@ -37,10 +37,10 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class TreePath:
-    """The way of one case down a tree, from all rows to its probabilities.
+    """Path of one case through a tree, from the root to its probabilities.
 
-    Below a fork the branches follow one another, each with all that is below it. `probabilities`
-    is the sum over the steps that end of their part times (n_c + s)/(N + s K).
+    If the case follows several branches, the steps are in depth-first order. `probabilities` is the
+    sum over the steps that end of their part times (n_c + s)/(N + s K).
     """
 
     classes: tuple[Any, ...]
@@ -59,7 +59,7 @@ class TreePath:
         return {"steps": steps, "smoothing": self.smoothing, "probabilities": ends}
 
     def to_text(self, width: int = 100) -> str:
-        """The steps as plain text, at most `width` characters wide."""
+        """Path as plain text, at most `width` characters wide."""
         return show.path_text(self, width)
 
     def __repr__(self) -> str:
@@ -70,14 +70,14 @@ class TreePath:
 
 
 def trace(tree: Tree, table: Table) -> TreePath:
-    """The path of a table's only row."""
-    steps, waiting = [], [(0, 1.0)]
+    """Path of a table's only row."""
+    steps, stack = [], [(0, 1.0)]
     codes = code_rows(table, tree.features)[0].tolist()
-    while waiting:
-        node, part = waiting.pop()
-        onward, note = _follow(tree, node, codes, table)
-        waiting += [(i, part * share) for i, share in reversed(onward)]
-        steps.append(_step(tree, node, part, not onward, note))
+    while stack:
+        node, part = stack.pop()
+        next_nodes, note = _follow(tree, node, codes, table)
+        stack += [(i, part * share) for i, share in reversed(next_nodes)]
+        steps.append(_step(tree, node, part, not next_nodes, note))
     return TreePath(
         tuple(tree.classes.tolist()), tuple(steps), tree.predict(table)[0], tree.smoothing
     )
@@ -86,7 +86,7 @@ def trace(tree: Tree, table: Table) -> TreePath:
 def _follow(
     tree: Tree, node: int, codes: list[int], table: Table
 ) -> tuple[list[tuple[int, float]], str]:
-    """The nodes that come next with the share of each, and why there are many or none."""
+    """Next nodes with the share of each, and a note if there are several or none before a leaf."""
     j = int(tree.feature[node])
     if j < 0:
         return [], ""
@@ -95,10 +95,10 @@ def _follow(
     if level == len(branches):
         given = any(part.value(table) is not None for part in feature.parts)
         why = f"{feature.verb} {feature.spell(table)} was {UNSEEN}" if given else "is missing"
-        onward = [(i, float(tree.share[i])) for i in branches.tolist() if i >= 0]
-        return onward, f"{feature.name} {why}: every branch, by its rows"
+        next_nodes = [(i, float(tree.share[i])) for i in branches.tolist() if i >= 0]
+        return next_nodes, f"{feature.name} {why}: all branches, by their rows"
     if branches[level] < 0:
-        return [], f"no row here has {feature.phrase(level)}: the way ends"
+        return [], f"no training row here has {feature.phrase(level)}: the path ends"
     return [(int(branches[level]), 1.0)], ""
 
 

@@ -1,4 +1,4 @@
-"""Trees and paths as text, HTML and dataframe: one line per node, indented by its depth."""
+"""Trees and paths as text, HTML and dataframe, with one line per node, indented by depth."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MOST_LINES, MOST_CLASSES, MOST_INDENTS = 200, 6, 12
 
 
 def tree_text(tree: Tree, width: int) -> str:
-    """The tree as indented text."""
+    """Tree as indented text."""
     return _tree_view(tree).to_text(width)
 
 
 def tree_html(tree: Tree) -> str:
-    """The tree as an HTML table."""
+    """Tree as an HTML table."""
     return _tree_view(tree).to_html()
 
 
@@ -48,16 +48,16 @@ def _tree_view(tree: Tree) -> View:
 
 
 def node_text(node: Node) -> str:
-    """One node on one line."""
+    """Describe one node in one line."""
     classes = node.tree.classes.tolist()[:MOST_CLASSES]
     numbers = zip(classes, node.probabilities.tolist(), strict=False)
     chances = ", ".join(f"{label(c)} {probability(p)}" for c, p in numbers)
-    split = "leaf" if node.feature is None else f"parted by {node.feature}"
+    split = "leaf" if node.feature is None else f"split on {node.feature}"
     return printable(f"{node.text}: {weight(node.rows)} rows, {split} ({chances})")
 
 
 def columns(tree: Tree) -> dict[str, list[Any]]:
-    """The nodes as columns of plain values."""
+    """Nodes as columns of plain values."""
     names = [feature.name for feature in tree.features]
     split = [None if j < 0 else names[j] for j in tree.feature.tolist()]
     out = {
@@ -78,7 +78,7 @@ def columns(tree: Tree) -> dict[str, list[Any]]:
 
 
 def path_text(path: TreePath, width: int) -> str:
-    """The path as text."""
+    """Path as text."""
     return _path_view(path).to_text(width)
 
 
@@ -88,7 +88,7 @@ def path_html(path: TreePath) -> str:
 
 
 def _path_view(path: TreePath) -> View:
-    """Of many classes, the most probable ones are shown."""
+    """Table of the path; of many classes, only the most probable are shown."""
     order = np.argsort(-path.probabilities, kind="stable")[:MOST_CLASSES]
     shown = sorted(order.tolist())
     straight = all(step.part == 1 for step in path.steps)
@@ -100,12 +100,12 @@ def _path_view(path: TreePath) -> View:
             lines.append((f"{indent}({step.note})",) + ("",) * (len(shown) + 1))
     lines.append(("Probability", "", *_numbers(path.probabilities, shown)))
     formula = laplace(path.smoothing, len(path.classes))
-    notes = [f"Shares are n/N of the rows; where the way ends, the probability is {formula}."]
+    notes = [f"Shares are n/N of the rows; at the end of the path, the probability is {formula}."]
     if not straight:
-        notes.append("Several ends are averaged by the part of the case that comes there.")
+        notes.append("The ends of the branches are averaged by the percentages in brackets.")
     notes += _left_out(len(path.steps), path.classes, "steps")
     best = label(path.classes[int(order[0])])
-    title = f"The way to {best}, step by step: shares of each class"
+    title = f"Path to {best}: share of each class at each step"
     grid = Grid(_heads(path.classes, shown), tuple(lines))
     return View(title, (grid,), notes=tuple(notes))
 
@@ -118,7 +118,7 @@ def _step_text(step: Step) -> str:
 
 
 def _indent(depth: int) -> str:
-    """Two spaces a step; from where that is no longer read, the depth as a number."""
+    """Indentation of two spaces per step; deep nodes show their depth as a number instead."""
     number = f"[{depth}] " if depth > MOST_INDENTS else ""
     return "  " * min(depth, MOST_INDENTS) + number
 
@@ -145,10 +145,10 @@ def _left_out(n_lines: int, classes: Sequence[Any], what: str) -> list[str]:
 
 
 def laplace(s: float, n_classes: int) -> str:
-    """The formula of the leaves, with its numbers."""
+    """Formula of a leaf's probability, with the numbers filled in."""
     return f"(n + {s:.4g})/(N + {s * n_classes:.4g})"
 
 
 def weight(total: float) -> str:
-    """Rows, or their weight where it is no whole number."""
+    """Format a number of rows, or a weight that is not a whole number."""
     return f"{total:,.0f}" if total == round(total) else f"{total:,.4g}"

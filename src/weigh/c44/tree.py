@@ -1,4 +1,4 @@
-"""The tree: which feature parts the rows of each node, and how the classes stand in it."""
+"""The tree: the feature that splits each node, and the class counts of each node."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from weigh.pickling import by_fields
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A probability tree, node by node from the root down; iterate, or start at `root`.
+    """A probability tree: an iterable of its nodes from the root down.
 
     P(c | node) = (n_c + s)/(N + s K)
 
     `counts` holds n_c, the weight of each class in each node; s is `smoothing`, K the number of
-    classes. Node i hangs on the branch `level[i]` of node `parent[i]` (-1: it is the root), and
-    parts its rows by the levels of `features[feature[i]]` (-1: it is a leaf).
+    classes. Node i is branch `level[i]` of node `parent[i]` (-1 for the root), and is split by the
+    levels of `features[feature[i]]` (-1 for a leaf).
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Tree:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The columns of the tables that the tree reads, in order."""
+        """Columns of the training table, in order."""
         return self.columns
 
     def __len__(self) -> int:
@@ -62,23 +62,23 @@ class Tree:
 
     @property
     def root(self) -> Node:
-        """The node of all rows."""
+        """Node of all rows."""
         return Node(self, 0)
 
     @property
     def class_counts(self) -> Floats:
-        """The weight of the training rows of each class."""
+        """Weight of the training rows of each class."""
         row: Floats = self.counts[0]
         return row
 
     @property
     def n_leaves(self) -> int:
-        """The number of nodes that are not parted; branches without rows are not counted."""
+        """Number of leaves; branches without training rows are not counted."""
         return int((self.feature < 0).sum())
 
     @cached_property
     def depths(self) -> Integers:
-        """The number of features on the way to each node."""
+        """Depth of each node; 0 for the root."""
         depths = np.zeros(len(self), dtype=np.int64)
         for i, parent in enumerate(self.parent[1:].tolist(), 1):
             depths[i] = depths[parent] + 1
@@ -99,20 +99,20 @@ class Tree:
 
     @cached_property
     def child(self) -> Integers:
-        """The node at the end of each branch, -1 where no training row went."""
+        """Node at the end of each branch, -1 for a branch without training rows."""
         child = np.full(self.first[-1], -1)
         child[self.first[self.parent[1:]] + self.level[1:]] = np.arange(1, len(self))
         return child
 
     @cached_property
     def share(self) -> Floats:
-        """The part that each node has in the rows of all branches beside it."""
+        """Share of each node in the rows of all branches of its parent."""
         weight = self.counts.sum(axis=1)
         together = np.bincount(self.parent[1:], weight[1:], len(self))
         return np.concatenate([[1.0], weight[1:] / together[self.parent[1:]]])
 
     def predict(self, table: Table) -> Floats:
-        """The probability of each class for each row."""
+        """Probability of each class for each row."""
         from weigh.c44 import kernels
 
         codes = code_rows(table, self.features)
@@ -127,11 +127,11 @@ class Tree:
         return out
 
     def to_frame(self) -> Any:
-        """One row per node, in the dataframe library that the training table came from."""
+        """Dataframe with one row per node, in the library of the training table."""
         return build(show.columns(self), self.backend)
 
     def to_text(self, width: int = 100) -> str:
-        """The tree as indented text, at most `width` characters wide."""
+        """Tree as indented text, at most `width` characters wide."""
         return show.tree_text(self, width)
 
     def __repr__(self) -> str:
@@ -150,13 +150,13 @@ class Node:
 
     @property
     def feature(self) -> str | None:
-        """The feature that parts the rows; None for a leaf."""
+        """Name of the feature that splits the node; None for a leaf."""
         j = int(self.tree.feature[self.place])
         return None if j < 0 else self.tree.features[j].name
 
     @property
     def branches(self) -> dict[str, Node]:
-        """The nodes below, by the level of `feature` as people read it."""
+        """Child nodes, by the label of their level of `feature`."""
         j = int(self.tree.feature[self.place])
         start, stop = self.tree.first[self.place : self.place + 2]
         labels = () if j < 0 else self.tree.features[j].labels
@@ -165,35 +165,35 @@ class Node:
 
     @property
     def parted_by(self) -> Feature | Cross | None:
-        """The feature that parted these rows from the others of the node above."""
+        """Feature that splits the parent; None for the root."""
         above = int(self.tree.parent[self.place])
         return None if above < 0 else self.tree.features[int(self.tree.feature[above])]
 
     @property
     def text(self) -> str:
-        """What the rows have in common beside what the node above says, such as `Sex = Male`."""
+        """Condition that leads from the parent to this node, such as `Sex = Male`."""
         feature = self.parted_by
         return "all rows" if feature is None else feature.phrase(int(self.tree.level[self.place]))
 
     @property
     def depth(self) -> int:
-        """The number of features on the way here."""
+        """Depth of the node; 0 for the root."""
         return int(self.tree.depths[self.place])
 
     @property
     def counts(self) -> Floats:
-        """The weight of the rows of each class."""
+        """Weight of the rows of each class."""
         row: Floats = self.tree.counts[self.place]
         return row
 
     @property
     def rows(self) -> float:
-        """The weight of the rows."""
+        """Weight of the rows."""
         return float(self.counts.sum())
 
     @property
     def probabilities(self) -> Floats:
-        """P(c) of a row that ends here."""
+        """Probability of each class for a row that ends here."""
         row: Floats = self.tree.probabilities[self.place]
         return row
 
@@ -202,7 +202,7 @@ class Node:
 
 
 def code_rows(table: Table, features: tuple[Feature | Cross, ...]) -> Integers:
-    """The level of every row (first axis) in every feature; their number where there is none."""
+    """Level of every row (first axis) in every feature; the number of levels if not known."""
     codes = np.empty((table.n_rows, len(features)), dtype=np.int32)
     for j, placed in enumerate(engine.place(table, features)):
         codes[:, j] = placed.levels[placed.codes]
@@ -212,9 +212,9 @@ def code_rows(table: Table, features: tuple[Feature | Cross, ...]) -> Integers:
 def grow(
     sample: Sample, features: tuple[Feature | Cross, ...], smoothing: float, min_rows: float
 ) -> Tree:
-    """Part the rows by the feature of best gain ratio until no feature tells more.
+    """Grow a tree: split nodes on the feature with the highest gain ratio until none can split.
 
-    Depth is at most the number of features: each is used once on the way to a leaf.
+    A feature is used at most once on a path, so the depth is at most the number of features.
     """
     from weigh.c44 import kernels
 
