@@ -1,4 +1,4 @@
-"""RecalibratedClassifier: a learner's totals, and what they turned out to be worth."""
+"""RecalibratedClassifier: a learner whose totals are recalibrated on hold-out rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from weigh.base import EvidenceClassifier, EvidenceModel, read_sample, warn_ids
-from weigh.calibrate import FITS, SCALINGS, Held, RestCurves, recalibrate
+from weigh.calibrate import FITS, SCALINGS, HoldOutTotals, RestCurves, recalibrate
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, evidence_of, inherit, record
 from weigh.folds import Split, check_folds, read_splits
@@ -101,17 +101,17 @@ class RecalibratedClassifier(EvidenceModel):
         if self._is_prefit:
             return self._fit_prefit(X, y, sample_weight)
         learner, given = clone(self.estimator), self.estimator.class_prior
-        learner.class_prior = None  # a shift of totals, which f would undo: it comes after f
+        learner.class_prior = None  # applied after f, which would undo it
         sample = read_sample(learner, X, y, sample_weight, cv=self.cv)
         evidence = evidence_of(learner._fit_sample(sample))
         rows = _hold_out(learner, sample, self._splits(sample))
         self.estimator_ = learner
         warn_ids(evidence.features, sample.table.n_rows, evidence.tables)
         set_names(self, sample.table.names, sample.table.named)
-        known = self._join(evidence, rows, evidence.assumed_rate)
+        model = self._join(evidence, rows, evidence.assumed_rate)
         if given is not None:
-            known = known.with_prior(read_rate(given, sample.classes, "class_prior"))
-        self._keep(known).provenance_ = record(sample.table, y)
+            model = model.with_prior(read_rate(given, sample.classes, "class_prior"))
+        self._keep(model).provenance_ = record(sample.table, y)
         return self
 
     def _fit_prefit(self, X: Any, y: Any, sample_weight: Any) -> Self:
@@ -123,26 +123,27 @@ class RecalibratedClassifier(EvidenceModel):
         rows = _score(evidence, replace(sample, table=table))
         if not _has_two(rows):
             raise ValueError(
-                f"{sample.target} holds one class only; a recalibration needs rows of two or more"
+                f"{sample.target} holds one class only; give rows of at least two classes"
             )
         self.estimator_ = self.estimator
         named = hasattr(self.estimator, "feature_names_in_")
         set_names(self, evidence.column_names, named)
         rate = sample.class_counts / sample.class_counts.sum()
         inherit(self._keep(self._join(evidence, rows, rate)), self.estimator)
-        known = getattr(self, "provenance_", None)
-        if known is not None:
-            self.provenance_ = known.join(sample.table if known.columns else table)
+        provenance = getattr(self, "provenance_", None)
+        if provenance is not None:
+            self.provenance_ = provenance.join(sample.table if provenance.columns else table)
         return self
 
     def _check(self) -> None:
         if isinstance(self.estimator, RecalibratedClassifier):
-            raise ValueError("estimator is recalibrated already; give the learner itself")
+            raise ValueError(
+                "estimator is recalibrated already; set estimator to the learner inside it"
+            )
         if not isinstance(self.estimator, EvidenceClassifier):
             raise ValueError(
-                "estimator must be a classifier of this package that ends as a table of weights, "
-                f"got {self.estimator!r:.80}; "
-                "sklearn.calibration.CalibratedClassifierCV takes any other"
+                "estimator must be a classifier of this package with a table of weights, got "
+                f"{self.estimator!r:.80}; use sklearn.calibration.CalibratedClassifierCV for others"
             )
         if self.method not in FITS:
             raise ValueError(f"method must be one of {[*FITS]}, got {self.method!r}")
@@ -157,53 +158,59 @@ class RecalibratedClassifier(EvidenceModel):
         rows = sample.labels, sample.kept
         return read_splits(self.cv, *rows, self.random_state, sample.groups)
 
-    def _join(self, evidence: Evidence, rows: Held, rate: Floats) -> Evidence | RestCurves:
-        """The evidence with what its totals are worth, on rows of these class frequencies."""
+    def _join(self, evidence: Evidence, rows: HoldOutTotals, rate: Floats) -> Evidence | RestCurves:
+        """Recalibrate the evidence on hold-out rows with the given class frequencies."""
         self.scaling_ = None
         if not _has_two(rows):
-            warn_caller(_NOTHING_HELD_OUT, UserWarning)
+            warn_caller(_NO_HOLD_OUT, UserWarning)
             return evidence
-        known = replace(evidence, assumed_rate=rate, caveat=_caveat(evidence.caveat))
+        adapted = replace(evidence, assumed_rate=rate, caveat=_caveat(evidence.caveat))
         method: Any = self.method
         if len(evidence.classes) == 2:
             totals, positive = rows.totals[:, 0], rows.labels == 1
-            return replace(known, recalibration=recalibrate(totals, positive, rows.weight, method))
+            return replace(
+                adapted, recalibration=recalibrate(totals, positive, rows.weight, method)
+            )
         if method in SCALINGS:
             scaling = SCALINGS[method](rows)
             self.scaling_ = np.array([scaling.slopes, scaling.levels])
-            return scaling.fold(known)
-        return RestCurves.fit(known, rows, method)
+            return scaling.fold(adapted)
+        return RestCurves.fit(adapted, rows, method)
 
     @property
     def event_model(self) -> str:  # type: ignore[override]
-        """Whether the learner's rows are levels or counts."""
+        """Whether the learner takes levels or counts of tokens."""
         return getattr(self.estimator, "event_model", "levels")
 
 
-def _score(evidence: Evidence, sample: Sample) -> Held:
-    """The totals of rows that the evidence has not seen."""
+def _score(evidence: Evidence, sample: Sample) -> HoldOutTotals:
+    """Compute the totals of hold-out rows."""
     weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
-    return Held(evidence.total(sample.table), sample.labels, weight, evidence.link)
+    return HoldOutTotals(evidence.total(sample.table), sample.labels, weight, evidence.link)
 
 
-def _has_two(rows: Held) -> bool:
-    """Whether rows of two classes or more are held out."""
+def _has_two(rows: HoldOutTotals) -> bool:
+    """Whether the hold-out rows have at least two classes."""
     return len(np.unique(rows.labels)) > 1
 
 
-def _hold_out(learner: Any, sample: Sample, splits: Iterable[Split]) -> Held:
-    """Every row held out, scored by a model of the others; folds that lack a class are left out."""
+def _hold_out(learner: Any, sample: Sample, splits: Iterable[Split]) -> HoldOutTotals:
+    """Score the hold-out rows of each fold; folds whose training rows lack a class are left out."""
     n = len(sample.classes)
-    parts = [Held(np.zeros((0, n if n > 2 else 1)), np.zeros(0, np.intp), np.zeros(0), "softmax")]
+    parts = [
+        HoldOutTotals(
+            np.zeros((0, n if n > 2 else 1)), np.zeros(0, np.intp), np.zeros(0), "softmax"
+        )
+    ]
     for train, held_out in splits:
         rest = sample.take(train)
         if not rest.class_counts.all():
             continue
-        with warnings.catch_warnings():  # the fit of all rows has said it already
+        with warnings.catch_warnings():  # the fit of all rows has warned already
             warnings.simplefilter("ignore")
             fold = clone(learner)._fit_sample(rest)
         parts.append(_score(fold.evidence_, sample.take(held_out)))
-    return Held(
+    return HoldOutTotals(
         np.concatenate([part.totals for part in parts]),
         np.concatenate([part.labels for part in parts]),
         np.concatenate([part.weight for part in parts]),
@@ -212,12 +219,12 @@ def _hold_out(learner: Any, sample: Sample, splits: Iterable[Split]) -> Held:
 
 
 def _caveat(caveat: str) -> str:
-    """What an interval leaves out: the error of the recalibration too."""
+    """Add the error of the recalibration to what an interval leaves out."""
     more = ", and of the recalibration"
     return f"{caveat}{more}" if caveat else " and leaves out the error" + more[5:]
 
 
-_NOTHING_HELD_OUT = (
-    "no fold holds out rows of two classes and leaves all to learn from, so totals stay as they "
-    "are; give more rows, or fewer folds"
+_NO_HOLD_OUT = (
+    "probabilities are not recalibrated, because no fold has all classes in its training rows and "
+    "two in its hold-out rows; give more rows, or set cv to fewer folds"
 )

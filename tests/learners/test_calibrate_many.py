@@ -10,7 +10,7 @@ from tests.exported import visited
 
 import weigh
 from weigh import AdjustedNB, EvidenceNB, PerplexedNB, RecalibratedClassifier
-from weigh.calibrate import SCALINGS, Held
+from weigh.calibrate import SCALINGS, HoldOutTotals
 from weigh.formula import Scorer
 
 LEARNERS = {
@@ -37,7 +37,7 @@ def held(link="softmax", n=400, seed=1):
     totals = rng.normal(size=(n, 4)) * 3
     p = softmax(totals * [0.3, 0.5, 0.7, 0.4] + [0.2, 0, 0.5, -1], axis=1)
     labels = np.array([rng.choice(4, p=row) for row in p])
-    return Held(totals, labels, rng.integers(1, 3, n).astype(float), link)
+    return HoldOutTotals(totals, labels, rng.integers(1, 3, n).astype(float), link)
 
 
 def literal_loss(rows, slopes, levels, targets=None):
@@ -75,7 +75,7 @@ def test_no_other_slope_or_level_has_a_lower_loss_on_softened_classes():
 def test_a_weight_of_two_is_a_row_given_twice():
     rows = held()
     times = rows.weight.astype(int)
-    again = Held(
+    again = HoldOutTotals(
         rows.totals.repeat(times, 0), rows.labels.repeat(times), np.ones(times.sum()), "softmax"
     )
     for fit in SCALINGS.values():

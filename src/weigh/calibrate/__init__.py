@@ -1,13 +1,13 @@
-"""Log odds to honest probability: a rising function from what a model says to what came true.
+"""Recalibration: rising curves from a model's log odds to calibrated log odds.
 
     spline       a natural cubic spline that rises everywhere
-    calibrator   `SplineCalibrator`, for predictions of any model
-    multiclass   more than two classes: totals scaled, or a curve for each against the rest
+    calibrator   `SplineCalibrator`, for predictions of any model, and the other methods
+    multiclass   more than two classes: scaled totals, or a curve for each class against the rest
 
-`RecalibratedClassifier` fits one on held-out totals of a learner and keeps its table.
+`RecalibratedClassifier` fits one of them to hold-out totals of a learner and keeps its tables.
 """
 
 from weigh.calibrate.calibrator import FITS, SplineCalibrator, recalibrate
-from weigh.calibrate.multiclass import SCALINGS, Held, RestCurves
+from weigh.calibrate.multiclass import SCALINGS, HoldOutTotals, RestCurves
 
-__all__ = ["FITS", "SCALINGS", "Held", "RestCurves", "SplineCalibrator", "recalibrate"]
+__all__ = ["FITS", "SCALINGS", "HoldOutTotals", "RestCurves", "SplineCalibrator", "recalibrate"]

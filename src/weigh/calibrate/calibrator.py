@@ -1,4 +1,4 @@
-"""Recalibrate: the methods, and the function that fits one of them."""
+"""Recalibration of two classes: spline, sigmoid, temperature and isotonic, and an estimator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
-from weigh.calibrate.spline import fit_spline, soften
+from weigh.calibrate.spline import fit_spline, platt_targets
 from weigh.evidence import BOUND, Method, Recalibration
 from weigh.frames import Floats
 from weigh.metrics import Groups
@@ -20,15 +20,15 @@ from weigh.metrics.numbers import read_matrix
 from weigh.metrics.scored import Flags, Labels, Scored, read_numbers, shape_of
 from weigh.newton.regression import LOGISTIC, Rows, fit_coefficients
 
-N_KNOTS, MOST_GROUPS = 5, 4096
+N_KNOTS, MAX_GROUPS = 5, 4096
 LOG_SLOPES = (-10.0, 10.0)
-"""How flat and how steep a straight line may be, as in scikit-learn's temperature scaling."""
+"""Bounds of the log slope of a straight line, as in scikit-learn's temperature scaling."""
 
 
 def recalibrate(
     totals: Floats, positive: Flags, weight: Floats | None, method: Method
 ) -> Recalibration:
-    """What totals of two classes turned out to be worth.
+    """Fit a recalibration curve to totals of two classes.
 
     Parameters
     ----------
@@ -39,13 +39,13 @@ def recalibrate(
     weight : array, optional
         Row weights.
     method : "spline", "sigmoid", "temperature" or "isotonic"
-        What kind of function to fit.
+        Kind of curve to fit.
     """
     return FITS[method](Scored(positive, totals, weight).groups)
 
 
-def thin(groups: Groups, most: int = MOST_GROUPS) -> Groups:
-    """At most so many groups, of equal weight: more do not move a smooth curve."""
+def merge_groups(groups: Groups, most: int = MAX_GROUPS) -> Groups:
+    """Merge neighbouring groups into at most `most` of equal weight; smooth curves need no more."""
     if len(groups.p) <= most:
         return groups
     place = np.ceil(np.cumsum(groups.weight) / groups.n * most)
@@ -58,25 +58,26 @@ def thin(groups: Groups, most: int = MOST_GROUPS) -> Groups:
 
 
 def _spline(groups: Groups) -> Recalibration:
-    return fit_spline(thin(groups), N_KNOTS).curve
+    return fit_spline(merge_groups(groups), N_KNOTS).curve
 
 
 def _sigmoid(groups: Groups) -> Recalibration:
-    """A straight line by Platt's targets (1999)."""
-    positives = soften(groups)
+    """Platt scaling (1999): a straight line."""
+    positives = platt_targets(groups)
     centre = groups.mean(groups.p)
     scale = float(np.sqrt(groups.mean((groups.p - centre) ** 2))) or 1.0
     design = np.column_stack([np.ones(len(groups.p)), (groups.p - centre) / scale])
     level, slope = fit_coefficients(Rows(design, positives / groups.weight, groups.weight)).b
     least, most = np.exp(LOG_SLOPES)
-    if not least <= slope / scale <= most:  # rows held out that rank the wrong way round, say
+    # A slope outside the bounds can occur if the ranking of the hold-out rows is reversed.
+    if not least <= slope / scale <= most:
         rate = positives.sum() / groups.n
         level, slope = np.log(rate / (1 - rate)), np.clip(slope / scale, least, most) * scale
     return _line("sigmoid", centre, float(level), float(slope) / scale)
 
 
 def _temperature(groups: Groups) -> Recalibration:
-    """A straight line through 0."""
+    """Temperature scaling: a straight line through 0."""
     shares = groups.positives / groups.weight
 
     def loss(log_slope: float) -> float:
@@ -139,7 +140,7 @@ class SplineCalibrator(BaseEstimator):
     >>> import numpy as np
     >>> from weigh import SplineCalibrator
     >>> p = np.linspace(0.05, 0.95, 200)
-    >>> y = np.random.default_rng(0).random(200) < p**2  # says too much
+    >>> y = np.random.default_rng(0).random(200) < p**2  # p is too high
     >>> curve = SplineCalibrator().fit(p, y)
     >>> curve.predict([0.3, 0.6]).round(2)
     array([0.11, 0.32])
@@ -166,26 +167,26 @@ class SplineCalibrator(BaseEstimator):
         self._check()
         labels, x = Labels.read(y, sample_weight), self._read(X)
         if len(x) != len(labels.kept):
-            raise ValueError(f"X has {len(x)} rows and y {len(labels.kept)}; give one for each")
+            raise ValueError(f"X has {len(x)} rows and y {len(labels.kept)}; give as many of each")
         positive = labels.flags(labels.choose(None))
         if positive.all() or not positive.any():
-            raise ValueError(f"y holds {labels.values} only; a curve needs rows of two classes")
+            raise ValueError(f"y has only {labels.values}; a curve needs rows of two classes")
         groups = Scored(positive, x[labels.kept], labels.weight).groups
-        found = fit_spline(thin(groups), int(self.n_knots))
+        found = fit_spline(merge_groups(groups), int(self.n_knots))
         self.curve_, self.penalty_ = found.curve, found.penalty
         return self
 
     def predict(self, X: Any) -> Floats:
-        """The recalibrated probabilities of predictions."""
+        """Recalibrated probabilities of predictions."""
         return np.asarray(expit(self._curve().apply(self._read(X))))
 
     def transform(self, X: Any) -> Floats:
-        """The recalibrated predictions, on the scale of `input`."""
+        """Recalibrated predictions, on the scale of `input`."""
         log_odds = self._curve().apply(self._read(X))
         return log_odds if self.input == "log_odds" else np.asarray(expit(log_odds))
 
     def inverse(self, rate: Any) -> Floats:
-        """The prediction at which a given rate comes true, on the scale of `input`.
+        """Prediction whose recalibrated probability is `rate`, on the scale of `input`.
 
         Parameters
         ----------
@@ -219,12 +220,12 @@ class SplineCalibrator(BaseEstimator):
         else:
             raise ValueError(f"X must hold one prediction per row, got shape {shape}")
         if not np.isfinite(x).all():
-            raise ValueError("X holds NaN or infinity; drop those rows or predict them")
+            raise ValueError("X contains NaN or infinity; drop those rows")
         if self.input == "log_odds":
             return x
         if len(x) and (x.min() < 0 or x.max() > 1):
             raise ValueError(
                 f"X must be probabilities from 0 to 1, but goes from {x.min():g} to {x.max():g}; "
-                "for log odds say input='log_odds'"
+                "for log odds set input='log_odds'"
             )
         return np.asarray(logit(np.clip(x, BOUND, 1 - BOUND)))

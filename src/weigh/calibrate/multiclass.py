@@ -1,4 +1,4 @@
-"""More than two classes: totals scaled, or a curve for each class against the rest."""
+"""Recalibration of more than two classes: scaled totals, or a curve for each class."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from weigh.frames import Floats, Integers, Table
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """Totals of rows that the model has not seen, one column each class; classes and weights."""
+class HoldOutTotals:
+    """Totals of hold-out rows, one column per class, with their labels and weights."""
 
     totals: Floats
     labels: Integers
@@ -26,12 +26,12 @@ class Held:
 
     @property
     def log_odds(self) -> Floats:
-        """Of each class against the rest."""
+        """Log odds of each class against the rest."""
         return rest_log_odds(self.totals, self.link)
 
 
 def rest_log_odds(totals: Floats, link: str) -> Floats:
-    """The log odds of each class against the rest, exact far into the tails."""
+    """Log odds of each class against the rest, accurate far into the tails."""
     if link == "ovr":
         return totals
     every = range(totals.shape[1])
@@ -40,8 +40,10 @@ def rest_log_odds(totals: Floats, link: str) -> Floats:
     return odds
 
 
-def rest_curves(totals: Floats, held: Held, method: Method) -> tuple[Recalibration, ...]:
-    """A curve of each class against the rest; of a class that is never held out, none."""
+def fit_rest_curves(
+    totals: Floats, held: HoldOutTotals, method: Method
+) -> tuple[Recalibration, ...]:
+    """Fit a curve for each class against the rest; the identity for a class without rows."""
     curves = []
     for k, t in enumerate(totals.T):
         own = held.labels == k
@@ -52,13 +54,13 @@ def rest_curves(totals: Floats, held: Held, method: Method) -> tuple[Recalibrati
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """a_k and b_k of each class."""
+    """Slope a_k and level b_k of each class: its total t_k becomes a_k t_k + b_k."""
 
     slopes: Floats
     levels: Floats
 
     def fold(self, evidence: Evidence) -> Evidence:
-        """Evidence whose weights and prior hold the scaling."""
+        """Multiply the scaling into the prior and the weights of the evidence."""
         centred = evidence.link != "ovr"
         rule, prior = evidence.attenuation, self.slopes * evidence.prior_row
         if rule is None:
@@ -70,7 +72,7 @@ class Scaling:
             evidence,
             prior=squeeze(self._centre(prior, centred)),
             tables=tuple(self._scale(table, centred) for table in evidence),
-            prior_variances=_times(evidence.prior_variances, self.slopes),
+            prior_variances=_scale_variances(evidence.prior_variances, self.slopes),
             attenuation=rule,
         )
 
@@ -78,21 +80,21 @@ class Scaling:
         return replace(
             table,
             by_class=self._centre(table.by_class * self.slopes, centred),
-            variances=_times(table.variances, self.slopes),
+            variances=_scale_variances(table.variances, self.slopes),
             known_errors=None if table.known_errors is None else table.known_errors * self.slopes,
         )
 
     def _centre(self, weights: Floats, centred: bool) -> Floats:
-        """What all classes have in common says nothing, and is taken away."""
+        """Subtract the mean over classes, which has no effect on a softmax."""
         return weights - weights.mean(axis=-1, keepdims=True) if centred else weights
 
 
-def _times(variances: Floats | None, slopes: Floats) -> Floats | None:
+def _scale_variances(variances: Floats | None, slopes: Floats) -> Floats | None:
     return None if variances is None else variances * slopes**2
 
 
-def fit_temperature(held: Held) -> Scaling:
-    """One slope for all classes, which leaves every decision as it is."""
+def fit_temperature(held: HoldOutTotals) -> Scaling:
+    """Temperature scaling: one slope for all classes, which changes no decision."""
     rows = np.arange(len(held.labels))
 
     def loss(log_slope: float) -> float:
@@ -104,16 +106,16 @@ def fit_temperature(held: Held) -> Scaling:
     return Scaling(np.full(n, np.exp(found.x)), np.zeros(n))
 
 
-def fit_vector(held: Held) -> Scaling:
-    """A slope and a level for each class: vector scaling (Guo et al. 2017), or Platt's lines.
+def fit_vector(held: HoldOutTotals) -> Scaling:
+    """Vector scaling (Guo et al. 2017): a slope and a level for each class.
 
-    Totals of one class against the rest have a line each. Joint totals are fitted by the log loss,
-    whose targets are softened as Platt's are: (N_k + 1)/(N_k + K) of the class that a row has, and
-    1/(N_k + K) of each other, so that rows which part without a fault make no certainty.
+    If the totals are of each class against the rest, each class has Platt's line. Joint totals are
+    fitted by the log loss with targets as in Platt's method: (N_k + 1)/(N_k + K) for the row's own
+    class k, and 1/(N_k + K) for each other. Slopes thus stay finite if the classes are separable.
     """
     n = held.totals.shape[1]
     if held.link == "ovr":
-        lines = rest_curves(held.totals, held, "sigmoid")
+        lines = fit_rest_curves(held.totals, held, "sigmoid")
         slopes = np.array([line.slopes[0] for line in lines])
         levels = [
             line.levels[0] - s * line.points[0] for line, s in zip(lines, slopes, strict=True)
@@ -139,7 +141,7 @@ def fit_vector(held: Held) -> Scaling:
     return Scaling(found[:n] / spread, found[n:] - found[n:].mean())
 
 
-def _soften(held: Held, n: int) -> Floats:
+def _soften(held: HoldOutTotals, n: int) -> Floats:
     counts = np.bincount(held.labels, held.weight, n)[held.labels]
     targets = np.repeat(1 / (counts + n)[:, None], n, axis=1)
     targets[np.arange(len(counts)), held.labels] = (counts + 1) / (counts + n)
@@ -147,14 +149,14 @@ def _soften(held: Held, n: int) -> Floats:
 
 
 SCALINGS = {"temperature": fit_temperature, "sigmoid": fit_vector}
-"""The methods that scale totals, and so keep the table."""
+"""Methods that scale the totals, and so keep the tables."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RestCurves(OnEvidence):
-    """P(k) is in proportion to the logistic of f_k(log odds of class k against the rest).
+    """P(k) is proportional to the logistic function of f_k(log odds of class k against the rest).
 
-    `evidence` gives the log odds, and `curves` holds f_k of each class.
+    `evidence` gives the log odds; `curves` holds the f_k.
     """
 
     evidence: Evidence
@@ -164,27 +166,27 @@ class RestCurves(OnEvidence):
     link = "ovr"
 
     no_table = (
-        "curves of each class against the rest are no table of weights; method='temperature' and "
+        "curves of each class against the rest have no table of weights; method='temperature' and "
         "method='sigmoid' recalibrate more than two classes and keep one"
     )
 
     @classmethod
-    def fit(cls, evidence: Evidence, held: Held, method: Method) -> RestCurves:
-        """The curves of rows that the evidence has not seen."""
-        curves = rest_curves(held.log_odds, held, method)
+    def fit(cls, evidence: Evidence, held: HoldOutTotals, method: Method) -> RestCurves:
+        """Fit the curves to hold-out rows."""
+        curves = fit_rest_curves(held.log_odds, held, method)
         return cls(evidence, curves, evidence.backend, evidence.columns)
 
     def total(self, table: Table) -> Floats:
-        """The recalibrated log odds of each class against the rest."""
+        """Recalibrated log odds of each class against the rest."""
         raw = rest_log_odds(self.evidence.total(table), self.evidence.link)
         return np.column_stack([f.apply(t) for f, t in zip(self.curves, raw.T, strict=True)])
 
     def probabilities(self, totals: Floats) -> Floats:
-        """The probability of each class, from totals."""
+        """Probability of each class, from totals."""
         return engine.link(totals, self.link)
 
     def with_prior(self, rate: Floats) -> RestCurves:
-        """Move the curves to a population with other class frequencies."""
+        """Copy of the model for a population with other class frequencies."""
         change = logit(rate) - logit(self.evidence.assumed_rate)
         moved = [
             replace(curve, shift=curve.shift + float(step))
@@ -195,7 +197,7 @@ class RestCurves(OnEvidence):
         )
 
     def to_text(self, width: int = 100) -> str:
-        """What can be said of it."""
+        """Describe the model in two lines."""
         method = self.curves[0].method
         lines = [f"{len(self.curves)} classes, recalibrated ({method}) one against the rest."]
         return "\n".join(line[:width] for line in [*lines, f"{self.no_table}."])

@@ -14,18 +14,18 @@ from weigh.metrics import Groups
 from weigh.newton.regression import Moments, Rows, minimise
 
 PENALTIES = 10.0 ** np.arange(4, -1.5, -0.5)
-"""Of bends, from a straight line down to hardly any."""
+"""Penalties on curvature that are tried, from a straight line to almost none."""
 
-IDENTITY = 0.25
-"""How strongly the mean log slope is drawn to 0: less than a row or two would."""
+SLOPE_PENALTY = 0.25
+"""Penalty on the mean log slope, which shrinks the slope to 1: weaker than one or two rows."""
 
 OUTER = 0.05
-"""The share of rows beyond the outer knots, on either side, where the curve is straight."""
+"""Share of rows beyond the outer knots, on each side, where the curve is straight."""
 
 
 @dataclass(frozen=True, eq=False)
 class SplineFit:
-    """The curve, the penalty on its bends, and the criterion that chose it (less is better)."""
+    """A curve, the penalty on its curvature, and the criterion of the penalty (lower is better)."""
 
     curve: Recalibration
     penalty: float
@@ -33,69 +33,69 @@ class SplineFit:
 
 
 def fit_spline(groups: Groups, n_knots: int) -> SplineFit:
-    """The curve through groups of totals, its penalty chosen by marginal likelihood.
+    """Fit a rising spline to groups of totals, with the penalty of largest marginal likelihood.
 
     f(x) = a + sum_k exp(t_k) I_k(x)
 
-    The slope f' is a quadratic B-spline with coefficients exp(t_k) > 0, level at both ends, so that
-    f is a natural cubic spline and rises everywhere. Equal t_k make it a straight line, to which
-    the penalty, half of c sum_k (t_k+1 - t_k)^2, draws it. c has the largest marginal likelihood
-    (Laplace's approximation) of those tried. Classes are Platt's targets, so that rows which part
-    without a fault make no curve that is certain. Classes swapped and totals negated mirror f.
+    The slope f' is a quadratic B-spline with coefficients exp(t_k) > 0, constant beyond the outer
+    knots, so f is a natural cubic spline and rises everywhere. The penalty c/2 sum_k (t_k+1 -
+    t_k)^2 shrinks f to a straight line; of the c tried, the one of largest marginal likelihood
+    (Laplace's approximation) is chosen. Platt's targets keep slopes finite if the classes are
+    separable. Swapping the classes and negating the totals mirrors f.
     """
     basis = SlopeBasis(place_knots(groups, n_knots))
-    rows = Rows(basis.integrals(groups.p), soften(groups) / groups.weight, groups.weight)
-    n_bends = len(basis) - 1
+    rows = Rows(basis.integrals(groups.p), platt_targets(groups) / groups.weight, groups.weight)
+    n_differences = len(basis) - 1
     fits, start = [], _start(groups, len(basis))
-    for size in PENALTIES if n_bends else PENALTIES[:1]:
+    for size in PENALTIES if n_differences else PENALTIES[:1]:
         point = minimise(_Curve(rows, _penalty(len(basis), size), start), groups.n)
         volume = np.linalg.slogdet(point.information)[1]
-        criterion = point.loss + (volume - n_bends * np.log(size)) / 2
+        criterion = point.loss + (volume - n_differences * np.log(size)) / 2
         fits.append(SplineFit(basis.curve(point.b), float(size), float(criterion)))
         start = point.b
     return min(fits, key=lambda fit: fit.criterion)
 
 
-def soften(groups: Groups) -> Floats:
-    """The weight of positives by Platt's targets (1999), which lie within 0 and 1.
+def platt_targets(groups: Groups) -> Floats:
+    """Weight of positives by Platt's targets (1999), which lie strictly between 0 and 1.
 
-    A row of the n positives counts as (n + 1)/(n + 2) of one, one of the m negatives as 1/(m + 2).
+    Each of the n positives has the target (n + 1)/(n + 2), each of the m negatives 1/(m + 2).
     """
     n, m = groups.n_positive, groups.n_negative
     return groups.positives * (n + 1) / (n + 2) + groups.negatives / (m + 2)
 
 
 def place_knots(groups: Groups, n_knots: int) -> Floats:
-    """Quantiles at equal steps from 5% to 95% of the weight, as far as they differ.
+    """Distinct quantiles at equal steps from 5% to 95% of the weight.
 
-    One that falls between two totals is midway, so that it is the same counted from above.
+    A quantile between two totals is their mean, so that negated totals have negated knots.
     """
     up_to = np.cumsum(groups.weight)
     cuts = np.linspace(OUTER, 1 - OUTER, n_knots) * up_to[-1]
-    slack = 1e-12 * up_to[-1]  # a cut that is met but for rounding is met
+    slack = 1e-12 * up_to[-1]  # for rounding errors of the sum
     from_below = groups.p[np.searchsorted(up_to, cuts - slack)]
     from_above = groups.p[np.searchsorted(up_to, cuts + slack, side="right")]
     return np.unique((from_below + from_above) / 2)
 
 
 def _start(groups: Groups, n_slopes: int) -> Floats:
-    """Hardly a slope, at the base rate."""
+    """Start of the minimisation: the base rate, and slopes near 0."""
     rate = (groups.n_positive + 0.5) / (groups.n + 1)
     return np.concatenate([[np.log(rate / (1 - rate))], np.full(n_slopes, -2.0)])
 
 
 def _penalty(n_slopes: int, size: float) -> Floats:
-    """Of the intercept (none) and of the log slopes: their differences, and their mean."""
+    """Penalty matrix: 0 for the intercept; for the log slopes their differences and their mean."""
     steps = np.diff(np.eye(n_slopes), axis=0)
     mean = np.full((1, n_slopes), 1 / n_slopes)
     matrix = np.zeros((n_slopes + 1, n_slopes + 1))
-    matrix[1:, 1:] = size * steps.T @ steps + IDENTITY * mean.T @ mean
+    matrix[1:, 1:] = size * steps.T @ steps + SLOPE_PENALTY * mean.T @ mean
     return matrix
 
 
 @dataclass(frozen=True, eq=False)
 class SlopeBasis:
-    """Slopes as quadratic B-splines that are level at the outer knots and beyond."""
+    """Basis of slopes: quadratic B-splines that are constant beyond the outer knots."""
 
     knots: Floats
 
@@ -104,14 +104,14 @@ class SlopeBasis:
 
     @cached_property
     def _spline(self) -> BSpline:
-        """All of them: the two at either end are one, which makes it level there."""
+        """All basis functions; the two at each end are added, so their sum is constant there."""
         padded = np.concatenate([[self.knots[0]] * 2, self.knots, [self.knots[-1]] * 2])
         joined = np.eye(len(self.knots) + 1)[:, 1:-1]
         joined[0, 0] = joined[-1, -1] = 1.0
         return BSpline(padded, joined, 2)
 
     def integrals(self, x: Floats) -> Floats:
-        """Of each slope, from the middle knot to x."""
+        """Integral of each basis function from the middle knot to x."""
         if len(self) == 1:
             return np.asarray((x - self.knots.mean())[:, None])
         inside = np.clip(x, self.knots[0], self.knots[-1])
@@ -122,7 +122,7 @@ class SlopeBasis:
         return np.asarray(columns)
 
     def curve(self, b: Floats) -> Recalibration:
-        """The curve of an intercept and log slopes, by its values and slopes at the knots."""
+        """Curve of an intercept and log slopes, by its values and slopes at the knots."""
         slopes = np.exp(b[1:])
         if len(self) == 1:
             return Recalibration("spline", self.knots.mean(keepdims=True), b[:1], slopes)
@@ -132,7 +132,7 @@ class SlopeBasis:
 
 @dataclass(frozen=True, eq=False)
 class _Curve:
-    """An intercept and log slopes, and their penalised log loss."""
+    """Penalised log loss at an intercept and log slopes `b`, with its derivatives."""
 
     rows: Rows
     penalty: Floats
@@ -140,7 +140,7 @@ class _Curve:
 
     @cached_property
     def _slopes(self) -> Floats:
-        return np.asarray(np.exp(np.minimum(self.b[1:], STEEPEST)))
+        return np.asarray(np.exp(np.minimum(self.b[1:], MAX_LOG_SLOPE)))
 
     @cached_property
     def _moments(self) -> Moments:
@@ -148,37 +148,39 @@ class _Curve:
         return rows.loss.moments(totals, rows.target, rows.weight)
 
     @cached_property
-    def _rates(self) -> Floats:
-        """How totals change with the intercept and with each log slope."""
+    def _jacobian(self) -> Floats:
+        """Derivatives of the totals by the intercept and by each log slope."""
         design = self.rows.design
         return np.column_stack([np.ones(len(design)), design * self._slopes])
 
     @property
     def loss(self) -> float:
-        """In nats, and the penalty."""
+        """Log loss in nats, plus the penalty."""
         return self._moments.loss + float(self.b @ self.penalty @ self.b) / 2
 
     @property
     def gradient(self) -> Floats:
-        """Of loss and penalty."""
-        return np.asarray(self._moments.slope @ self._rates + self.penalty @ self.b)
+        """Gradient of loss plus penalty."""
+        return np.asarray(self._moments.slope @ self._jacobian + self.penalty @ self.b)
 
     @cached_property
     def information(self) -> Floats:
-        """The expected Hessian, which is never negative."""
-        return np.asarray((self._rates.T * self._moments.curvature) @ self._rates + self.penalty)
+        """Expected Hessian, which is positive semidefinite."""
+        return np.asarray(
+            (self._jacobian.T * self._moments.curvature) @ self._jacobian + self.penalty
+        )
 
     @property
     def hessian(self) -> Floats:
-        """The Hessian itself where it is positive definite, else the expected one."""
-        bent = self._moments.slope @ self._rates
-        whole = self.information + np.diag([0.0, *bent[1:]])
+        """Hessian if it is positive definite, otherwise the expected Hessian."""
+        curvature_of_slopes = self._moments.slope @ self._jacobian
+        whole = self.information + np.diag([0.0, *curvature_of_slopes[1:]])
         return whole if np.linalg.eigvalsh(whole)[0] > 0 else self.information
 
     def moved(self, step: Floats) -> _Curve:
-        """Another intercept, and other slopes."""
+        """Copy at b - step."""
         return replace(self, b=self.b - step)
 
 
-STEEPEST = 30.0
-"""Log slopes that a step may try; none that fits data comes near."""
+MAX_LOG_SLOPE = 30.0
+"""Largest log slope that a step may try; fits to data stay far below."""
