@@ -362,7 +362,7 @@ def test_what_is_wrong_with_the_rows_is_said_as_in_memory(spark):
 
 CHANGING = {  # "late" is how many milliseconds ago the test began, anew in every run of the query
     "rows": ("id % 2", "id < late", "rows at first"),
-    "classes": ("id < late", "id < 1000000", "weighed .* at first"),
+    "classes": ("id < late", "id < 1000000", "was .* at first"),
     "labels": ("if(id % 2 = 0, 'no', concat('at ', late))", "id < 9", "holds 'at [0-9]+' now"),
 }
 
@@ -382,14 +382,14 @@ def test_blocks_whose_classes_are_not_those_found_first_are_refused(spark):
     features = [table.feature for table in weigh.EvidenceNB().fit(frame, "y").evidence_]
     sample = label_sample(read(frame), "y")
     swapped = replace(sample, table=replace(sample.table, frame=other))
-    with pytest.raises(ValueError, match="'y' holds 2 now, and at first only 0, 1"):
+    with pytest.raises(ValueError, match="'y' has 2 now, but at first had only 0, 1"):
         engine.code_rows(swapped, features)
     for change, now in (
         (other.selectExpr("c0 div 2 as c0", "c1"), 667),
         (other.where("c0 > 5"), 0),
     ):
         rarer = replace(sample, table=replace(sample.table, frame=change))
-        with pytest.raises(ValueError, match=f"0 weighed 500 at first, {now} now"):
+        with pytest.raises(ValueError, match=f"class 0 was 500 at first and is {now} now"):
             engine.code_rows(rarer, features)
 
 

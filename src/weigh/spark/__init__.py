@@ -1,15 +1,15 @@
-"""Spark DataFrames: read, counted, dealt into folds and scored where their rows lie.
+"""Spark DataFrames: counted, dealt into folds and scored on the cluster.
 
-The only package that imports pyspark. It registers with `frames`, which imports it when a Spark
-DataFrame is met; nothing else names it.
+No other package imports pyspark. It registers with `frames`, which imports it when a Spark
+DataFrame is first used.
 
-    passes    a statistic of every partition, merged in the order of their numbers
-    labels    classes and weights of rows, which are columns beside the features
-    folds     folds of rows, dealt by class
-    table     a DataFrame as a table that the engine can pass over
-    rows      rows as levels, which Spark keeps between passes
-    levels    the level of each row as native columns
-    scores    predictions and reasons as native columns
+    passes    sums of a statistic over partitions, merged in a fixed order
+    labels    columns of class labels, weights and folds
+    folds     stratified folds of rows
+    table     `SparkTable`: a DataFrame as a table for the engine
+    rows      coded rows, which Spark persists between passes
+    levels    the level of each row in each feature, as native columns
+    scores    predictions and reasons, as native columns
 """
 
 from weigh.frames import register

@@ -1,4 +1,4 @@
-"""Folds of the rows of a DataFrame, dealt by class and kept in a column of their own."""
+"""Stratified folds of the rows of a DataFrame, stored in a column."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ MOST_FOLDS = 255
 
 
 class CountRows:
-    """A pass over labels: the number of rows of each partition and class."""
+    """Pass over labels that counts rows by partition and class."""
 
     def begin(self) -> dict[int, Integers]:
-        """No partition."""
+        """Empty counts."""
         return {}
 
     def add(self, found: dict[int, Integers], sample: Sample) -> dict[int, Integers]:
-        """Count some more rows."""
+        """Add the counts of more rows."""
         rows = np.bincount(sample.labels, minlength=len(sample.classes))
         return self.merge(found, {part_number(): rows})
 
     def merge(self, one: dict[int, Integers], other: dict[int, Integers]) -> dict[int, Integers]:
-        """The rows of both."""
+        """Add two counts."""
         return one | {part: rows + one.get(part, 0) for part, rows in other.items()}
 
 
 def deal_parts(
     numbers: dict[int, Integers], cv: Any, random_state: Any, of: int | None = None
 ) -> Dealer:
-    """Deals a number of folds to rows, of which each partition has so many of each class."""
+    """Make a dealer of folds, from the number of rows by partition and class."""
     if not isinstance(cv, int | np.integer) or cv > MOST_FOLDS:
         raise ValueError(
-            f"cv={cv!r}: rows on a cluster have no numbers that splits could name; give a "
-            f"number of folds up to {MOST_FOLDS}, or the name of a column of folds"
+            f"cv={cv!r}: rows on a cluster have no row numbers, so splits cannot be used; set cv "
+            f"to a number of folds up to {MOST_FOLDS}, or to the name of a column of folds"
         )
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     n_rows = int(sum(rows.sum() for rows in numbers.values()))
@@ -52,7 +52,7 @@ def deal_parts(
 
 
 def add_folds(frame: Any, names: tuple[str, ...], roles: Roles, dealer: Dealer) -> Any:
-    """The DataFrame with the fold of each row as its last column."""
+    """Add the fold of each row as a last column."""
     fields = [StructField(f"c{j}", field.dataType) for j, field in enumerate(frame.schema)]
     schema = StructType([*fields, StructField(f"c{len(fields)}", IntegerType())])
     sent = pickle.dumps((names, roles, dealer))
@@ -60,7 +60,7 @@ def add_folds(frame: Any, names: tuple[str, ...], roles: Roles, dealer: Dealer) 
 
 
 def _fold_part(sent: bytes, batches: Iterable[Any]) -> Iterator[Any]:
-    """A partition's rows with their folds; those of no weight, which do not count, have fold 0."""
+    """Add folds to the rows of a partition; rows of weight 0 get fold 0 and are ignored."""
     names, roles, dealer = pickle.loads(sent)
     earlier = np.zeros(len(roles.classes), dtype=np.int64)
     for batch in batches:

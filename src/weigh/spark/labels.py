@@ -1,4 +1,4 @@
-"""Class labels and weights that lie on a cluster, as columns beside the features."""
+"""Columns of class labels, weights and folds of rows on a cluster."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ STAYS = (
 Weights: TypeAlias = dict[tuple[tuple[type, Value], ...], float]
 
 
-def stay(why: str) -> NoReturn:
-    """Say that rows stay on the cluster, and what to do."""
+def refuse_local(why: str) -> NoReturn:
+    """Raise an error: rows stay on the cluster; it says what to do instead."""
     raise ValueError(STAYS.format(why))
 
 
-class Away:
-    """Labels and weights that stay on the cluster: whoever wants them here is told what to do."""
+class OnCluster:
+    """Stands for labels and weights on the cluster; any use here raises an error with advice."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        stay("this learner needs all rows at once")
+        refuse_local("this learner needs all rows at once")
 
     __array__ = __len__ = __getitem__ = __iter__ = __bool__ = __getattr__ = _refuse
     __eq__ = __ne__ = __gt__ = __mul__ = __rmul__ = __matmul__ = _refuse
@@ -58,43 +58,43 @@ class Away:
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns that are no features: the class of each row, and its weight and fold, if any."""
+    """Columns that are not features: the class of each row and, if given, its weight and fold."""
 
     target: str
     weight: str | None = None
     folds: str | None = None
-    classes: Any = None  # once they are known
-    counts: Any = None  # the weight of each class, as it was found first
+    classes: Any = None  # None until they are found
+    counts: Any = None  # weight of each class, in the first pass
     groups: tuple[Value, ...] = ()  # the folds
     group_counts: Any = None  # the weight of each fold and class
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
+        """Names of these columns."""
         return tuple(n for n in (self.target, self.weight, self.folds) if n is not None)
 
     @property
     def class_and_fold(self) -> tuple[str, ...]:
-        """The columns of which pairs of values are weighed."""
+        """Columns whose combinations of values are counted."""
         return (self.target,) if self.folds is None else (self.target, self.folds)
 
 
 @dataclass(frozen=True)
 class ClassWeights:
-    """A pass over labels: the weight of each, or of each with a fold."""
+    """Pass over labels that sums the weight of each label, or of each label and fold."""
 
     roles: Roles
 
     def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Table]]:
-        """Tables of labels, weights and folds."""
+        """Yield tables of labels, weights and folds."""
         return join_batches(batches, self.roles.names)
 
     def begin(self) -> Weights:
-        """No label."""
+        """Empty sums."""
         return {}
 
     def add(self, found: Weights, table: Table) -> Weights:
-        """Weigh the labels of some more rows."""
+        """Add the weights of more rows."""
         columns = [_read_codes(table, name) for name in self.roles.class_and_fold]
         sizes = [max(len(column.values), 1) for column in columns]
         cells = np.ravel_multi_index([column.codes for column in columns], sizes)
@@ -106,19 +106,19 @@ class ClassWeights:
         return self.merge(found, part)
 
     def merge(self, one: Weights, other: Weights) -> Weights:
-        """The labels of both."""
+        """Add two sums."""
         for label, weight in other.items():
             one[label] = one.get(label, 0.0) + weight
         if len(one) > MOST_CLASSES:
             raise ValueError(
-                f"{' and '.join(self.roles.class_and_fold)} hold more than {MOST_CLASSES:,} labels "
-                f"(such as {next(iter(one))[0][1]!r}); a classifier needs classes"
+                f"{' and '.join(self.roles.class_and_fold)} have more than {MOST_CLASSES:,} "
+                f"distinct labels (for example {next(iter(one))[0][1]!r}); name a column of classes"
             )
         return one
 
 
-def settle(roles: Roles, found: Weights, classes: Any) -> Roles:
-    """The roles with the classes, the folds and their weights that a pass has found."""
+def with_classes(roles: Roles, found: Weights, classes: Any) -> Roles:
+    """Copy of the roles with the classes, folds and weights that a pass has found."""
     labels, *dealt = (_code(values) for values in zip(*found, strict=True))
     values = [*labels.values]
     known = sort_classes(values, roles.target) if classes is None else read_classes(classes)
@@ -135,7 +135,7 @@ def settle(roles: Roles, found: Weights, classes: Any) -> Roles:
 
 
 def _code(values: Sequence[tuple[type, Value]]) -> Codes:
-    """Values as codes of the distinct ones."""
+    """Code values by the distinct ones."""
     places = {value: i for i, value in enumerate(dict.fromkeys(values))}
     codes = np.array([places[value] for value in values])
     return Codes(codes, tuple(value for _, value in places))
@@ -143,32 +143,32 @@ def _code(values: Sequence[tuple[type, Value]]) -> Codes:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A pass over some features with their labels, which counts the classes beside."""
+    """Pass over some features with their labels; it also sums the weight of each class."""
 
     features: tuple[str, ...]
     roles: Roles
     step: SampleStep[Any]
 
     def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Sample]]:
-        """Samples."""
+        """Yield samples."""
         for n_rows, table in join_batches(batches, (*self.features, *self.roles.names)):
             yield n_rows, label_batch(table, self.roles)
 
     def begin(self) -> tuple[Floats, Any]:
-        """No rows."""
+        """State of no rows."""
         return np.zeros(len(self.roles.classes)), self.step.begin()
 
     def add(self, found: tuple[Floats, Any], sample: Sample) -> tuple[Floats, Any]:
-        """Some more rows."""
+        """Add the rows of a sample."""
         return found[0] + sample.class_counts, self.step.add(found[1], sample)
 
     def merge(self, one: tuple[Floats, Any], other: tuple[Floats, Any]) -> tuple[Floats, Any]:
-        """The rows of both."""
+        """Add two states."""
         return one[0] + other[0], self.step.merge(one[1], other[1])
 
 
 def join_batches(batches: Iterable[Any], names: tuple[str, ...]) -> Iterator[tuple[int, Table]]:
-    """Tables with their numbers of rows; Spark's batches are short, and together worth a look."""
+    """Join Spark's small batches into larger tables; yield each with its number of rows."""
     held: list[Any] = []
     for batch in batches:
         held += [batch] if batch.num_rows else []
@@ -187,7 +187,7 @@ def _open(batches: list[Any], names: tuple[str, ...]) -> tuple[int, Table]:
 
 
 def label_batch(table: Table, roles: Roles) -> Sample:
-    """A batch with labels and weights among its columns; rows of no weight are left out."""
+    """Make a sample from a batch with labels and weights; rows of weight 0 are dropped."""
     codes, weight = _read_codes(table, roles.target), _read_weight(table, roles)
     features, kept = table.without({*roles.names}), np.ones(table.n_rows, dtype=np.bool_)
     labels = codes.codes
@@ -203,7 +203,7 @@ def label_batch(table: Table, roles: Roles) -> Sample:
     folds = _read_codes(table, roles.folds)
     groups = place_folds(folds.values, roles.groups)[folds.codes[kept]]
     if (groups == len(roles.groups)).any():
-        raise ValueError(CHANGED.format(f"{roles.folds!r} holds a fold that is new"))
+        raise ValueError(CHANGED.format(f"{roles.folds!r} has a new fold"))
     return sample.grouped(groups, len(roles.groups))
 
 
@@ -223,23 +223,24 @@ def _read_weight(table: Table, roles: Roles) -> Floats | None:
 
 
 def _check_labels(values: tuple[Value, ...], used: Integers, roles: Roles) -> None:
-    """Refuse a label that no row had when the classes were found."""
+    """Raise an error for a label that did not occur in the first pass."""
     known = {key(label) for label in roles.classes.tolist()}
     for code in np.flatnonzero(np.bincount(used, minlength=1)).tolist():
         if key(values[code]) not in known:
             held = ", ".join(map(repr, roles.classes.tolist()[:9]))
-            what = f"{roles.target!r} holds {values[code]!r} now, and at first only {held}"
+            what = f"{roles.target!r} has {values[code]!r} now, but at first had only {held}"
             raise ValueError(CHANGED.format(what))
 
 
 def check_classes(seen: Floats, roles: Roles) -> None:
-    """Refuse a DataFrame in which classes weigh something else than they did at first.
+    """Raise an error if the weights of the classes differ from those of the first pass.
 
-    Fractions add up to other bits in batches of another length, and batches of more columns may be
-    shorter.
+    A tolerance is needed, as the rounding of fractional weights depends on the size of batches.
     """
     if not np.allclose(seen, roles.counts, rtol=1e-9, atol=0):
         k = int(np.argmax(np.abs(seen - roles.counts)))
         was, now = (f"{float(part[k]):,.15g}" for part in (roles.counts, seen))
         label = roles.classes.tolist()[k]
-        raise ValueError(CHANGED.format(f"{label!r} weighed {was} at first, {now} now"))
+        raise ValueError(
+            CHANGED.format(f"the weight of class {label!r} was {was} at first and is {now} now")
+        )

@@ -1,4 +1,4 @@
-"""The place of each row among the levels of each feature, as native Spark columns."""
+"""The level of each row in each feature, as native Spark columns of level numbers (places)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from weigh.bins import Cross, Feature, Kind
 from weigh.frames import Value
 
-MOST = 256
-"""More levels than this are looked up in a small table that is sent to every executor."""
+MAX_COMPARED = 256
+"""Up to this many levels are found by comparisons; more by a join with a broadcast table."""
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 FRACTIONS = ("float", "double")
@@ -24,10 +24,10 @@ FRACTIONS = ("float", "double")
 
 @dataclass(frozen=True)
 class Places:
-    """A DataFrame with the columns that there were, and p0, p1, ...: a place for each feature.
+    """A DataFrame with added columns p0, p1, ...: the level number of each feature.
 
-    The place after a feature's last level stands for none. `answers` counts the features that a row
-    has an answer in.
+    The number after a feature's last level means not known. `answers` is a column with the number
+    of features that have an answer in the row.
     """
 
     frame: Any
@@ -50,7 +50,7 @@ def find_places(frame: Any, features: Sequence[Feature | Cross], columns: dict[s
                 other = _Column(every[at], kinds[at], ask.feature)
                 wide, found = other.find(wide, f"{j}_{i}_{k}")
                 asked = asked & found.isin(*ask.places)
-            singles.append(F.when(asked, place).otherwise(column.nothing).alias(f"q{j}_{i}"))
+            singles.append(F.when(asked, place).otherwise(column.not_known).alias(f"q{j}_{i}"))
             parts.append(column.answered & asked)
         answers.append(reduce(and_, parts).cast("int"))
     wide, joint = wide.select(*every, *singles), []
@@ -61,7 +61,7 @@ def find_places(frame: Any, features: Sequence[Feature | Cross], columns: dict[s
 
 
 def _join(frame: Any, feature: Feature | Cross, j: int) -> tuple[Any, Any]:
-    """The place of a feature from those of its parts."""
+    """Level number of a feature, from those of its parts."""
     if isinstance(feature, Feature):
         return frame, F.col(f"q{j}_0")
     width = len(feature.parts[1].levels) + 1
@@ -79,7 +79,7 @@ class _Column:
     feature: Feature
 
     @property
-    def nothing(self) -> int:
+    def not_known(self) -> int:
         return self.feature.no_level
 
     @property
@@ -93,11 +93,11 @@ class _Column:
 
     @property
     def answered(self) -> Any:
-        """Whether the row has an answer, or the lack of one is a level."""
+        """Whether the row has an answer; always true if missing is a level."""
         return ~self.missing if self.feature.skip_missing else F.lit(True)
 
     def find(self, frame: Any, name: str) -> tuple[Any, Any]:
-        """The place of each row, and the frame, which has a level's place beside it if need be."""
+        """Frame, joined with a table of levels if needed, and the level number of each row."""
         if self.feature.is_numeric:
             place = self._interval()
         else:
@@ -132,7 +132,7 @@ class _Column:
         return _search(frame, column, keys, places, self.feature.rest, name)
 
     def _keys(self, value: Value) -> list[Any]:
-        """A level as a value that the column can hold; nothing where it cannot."""
+        """Level as a value of the column's type, in a list; empty if the type cannot hold it."""
         if Kind.of(value) is not self.holds:
             return []
         if self.kind in WHOLE:
@@ -143,7 +143,7 @@ class _Column:
 
 
 def kind_of_type(name: str) -> Kind | None:
-    """The kind of the values of a Spark type; None where no model takes them."""
+    """Kind of the values of a Spark type; None if it has no levels."""
     if name.startswith("string"):
         return Kind.TEXT
     if name == "boolean":
@@ -152,7 +152,7 @@ def kind_of_type(name: str) -> Kind | None:
 
 
 def count_below(column: Any, cuts: Sequence[float]) -> Any:
-    """How many of the cuts, in ascending order, are below the number: an interval holds its end."""
+    """Number of the ascending cuts that are below a value; intervals include their upper limit."""
 
     def within(low: int, high: int) -> Any:
         if low == high:
@@ -165,17 +165,17 @@ def count_below(column: Any, cuts: Sequence[float]) -> Any:
 
 
 def _search(
-    frame: Any, column: Any, keys: list[Any], places: list[int], nothing: int, name: str
+    frame: Any, column: Any, keys: list[Any], places: list[int], not_known: int, name: str
 ) -> tuple[Any, Any]:
-    """The place that belongs to a row's value among the keys, which are in ascending order."""
-    if len(keys) > MOST and not isinstance(keys[0], Decimal):
-        return _look_up(frame, column, keys, places, nothing, name)
+    """Place of a row's value among the ascending keys, by binary search in comparisons."""
+    if len(keys) > MAX_COMPARED and not isinstance(keys[0], Decimal):
+        return _look_up(frame, column, keys, places, not_known, name)
 
     def among(low: int, high: int) -> Any:
         if high == low:
-            return F.lit(nothing)
+            return F.lit(not_known)
         if high - low == 1:
-            return F.when(column == F.lit(keys[low]), places[low]).otherwise(nothing)
+            return F.when(column == F.lit(keys[low]), places[low]).otherwise(not_known)
         middle = (low + high) // 2
         return F.when(column < F.lit(keys[middle]), among(low, middle)).otherwise(
             among(middle, high)
@@ -185,13 +185,13 @@ def _search(
 
 
 def _look_up(
-    frame: Any, column: Any, keys: list[Any], places: list[int], nothing: int, name: str
+    frame: Any, column: Any, keys: list[Any], places: list[int], not_known: int, name: str
 ) -> tuple[Any, Any]:
-    """The same by a join with a table of the keys, which every executor gets."""
+    """Place of a row's value among the keys, by a join with a broadcast table."""
     kind = {str: "string", int: "bigint", float: "double"}[type(keys[0])]
     text = json.dumps([{"k": key, "p": place} for key, place in zip(keys, places, strict=True)])
     rows = F.from_json(F.lit(text), f"array<struct<k:{kind},p:int>>")
     one = frame.sparkSession.range(1).select(F.explode(rows).alias("e"))
     levels = one.select(F.col("e.k").alias(f"k{name}"), F.col("e.p").alias(f"m{name}"))
     joined = frame.join(F.broadcast(levels), column == F.col(f"k{name}"), "left")
-    return joined, F.coalesce(F.col(f"m{name}"), F.lit(nothing))
+    return joined, F.coalesce(F.col(f"m{name}"), F.lit(not_known))

@@ -1,8 +1,8 @@
-"""A statistic of every partition of a DataFrame, merged in the order of their numbers.
+"""Passes over a DataFrame: a statistic of every partition, merged in a fixed order.
 
-A pass runs in `mapInArrow`. Each partition is summed where it lies, batch by batch, and the sums
-are merged in the order of the partitions' numbers: the result does not depend on which executor
-did what, nor on whether one of them had to be replaced.
+A pass runs in `mapInArrow`. Each partition is summed on its executor, batch by batch, and the sums
+are merged in the order of partition numbers. So the result does not depend on which executor did
+the work, nor on failures and retries.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from pyspark import TaskContext
 State = TypeVar("State")
 
 FEW_PARTS = 16
-"""The sums of more partitions than this are merged on the cluster before they come back."""
+"""If there are more partitions, their sums are first merged on the cluster."""
 
 SUMS = "part long, found binary"
 
 CHANGED = (
-    "the Spark DataFrame changed while it was read: {}; write it as Parquet, and fit what was "
-    "written"
+    "the Spark DataFrame changed while it was read: {}; write it as Parquet, and fit the written "
+    "data"
 )
 
 
 class Step(Protocol[State]):
-    """What a pass does; it is pickled, and must find its module on every executor."""
+    """The statistic of a pass; it is pickled, and its module must exist on every executor."""
 
     def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """The batches of a partition as what `add` takes, each with its number of rows."""
+        """Convert the batches of a partition for `add`, each with its number of rows."""
 
     def begin(self) -> State:
-        """The statistic of no rows."""
+        """Statistic of no rows."""
 
     def add(self, found: State, item: Any) -> State:
-        """The statistic with some more rows."""
+        """Add more rows."""
 
     def merge(self, one: State, other: State) -> State:
-        """The statistic of two sets of rows."""
+        """Add the statistics of two sets of rows."""
 
 
 @dataclass(frozen=True)
 class PartSum(Generic[State]):
-    """What one or more partitions gave."""
+    """Statistic of one or more partitions, with their numbers of rows and partitions."""
 
     n_rows: int
     found: State
@@ -57,7 +57,7 @@ class PartSum(Generic[State]):
 
 
 def sum_parts(frame: Any, step: Step[State], n_parts: int) -> PartSum[State]:
-    """One pass; `n_parts` is the number of partitions, or 0 where it is not known yet."""
+    """Run one pass; `n_parts` is the number of partitions, or 0 if not yet known."""
     sent = pickle.dumps(step)
     parts = frame.mapInArrow(partial(_sum_part, sent), SUMS)
     if n_parts > FEW_PARTS:
@@ -67,8 +67,8 @@ def sum_parts(frame: Any, step: Step[State], n_parts: int) -> PartSum[State]:
     return _merge(step, (row["found"] for row in rows))
 
 
-class Keeper:
-    """A DataFrame that Spark keeps for as long as somebody holds this."""
+class Persisted:
+    """A DataFrame that Spark persists for as long as this object exists."""
 
     def __init__(self, frame: Any) -> None:
         self.frame = frame.persist()
@@ -76,13 +76,13 @@ class Keeper:
 
 
 def _release(frame: Any) -> None:
-    """Let Spark forget what it kept; a session that was stopped has forgotten."""
+    """Unpersist a DataFrame; fails silently if the session was stopped."""
     with suppress(Exception):
         frame.unpersist()
 
 
 def check_rows(seen: int, first: int) -> None:
-    """Refuse a DataFrame that gives another number of rows than it did at first."""
+    """Raise an error if the number of rows differs from that of the first pass."""
     if seen != first:
         raise ValueError(CHANGED.format(f"{first:,} rows at first, {seen:,} now"))
 
@@ -102,7 +102,7 @@ def _merge(step: Step[State], pickled: Iterable[Any]) -> PartSum[State]:
 
 
 def part_number() -> int:
-    """The number of the partition that this process works on."""
+    """Number of the partition that this process works on."""
     task = TaskContext.get()
     assert task is not None
     return int(task.partitionId())
@@ -115,7 +115,7 @@ def _sum_part(sent: bytes, batches: Iterable[Any]) -> Iterator[Any]:
         for n, item in step.read(batches):
             found, n_rows = step.add(found, item), n_rows + n
         yield pickled_row(PartSum(n_rows, found))
-    except (ValueError, TypeError) as error:  # of the data: to be raised where the fit was called
+    except (ValueError, TypeError) as error:  # errors in the data are raised on the driver
         yield pickled_row(error)
 
 
@@ -131,7 +131,7 @@ def _merge_parts(sent: bytes, batches: Iterable[Any]) -> Iterator[Any]:
 
 
 def pickled_row(found: Any, part: int | None = None) -> Any:
-    """What a partition yields: a row with its number and a pickle."""
+    """Row that a partition yields: its number and a pickled object."""
     number = part_number() if part is None else part
     columns = [pa.array([number], pa.int64()), pa.array([pickle.dumps(found)], pa.binary())]
     return pa.RecordBatch.from_arrays(columns, names=["part", "found"])

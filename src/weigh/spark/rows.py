@@ -1,8 +1,8 @@
-"""Rows of levels on a Spark cluster: any statistic that adds, summed where they lie.
+"""Coded rows on a Spark cluster: sums of any statistic, computed on the executors.
 
-The levels are found once. A block of rows is then one value of a DataFrame that Spark keeps, in
-memory while it has room, with a byte or two for each level. If an executor is lost, Spark makes its
-blocks again.
+The levels are found once. A block of rows is then one value of a DataFrame that Spark persists, in
+memory if there is enough, with one or two bytes per level. If an executor is lost, Spark computes
+its blocks again.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from weigh.folds import Dealer, fold_roles
 from weigh.frames import Floats, Integers, Sample
 from weigh.spark.folds import deal_parts
 from weigh.spark.labels import Roles, check_classes, join_batches, label_batch
-from weigh.spark.passes import SUMS, Keeper, check_rows, part_number, pickled_row, sum_parts
+from weigh.spark.passes import SUMS, Persisted, check_rows, part_number, pickled_row, sum_parts
 
 
 @dataclass(frozen=True)
 class SparkRows:
-    """Rows on a cluster; the DataFrame that is kept holds a block in each of its rows."""
+    """Coded rows on a cluster; each row of the persisted DataFrame holds one block."""
 
-    kept: Keeper
+    kept: Persisted
     n_parts: int
     roles: Roles
     n_rows: int = 0
-    numbers: dict[int, Integers] = field(default_factory=dict)  # of rows, by partition and class
-    dealer: Dealer | Literal["sample"] | None = None  # what tells the groups of rows
+    numbers: dict[int, Integers] = field(default_factory=dict)  # rows by partition and class
+    dealer: Dealer | Literal["sample"] | None = None  # where the groups of rows come from
     far: bool = True
     passes: Passes = field(default_factory=Passes)
 
@@ -56,20 +56,20 @@ class SparkRows:
         features: Sequence[Feature | Cross],
         n_parts: int,
     ) -> SparkRows:
-        """Find the levels of a DataFrame of features and roles, and have Spark keep them."""
+        """Code the rows of a DataFrame of features and roles, and persist them."""
         code = partial(_code_part, pickle.dumps((features, roles)), (*names, *roles.names))
-        rows = cls(Keeper(table.mapInArrow(code, SUMS)), n_parts, roles)
-        total = sum_parts(rows.kept.frame, Number(len(roles.classes)), n_parts)
+        rows = cls(Persisted(table.mapInArrow(code, SUMS)), n_parts, roles)
+        total = sum_parts(rows.kept.frame, CountBlocks(len(roles.classes)), n_parts)
         check_classes(total.found.counts, roles)
         return replace(rows, n_rows=total.n_rows, numbers=total.found.numbers)
 
     @property
     def n_passes(self) -> int:
-        """How often the rows were passed over so far, by all who share them."""
+        """Number of passes over the rows so far, including those of all copies."""
         return self.passes.n
 
     def sum(self, statistic: Statistic) -> Sums:
-        """The statistic of all rows: those of the blocks, added in the order of partitions."""
+        """Sum a statistic over all rows, in the order of partitions."""
         self.passes.n += 1
         step = SumBlocks(statistic, self.dealer, len(self.roles.classes))
         total = sum_parts(self.kept.frame, step, self.n_parts)
@@ -80,18 +80,18 @@ class SparkRows:
         return found
 
     def deal(self, cv: Any, random_state: Any, of: int | None = None) -> Dealt:
-        """Rows with folds, each class dealt in turn, from the first partition to the last."""
+        """Deal rows into folds, stratified by class, or by one class (`of`) against the rest."""
         if isinstance(cv, str):
             return Dealt(self.grouped(), fold_roles(len(self.roles.groups)))
         dealer = deal_parts(self.numbers, cv, random_state, of)
         return Dealt(replace(self, dealer=dealer), fold_roles(dealer.n_folds))
 
     def grouped(self) -> SparkRows:
-        """The same rows in the groups that their sample was dealt into."""
+        """Copy in the groups into which the sample was dealt."""
         return replace(self, dealer="sample")
 
     def here(self) -> CodedRows:
-        """The same rows on this machine, from the first partition to the last."""
+        """Bring the rows into this machine's memory, in the order of partitions."""
         rows = sorted(self.kept.frame.collect(), key=lambda row: int(row["part"]))
         blocks = [pickle.loads(row["found"]).deal(self.dealer) for row in rows]
         columns = zip(*(block.codes for block in blocks), strict=True)
@@ -103,7 +103,7 @@ class SparkRows:
         return CodedRows(codes, np.concatenate(labels), rest[0], groups=rest[1])
 
     def carrying(self, *shape: int) -> SparkRows:
-        """The same rows: what a statistic would keep of them it finds anew."""
+        """Return the rows as they are: no state is kept between passes on a cluster."""
         return self
 
 
@@ -111,15 +111,15 @@ class SparkRows:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A block that Spark keeps, its partition, and how many rows of each class are before it."""
+class StoredBlock:
+    """A persisted block, its partition, and the partition's earlier rows by class."""
 
     block: Block
     part: int
     earlier: Integers
 
     def deal(self, dealer: Dealer | Literal["sample"] | None) -> Block:
-        """The block with the groups of its rows: those of the sample, dealt now, or none."""
+        """Block with the groups of its rows: those of the sample, of the dealer, or none."""
         block = replace(self.block, first=int(self.earlier.sum()))
         if dealer == "sample":
             return block
@@ -128,7 +128,7 @@ class Kept:
 
 
 def _code_part(sent: bytes, names: tuple[str, ...], batches: Iterable[Any]) -> Iterator[Any]:
-    """A partition's rows as blocks."""
+    """Code the rows of a partition, in blocks."""
     features, roles = pickle.loads(sent)
     earlier, part = np.zeros(len(roles.classes), dtype=np.int64), part_number()
     try:
@@ -136,9 +136,9 @@ def _code_part(sent: bytes, names: tuple[str, ...], batches: Iterable[Any]) -> I
             whole = _code_batch(label_batch(table, roles), features)
             for start in range(0, len(whole), BLOCK):
                 block = whole.part(slice(start, start + BLOCK))
-                yield pickled_row(Kept(block, part, earlier))
+                yield pickled_row(StoredBlock(block, part, earlier))
                 earlier = earlier + np.bincount(block.labels, minlength=len(earlier))
-    except (ValueError, TypeError) as error:  # of the data: to be raised where the fit was called
+    except (ValueError, TypeError) as error:  # errors in the data are raised on the driver
         yield pickled_row(error)
 
 
@@ -147,8 +147,8 @@ def _code_batch(sample: Sample, features: Sequence[Feature | Cross]) -> Block:
     return Block(codes, sample.labels, sample.weight, sample.groups)
 
 
-def read_blocks(batches: Iterable[Any]) -> Iterator[tuple[int, Kept]]:
-    """The blocks of a partition, with their numbers of rows."""
+def read_blocks(batches: Iterable[Any]) -> Iterator[tuple[int, StoredBlock]]:
+    """Yield the blocks of a partition, each with its number of rows."""
     for batch in batches:
         for row in batch.to_pylist():
             kept = pickle.loads(row["found"])
@@ -158,67 +158,67 @@ def read_blocks(batches: Iterable[Any]) -> Iterator[tuple[int, Kept]]:
 
 
 @dataclass(frozen=True)
-class Numbered:
-    """The weight of each class, and the number of rows of each partition and class."""
+class BlockCounts:
+    """Weight of each class, and number of rows by partition and class."""
 
     counts: Floats
     numbers: dict[int, Integers]
 
 
 @dataclass(frozen=True)
-class Number:
-    """A pass over blocks that counts their rows."""
+class CountBlocks:
+    """Pass over blocks that counts their rows."""
 
     n_classes: int
 
-    def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Kept]]:
-        """Blocks."""
+    def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, StoredBlock]]:
+        """Yield the blocks."""
         return read_blocks(batches)
 
-    def begin(self) -> Numbered:
-        """No rows."""
-        return Numbered(np.zeros(self.n_classes), {})
+    def begin(self) -> BlockCounts:
+        """Counts of no rows."""
+        return BlockCounts(np.zeros(self.n_classes), {})
 
-    def add(self, found: Numbered, kept: Kept) -> Numbered:
-        """Count a block."""
+    def add(self, found: BlockCounts, kept: StoredBlock) -> BlockCounts:
+        """Add the counts of a block."""
         block = kept.block
         counts = np.bincount(block.labels, block.weight, self.n_classes).astype(np.float64)
         rows = np.bincount(block.labels, minlength=self.n_classes)
-        return self.merge(found, Numbered(counts, {kept.part: rows}))
+        return self.merge(found, BlockCounts(counts, {kept.part: rows}))
 
-    def merge(self, one: Numbered, other: Numbered) -> Numbered:
-        """The rows of both."""
+    def merge(self, one: BlockCounts, other: BlockCounts) -> BlockCounts:
+        """Add two counts."""
         numbers = dict(one.numbers)
         for part, rows in other.numbers.items():
             numbers[part] = numbers[part] + rows if part in numbers else rows
-        return Numbered(one.counts + other.counts, numbers)
+        return BlockCounts(one.counts + other.counts, numbers)
 
 
 @dataclass(frozen=True)
 class SumBlocks:
-    """A pass over blocks: the weight of each class, and a statistic of the rows."""
+    """Pass over blocks that sums a statistic, and the weight of each class."""
 
     statistic: Statistic
     dealer: Dealer | Literal["sample"] | None
     n_classes: int
 
     def read(self, batches: Iterable[Any]) -> Iterator[tuple[int, Block]]:
-        """Blocks with the groups of their rows."""
+        """Yield the blocks with the groups of their rows."""
         for n_rows, kept in read_blocks(batches):
             yield n_rows, kept.deal(self.dealer)
 
     def begin(self) -> tuple[Floats, Sums | None]:
-        """No rows."""
+        """State of no rows."""
         return np.zeros(self.n_classes), None
 
     def add(self, found: tuple[Floats, Sums | None], block: Block) -> tuple[Floats, Sums | None]:
-        """Some more rows."""
+        """Add the rows of a block."""
         counts = found[0] + np.bincount(block.labels, block.weight, self.n_classes)
         return counts, add_block(self.statistic, block, found[1])
 
     def merge(
         self, one: tuple[Floats, Sums | None], other: tuple[Floats, Sums | None]
     ) -> tuple[Floats, Sums | None]:
-        """The rows of both."""
+        """Add two states."""
         counts, (mine, theirs) = one[0] + other[0], (one[1], other[1])
         return counts, theirs if mine is None else mine if theirs is None else mine + theirs

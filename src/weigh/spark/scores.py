@@ -1,7 +1,7 @@
-"""Scores as native columns of a Spark DataFrame: no Python runs where the rows lie.
+"""Predictions as native columns of a Spark DataFrame: no Python runs on the executors.
 
-A row's place among a feature's levels is found by comparisons, its weights by that place in a list;
-totals, probabilities and reasons are arithmetic of these.
+The level number of each feature is found by comparisons, and its weight is an element of a list.
+Totals, probabilities and reasons are arithmetic on these.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from weigh.spark.levels import Places, count_below, find_places
 
 
 def listed(values: ArrayLike) -> Any:
-    """Numbers as a list in the plan, found by their place in one step."""
+    """Column that holds a list of numbers as a constant."""
     return F.from_json(F.lit(json.dumps(np.asarray(values).tolist())), "array<double>")
 
 
 def attenuated(weights: Any, prior: float, rule: Attenuation, answers: Any, k: int) -> Any:
-    """What `Attenuation.apply` gives."""
+    """Total after the exponent, as `Attenuation.apply` computes it."""
     n = answers + 1 if rule.form == "root" else answers
     exponent = F.lit(rule.k) / F.greatest(n.cast("double"), F.lit(rule.k))
     shift = float(rule.shift[k])
@@ -39,9 +39,9 @@ def attenuated(weights: Any, prior: float, rule: Attenuation, answers: Any, k: i
 
 
 def recalibrate(frame: Any, curve: Curve) -> Any:
-    """The frame with its log odds t0 as `Curve.apply` has them.
+    """Recalibrate the log odds t0 of a frame, as `Curve.apply` does.
 
-    Each step is a column of its own: written into one another they would grow with every use.
+    Each step is a column of its own, as nested expressions would grow with every use.
     """
     frame = frame.withColumn(
         "piece", count_below(F.col("t0"), [p.upper for p in curve.pieces[:-1]])
@@ -62,19 +62,19 @@ def recalibrate(frame: Any, curve: Curve) -> Any:
 
 
 def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int) -> Any:
-    """The DataFrame with the predicted class, the totals and the probabilities of every row.
+    """Add the predicted class, totals and probabilities of every row to a DataFrame.
 
     Parameters
     ----------
     model : fitted estimator of this package
-        One that ends as a table of weights.
+        A model with a table of weights.
     frame : Spark DataFrame
-        Its columns stay; the new ones follow.
+        The rows to score.
     keep : list of str or None
-        The columns to have beside the scores; None keeps all.
+        Columns to keep, before the new ones; None keeps all.
     reasons : int
-        How many of the heaviest features of each row to name, with their weights, as
-        `weigh.reasons` does: at most one for each feature.
+        Number of reasons per row: the features with the largest absolute weights, as in
+        `weigh.reasons`.
     """
     evidence = _table_of(model)
     scorer = _Scorer(evidence, min(reasons, len(evidence)))
@@ -86,10 +86,10 @@ def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int
 
 
 def _kept(names: tuple[str, ...], keep: Sequence[str] | None, new: list[str]) -> list[int]:
-    """Where the columns stand that are to be kept."""
+    """Positions of the columns to keep."""
     for name in names if keep is None else keep:
         if name not in names:
-            raise ValueError(f"the table has no column {name!r}; it holds {list_names(names)}")
+            raise ValueError(f"the table has no column {name!r}; it has {list_names(names)}")
         if name in new:
             raise ValueError(
                 f"column {name!r}: the scores have a column of that name; rename yours"
@@ -101,14 +101,14 @@ def _table_of(model: Any) -> Evidence:
     evidence = evidence_of(model)
     if evidence.event_model == "counts":
         raise ValueError(
-            f"Spark scores models that are tables of weights by level, and this "
-            f"{type(model).__name__} counts tokens; score batches of rows in memory"
+            f"Spark scores models whose weights are by level, but this {type(model).__name__} has "
+            "weights of tokens; score batches of rows in memory"
         )
     return evidence
 
 
 def _columns_of(model: Any, names: tuple[str, ...]) -> dict[str, int]:
-    """Where each column that the model reads stands in the DataFrame."""
+    """Position in the DataFrame of each column that the model reads."""
     table = model._match(Table(names, 1, lambda j: j, list))
     return {name: table.source(j) for j, name in enumerate(table.names)}
 
@@ -128,13 +128,13 @@ class _Scorer:
 
     @property
     def names(self) -> list[str]:
-        """The new columns."""
+        """Names of the new columns."""
         chances = [f"probability_{name}" for name in self.labels]
-        told = [f"{what}_{i + 1}" for i in range(self.reasons) for what in ("reason", "weight")]
-        return ["prediction", *self.heads, *chances, *told]
+        reasons = [f"{what}_{i + 1}" for i in range(self.reasons) for what in ("reason", "weight")]
+        return ["prediction", *self.heads, *chances, *reasons]
 
     def score(self, places: Places, columns: list[int]) -> Any:
-        """The columns that are kept, as c0, c1, and so on, and the new ones."""
+        """Select the kept columns (c0, c1, ...) and the new ones."""
         kept = [F.col(f"c{j}") for j in columns]
         totals = self._totals(places)
         passed = [F.col(f"p{j}") for j in range(len(self.evidence)) if self.reasons]
@@ -144,11 +144,11 @@ class _Scorer:
         columns = [F.col(f"t{k}") for k in range(len(totals))]
         frame = frame.select("*", self._winner(columns).alias("winner"))
         classes = _pick(self.evidence.classes.tolist(), F.col("winner"))
-        told = self._told() if self.reasons else []
-        return frame.select(*kept, classes, *columns, *self._chances(columns), *told)
+        reasons = self._reasons() if self.reasons else []
+        return frame.select(*kept, classes, *columns, *self._chances(columns), *reasons)
 
     def _totals(self, places: Places) -> list[Any]:
-        """One total for two classes, else one per class; features are added in order."""
+        """One total, or with more than two classes one per class; features are added in order."""
         evidence, sums = self.evidence, []
         rule = evidence.attenuation
         for k, prior in enumerate(evidence.prior_row.tolist()):
@@ -160,12 +160,12 @@ class _Scorer:
         return sums
 
     def _weights(self, k: int) -> list[Any]:
-        """The weight of each feature at the row's level."""
+        """Weight of each feature at the row's level."""
         tables = [table.padded[:, k] for table in self.evidence]
         return [listed(weights)[F.col(f"p{j}")] for j, weights in enumerate(tables)]
 
     def _winner(self, totals: list[Any]) -> Any:
-        """The place of the most probable class; the first of equals."""
+        """Position of the most probable class, the first if tied."""
         if len(totals) == 1:
             return F.when(totals[0] > 0, 1).otherwise(0)
         top, found = F.greatest(*totals), F.lit(len(totals) - 1)
@@ -174,7 +174,7 @@ class _Scorer:
         return found
 
     def _chances(self, totals: list[Any]) -> list[Any]:
-        """The probability of each class."""
+        """Probability of each class."""
         if len(totals) == 1:
             small = F.exp(-F.abs(totals[0]))
             more, less = 1.0 / (1.0 + small), small / (1.0 + small)
@@ -190,8 +190,8 @@ class _Scorer:
         norm = reduce(add, raised)
         return [part / norm for part in raised]
 
-    def _told(self) -> list[Any]:
-        """What weighs most, the heaviest first, features in order where they tie."""
+    def _reasons(self) -> list[Any]:
+        """Reasons and their weights, by descending absolute weight; ties in order of features."""
         items = []
         for j, table in enumerate(self.evidence):
             place = F.col(f"p{j}")
@@ -203,11 +203,11 @@ class _Scorer:
             named = zip(("order", "j", "phrase", "weight"), fields, strict=True)
             items.append(F.struct(*[field.alias(name) for name, field in named]))
         heavy = F.array_sort(F.filter(F.array(*items), lambda item: item["order"] < 0))
-        told = []
+        reasons = []
         for i in range(self.reasons):
             item = F.get(heavy, F.lit(i))
-            told += [item["phrase"], F.coalesce(item["weight"], F.lit(0.0))]
-        return told
+            reasons += [item["phrase"], F.coalesce(item["weight"], F.lit(0.0))]
+        return reasons
 
 
 def _named(head: str, columns: list[Any]) -> list[Any]:
@@ -215,7 +215,7 @@ def _named(head: str, columns: list[Any]) -> list[Any]:
 
 
 def _choose(options: list[Any], place: Any) -> Any:
-    """One of some columns, by its place among them."""
+    """Choose one of some columns by its position."""
     found = options[-1]
     for k in reversed(range(len(options) - 1)):
         found = F.when(place == k, options[k]).otherwise(found)
@@ -223,7 +223,7 @@ def _choose(options: list[Any], place: Any) -> Any:
 
 
 def _pick(values: list[Any], place: Any) -> Any:
-    """One of some values, by its place among them."""
+    """Choose one of some values by its position."""
     return _choose([F.lit(value) for value in values], place)
 
 
