@@ -440,3 +440,17 @@ def test_the_command_line_fits_shows_scores_and_explains_what_python_does(tmp_pa
     explained = CliRunner().invoke(main, ["explain", str(out), str(data), "--row", "3"])
     assert "90% interval" in explained.stdout
     assert "educated" in CliRunner().invoke(main, ["fit", "--help"]).stdout
+
+
+def test_verbose_shows_a_bar_on_a_terminal_and_changes_nothing_else(monkeypatch, capsys):
+    from weigh import progress
+
+    X, y = datasets.titanic(), "Survived"
+    silent = EducatedNB(pairs=0).fit(X, y)
+    EducatedNB(pairs=0, verbose=True).fit(X, y)  # nobody watches
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
+    EducatedNB(pairs=0).fit(X, y)
+    assert capsys.readouterr().err == ""
+    model = EducatedNB(pairs=0, verbose=True).fit(X, y)
+    assert "fitting" in capsys.readouterr().err
+    np.testing.assert_array_equal(model.predict_proba(X), silent.predict_proba(X))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -22,6 +23,7 @@ from weigh.evidence import Evidence, weigh_tally
 from weigh.folds import check_folds
 from weigh.frames import FarTable, Sample, Table
 from weigh.parameters import is_count, read_columns, read_orders, read_pairs, read_settings
+from weigh.progress import show_progress
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class EducatedNB(EvidenceClassifier):
         Not used: there are no hold-out rows. A string names a column that is not a feature.
     random_state : int, RandomState or None
         Not used: nothing is random. Both exist for compatibility with other learners.
+    verbose : bool, default=False
+        Show a progress bar during `fit`, on a terminal or in a notebook.
 
     Attributes
     ----------
@@ -91,13 +95,18 @@ class EducatedNB(EvidenceClassifier):
     evidence_ : Evidence
         The prior and the tables.
 
-    Notes ----- Up to 3,072 weights share one Hessian. In wider tables with more than 3,072 rows the
-    largest features are separate blocks: conjugate gradients make the weights exact, but scales and
+    Notes
+    -----
+    Up to 3,072 weights share one Hessian. In wider tables with more than 3,072 rows the largest
+    features are separate blocks: conjugate gradients make the weights exact, but scales and
     `loo_loss_` come from the blocks alone. The same is true of the classes of
     `multiclass="softmax"`; for many large classes, scales come from the 320 most informative modes
     of each. There are no errors with more than 3,072 weights or with classes fitted jointly. Errors
     assume that the scales are known. The bins of a column form a dense matrix, so thousands of cut
     points are slow. A fit that has not converged raises a `ConvergenceWarning`.
+
+    There is no `n_jobs`. Passes over more than 16,384 rows use all processors that the process may
+    use (`taskset` limits them); fewer rows, and the factors of the Hessian, take one.
 
     Examples
     --------
@@ -134,6 +143,7 @@ class EducatedNB(EvidenceClassifier):
         multiclass: str = "softmax",
         cv: Any = 4,
         random_state: Any = None,
+        verbose: Any = False,
     ) -> None:
         self.smoothing = smoothing
         self.bins = bins
@@ -150,6 +160,11 @@ class EducatedNB(EvidenceClassifier):
         self.multiclass = multiclass
         self.cv = cv
         self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit_sample(self, sample: Sample) -> Self:
+        with show_progress("fitting") if self.verbose else nullcontext():
+            return super()._fit_sample(sample)
 
     def _learn(self, sample: Sample) -> Evidence:
         self.__dict__.pop("summary_", None)  # of other rows
