@@ -148,7 +148,7 @@ def test_levels_of_few_rows_missing_and_codes_are_no_best_case():
     risk = {"usual": 0.3, "other one": 0.5, "rare": 0.02, None: 0.05}
     bad = rng.random(3000) < [risk[value] for value in x]
     table = pd.DataFrame({"x": x, "status": np.where(bad, "bad", "good")})
-    card = Scorecard.from_table(table, "status", adverse="bad")
+    card = Scorecard(weigh.EducatedNB().fit(table, "status"), pos_label="good")
     points = dict(zip(card.evidence["x"].labels, card.points["x"], strict=True))
     assert points["rare"] > points["usual"] > points["other one"]
     assert card.baselines("best") == (points["usual"],)
@@ -285,6 +285,23 @@ def test_a_card_is_evaluated_like_a_model(card):
 def test_odd_numbers_of_levels_are_refused(levels):
     with pytest.raises(ValueError, match="levels"):
         Scorecard.from_table(LOANS, "status", levels=levels)
+
+
+def test_categories_too_few_for_a_level_join_the_one_of_the_nearest_weight():
+    rng = np.random.default_rng(4)
+    town = np.array([*"abc"], dtype=object)[rng.integers(0, 3, 900)]
+    town[:40] = "rare"
+    flag = np.where(np.arange(900) < 20, "yes", "no")
+    rate = pd.Series(town).map({"a": 0.1, "b": 0.5, "c": 0.9, "rare": 0.9})
+    y = np.where(rng.random(900) < rate, "bad", "good")
+    card = Scorecard.from_table(pd.DataFrame({"town": town, "flag": flag}), y, adverse="bad")
+    found = card.evidence["town"]
+    assert (found.counts.sum(axis=1) >= 0.05 * 900).all()
+    assert [{*map(str, getattr(level, "values", [level]))} for level in found.levels] == [
+        {"a"}, {"b"}, {"c", "rare"}
+    ]  # fmt: skip
+    assert found.counts.sum() == 900
+    assert card.evidence["flag"].labels == ("no", "yes")  # one level would say nothing
 
 
 def test_an_adverse_class_that_is_none_is_refused():

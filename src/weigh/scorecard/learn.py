@@ -10,7 +10,7 @@ import numpy as np
 
 from weigh.bins import Binning, Feature, Rule
 from weigh.evidence import Evidence, FeatureTable, join_intervals
-from weigh.frames import Floats
+from weigh.frames import Floats, Value
 from weigh.parameters import is_count
 from weigh.shapes import segment
 from weigh.sheet import find_class
@@ -23,6 +23,9 @@ LEAST = 0.05
 
 MANY = 200
 """Categories of a column that the first fit tells apart."""
+
+TINY = 1e-9
+"""Rows that a category without any counts for where weights are averaged."""
 
 NOISE = 2.0
 """Standard errors by which bins may depart from a monotone trend that is then taken for theirs."""
@@ -85,9 +88,10 @@ def fit_card(
     adverse : label, optional
         The bad class, which has low scores. Default: the first label in sorted order.
     levels : int, default=6
-        Largest number of bins or categories of a feature. Two or more categories of less than 5% of
-        the rows are joined. Missing and special codes are extra levels. Ordered categories are not
-        joined.
+        Largest number of bins or categories of a feature. Categories of less than 5% of the rows
+        are joined; if they have less than 5% together, they join the category of the nearest
+        weight. Missing and special codes are extra levels, however few their rows: their weights
+        are shrunk. Ordered categories, and the two of a column of two, are not joined.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     categorical_features, special_values
@@ -147,7 +151,7 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: Given) -
 
     A column has at most `levels` bins, of at least 5% of the rows each, that keep the shape of
     the fine table with the least squared error; or as many categories, those of less than 5% of
-    the rows joined.
+    the rows joined with each other, or with another where they are less than 5% together.
     Ordered categories, missing and special codes stay. Bins that are monotone but for noise in the
     second fit are held monotone in a third.
     """
@@ -157,7 +161,7 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: Given) -
         model = EducatedNB(pairs=0, **given.options, **chosen)
         return model.fit(X, y, sample_weight=sample_weight)
 
-    cuts: dict[str, list[float]] = {}
+    cuts: dict[str, list[Any]] = {}  # or the categories of each level
     few: dict[str, int] = {}  # columns of which some categories are joined
     for table in fit(max_levels=MANY).evidence_:
         feature = table.feature
@@ -166,6 +170,8 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: Given) -
         elif isinstance(feature, Feature) and not feature.ordered:
             kept = _count_frequent(table, feature, levels)
             few |= {table.name: kept} if kept else {}
+            joined = _join_rare(table, feature, levels)
+            cuts |= {table.name: joined} if joined else {}
     chosen = {"bins": given.bins_of(cuts) or "fine", "max_levels": few or None}
     coarse = fit(**chosen)
     trends = {table.name: _trend(table) for table in coarse.evidence_}
@@ -180,6 +186,24 @@ def _count_frequent(table: FeatureTable, feature: Feature, most: int) -> int:
     if n <= most and n - frequent < 2:
         return 0
     return max(min(frequent, most - 1), 1)
+
+
+def _join_rare(table: FeatureTable, feature: Feature, most: int) -> list[list[Value]]:
+    """The categories of each level, where the rare ones together are too few for a level.
+
+    They join the level of the nearest weight. Nothing is joined where one level would be left.
+    """
+    n = len(feature.values)
+    rows, weights = table.counts[:n].sum(axis=1), table.by_class[:n, 0]
+    rare = rows < LEAST * rows.sum()
+    kept = np.flatnonzero(~rare)
+    enough = rows[rare].sum() >= LEAST * rows.sum()
+    if enough or not rare.any() or feature.other or not 2 <= len(kept) <= most:
+        return []
+    mean = np.average(weights[rare], weights=rows[rare] + TINY)
+    nearest = kept[np.abs(weights[kept] - mean).argmin()]
+    places = [[place] if place != nearest else [place, *np.flatnonzero(rare)] for place in kept]
+    return [[feature.values[place] for place in sorted(group)] for group in places]
 
 
 def _coarsen(table: FeatureTable, cuts: tuple[float, ...], most: int) -> list[float]:
