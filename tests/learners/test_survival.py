@@ -105,17 +105,18 @@ def test_shares_of_a_period_add_up_to_what_was_observed():
     np.testing.assert_allclose(found[quiet], seen[quiet], atol=1e-9)
 
 
-def test_probabilities_of_the_event_by_a_time_are_calibrated_on_hold_out_rows():
-    train, rest = draw(3000, seed=10), draw(3000, seed=11)
+@pytest.mark.parametrize(("seed", "other"), [(4, 5), (10, 11), (20, 21)])
+def test_probabilities_of_the_event_by_a_time_are_calibrated_on_hold_out_rows(seed, other):
+    train, rest = draw(3000, seed=seed), draw(3000, seed=other)
     model = EducatedSurvival().fit(train, BOTH)
     for moment in evaluate(model, train, BOTH).moments:
         assert abs(moment.estimate - moment.observed.value) < 0.01
     found = evaluate(model, rest, BOTH)
-    for moment in found.moments:
-        assert abs(moment.estimate - moment.observed.value) < 0.03
-        assert moment.brier <= moment.brier_base + 1e-3
-    for band in found.bands:
-        assert abs(band.estimate - band.observed.value) < 0.07
+    for part in (*found.moments, *found.bands):
+        observed = part.observed
+        error = np.sqrt(2) * (observed.high - observed.low) / (2 * 1.96)  # of rest and of train
+        assert abs(part.estimate - observed.value) < 4 * error
+    assert all(moment.brier <= moment.brier_base + 1e-3 for moment in found.moments)
     assert found.concordance > 0.65
     assert found.brier < found.brier_base
 
