@@ -39,6 +39,20 @@ def card():
     return Scorecard.from_table(LOANS, "status", adverse="bad", levels=5)
 
 
+class Judged:
+    """A card, its rows, and the name of their bad class, which sorts before or after the good."""
+
+    def __init__(self, bad):
+        self.bad, self.rows = bad, LOANS.assign(status=LOANS["status"].replace("bad", bad))
+        self.card = Scorecard.from_table(self.rows, "status", adverse=bad, levels=5)
+        self.scores, self.is_bad = self.card.score(self.rows), (LOANS["status"] == "bad").to_numpy()
+
+
+@pytest.fixture(scope="module", params=["bad", "unpaid"])
+def judged(request):
+    return Judged(request.param)
+
+
 # ---------------------------------------------------------------- levels
 
 
@@ -158,9 +172,10 @@ def test_levels_of_few_rows_missing_and_codes_are_no_best_case():
 # ---------------------------------------------------------------- cut-off table
 
 
-def test_bands_agree_with_counting_the_rows_above_each_cut_off(card):
-    found, scores = card.bands(LOANS, "status", 8), card.score(LOANS)
-    bad = (LOANS["status"] == "bad").to_numpy()
+def test_bands_agree_with_counting_the_rows_above_each_cut_off(judged):
+    found, scores = judged.card.bands(judged.rows, "status", 8), judged.scores
+    bad = judged.is_bad
+    assert found.adverse == judged.bad
     for i, low in enumerate(found.low):
         above = scores >= low
         assert found.approval_rate[i] == pytest.approx(above.mean())
@@ -191,9 +206,9 @@ def test_a_weight_of_two_is_a_row_given_twice_in_bands(card):
         assert column == pytest.approx(other.to_dict()[name]), name
 
 
-def test_gains_agree_with_counting_the_bads_at_and_below_each_score(card):
-    bands, scores = card.bands(LOANS, "status", 8), card.score(LOANS)
-    found, bad = bands.gains.to_frame(), (LOANS["status"] == "bad").to_numpy()
+def test_gains_agree_with_counting_the_bads_at_and_below_each_score(judged):
+    bands, scores = judged.card.bands(judged.rows, "status", 8), judged.scores
+    found, bad = bands.gains.to_frame(), judged.is_bad
     assert found["high"].is_monotonic_increasing
     assert found["rows"].sum() == len(LOANS)
     for line in found.itertuples():
@@ -207,14 +222,14 @@ def test_gains_agree_with_counting_the_bads_at_and_below_each_score(card):
 
 
 @pytest.mark.parametrize("amounts", [(100.0, -900.0), (1.0, -1.0), (10.0, -1.0), (1.0, -1e6)])
-def test_the_best_cut_off_has_the_largest_profit_of_all_scores(card, amounts):
+def test_the_best_cut_off_has_the_largest_profit_of_all_scores(judged, amounts):
     good, bad = amounts
-    scores, is_bad = card.score(LOANS), (LOANS["status"] == "bad").to_numpy()
+    scores, is_bad = judged.scores, judged.is_bad
     totals = {
         cut: good * (~is_bad & (scores >= cut)).sum() + bad * (is_bad & (scores >= cut)).sum()
         for cut in np.unique(scores)
     }
-    found = card.bands(LOANS, "status", profit={"good": good, "bad": bad})
+    found = judged.card.bands(judged.rows, "status", profit={"good": good, judged.bad: bad})
     for low, profit in zip(found.low, found.profit, strict=True):
         assert profit == pytest.approx(totals[low])
     if max(totals.values()) <= 0:
@@ -263,6 +278,18 @@ def test_groups_of_an_impact_are_compared_with_one_by_name(card):
     assert card.impact(LOANS, groups, 1e9).groups[0].ratio is None  # and here none
     with pytest.raises(ValueError, match="reference"):
         card.impact(LOANS, groups, 0.0, reference="z")
+
+
+def test_the_auc_of_rounding_is_that_of_the_good_class(judged):
+    good, bad = judged.scores[~judged.is_bad], judged.scores[judged.is_bad]
+    above = (good[:, None] > bad).mean() + (good[:, None] == bad).mean() / 2
+    assert judged.card.measure(judged.rows, "status").auc_after == pytest.approx(above)
+
+
+def test_bands_of_whole_number_classes_count_the_adverse_one(judged):
+    rows = judged.rows.assign(status=judged.is_bad.astype(int))
+    card = Scorecard.from_table(rows, "status", adverse=1, levels=5)
+    assert card.bands(rows, "status").bads.sum() == judged.is_bad.sum()
 
 
 def test_bands_of_one_class_are_refused(card):
@@ -336,16 +363,18 @@ def test_three_commands_make_show_and_judge_a_card(folder, card):
     assert str(loaded.bands(LOANS, "status").low[0]) in judged.output
 
 
-def test_evaluate_prints_and_writes_the_tables_of_a_card(folder, card):
-    loans, path, out = folder / "groups.csv", folder / "judged.json", folder / "tables"
-    table = LOANS.assign(part=np.where(np.arange(len(LOANS)) % 2, "odd", "even"))
+def test_evaluate_prints_and_writes_the_tables_of_a_card(folder, judged):
+    card = judged.card
+    loans, path, out = folder / "groups.csv", folder / "judged.json", folder / f"tables-{judged.bad}"
+    table = judged.rows.assign(part=np.where(np.arange(len(LOANS)) % 2, "odd", "even"))
     table.to_csv(loans, index=False)
     weigh.save(card, path)
     asked = ("--profit", 100, -900, "--by", "part", "--cut-off", 560, "--tables", out, "--json")
     ran = run("evaluate", path, loans, "--target", "status", *asked)
     assert ran.exit_code == 0, ran.output
     told = json.loads(ran.stdout)
-    bands = card.bands(LOANS, "status", profit={"good": 100, "bad": -900})
+    bands = card.bands(table, "status", profit={"good": 100, "bad": -900})
+    assert told["bands"][0]["bads"] == judged.is_bad[judged.scores >= bands.low[0]].sum()
     assert told["profit"]["cut_off"] == bands.best.cut_off
     assert [line["lift"] for line in told["gains"]] == pytest.approx(bands.gains.lift)
     groups = card.impact(table, "part", 560).groups

@@ -134,7 +134,8 @@ def band_rows(card: Scorecard, sample: Sample, n_bands: int, profit: Any = None)
         raise ValueError(f"n_bands must be a whole number of at least 1, got {n_bands!r}")
     if sample.class_counts.min() <= 0:
         raise ValueError(f"y must hold both classes, {card.classes_.tolist()}")
-    bad = (sample.labels == 0).astype(np.float64)
+    adverse = sample.classes.tolist().index(card.adverse)  # a sample sorts its classes
+    bad = (sample.labels == adverse).astype(np.float64)
     weight = np.ones(len(bad)) if sample.weight is None else np.asarray(sample.weight)
     scores = card._add(card._match(sample.table))
     amounts = None if profit is None else read_amounts(profit, card.pos_label, card.adverse)

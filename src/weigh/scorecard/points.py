@@ -123,7 +123,8 @@ def measure_rows(card: Scorecard, X: Any, y: Any) -> Rounding:
     table, positive, sign = read(X), None, float(np.sign(card._scale))
     if y is not None:
         sample = label_sample(table, y, None, card.classes_)
-        table, positive = sample.table, sample.labels == (sign > 0)  # the class of high scores
+        good = sample.classes.tolist().index(card.pos_label)  # a sample sorts its classes
+        table, positive = sample.table, sample.labels == good
     rows = card._match(table)
     totals, scores = sign * card._source.total(rows)[:, 0], card.evidence.raw_total(rows)[:, 0]
     p = expit(np.append(totals, sign * card._source.prior_row[0]))
