@@ -365,7 +365,8 @@ def test_three_commands_make_show_and_judge_a_card(folder, card):
 
 def test_evaluate_prints_and_writes_the_tables_of_a_card(folder, judged):
     card = judged.card
-    loans, path, out = folder / "groups.csv", folder / "judged.json", folder / f"tables-{judged.bad}"
+    loans, path = folder / "groups.csv", folder / "judged.json"
+    out = folder / f"tables-{judged.bad}"
     table = judged.rows.assign(part=np.where(np.arange(len(LOANS)) % 2, "odd", "even"))
     table.to_csv(loans, index=False)
     weigh.save(card, path)
