@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import weigh
 from weigh.bins import Joined
 from weigh.editing import refit as refit_module
-from weigh.educated.prior import walk
+from weigh.educated.prior import curve
 from weigh.exports.selftest import check
 from weigh.frames import read
 from weigh.metrics import loss_bits
@@ -186,7 +186,8 @@ def penalised(model, X, held):
         n = len(table.levels)
         placed = table.feature.read(read(X))
         columns.append(np.eye(n + 1)[placed.levels[placed.codes]][:, :n])
-        penalties.append(scale * (walk(n) if table.feature.cuts else np.eye(n)))
+        rows = table.counts.sum(axis=1)
+        penalties.append(scale * (curve(rows) if table.feature.cuts else np.eye(n)))
         free += [table.name not in held] * n
         start += [*table.by_class]
     return np.hstack(columns), block_diag(*penalties), np.array(free), np.array(start)

@@ -5,28 +5,25 @@ import pandas as pd
 from scipy.special import expit, ndtri
 
 from weigh import EducatedNB
-from weigh.educated.prior import LEVEL, WALK
+from weigh.educated.prior import LEVEL, WALK, curve
 from weigh.frames import read
 
 STEPS, LEVELS, TABLES = 32, 6, 2
 
 
 def draw_world(rng):
-    """Walks and independent levels, drawn from the prior."""
-    steps = np.tril(np.ones((STEPS, STEPS)))
-    centre = np.eye(STEPS) - 1 / STEPS
-    covariance = centre @ steps @ steps.T @ centre
-    covariance *= WALK / (np.trace(covariance) / STEPS)
-    walks = rng.multivariate_normal(np.zeros(STEPS), covariance, TABLES, method="eigh")
-    return walks, np.sqrt(LEVEL) * rng.normal(size=(TABLES, LEVELS)), rng.normal(-1, 0.5)
+    """Curves and independent levels, drawn from the prior."""
+    covariance = WALK * np.linalg.pinv(curve(np.ones(STEPS)))
+    curves = rng.multivariate_normal(np.zeros(STEPS), covariance, TABLES, method="eigh")
+    return curves, np.sqrt(LEVEL) * rng.normal(size=(TABLES, LEVELS)), rng.normal(-1, 0.5)
 
 
 def draw_rows(rng, world, n_rows):
     """Rows, and the weights that each was made by: of the numbers, then of the codes."""
-    walks, levels, _ = world
+    curves, levels, _ = world
     numbers = rng.integers(0, STEPS, (n_rows, TABLES))
     codes = rng.integers(0, LEVELS, (n_rows, TABLES))
-    weights = [walks[j][numbers[:, j]] for j in range(TABLES)]
+    weights = [curves[j][numbers[:, j]] for j in range(TABLES)]
     weights += [levels[j][codes[:, j]] for j in range(TABLES)]
     columns = {f"x{j}": numbers[:, j].astype(float) for j in range(TABLES)}
     columns |= {f"c{j}": codes[:, j].astype(str) for j in range(TABLES)}

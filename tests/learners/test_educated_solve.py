@@ -13,7 +13,7 @@ from weigh.bins import Feature
 from weigh.educated import scales as scales_module
 from weigh.educated import solve
 from weigh.educated.design import Design, Source, Target
-from weigh.educated.prior import HELD, Prior, prior_of, walk
+from weigh.educated.prior import HELD, Prior, curve, prior_of, walk
 from weigh.educated.scales import HYPER, Update, find_scales, log_marginal
 from weigh.educated.solve import PRECISE, Problem, find_weights, polish, state_at
 from weigh.engine import CodedRows
@@ -85,8 +85,32 @@ def walk_precision(n):
     return np.linalg.pinv(covariance / (np.trace(covariance) / n))
 
 
+def curve_covariance(rows):
+    """The covariance of a line, a walk of slopes less its line, and a walk.
+
+    Line and slopes go along ranks: the rows below an interval, and half of its own.
+    """
+    n = len(rows)
+    ranks = np.array([rows[:k].sum() + rows[k] / 2 for k in range(n)]) / rows.sum()
+    nodes, shares = np.polynomial.legendre.leggauss(3)
+
+    def both(s, t):  # integral of (s - u)(t - u) over u from 0 to the nearer one
+        u = min(s, t) * (nodes + 1) / 2
+        return min(s, t) / 2 * (shares * (s - u) * (t - u)).sum()
+
+    slopes = np.array([[both(s, t) for t in ranks] for s in ranks])
+    steps, total = np.tril(np.ones((n, n))), np.zeros((n, n))
+    ones, line = np.ones((n, 1)), np.column_stack([np.ones(n), ranks])
+    parts = ((ones, np.outer(ranks, ranks)), (line, slopes), (ones, steps @ steps.T))
+    for basis, covariance in parts:
+        left = np.eye(n) - basis @ np.linalg.pinv(basis)
+        own = left @ covariance @ left
+        total += own / (3 * np.trace(own) / n)
+    return total
+
+
 def literal_penalty(sizes, codes, rows, scales):
-    """The matrix P of the penalty 1/2 w' P w: a level each, a walk and its missing level."""
+    """The matrix P of the penalty 1/2 w' P w: a level each, a curve and its missing level."""
     a, b, c = sizes
     scale_a, scale_walk, scale_missing, scale_c = scales
     P = np.zeros((1 + sum(sizes), 1 + sum(sizes)))
@@ -94,7 +118,9 @@ def literal_penalty(sizes, codes, rows, scales):
     n, start = b - 1, 1 + a
     weight = np.array([rows.weight[codes[:, 1] == v].sum() for v in range(n)])
     share = weight / weight.sum()
-    inner = scale_walk * walk_precision(n) + HELD * weight.sum() * np.outer(share, share)
+    inner = scale_walk * np.linalg.pinv(
+        curve_covariance(weight), 1e-12
+    ) + HELD * weight.sum() * np.outer(share, share)
     P[start : start + n, start : start + n] = inner
     P[start + n, start + n] = scale_missing
     P[-c:, -c:] = scale_c * np.eye(c)
@@ -141,6 +167,16 @@ FULL = {"one matrix": 3072, "pieces": 8}
 @pytest.mark.parametrize("n", [2, 3, 10, 128])
 def test_a_walks_precision_is_the_inverse_of_a_random_walks_covariance(n):
     np.testing.assert_allclose(walk(n), walk_precision(n), atol=1e-9 * n)
+
+
+@pytest.mark.parametrize("rows", [[3, 1, 2], [80, *[1] * 20], [0, 4, 0, 0, 5], [1] * 64])
+def test_a_curves_precision_is_the_inverse_of_its_covariance(rows):
+    rows = np.array(rows, dtype=float)
+    found = curve(rows)
+    np.testing.assert_allclose(np.linalg.pinv(found, 1e-12), curve_covariance(rows), atol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=0), 0, atol=1e-9 * np.abs(found).max())
+    np.testing.assert_allclose(found, curve(7 * rows))
+    assert (curve(np.ones(2)) == walk(2)).all()
 
 
 @LIGHT
@@ -218,7 +254,9 @@ def test_weights_depend_on_the_order_of_rows_by_rounding_alone(n_classes, seed):
     pieces = [piece for (piece,) in state.factor.by_class]
     inverse = max(np.linalg.eigvalsh(piece.inverse)[-1] for piece in pieces)
     rounding = len(codes) * np.finfo(float).eps * state.found.size  # of a sum over the rows
-    assert np.abs(polish(state) - polish(other)).max() <= inverse * rounding
+    # conjugate gradients, which classes fitted jointly need, end a little before that
+    left = 10 * PRECISE * (n_classes > 2)
+    assert np.abs(polish(state) - polish(other)).max() <= inverse * rounding + left
 
 
 @LIGHT
@@ -442,7 +480,7 @@ def test_at_the_end_the_scales_are_what_their_update_says(monkeypatch):
     monkeypatch.setattr("weigh.educated.scales.UPDATES", 300)
     state = find_scales(make_problem(sizes, codes, rows)).state
     change = np.log(np.exp(Update.at(state).there) / state.scales)
-    assert np.abs(change).max() < 0.02
+    assert np.abs(change).max() < 0.03
 
 
 def test_the_scales_hardly_depend_on_where_the_search_begins():

@@ -46,7 +46,7 @@ class EducatedNB(EvidenceClassifier):
 
         loss(w) + 1/2 sum_j scale_j w_j' S_j w_j
 
-    Levels of categories are shrunk towards zero, and neighbouring bins towards each other. The
+    Levels of categories are shrunk towards zero, and bins of numbers towards a smooth curve. The
     scales maximise the marginal likelihood (Fellner & Schall), so there is nothing to tune.
 
     Parameters
