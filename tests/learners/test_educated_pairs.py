@@ -16,9 +16,19 @@ from weigh import EducatedNB
 from weigh.bins import Feature
 from weigh.educated import pairs as pairs_module
 from weigh.educated.design import Design, Source, Target
+from weigh.educated.halves import fit_halves
 from weigh.educated.loo import loosen
 from weigh.educated.marks import halve
-from weigh.educated.pairs import VARIANCES, Part, count_pairs, evidence_of_pairs, rank_pairs
+from weigh.educated.pairs import (
+    MARGIN,
+    VARIANCES,
+    Part,
+    Ways,
+    _score,
+    count_pairs,
+    evidence_of_pairs,
+    rank_pairs,
+)
 from weigh.educated.passes import View
 from weigh.educated.scales import find_scales
 from weigh.educated.segments import coarsen, is_coarse
@@ -54,14 +64,14 @@ def add_up(sheet):
 
 
 def literal_evidence(left, right, slope, curvature):
-    """The rise of the log marginal likelihood, cell by cell and row by row."""
-    tried = []
+    """The rise of the log marginal likelihood, cell by cell and row by row, of two of 3 levels."""
+    tried, free = [], 2 * 2 / (3 * 3)
     for t in VARIANCES:
         nats = 0.0
         for cell in {*zip(left, right, strict=True)}:
             rows = (left == cell[0]) & (right == cell[1])
             G, V = slope[rows].sum(), curvature[rows].sum()
-            nats += 0.5 * (G**2 / (V + 1 / t) - np.log(1 + t * V))
+            nats += 0.5 * (G**2 / (V + 1 / t) - free * np.log(1 + t * V))
         tried.append(nats)
     return max(tried)
 
@@ -85,7 +95,7 @@ def test_pairs_are_ranked_by_evidence_of_each_half_and_of_all_rows(room, seed, n
         patch.setattr(pairs_module, "ROOM", room)
         found = evidence_of_pairs(parts, rows, view, salts)
         passes = rows.n_passes
-        ranked = rank_pairs([parts], rows, view, salts)
+        ranked = rank_pairs(Ways((parts,)), rows, view, salts)
     assert passes == (1 if room > 1 else 3)
     assert {*found} == {*combinations(range(4), 2)}
     for (i, j), nats in found.items():
@@ -96,8 +106,61 @@ def test_pairs_are_ranked_by_evidence_of_each_half_and_of_all_rows(room, seed, n
             )
             assert own == pytest.approx(literal, abs=1e-9)
     for group, order in enumerate(ranked):
-        nats = [found[left.source.features[0], right.source.features[0]] for left, right in order]
-        assert (np.diff([own[group] for own in nats]) <= 1e-9).all()
+        nats = [found[tuple(p.source.features[0] for p in own.parts)][group] for own in order]
+        assert [own.nats for own in order] == nats == sorted(nats, reverse=True)
+
+
+def test_segments_count_for_less_by_what_they_owe_to_the_labels_that_cut_them():
+    """Ways of one pair: two plain, then segments by the first half, the second, and all rows."""
+    first, second, whole = 12.0, 11.0, 30.0
+    nats = np.array([[[3.0, 4.0, 8.0]], [[5.0, 1.0, 7.0]], [[first, 6.0, 9.0]],
+                     [[7.0, second, 9.0]], [[9.0, 9.0, whole]]])  # fmt: skip
+    owed = (first + second) - (6.0 + 7.0)
+    found = [_score(nats, 2, group)[:, 0].tolist() for group in range(3)]
+    assert found[0] == [3.0, 5.0, first - MARGIN]
+    assert found[1] == [4.0, 1.0, second - MARGIN]
+    assert found[2] == [8.0, 7.0, whole - MARGIN - owed]
+
+
+@pytest.mark.parametrize("bins", [6, "fine"])  # primal and dual
+def test_halves_are_fitted_by_one_newton_step_from_all_rows(bins):
+    """Dense: the Hessian of a half is its share of the whole."""
+    X, y = draw_xor(1, n_rows=300, n_more=1)
+    sample = label_sample(read(X), y, None)
+    tally = EducatedNB(pairs=0, bins=bins)._tally(sample)
+    coded = code_rows(sample, [t.feature for t in tally.tables])
+    problem = problem_of(Task(coded, tally.tables, Target(tally.class_counts)))
+    assert problem.dual == (bins == "fine")
+    state, salts = find_scales(problem).state, (1, 2, 3)
+    half, n = halve(problem.block, salts), problem.n_weights
+    D = problem.design.totals(problem.design.place(problem.block), np.eye(n))
+    p, P = expit(D @ state.weights[:, 0]), np.zeros((n, n))
+    problem.prior.add_to(P, state.scales, np.arange(n))
+    H = D.T @ ((p * (1 - p))[:, None] * D)
+    for own, found in enumerate(fit_halves(state, salts)):
+        some = half == own
+        pull = problem.prior.apply(state.weights, state.scales)
+        gradient = D[some].T @ (p - y)[some] + pull[:, 0]
+        share = some.mean()
+        held = P / share  # but for the means of walks, which are held as before
+        for centre in problem.prior.centres:
+            at = np.ix_(centre.places, centre.places)
+            held[at] += (1 - 1 / share) * centre.strength * np.outer(centre.shares, centre.shares)
+        step = np.linalg.solve(H + held, gradient) / share
+        np.testing.assert_allclose(found[:, 0], state.weights[:, 0] - step, atol=1e-6)
+
+
+def test_a_rule_in_the_tail_of_a_column_is_found_by_segments():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(np.exp(rng.normal(size=(3000, 3))), columns=["a", "b", "c"])
+    X["d"] = rng.choice([*"uv"], 3000)
+    rule = (X["a"] < np.exp(-1.5)) & (X["d"] == "u")
+    y = (rng.random(3000) < np.where(rule, 0.8, 0.05)).astype(int)
+    model = EducatedNB().fit(X, y)
+    (pair,) = model.pairs_
+    assert pair.columns == ("a", "d")
+    cuts = model.evidence_["a & d"].feature.parts[0].cuts
+    assert np.abs(np.log(cuts) + 1.5).min() < 0.05
 
 
 def test_halves_follow_from_the_levels_of_a_row_and_the_names_of_columns():
@@ -285,8 +348,8 @@ def test_the_gain_is_what_leave_one_out_loses_without_the_pair():
     X, y = draw_xor(13, n_rows=120, n_more=0)
     model = EducatedNB(pairs=[("a", "b")], bins=4).fit(X, y)
     task = Task(*literal_task(X, y), wish=Wish(1, (frozenset("ab"),)))
-    state, _ = loosen(find_scales(problem_of(task)).state)
-    found = select_pairs(task, state)
+    state, held_out = loosen(find_scales(problem_of(task)).state)
+    found = select_pairs(task, state, held_out)
     bits = []
     for own in ([0], []):
         start = find_weights(narrow(found.task, found.state, own), PRECISE)

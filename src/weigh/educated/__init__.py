@@ -2,7 +2,7 @@
 
 design     the places of a row's weights, and the derivatives of its loss
 passes     the sums that one pass over the rows gives, wherever they lie
-prior      what is thought of weights before the data: independent levels, walks of intervals
+prior      what is thought of weights before the data: independent levels, curves of intervals
 factor     the penalised Hessian in pieces that can be solved with
 modes      its pieces for many classes, in few numbers
 dual       its inverse by way of the rows, where these are fewer than the weights
@@ -10,6 +10,9 @@ solve      damped Newton steps: the weights for given scales
 scales     Fellner & Schall's updates: the scales of most marginal likelihood
 loo        leave-one-out in closed form, to judge by
 pairs      two features that say more together
+segments   a column on few levels, for its pairs
+halves     what each half of the rows would have fitted
+selection  which pairs are kept
 gains      what a fit would lose without each pair
 monotone   tables that only rise, or only fall
 fit        these steps, one after the other

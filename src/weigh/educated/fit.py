@@ -70,7 +70,7 @@ def fit_task(task: Task) -> Fit:
     search = find_scales(problem_of(task))
     state, held_out = loosen(search.state)
     gains: tuple[float, ...] = ()
-    found = None if task.wish == NO_PAIRS else select_pairs(task, state, search.noise)
+    found = None if task.wish == NO_PAIRS else select_pairs(task, state, held_out, search.noise)
     if found is not None:
         task, search, state = found.task, found.search, found.state
         held_out, gains = found.held_out, found.gains

@@ -21,6 +21,7 @@ import numpy as np
 from weigh import engine
 from weigh.bins import Cross, Feature
 from weigh.educated.design import Design, Source, Target, weigh_rows
+from weigh.educated.halves import HALVES
 from weigh.educated.marks import halve
 from weigh.educated.numbers import Numbers
 from weigh.educated.passes import Tables, View
@@ -31,7 +32,9 @@ from weigh.pickling import by_fields
 from weigh.tally import Counts
 
 VARIANCES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-HALVES = 2
+MARGIN = 2.0
+"""Segments are taken where they are worth so many nats more than cuts that know no labels."""
+
 ROOM = 1 << 22
 """So many sums are had in one pass, of which one part's may be more."""
 
@@ -118,45 +121,78 @@ def _weigh_strip(tables: Tables, b: int, sums: Floats) -> Floats:
         parts.append(part.reshape(*part.shape[:-1], strip.height, width)[..., 1:, 1:])
     by_half = np.concatenate(parts, axis=-1)
     slope, curvature = np.concatenate([by_half, by_half.sum(axis=1, keepdims=True)], axis=1)
-    starts = np.cumsum(strip.widths - 1) - (strip.widths - 1)
-    tried = [
-        np.add.reduceat(log_evidence(slope, curvature, t).sum(axis=-2), starts, axis=-1)
-        for t in VARIANCES
-    ]
+    n, m = strip.height - 1, strip.widths - 1  # levels of the part, and of each before it
+    free = (n - 1) * (m - 1) / (n * m)
+    tried = []
+    for t in VARIANCES:
+        cells = slope**2 / (curvature + 1 / t), np.log1p(t * curvature)
+        gain, cost = (np.add.reduceat(c.sum(axis=-2), np.cumsum(m) - m, axis=-1) for c in cells)
+        tried.append(0.5 * (gain - free * cost))
     return np.asarray(np.max(tried, axis=0))
 
 
-def log_evidence(slope: Floats, curvature: Floats, t: float) -> Floats:
-    """What weights of variance t add to the log marginal likelihood, cell by cell."""
-    gain: Floats = 0.5 * (slope**2 / (curvature + 1 / t) - np.log1p(t * curvature))
-    return gain
+@dataclass(frozen=True)
+class Ways:
+    """The parts of all columns, in each of the ways to cut them."""
+
+    plain: tuple[list[Part], ...]  # that know no labels
+    segments: tuple[list[Part], ...] = ()  # by the labels of each half of the rows, and of all
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A pair cut in its best way, and its evidence in nats."""
+
+    nats: float
+    parts: tuple[Part, Part]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of its columns."""
+        return frozenset(part.feature.name for part in self.parts)
 
 
 def rank_pairs(
-    ways: Sequence[Sequence[Part]], rows: Coded, view: View, salts: tuple[int, ...]
-) -> list[list[tuple[Part, Part]]]:
+    ways: Ways, rows: Coded, view: View, salts: tuple[int, ...]
+) -> list[list[Candidate]]:
     """All pairs, each cut in its best way, by evidence: of each half, and of all rows.
 
-    `ways` has the parts of all columns in each of the ways to cut them.
+    Segments have seen labels. Cut by those of one half, they look better to this half than to the
+    other, and by so much less their evidence counts; they have to be worth `MARGIN` more as well.
     """
-    best: dict[tuple[int, int], list[tuple[float, int]]] = {}
-    cuts = [[part.feature for part in parts] for parts in ways]
-    for way, parts in enumerate(ways):
-        if cuts[way] in cuts[:way]:
-            continue  # categories alone are cut in one way
-        for pair, nats in evidence_of_pairs(parts, rows, view, salts).items():
-            own = [(gain, -way) for gain in nats.tolist()]
-            best[pair] = [*map(max, zip(best.get(pair, own), own, strict=True))]
-    names = [part.feature.name for part in ways[0]]
-    found = []
+    every = [*ways.plain, *ways.segments]
+    cuts = [tuple(part.feature for part in parts) for parts in every]
+    own = dict(zip(cuts, every, strict=True))  # categories alone are cut in one way
+    known = {cut: evidence_of_pairs(parts, rows, view, salts) for cut, parts in own.items()}
+    pairs = [*known[cuts[0]]]
+    nats = np.array([[known[cut][pair] for pair in pairs] for cut in cuts])
+    names = [sorted(every[0][j].feature.name for j in pair) for pair in pairs]
+    ranked = []
     for group in range(HALVES + 1):
-        ranked = sorted(best, key=lambda p: (-best[p][group][0], sorted(names[j] for j in p)))
-        found.append([_parts_of(pair, ways[-best[pair][group][1]]) for pair in ranked])
-    return found
+        scores = _score(nats, len(ways.plain), group)
+        best = scores.argmax(axis=0)
+        order = sorted(range(len(pairs)), key=lambda k: (-scores[best[k], k], names[k]))
+        at = [*range(len(ways.plain)), len(ways.plain) + group]
+        found = ((k, every[at[best[k]]]) for k in order)
+        ranked.append(
+            [
+                Candidate(float(scores[best[k], k]), (parts[pairs[k][0]], parts[pairs[k][1]]))
+                for k, parts in found
+            ]
+        )
+    return ranked
 
 
-def _parts_of(pair: tuple[int, int], parts: Sequence[Part]) -> tuple[Part, Part]:
-    return parts[pair[0]], parts[pair[1]]
+def _score(nats: Floats, n_plain: int, group: int) -> Floats:
+    """The evidence of pairs by way, for one half or for all rows; segments come last."""
+    plain, segments = nats[:n_plain, :, group], nats[n_plain:]
+    if not len(segments):
+        return np.asarray(plain)
+    own = segments[group, :, group] - MARGIN
+    if group == HALVES:
+        first, second, _ = segments
+        own = own - (first[:, 0] + second[:, 1]) + (first[:, 1] + second[:, 0])
+    return np.vstack([plain, own])
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """A column on few levels, for its pairs: several ways to cut it, of which each pair takes one.
 
 quantiles  five intervals of about equally many rows
-segments   five or eight intervals in which the fitted table of the column varies least; for pairs
-           that are named, since such cuts have seen the labels of the rows that judge
+segments   eight intervals in which the fitted table of the column varies least
 values     the intervals of the column itself, where they are few: the values of a whole number
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,23 +16,21 @@ from weigh.bins import Cross, Feature
 from weigh.frames import Floats, Integers
 from weigh.shapes import segment
 
-INTERVALS, MORE, LEVELS = 5, 8, 16
-"""A number has so many quantiles or segments in a pair, or more segments; a column with more levels
-than these is in no pair as it is."""
+INTERVALS, SEGMENTS, LEVELS = 5, 8, 16
+"""A number has so many quantiles in a pair, or so many segments; a column with more levels than
+these is in no pair as it is."""
 
 
-def ways_to_cut(feature: Feature, counts: Floats, weights: Floats | None) -> list[Feature]:
+def ways_to_cut(feature: Feature, counts: Floats, tables: Sequence[Floats]) -> list[Feature]:
     """The feature on few levels, in each way; quantiles where a way has too many levels.
 
-    `weights` are those of its fitted table, by level and total; without them there are no segments.
+    `tables` are weights of the feature, by level and total, each of which it is segmented by.
     """
     quantiles = coarsen(feature, counts)
     if quantiles is feature:
-        return [feature] * (2 if weights is None else 4)
-    ways = [quantiles, feature]
-    if weights is not None:
-        rows = counts[: _count(feature)].sum(axis=1)
-        ways += [cut_segments(feature, rows, weights, n) for n in (INTERVALS, MORE)]
+        return [feature] * (2 + len(tables))
+    rows = counts[: _count(feature)].sum(axis=1)
+    ways = [quantiles, feature, *(cut_segments(feature, rows, own, SEGMENTS) for own in tables)]
     return [way if is_coarse(way) else quantiles for way in ways]
 
 

@@ -1,27 +1,33 @@
 """Which pairs a fit keeps.
 
-A score test ranks all pairs, each cut in its best way. The first of them are fitted together with
-all other tables, and then have to earn their place, together:
+A score test ranks all pairs, each cut in its best way. One pair in as many as there are columns is
+thought to be real before the data, so that those are fitted, together with all other tables, whose
+evidence is above the logarithm of that number. They are kept if leave-one-out finds this fit better
+than without them, by more than noise and by a nat for each of the pairs that hold most of their
+variance; these are fitted again.
 
-1. Leave-one-out must find the fit with them better.
-2. Chosen out of many by the rows that judge them, they would look better than they are. So each
-   half of the rows ranks pairs as well, and the rows of the other half judge these.
-3. Those pairs whose tables hold most of the variance of all pairs are kept, and fitted again.
+Evidence is not looked at where a number of pairs is asked for, and where the tables alone make rows
+nearly certain, so that slopes are next to zero and tell little of pairs. The first pairs of the
+ranking are fitted then. Chosen out of many by the rows that judge them, they would look better than
+they are. So each half of the rows ranks pairs as well, and the rows of the other half judge these.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import islice
+from math import inf, log
 
 import numpy as np
+from scipy.stats import entropy
 
 from weigh.bins import Feature
-from weigh.educated.design import Source, weigh_rows
+from weigh.educated.design import Source, Target, weigh_rows
 from weigh.educated.gains import find_gains
+from weigh.educated.halves import HALVES, fit_halves
 from weigh.educated.loo import HeldOut, Judge, loosen, pick, share_of
 from weigh.educated.marks import halve, salt
-from weigh.educated.pairs import HALVES, Part, count_pairs, rank_pairs
+from weigh.educated.pairs import Candidate, Part, Ways, count_pairs, rank_pairs
 from weigh.educated.scales import ROUGHLY, Search, find_scales
 from weigh.educated.segments import LEVELS, is_coarse, ways_to_cut
 from weigh.educated.solve import FULL, PRECISE, State, find_weights, state_at
@@ -44,6 +50,12 @@ LEAST_ROWS = 100
 SURE = 1.645
 """Pairs are kept whose gain is more than so many standard errors: one in twenty of noise is."""
 
+NATS = 1.0
+"""And whose gain over all rows is more than so much for each."""
+
+CERTAIN = 0.15
+"""Rows are nearly certain where the tables leave less of the entropy of the classes."""
+
 SHARE = 0.95
 """The pairs that are kept hold this share of the variance of all pairs."""
 
@@ -59,25 +71,56 @@ class Selected:
     gains: tuple[float, ...] = ()  # bits a row, by pair
 
 
-def select_pairs(task: Task, state: State, noise: float = 1.0) -> Selected | None:
+def select_pairs(
+    task: Task, state: State, held_out: HeldOut, noise: float = 1.0
+) -> Selected | None:
     """Add pairs to a fit without any, of such dispersion; None where none earns its place."""
-    ways = _ways(task, state)
-    _check_named(task, {part.feature.name for part in ways[0]})
-    if len(ways[0]) < 2 or not _may_pay(task):
-        return None
     salts = tuple(salt(counts.feature.name) for counts in task.counts)
+    ways = _ways(task, state, salts)
+    _check_named(task, {part.feature.name for part in ways.plain[0]})
+    if len(ways.plain[0]) < 2 or not _may_pay(task):
+        return None
     view = state.problem.view(state.weights)
     in_nats = replace(view, target=view.target.dispersed(noise))
     *halves, ranked = rank_pairs(ways, task.rows, in_nats, salts)
     if task.wish.named:
-        found = _fit(task, _named(task, ranked), state)
+        found = _fit(task, [own for own in ranked if own.names in task.wish.named], state)
         return found and _with_gains(found)
-    found = _fit(task, ranked, state)
-    if found is None or not _is_sure(task, state, [found.state] * HALVES, salts):
+    sure = task.wish.most is None and not _is_certain(task, held_out)
+    least = log(len(ways.plain[0])) if sure else -inf
+    first = [own for own in ranked if own.nats > least]
+    found = _earn(task, state, first, None if sure else halves, salts)
+    return found and _with_gains(found)
+
+
+def _earn(
+    task: Task,
+    state: State,
+    first: list[Candidate],
+    halves: list[list[Candidate]] | None,
+    salts: tuple[int, ...],
+) -> Selected | None:
+    """The fit with the first pairs, if they earn their place; sternly where halves judge them."""
+    found = _fit(task, first, state)
+    if found is None:
         return None
-    if not _is_sure(task, state, [_fit_like(found, task, own) for own in halves], salts):
+    kept = _weighty(found) if task.wish.most is None else [*range(len(found.task.pairs))]
+    earned = 0.0 if halves else NATS * len(kept)
+    if not _is_sure(task, state, [found.state] * HALVES, salts, earned):
         return None
-    return _with_gains(found if task.wish.most is not None else _prune(found))
+    if halves:
+        fits = [_fit_like(found, task, own[: len(first)]) for own in halves]
+        if not _is_sure(task, state, fits, salts):
+            return None
+    return _keep(found, kept)
+
+
+def _is_certain(task: Task, held_out: HeldOut) -> bool:
+    """Whether tables leave so little of the loss that slopes tell next to nothing of pairs."""
+    if not isinstance(task.target, Target):
+        return False
+    rates = task.target.class_counts / task.target.n_rows
+    return held_out.mean < CERTAIN * float(entropy(rates))
 
 
 def _may_pay(task: Task) -> bool:
@@ -88,17 +131,16 @@ def _may_pay(task: Task) -> bool:
 # ---------------------------------------------------------------- candidates
 
 
-def _ways(task: Task, state: State) -> list[list[Part]]:
+def _ways(task: Task, state: State, salts: tuple[int, ...]) -> Ways:
     """The columns that may be paired, in each of the ways to cut them."""
+    fits = [*fit_halves(state, salts), state.weights]
     orders = task.orders or (0,) * len(task.counts)
     found = {}
     for j, (counts, order) in enumerate(zip(task.counts, orders, strict=True)):
         feature, span = counts.feature, state.problem.design.spans[j]
         if order or not isinstance(feature, Feature) or feature.name in task.wish.unpaired:
             continue
-        # segments follow the labels of the rows that judge; named pairs are not judged
-        weights = state.weights[span] if task.wish.named else None
-        ways = ways_to_cut(feature, counts.counts, weights)
+        ways = ways_to_cut(feature, counts.counts, [own[span] for own in fits])
         if all(map(is_coarse, ways)):
             parts = [Part.of(feature, j, few) for few in ways]
             found[j] = parts
@@ -106,7 +148,8 @@ def _ways(task: Task, state: State) -> list[list[Part]]:
         matter = {j: _variance(task.counts[j], state, j) for j in found}
         first = sorted(found, key=lambda j: (-matter[j], task.counts[j].feature.name))[:COLUMNS]
         found = {j: found[j] for j in sorted(first)}
-    return [*map(list, zip(*found.values(), strict=True))] or [[]]
+    by_way = [*map(list, zip(*found.values(), strict=True))] or [[]]
+    return Ways(tuple(by_way[: -len(fits)] or by_way), tuple(by_way[-len(fits) :]))
 
 
 def _variance(counts: Counts, state: State, j: int) -> float:
@@ -126,15 +169,7 @@ def _check_named(task: Task, known: set[str]) -> None:
         )
 
 
-def _named(task: Task, ranked: list[tuple[Part, Part]]) -> list[tuple[Part, Part]]:
-    return [pair for pair in ranked if _names(pair) in task.wish.named]
-
-
-def _names(pair: tuple[Part, Part]) -> frozenset[str]:
-    return frozenset(part.feature.name for part in pair)
-
-
-def _fit(task: Task, ranked: list[tuple[Part, Part]], state: State) -> Selected | None:
+def _fit(task: Task, ranked: list[Candidate], state: State) -> Selected | None:
     """The fit with the first pairs of a ranking."""
     pairs = _count(task, ranked, state.problem.n_weights)
     if not pairs:
@@ -145,7 +180,7 @@ def _fit(task: Task, ranked: list[tuple[Part, Part]], state: State) -> Selected 
     return Selected(wider, search, looser, held_out)
 
 
-def _fit_like(fit: Selected, task: Task, ranked: list[tuple[Part, Part]]) -> State:
+def _fit_like(fit: Selected, task: Task, ranked: list[Candidate]) -> State:
     """Another ranking's pairs beside the same tables, at the scales that a fit has found.
 
     A pair that the fit does not have gets the geometric mean of the scales of its pairs.
@@ -171,23 +206,22 @@ def _fit_like(fit: Selected, task: Task, ranked: list[tuple[Part, Part]]) -> Sta
     return find_weights(state_at(problem, weights, scales), PRECISE, ROUGHLY)
 
 
-def _count(
-    task: Task, ranked: list[tuple[Part, Part]], n_weights: int
-) -> list[tuple[Counts, Source]]:
+def _count(task: Task, ranked: list[Candidate], n_weights: int) -> list[tuple[Counts, Source]]:
     """The first pairs that there is room for, in the order of the columns."""
     most = CANDIDATES if task.wish.most is None else task.wish.most
     room = max(FULL - n_weights, CELLS) if task.wish.most is None else np.inf
     taken = {counts.feature.name for counts in task.counts}
-    some = sorted(islice(ranked, most), key=lambda pair: [p.source.features for p in pair])
-    order = {_names(pair): i for i, pair in enumerate(ranked)}
-    counted = [*zip(some, count_pairs(some, task.rows, task.target), strict=True)]
+    some = sorted(islice(ranked, most), key=lambda own: [p.source.features for p in own.parts])
+    order = {own.names: i for i, own in enumerate(ranked)}
+    pairs = count_pairs([own.parts for own in some], task.rows, task.target)
+    counted = [*zip(some, pairs, strict=True)]
     kept = set()
-    for pair, (counts, _) in sorted(counted, key=lambda own: order[_names(own[0])]):
+    for pair, (counts, _) in sorted(counted, key=lambda own: order[own[0].names]):
         room -= len(counts.counts)
         if room >= 0 and counts.feature.name not in taken:
             taken.add(counts.feature.name)
-            kept.add(_names(pair))
-    return [own for pair, own in counted if _names(pair) in kept]
+            kept.add(pair.names)
+    return [own for pair, own in counted if pair.names in kept]
 
 
 # ---------------------------------------------------------------- do they earn their place
@@ -217,29 +251,36 @@ class Crossed:
         return Sums((np.array([weight.sum(), saved @ weight, saved**2 @ weight]),))
 
 
-def _is_sure(task: Task, state: State, fits: list[State], salts: tuple[int, ...]) -> bool:
-    """Whether fits save more of the loss of rows left out than noise would."""
+def _is_sure(
+    task: Task, state: State, fits: list[State], salts: tuple[int, ...], least: float = 0.0
+) -> bool:
+    """Whether fits save more of the loss of rows left out than noise would, and so many nats."""
     asked = Crossed(Judge.of(state), tuple(map(Judge.of, fits)), salts, share_of(task.rows))
     weight, total, square = task.rows.sum(asked).arrays[0]
     mean = total / weight
-    return bool(mean > SURE * np.sqrt(max(square / weight - mean**2, 0.0) / weight))
+    noise = SURE * np.sqrt(max(square / weight - mean**2, 0.0) / weight)
+    return bool(mean > max(noise, least / task.target.n_rows))
 
 
-def _prune(fit: Selected) -> Selected:
-    """Keep the pairs that hold most of the variance, and fit them again."""
+def _weighty(fit: Selected) -> list[int]:
+    """The pairs that hold most of the variance of all pairs."""
     task, first = fit.task, fit.task.n_coded
     variances: Floats = np.array(
         [_variance(task.counts[j], fit.state, j) for j in range(first, len(task.counts))]
     )
     order = np.argsort(-variances, kind="stable")
     reached = np.cumsum(variances[order]) / variances.sum()
-    kept = sorted(order[: int((reached < SHARE).sum()) + 1].tolist())
-    if len(kept) == len(task.pairs):
+    return sorted(order[: int((reached < SHARE).sum()) + 1].tolist())
+
+
+def _keep(fit: Selected, kept: list[int]) -> Selected:
+    """The fit with some of its pairs."""
+    if len(kept) == len(fit.task.pairs):
         return fit
-    start = narrow(task, fit.state, kept)
+    start = narrow(fit.task, fit.state, kept)
     search = find_scales(start.problem, start)
     state, held_out = loosen(search.state)
-    return Selected(task.keep(kept), search, state, held_out)
+    return Selected(fit.task.keep(kept), search, state, held_out)
 
 
 def _with_gains(fit: Selected) -> Selected:

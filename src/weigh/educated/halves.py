@@ -1,0 +1,61 @@
+"""What each half of the rows would have fitted, to cut columns by labels that do not judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weigh.educated.marks import halve
+from weigh.educated.passes import View
+from weigh.educated.solve import State
+from weigh.engine import Block, Sums
+from weigh.frames import Floats
+from weigh.pickling import by_fields
+
+HALVES = 2
+LEAST_SHARE = 0.01
+"""A half is taken to have at least this share of the rows."""
+
+
+@dataclass(frozen=True)
+class HalfSlopes:
+    """The statistic: the slopes at each place, and the weight of rows, by half."""
+
+    view: View
+    salts: tuple[int, ...]  # of the coded features
+
+    __reduce__ = by_fields
+
+    def __call__(self, block: Block) -> Sums:
+        """The sums over a block."""
+        from weigh.educated.kernels import sum_rows
+
+        seen, halves = self.view.see(block), halve(block, self.salts)
+        slopes = np.zeros((HALVES, len(seen.slope), self.view.design.starts[-1]))
+        for half, own in enumerate(slopes):
+            for values, out in zip(seen.slope * (halves == half), own, strict=True):
+                out[0] = values.sum()
+                for column in seen.places:
+                    sum_rows(column, values, out)
+        weight: Floats = np.bincount(halves, seen.weight, HALVES).astype(np.float64)
+        return Sums((slopes, weight))
+
+
+def fit_halves(state: State, salts: tuple[int, ...]) -> list[Floats]:
+    """About the weights that each half of the rows would have, at the same scales.
+
+    They are one Newton step away from those of all rows, if the Hessian of a half is its share of
+    the whole:  share H + P = share (H + P/share).
+    """
+    problem, view = state.problem, state.problem.view(state.weights)
+    slopes, weight = problem.rows.sum(HalfSlopes(view, salts)).arrays
+    shares = np.clip(weight / max(weight.sum(), 1e-300), LEAST_SHARE, 1.0)
+    pull, found = problem.prior.apply(state.weights, state.scales), []
+    for own, share in zip(slopes, shares.tolist(), strict=True):
+        gradient = problem.design.unpad(own) + pull
+        if gradient.shape[1] > 1:
+            gradient[0] -= gradient[0].mean()  # as in `State.gradient`
+        step = state.rescale(state.scales / share).factor.solve(gradient) / share
+        found.append(state.weights - step)
+    return found
