@@ -16,6 +16,7 @@ from weigh import EducatedNB
 from weigh.bins import Feature
 from weigh.educated import pairs as pairs_module
 from weigh.educated.design import Design, Source, Target
+from weigh.educated.gains import find_worths
 from weigh.educated.halves import fit_halves
 from weigh.educated.loo import loosen
 from weigh.educated.marks import halve
@@ -380,6 +381,35 @@ def test_small_gains_of_one_step_are_near_those_of_fits_without_the_pair(
     fitted = {pair.columns: pair.gain for pair in learner.fit(X, y).pairs_}
     assert step["a", "b"] == fitted["a", "b"] > 0.01
     assert step == pytest.approx(fitted, abs=1e-3)
+
+
+@pytest.mark.parametrize("bins", [6, "fine"])  # primal and dual
+def test_a_pairs_worth_follows_from_the_dense_hessian_and_is_near_its_gain(bins):
+    X, y = draw_xor(2, n_rows=400)
+    sample = label_sample(read(X), y, None)
+    tally = EducatedNB(pairs=0, bins=bins)._tally(sample)
+    coded = code_rows(sample, [t.feature for t in tally.tables])
+    named = tuple(map(frozenset, [("a", "b"), ("a", "n0")]))
+    task = Task(coded, tally.tables, Target(tally.class_counts), wish=Wish(2, named))
+    state, held_out = loosen(find_scales(problem_of(task)).state)
+    found = select_pairs(task, state, held_out)
+    state, problem, n = found.state, found.state.problem, found.state.problem.n_weights
+    assert problem.dual == (bins == "fine")
+    D = problem.design.totals(problem.design.place(problem.block), np.eye(n))
+    w, P = state.weights[:, 0], np.zeros((n, n))
+    p = expit(D @ w)
+    problem.prior.add_to(P, state.scales, np.arange(n))
+    V = np.linalg.inv(D.T @ ((p * (1 - p))[:, None] * D) + P)
+    worths = find_worths(found.task, state)
+    for worth, span in zip(worths, problem.design.spans[found.task.n_coded :], strict=True):
+        own, S = w[span], P[span, span]
+        rise = own @ np.linalg.inv(V[span, span]) @ own
+        free = len(own) - np.trace(V[span, span] @ S)
+        assert worth == pytest.approx((rise + own @ S @ own) / 2 - free, abs=1e-6)
+    nats = len(y) * np.log(2) * np.array(found.gains)
+    assert worths[0] > 20
+    assert nats[0] > 20
+    assert worths[1] == pytest.approx(nats[1], abs=1.0)
 
 
 def literal_task(X, y):

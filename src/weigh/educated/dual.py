@@ -212,6 +212,15 @@ class Dual:
         scaled = np.sqrt(self.curvature)[:, None] * right
         return np.asarray(dtrtrs(self._root, scaled, lower=True)[0])
 
+    def within(self, block: Block) -> Floats:
+        """The covariance of the weights of one block, without the rest of the covariance."""
+        number = next(b for b, part in enumerate(self.kernel.parts) if part.block is block)
+        part, own = self.kernel.parts[number], self._follow[block.places]
+        prior = np.zeros((self.kernel.Z.shape[1], len(own)))
+        prior[block.places] = part.table[:-1, :-1] / self.scales[number]
+        half = self._half(self.kernel.Z @ prior)
+        return np.asarray(prior[block.places] - half.T @ half + np.outer(own, own / self._own))
+
     @cached_property
     def row_variances(self) -> Floats:
         """The variance of each row's total."""

@@ -56,11 +56,19 @@ class Dense:
 
     def spread(self, block: Block) -> float:
         """The trace of the covariance times S, without the rest of the covariance."""
-        at = np.searchsorted(self.places, block.places)
-        own = self._root[at[0] :, at[0] : at[-1] + 1]
         if block.matrix is None:
+            own = self._root_of(block)
             return float((own * own).sum())
-        return float(((own.T @ own) * block.matrix).sum())
+        return float((self.within(block) * block.matrix).sum())
+
+    def within(self, block: Block) -> Floats:
+        """The covariance of the weights of one block, without the rest of the covariance."""
+        own = self._root_of(block)
+        return np.asarray(own.T @ own)
+
+    def _root_of(self, block: Block) -> Floats:
+        at = np.searchsorted(self.places, block.places)
+        return self._root[at[0] :, at[0] : at[-1] + 1]
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,10 @@ class Diagonal:
         """The trace of the covariance times S, the identity."""
         return float(self.variances[np.searchsorted(self.places, block.places)].sum())
 
+    def within(self, block: Block) -> Floats:
+        """The covariance of the weights of one block."""
+        return np.diag(self.variances[np.searchsorted(self.places, block.places)])
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -125,6 +137,13 @@ class Factor:
         """The trace of the weights' covariance times a block's S, summed over classes."""
         own = self._homes[block.places[0]]
         return sum(pieces[own].spread(block) for pieces in self.by_class)
+
+    def within(self, block: Block) -> list[Floats]:
+        """The covariance of the weights of a block, class by class."""
+        own = self._homes[block.places[0]]
+        pieces = [by_piece[own] for by_piece in self.by_class]
+        assert not any(isinstance(piece, Reduced) for piece in pieces)  # which overlook a part
+        return [piece.within(block) for piece in pieces]  # type: ignore[union-attr]
 
     @cached_property
     def _homes(self) -> dict[int, int]:

@@ -2,9 +2,9 @@
 
 A score test ranks all pairs, each cut in its best way. One pair in as many as there are columns is
 thought to be real before the data, so that those are fitted, together with all other tables, whose
-evidence is above the logarithm of that number. They are kept if leave-one-out finds this fit better
-than without them, by more than noise and by a nat for each of the pairs that hold most of their
-variance; these are fitted again.
+evidence is above the logarithm of that number. Those are kept, and fitted again, that hold most of
+their variance or are worth more than a nat beside all others, if leave-one-out finds the fit better
+than without any of them: by more than noise, and by a nat for each that is kept.
 
 Evidence is not looked at where a number of pairs is asked for, and where the tables alone make rows
 nearly certain, so that slopes are next to zero and tell little of pairs. The first pairs of the
@@ -23,7 +23,7 @@ from scipy.stats import entropy
 
 from weigh.bins import Feature
 from weigh.educated.design import Source, Target, weigh_rows
-from weigh.educated.gains import find_gains
+from weigh.educated.gains import find_gains, find_worths
 from weigh.educated.halves import HALVES, fit_halves
 from weigh.educated.loo import HeldOut, Judge, loosen, pick, share_of
 from weigh.educated.marks import halve, salt
@@ -104,13 +104,15 @@ def _earn(
     found = _fit(task, first, state)
     if found is None:
         return None
-    kept = _weighty(found) if task.wish.most is None else [*range(len(found.task.pairs))]
-    earned = 0.0 if halves else NATS * len(kept)
-    if not _is_sure(task, state, [found.state] * HALVES, salts, earned):
+    saved = _save(task, state, [found.state] * HALVES, salts)
+    if not saved > 0:
+        return None
+    kept = _earning(found) if task.wish.most is None else [*range(len(found.task.pairs))]
+    if halves is None and saved <= NATS * len(kept):
         return None
     if halves:
         fits = [_fit_like(found, task, own[: len(first)]) for own in halves]
-        if not _is_sure(task, state, fits, salts):
+        if not _save(task, state, fits, salts) > 0:
             return None
     return _keep(found, kept)
 
@@ -251,15 +253,22 @@ class Crossed:
         return Sums((np.array([weight.sum(), saved @ weight, saved**2 @ weight]),))
 
 
-def _is_sure(
-    task: Task, state: State, fits: list[State], salts: tuple[int, ...], least: float = 0.0
-) -> bool:
-    """Whether fits save more of the loss of rows left out than noise would, and so many nats."""
+def _save(task: Task, state: State, fits: list[State], salts: tuple[int, ...]) -> float:
+    """The nats that fits save of the loss of all rows left out; zero where noise would, too."""
     asked = Crossed(Judge.of(state), tuple(map(Judge.of, fits)), salts, share_of(task.rows))
     weight, total, square = task.rows.sum(asked).arrays[0]
-    mean = total / weight
+    mean = float(total / weight)
     noise = SURE * np.sqrt(max(square / weight - mean**2, 0.0) / weight)
-    return bool(mean > max(noise, least / task.target.n_rows))
+    return mean * task.target.n_rows if mean > noise else 0.0
+
+
+def _earning(fit: Selected) -> list[int]:
+    """The pairs that matter most, since some help only together, and those of worth beside them."""
+    weighty = _weighty(fit)
+    if fit.state.problem.modes is not None:  # which overlook a part of V
+        return weighty
+    worths = find_worths(fit.task, fit.state, fit.search.noise)
+    return sorted({*weighty, *np.flatnonzero(worths > NATS).tolist()})
 
 
 def _weighty(fit: Selected) -> list[int]:
