@@ -169,7 +169,9 @@ def test_a_walks_precision_is_the_inverse_of_a_random_walks_covariance(n):
     np.testing.assert_allclose(walk(n), walk_precision(n), atol=1e-9 * n)
 
 
-@pytest.mark.parametrize("rows", [[3, 1, 2], [80, *[1] * 20], [0, 4, 0, 0, 5], [1] * 64])
+@pytest.mark.parametrize(
+    "rows", [[3, 1, 2], [80, *[1] * 20], [0, 4, 0, 0, 5], [0, 0, 4, 0, 0], [1] * 64]
+)
 def test_a_curves_precision_is_the_inverse_of_its_covariance(rows):
     rows = np.array(rows, dtype=float)
     found = curve(rows)
@@ -177,6 +179,12 @@ def test_a_curves_precision_is_the_inverse_of_its_covariance(rows):
     np.testing.assert_allclose(found.sum(axis=0), 0, atol=1e-9 * np.abs(found).max())
     np.testing.assert_allclose(found, curve(7 * rows))
     assert (curve(np.ones(2)) == walk(2)).all()
+
+
+def test_a_curve_without_rows_is_a_line_and_a_walk():
+    found = np.linalg.inv(curve(np.zeros(12)) + 1 / 12) - 1 / 12
+    assert np.linalg.eigvalsh(found).min() > -1e-9
+    assert np.trace(found) == pytest.approx(12)
 
 
 @LIGHT

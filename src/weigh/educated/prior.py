@@ -32,6 +32,9 @@ ROUGH = 0.1
 FEWEST = 3
 """Fewer intervals are a walk."""
 
+ROUNDING = 1e-9
+"""A line or curve of less variance is rounding: too few intervals have rows."""
+
 HELD, FAST = 10.0, 1e12
 """How strongly the mean of a walk is held at zero, relative to the weight of its rows; and the
 weights of a feature that tells nothing."""
@@ -213,9 +216,10 @@ def walk(n: int) -> Floats:
 def curve(rows: Floats) -> Floats:
     """The precision of a line, a smooth curve and a walk together, of mean variance one.
 
-    Each has a third of the variance. Line and curve (a walk of slopes, less its line) are those of
-    the ranks of rows, so that an interval with many rows is far from its neighbours; the walk takes
-    one step from each interval to the next. Their means are zero.
+    Each has a third of the variance, or half where two distinct ranks leave no curve. Line and
+    curve (a walk of slopes, less its line) are those of the ranks of rows, so that an interval with
+    many rows is far from its neighbours; the walk takes one step from each interval to the next.
+    Their means are zero.
 
     >>> S = curve(np.array([9.0, 1.0, 1.0, 1.0]))
     >>> round(float(np.trace(np.linalg.pinv(S))) / 4, 12)
@@ -240,10 +244,8 @@ def _curve(shares: bytes) -> Floats:
         _without(straight, near**2 * (3 * far - near)),
         _without(straight[:, :1], np.minimum.outer(steps, steps)),
     ]
-    sizes = [max(float(np.trace(part)), 1e-300) for part in parts]
-    covariance = sum(
-        part * (n / (len(parts) * size)) for part, size in zip(parts, sizes, strict=True)
-    )
+    kept = [part for part in parts if np.trace(part) > ROUNDING * n]
+    covariance = sum(part * (n / (len(kept) * np.trace(part))) for part in kept)
     mean = np.full((n, n), 1 / n)
     precision: Floats = np.linalg.inv(covariance + mean) - mean
     precision = 0.5 * (precision + precision.T)
