@@ -382,7 +382,7 @@ def test_a_sheet_can_be_drawn():
         ({"missing": "drop"}, "missing"),
         ({"class_prior": [0.5, 0.6]}, "class_prior"),
         ({"crosses": [("x", "age")]}, "crosses names 'age', but the columns are"),
-        ({"special_values": -999}, "special_values"),
+        ({"special_values": "-999"}, "special_values"),
     ],
 )
 def test_a_bad_parameter_is_named_with_what_it_may_be(parameters, message):
