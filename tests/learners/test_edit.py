@@ -120,6 +120,56 @@ def test_merging_in_a_model_of_fine_bins_keeps_the_other_columns_fine(fitted):
         assert table.labels == changed.evidence_[table.name].labels
 
 
+@pytest.fixture(scope="module")
+def closed_left(fitted):
+    """A model whose bins hold their lower ends, and rows at the cut points."""
+    _, X, y = fitted
+    X = X.assign(age=X.age.round(1), noise=X.noise.round(1))
+    bins = {name: weigh.Binning(cuts=cuts, closed="left") for name, cuts in CUTS.items()}
+    return weigh.EducatedNB(pairs=0, bins=bins).fit(X, y), X, y
+
+
+CUTS = {"age": [30.0, 40.0, 50.1], "noise": [-0.5, 0.0]}
+
+
+def test_a_moved_cut_point_of_intervals_closed_on_the_left_keeps_them_so(closed_left):
+    model, X, y = closed_left
+    changed = weigh.edit(model, X, y).move_cut("age", 40.0, 42.5, **WHY).model
+    table = changed.evidence_["age"]
+    assert table.labels == ("< 30.0", "[30.0, 42.5)", "[42.5, 50.1)", ">= 50.1")
+    rows = X.iloc[[0, 0]].assign(age=[42.4, 42.5])
+    assert contribution(changed, rows, "age").tolist() == table.weights[1:3].tolist()
+    zero = weigh.edit(model, X, y).move_cut("noise", 0.0, 0.2, **WHY).model
+    assert zero.evidence_["noise"].labels[-1] == ">= 0.2"
+    with pytest.raises(ValueError, match=r"\[30\.0, 40\.0, 50\.1\]"):
+        weigh.edit(model, X, y).move_cut("age", 41.0, 42.5, **WHY)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda e: e.move_cut("age", 40.0, 42.5, **WHY),
+        lambda e: e.merge("noise", ["[-0.5, 0.0)", ">= 0.0"], **WHY),
+    ],
+)
+def test_a_refit_of_edited_bins_closed_on_the_left_has_their_labels(closed_left, change):
+    model, X, y = closed_left
+    changed = change(weigh.edit(model, X, y)).model
+    again = clone(changed).fit(X, y)
+    for table in again.evidence_:
+        assert table.labels == changed.evidence_[table.name].labels
+
+
+def test_an_edit_of_a_numeric_column_keeps_the_groups_of_categories(fitted):
+    _, X, y = fitted
+    model = weigh.EvidenceNB(bins=weigh.Binning(max_levels=3)).fit(X, y)
+    assert len(model.evidence_["town"].labels) < 4
+    changed = weigh.edit(model, X, y).merge("age", model.evidence_["age"].labels[:2], **WHY).model
+    again = clone(changed).fit(X, y)
+    for table in again.evidence_:
+        assert table.labels == changed.evidence_[table.name].labels
+
+
 def test_merged_levels_keep_the_mean_of_their_rows(fitted):
     model, X, y = fitted
     changed = CHANGES["merge bins"](weigh.edit(model, X, y), **WHY).model

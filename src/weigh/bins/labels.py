@@ -123,7 +123,7 @@ class Notation:
         """
         if not cuts:
             return (ANY_NUMBER,)
-        texts = self.cuts([nextafter(cut, inf) for cut in cuts] if left else cuts)
+        texts = self.cuts(name_lower_ends(cuts) if left else cuts)
         between, ends = (self.between, (self.up_to, self.above))
         if left:
             between, ends = self.from_to, (self.below, self.least)
@@ -153,6 +153,15 @@ def hold_lower_ends(cuts: Sequence[float]) -> tuple[float, ...]:
     x < cut holds where x <= the largest number below it does, so that every rule stays as it is.
     """
     return tuple(nextafter(cut, -inf) for cut in cuts)
+
+
+def name_lower_ends(cuts: Sequence[float]) -> tuple[float, ...]:
+    """The cut points of which `hold_lower_ends` made these.
+
+    >>> name_lower_ends(hold_lower_ends((-1.5, 0.0, 18.0)))
+    (-1.5, 0.0, 18.0)
+    """
+    return tuple(nextafter(cut, inf) + 0.0 for cut in cuts)  # 0.0, not -0.0
 
 
 def spell_number(text: str) -> str:

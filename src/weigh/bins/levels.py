@@ -25,6 +25,7 @@ from weigh.bins.labels import (
     Notation,
     hold_whole_numbers,
     label,
+    name_lower_ends,
 )
 from weigh.bins.uniting import unite_features
 from weigh.errors import ParameterError
@@ -100,6 +101,11 @@ class Feature:
     def is_numeric(self) -> bool:
         """Whether the feature's levels are intervals."""
         return self.cuts is not None
+
+    @property
+    def cut_points(self) -> tuple[float, ...]:
+        """The cut points as labels name them; those of a `left` feature are just above `cuts`."""
+        return name_lower_ends(self.cuts or ()) if self.left else self.cuts or ()
 
     @property
     def parts(self) -> tuple[Feature, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Cross, Feature
+from weigh.bins import Binning, Cross, Feature
 from weigh.budget.quadratic import RIDGE, Quadratic
 from weigh.frames import Floats, Integers
 from weigh.shapes import segmentations
@@ -97,7 +97,7 @@ def _number(group: Integers) -> Integers:
     return np.argsort(np.argsort(first))[numbers]
 
 
-def list_bins(feature: Feature, group: Integers) -> list[Any]:
+def list_bins(feature: Feature, group: Integers) -> Any:
     """A feature's groups as the parameter `bins`: cut points, or the categories of each level.
 
     >>> list_bins(Feature("age", cuts=(18.0, 30.0, 65.0)), np.array([0, 1, 1, 2]))
@@ -106,7 +106,9 @@ def list_bins(feature: Feature, group: Integers) -> list[Any]:
     [['East'], ['North', 'South']]
     """
     if feature.cuts is not None:
-        return [cut for cut, a, b in zip(feature.cuts, group, group[1:], strict=False) if a != b]
+        ends = zip(feature.cut_points, group, group[1:], strict=False)
+        cuts = [cut for cut, a, b in ends if a != b]
+        return Binning(cuts=cuts, closed="left") if feature.left else cuts
     places, rest = [*zip(feature.values, feature.places, strict=True)], -1
     if feature.other:  # what is not listed
         rest = int(group[feature.rest])
@@ -120,7 +122,7 @@ def list_bins(feature: Feature, group: Integers) -> list[Any]:
 
 def list_all_bins(
     features: Sequence[Feature | Cross], groups: Sequence[Integers]
-) -> dict[str, list[Any]]:
+) -> dict[str, Any]:
     """The parameter `bins` of some features, without those that are left with one level."""
     found = {}
     for feature, group in zip(features, groups, strict=True):

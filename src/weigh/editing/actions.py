@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import Cross, Feature
+from weigh.bins import Cross, Feature, hold_lower_ends
 from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import Floats, Integers, Sample
 from weigh.parameters import is_number
@@ -128,13 +128,13 @@ def move_cut(evidence: Evidence, sample: Sample, feature: str, cut: float, to: f
     """
     table = evidence[feature]
     old = table.feature
-    cuts = () if isinstance(old, Cross) else old.cuts or ()
+    cuts = () if isinstance(old, Cross) else old.cut_points
     if isinstance(old, Cross) or cut not in cuts:
         raise ValueError(f"{feature!r} has no cut point {cut!r}; it has {[*cuts]}")
     moved = tuple(float(to) if own == cut else own for own in cuts)
     if not np.isfinite(to) or not (np.diff(moved) > 0).all():
         raise ValueError(f"{feature!r}: {to!r} is not between the neighbours of cut point {cut!r}")
-    own = replace(old, cuts=moved)
+    own = replace(old, cuts=hold_lower_ends(moved) if old.left else moved)
     again = replace(table, feature=own, counts=_split(table, own, cuts.index(cut), sample))
     return _with(evidence, table, table.by_class, again)
 

@@ -9,7 +9,7 @@ from typing import Any, Required, Self, TypedDict, Unpack
 
 import numpy as np
 
-from weigh.bins import Feature
+from weigh.bins import Binning, Feature
 from weigh.budget.levels import list_bins
 from weigh.budget.rows import Rows
 from weigh.editing.actions import ACTIONS, HOLD, REBIN
@@ -316,7 +316,8 @@ def _name_bins(model: Any, evidence: Evidence, edits: Iterable[Change]) -> Any:
     own = {f.name: list_bins(f, np.arange(len(f.levels))) for f in every if f.name in names}
     if not own or isinstance(model.bins, Mapping):
         return {**model.bins, **own} if own else model.bins
-    return {feature.name: model.bins for feature in every if feature.is_numeric} | own
+    joins = isinstance(model.bins, Binning)  # categories, too
+    return {f.name: model.bins for f in every if f.is_numeric or joins} | own
 
 
 def _find(action: str) -> Callable[..., Evidence]:

@@ -59,7 +59,7 @@ def _levels(table: FeatureTable) -> list[dict[str, Any]]:
 
 def _shape(evidence: Evidence, table: FeatureTable) -> dict[str, Any] | None:
     """The chart of the report, and where its bins begin and end; None for categories."""
-    cuts = table.feature.cuts if isinstance(table.feature, Feature) else None
+    cuts = table.feature.cut_points if isinstance(table.feature, Feature) else ()
     if not cuts:
         return None
     steps = shape_of(read_subject(evidence).naming(None), table)
