@@ -145,6 +145,48 @@ def test_an_updated_model_is_near_the_joint_fit(given):
     assert float(found.evidence_.prior) == pytest.approx(float(joint.evidence_.prior))
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_update_by_a_few_rows_is_near_the_joint_fit(seed, weighted):
+    old, rng = make(seed, 1500), np.random.default_rng(seed)
+    weight = rng.integers(1, 4, 1510).astype(float) if weighted else np.ones(1510)
+    model = weigh.EducatedNB(bins=CUTS, pairs=0).fit(old, "bad", sample_weight=weight[:1500])
+    model = weigh.summarise(model, old, "bad", sample_weight=weight[:1500])
+    for n in (1, 3, 10):
+        new, most = make(100 + seed, n), 1500 + n
+        updated = weigh.update(model, new, "bad", sample_weight=weight[1500:most])
+        joint = weigh.EducatedNB(bins=CUTS, pairs=0)
+        joint.fit(pa.concat_tables([old, new]), "bad", sample_weight=weight[:most])
+        near = pytest.approx(joint.decision_function(REST), abs=0.02)
+        assert updated.decision_function(REST) == near
+
+
+def nearly_separable(seed, n):
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=n), rng.normal(size=n)
+    return pa.table({"x": x, "y": y, "bad": (x + y + 0.05 * rng.normal(size=n) > 0).astype(int)})
+
+
+def test_scales_that_leave_one_out_has_divided_stay_so_in_updates_and_merges(tmp_path):
+    cuts = {name: np.linspace(-2, 2, 33).tolist() for name in "xy"}
+    old, rest = nearly_separable(0, 500), nearly_separable(9, 2000)
+    model = fit(old, bins=cuts)
+    assert model.loosening_ > 1
+    weigh.save(model, tmp_path / "model.json", summary=True)
+    again = weigh.load(tmp_path / "model.json", summary=True)
+    assert again.summary_.scales == model.summary_.scales
+    totals = model.decision_function(rest)
+    size = np.abs(totals).mean()
+    for n in (1, 3, 10):
+        new = nearly_separable(n, n)
+        updated = weigh.update(again, new, "bad")
+        joint = weigh.EducatedNB(bins=cuts, pairs=0).fit(pa.concat_tables([old, new]), "bad")
+        far = np.abs(updated.decision_function(rest) - joint.decision_function(rest))
+        assert far.mean() < 0.05 * size  # without the scales it would be all of it
+        assert updated.summary_.scales is not None
+    assert model.merge().decision_function(rest) == pytest.approx(totals, abs=1e-6 * size)
+
+
 def test_merged_sites_are_near_the_joint_fit():
     north = fit(OLD, bins="fine")
     south = fit(NEW, bins=weigh.cut_points(north))

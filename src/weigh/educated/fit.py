@@ -10,9 +10,9 @@ from weigh.educated.design import Design
 from weigh.educated.loo import HeldOut, leave_one_out, loosen
 from weigh.educated.monotone import are_in_order, hold_orders
 from weigh.educated.prior import Prior, count_intervals
-from weigh.educated.scales import Search, find_scales
+from weigh.educated.scales import FIRST, Search, begin, find_scales
 from weigh.educated.selection import select_pairs
-from weigh.educated.solve import FULL, State, polish
+from weigh.educated.solve import FULL, PRECISE, Problem, State, find_weights, polish
 from weigh.educated.task import NO_PAIRS, Task, problem_of
 from weigh.frames import Floats
 from weigh.newton.descent import Order
@@ -36,6 +36,7 @@ class Fit:
     state: State  # that the weights come from
     n_passes: int = 0
     gains: tuple[float, ...] = ()  # of the pairs, the last features, in bits a row
+    loosening: float = 1.0  # by how much the scales found were divided
 
     @property
     def loo_bits(self) -> float:
@@ -67,7 +68,8 @@ class Fit:
 def fit_task(task: Task) -> Fit:
     """Find scales and weights; then pairs, if any are asked for and help; then hold orders."""
     before = task.rows.n_passes
-    search = find_scales(problem_of(task))
+    problem = problem_of(task)
+    search = find_scales(problem) if task.scales is None else _take_scales(task, problem)
     state, held_out = loosen(search.state)
     gains: tuple[float, ...] = ()
     found = None if task.wish == NO_PAIRS else select_pairs(task, state, held_out, search.noise)
@@ -75,7 +77,23 @@ def fit_task(task: Task) -> Fit:
         task, search, state = found.task, found.search, found.state
         held_out, gains = found.held_out, found.gains
     fit = _finish(task, search, state, held_out)
-    return replace(fit, n_passes=task.rows.n_passes - before, gains=gains)
+    loosening = _ratio(search.state, state)
+    n_passes = task.rows.n_passes - before
+    return replace(fit, n_passes=n_passes, gains=gains, loosening=loosening)
+
+
+def _take_scales(task: Task, problem: Problem) -> Search:
+    """The weights at scales that are known for each feature."""
+    assert task.scales is not None
+    places = [_feature_at(task, block.places[0]) for block in problem.prior.blocks]
+    scales = task.scales[places]
+    scales[np.isnan(scales)] = FIRST  # of a feature that told nothing so far
+    return Search(find_weights(begin(problem, scales), PRECISE), ())
+
+
+def _ratio(before: State, after: State) -> float:
+    """By how much all scales were divided."""
+    return float(before.scales[0] / after.scales[0]) if len(after.scales) else 1.0
 
 
 def _finish(task: Task, search: Search, state: State, held_out: HeldOut) -> Fit:
@@ -106,10 +124,15 @@ def _orders(task: Task, design: Design) -> list[Order]:
 
 def _by_feature(task: Task, prior: Prior, scales: Floats) -> Floats:
     """The scale of each feature's first block; NaN for a feature that tells nothing."""
-    starts = np.cumsum([1, *(len(c.counts) for c in task.counts)])
     found: Floats = np.full(len(task.counts), np.nan)
     for block, scale in zip(prior.blocks, scales, strict=True):
-        j = int(np.searchsorted(starts, block.places[0], "right")) - 1
+        j = _feature_at(task, block.places[0])
         if np.isnan(found[j]):
             found[j] = scale
     return found
+
+
+def _feature_at(task: Task, place: int) -> int:
+    """The feature that a weight belongs to."""
+    starts = np.cumsum([1, *(len(c.counts) for c in task.counts)])
+    return int(np.searchsorted(starts, place, "right")) - 1

@@ -118,12 +118,13 @@ class EducatedNB(EvidenceClassifier):
     0.97
     """
 
-    _extras = ("scales_", "loo_loss_", "n_passes_", "pair_gains_")
-    _later_extras = ("pair_gains_",)
+    _extras = ("scales_", "loo_loss_", "n_passes_", "pair_gains_", "loosening_")
+    _later_extras = ("pair_gains_", "loosening_")
     _default_bins = "fine"
     loo_loss_: Any
     n_passes_: Any
     pair_gains_: Any
+    loosening_: Any  # by how much the scales found were divided, as leave-one-out told
 
     def __init__(
         self,
@@ -233,6 +234,7 @@ class EducatedNB(EvidenceClassifier):
         fit = fit_and_warn(task)
         self.scales_, self.loo_loss_ = fit.scales, fit.loo_bits
         self.n_passes_, self.pair_gains_ = fit.n_passes, np.array(fit.gains)
+        self.loosening_ = fit.loosening
         return fit
 
     def _fit_each(self, task: Task) -> list[Fit]:
@@ -246,6 +248,7 @@ class EducatedNB(EvidenceClassifier):
         self.loo_loss_ = np.array([fit.loo_bits for fit in fits])
         self.n_passes_ = np.array([fit.n_passes for fit in fits])
         self.pair_gains_ = np.zeros(0)
+        self.loosening_ = np.array([fit.loosening for fit in fits])
         return fits
 
     def _fine(self, table: Table) -> set[str]:

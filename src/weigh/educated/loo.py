@@ -230,9 +230,11 @@ def loosen(state: State) -> tuple[State, HeldOut]:
     """Divide all scales by four for as long as rows left out are told better.
 
     Laplace's approximation takes weights for smaller than they are where the classes are nearly
-    separable; the rows themselves say so.
+    separable; the rows themselves say so. Beside a past, which cannot be left out row by row, the
+    rows are too few to say it: scales stay as they are.
     """
-    told_by_rows = state.problem.rows.n_rows > 0 and not state.problem.target.noisy
+    problem = state.problem
+    told_by_rows = problem.rows.n_rows > 0 and problem.past is None and not problem.target.noisy
     while told_by_rows and state.scales.min(initial=1.0) > LEAST_SCALE:
         other = find_weights(state.rescale(state.scales / 4), PRECISE, ROUGHLY)
         told = compare(state, other)

@@ -116,7 +116,7 @@ class Update:
 
 def find_scales(problem: Problem, start: State | None = None) -> Search:
     """Newton steps and updates of the scales in turn, then the weights to full precision."""
-    state = find_weights(start or _begin(problem), PRECISE, ROUGHLY)
+    state = find_weights(start or begin(problem), PRECISE, ROUGHLY)
     noise = estimate_noise(state)
     path, last, ended = [log_marginal(state, noise)], None, False
     for _ in range(UPDATES):
@@ -175,10 +175,12 @@ def degrees_of_freedom(state: State) -> float:
     return float(state.problem.n_weights - sum(held))
 
 
-def _begin(problem: Problem) -> State:
+def begin(problem: Problem, scales: Floats | None = None) -> State:
+    """Where a search for weights begins: at the prior alone."""
     weights = np.zeros((problem.n_weights, problem.target.n_totals))
     weights[0] = problem.target.prior()
-    return state_at(problem, weights, np.full(len(problem.prior.blocks), FIRST))
+    first = np.full(len(problem.prior.blocks), FIRST)
+    return state_at(problem, weights, first if scales is None else scales)
 
 
 def _move(state: State, step: Floats, before: float, noise: float, tries: int = 6) -> State | None:

@@ -29,12 +29,15 @@ class Summary:
     """The counts of rows by level, and their loss near a model, to second order.
 
     `loss` is the loss as a function of all weights, the prior's first; `blanks` that of rows with
-    answers blanked at random, as a function of what not known weighs in each table.
+    answers blanked at random, as a function of what not known weighs in each table. `scales`, by
+    feature, are there if leave-one-out made the fit of the rows divide the scales of most marginal
+    likelihood: where classes are nearly separable, the quadratic cannot tell scales.
     """
 
     tally: Tally
     loss: Quadratic
     blanks: Quadratic
+    scales: Mapping[str, float] | None = None
 
     @property
     def n_numbers(self) -> int:
@@ -47,13 +50,14 @@ class Summary:
     def __add__(self, other: Summary) -> Summary:
         tally = self.tally + other.tally
         one, two = self.laid_on(tally), other.laid_on(tally)
-        return Summary(tally, one.loss + two.loss, one.blanks + two.blanks)
+        scales = _smaller(self.scales, other.scales)
+        return Summary(tally, one.loss + two.loss, one.blanks + two.blanks, scales)
 
     def __rmul__(self, share: float) -> Summary:
         """Rows that count for less."""
         tables = tuple(replace(t, counts=share * t.counts) for t in self.tally.tables)
         tally = replace(self.tally, class_counts=share * self.tally.class_counts, tables=tables)
-        return Summary(tally, share * self.loss, share * self.blanks)
+        return Summary(tally, share * self.loss, share * self.blanks, self.scales)
 
     def laid_on(self, tally: Tally) -> Summary:
         """The same among the levels of other rows too."""
@@ -65,7 +69,8 @@ class Summary:
         levels = np.concatenate([[0], *at]).astype(np.intp)
         tables = np.array([names.index(feature.name) for feature in mine], dtype=np.intp)
         loss = self.loss.laid_on(levels, 1 + sum(sizes))
-        return Summary(tally, loss, self.blanks.laid_on(tables, len(names)))
+        blanks = self.blanks.laid_on(tables, len(names))
+        return Summary(tally, loss, blanks, self.scales)
 
     def is_of(self, evidence: Evidence) -> bool:
         """Whether it is a summary of the rows that some evidence has counted."""
@@ -75,6 +80,15 @@ class Summary:
         if {*mine} != {*evidence.names}:
             return False
         return all(_counted(mine[table.name], table) for table in evidence)
+
+
+def _smaller(
+    one: Mapping[str, float] | None, other: Mapping[str, float] | None
+) -> Mapping[str, float] | None:
+    """The smaller scale of each feature: more rows of separable classes have larger weights."""
+    if one is None or other is None:
+        return None
+    return {name: float(np.fmin(one[name], other[name])) for name in one}
 
 
 def _counted(fine: Counts, table: FeatureTable) -> bool:

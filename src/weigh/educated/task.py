@@ -40,6 +40,7 @@ class Task:
     wish: Wish = NO_PAIRS
     pairs: tuple[Source, ...] = ()  # of the last features, which rows are not coded for
     past: Quadratic | None = None  # the loss of rows that are not here
+    scales: Floats | None = None  # of each feature, where they are known
 
     @property
     def n_coded(self) -> int:

@@ -80,7 +80,7 @@ def summarise(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Educa
             "with their sample_weight"
         )
     kept: EducatedNB = copy.copy(model)
-    kept.summary_ = found
+    kept.summary_ = replace(found, scales=_known_scales(model))
     return kept
 
 
@@ -96,7 +96,8 @@ def add_rows(model: EducatedNB, X: Any, y: Any, sample_weight: Any, half_life: A
     new = _fit(model, past, sample, batch)
     evidence = new.evidence_
     on_all = count_rows(sample, levels_of(evidence), read_settings(model, sample.table))
-    new.summary_ = past + summarise_rows(evidence, sample, on_all)
+    added = replace(summarise_rows(evidence, sample, on_all), scales=past.scales)
+    new.summary_ = past + added
     known = getattr(model, "provenance_", None)
     if known is not None:
         new.provenance_ = known.add(sample.table, y)
@@ -124,13 +125,21 @@ def _fit(
 ) -> EducatedNB:
     """Scales and weights of rows that are here and rows that are known by their summary."""
     tally = past.tally if batch is None else past.tally + batch
-    known, old = past.laid_on(tally), model.evidence_
+    known, old, scales = past.laid_on(tally), model.evidence_, past.scales
     features = [counts.feature for counts in tally.tables]
     coded, _ = split_pairs(features)
     rows = _no_rows(len(coded)) if sample is None else engine.code_rows(sample, coded)
     orders = read_orders(model.monotonic_cst, tally, old.column_names)
     target = Target(tally.class_counts)
-    task = Task(rows, tally.tables, target, orders, pairs=sources_of(features), past=known.loss)
+    task = Task(
+        rows,
+        tally.tables,
+        target,
+        orders,
+        pairs=sources_of(features),
+        past=known.loss,
+        scales=None if scales is None else np.array([scales[f.name] for f in features]),
+    )
     with engine.one_blas_thread():
         fit = fit_and_warn(task)
         evidence = evidence_of(weigh_tally(tally, model.smoothing), tally.tables, [fit], ())
@@ -139,9 +148,17 @@ def _fit(
     evidence = evidence if rate is None else evidence.with_prior(rate)
     new = copy.copy(model)._keep(replace(evidence, backend=old.backend, columns=old.columns))
     new.scales_, new.n_passes_ = fit.scales, fit.n_passes + passes[0]
+    new.loosening_ = fit.loosening if scales is None else model.loosening_
     new.loo_loss_ = fit.loo_bits  # of the new rows
     new.pair_gains_ = np.full(len(features) - len(coded), np.nan)
     return new
+
+
+def _known_scales(model: EducatedNB) -> dict[str, float] | None:
+    """The scale of each feature, if leave-one-out told it."""
+    if (getattr(model, "loosening_", None) or 1.0) == 1.0:
+        return None
+    return dict(zip(model.evidence_.names, model.scales_.tolist(), strict=True))
 
 
 def _no_rows(n_features: int) -> Coded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from weigh.frames import Floats
 from weigh.store.file import INCOMPLETE, check_sum, checksum, read_json
-from weigh.store.plain import check, feature_to_dict, numbers, read_classes, read_features
+from weigh.store.plain import check, feature_to_dict, floats, numbers, read_classes, read_features
 from weigh.tally import Counts, Tally
 from weigh.writing import write_text
 
@@ -76,6 +76,7 @@ def _to_dict(summary: Summary) -> dict[str, Any]:
         "counts": [counts.counts.tolist() for counts in tally.tables],
         "loss": _pack(summary.loss),
         "blanks": _pack(summary.blanks),
+        "scales": _scales_to_list(summary),
     }
 
 
@@ -98,7 +99,24 @@ def _from_dict(data: Mapping[str, Any]) -> Summary:
         tally,
         _unpack(data["loss"], n_weights, n_totals),
         _unpack(data["blanks"], len(features), n_totals),
+        _read_scales(data.get("scales"), features),
     )
+
+
+def _scales_to_list(summary: Summary) -> list[float | None] | None:
+    """By feature; none of a feature that told nothing."""
+    if summary.scales is None:
+        return None
+    found = [summary.scales[counts.feature.name] for counts in summary.tally.tables]
+    return [None if np.isnan(scale) else scale for scale in found]
+
+
+def _read_scales(listed: Any, features: Sequence[Any]) -> dict[str, float] | None:
+    if listed is None:
+        return None
+    scales = floats(listed, "scales", (len(features),))
+    check(bool((np.isnan(scales) | ((scales > 0) & (scales < np.inf))).all()), "scales are above 0")
+    return dict(zip([feature.name for feature in features], scales.tolist(), strict=True))
 
 
 def _pack(own: Quadratic) -> dict[str, Any]:
