@@ -135,6 +135,47 @@ def test_binning_tables_are_read():
     }
 
 
+class Fitted:
+    """What is read of a fitted OptimalBinning of categories."""
+
+    dtype = "categorical"
+
+    def __init__(self, splits):
+        self.splits = splits
+
+
+def test_categories_that_are_numbers_stay_numbers():
+    codes = RNG.choice([1, 2, 3], 600)
+    splits = [np.array([1, 2]), np.array([3])]
+    for source in (Fitted(splits), pd.DataFrame({"Bin": [*splits, "Special", "Missing", ""]})):
+        bins = weigh.read_bins({"c": source})
+        assert bins == {"c": [[1, 2], [3]]}
+        table = weigh.EvidenceNB(bins=bins).fit(pd.DataFrame({"c": codes}), Y).evidence_["c"]
+        assert table.labels[:2] == ("1 or 2", "3")
+        assert table.counts[:2].sum(axis=1).tolist() == [(codes < 3).sum(), (codes == 3).sum()]
+
+
+@pytest.mark.parametrize("listed", [[["1", "2"], ["3"]], [[7, 8], [9]]])
+def test_categories_of_which_none_occurs_are_refused(listed):
+    codes = RNG.choice([1, 2, 3], 600)
+    with pytest.raises(ValueError, match=r"'c'.*bins"):
+        weigh.EvidenceNB(bins={"c": listed}).fit(pd.DataFrame({"c": codes}), Y)
+
+
+@pytest.mark.parametrize("text", ["{", "[1, 2]", '{"age": []}', '{"age": 3}'])
+def test_errors_of_a_file_of_breaks_name_it(tmp_path, text):
+    path = tmp_path / "breaks.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"breaks\.json"):
+        weigh.read_bins(path)
+    with pytest.raises(FileNotFoundError, match=r"absent\.json"):
+        weigh.read_bins(tmp_path / "absent.json")
+
+
+def test_text_with_an_underscore_is_no_number():
+    assert weigh.read_bins({"code": ["1_0", "2_0"]}) == {"code": [["1_0"], ["2_0"]]}
+
+
 def test_bins_that_were_read_give_the_levels_of_the_break_list():
     table = pd.DataFrame({"x": X["x"], "town": RNG.choice([*"pqr"], 600)})
     bins = weigh.read_bins({"x": [-0.5, 1.2, "Inf"], "town": ["p%,%q", "r"]})
@@ -148,6 +189,7 @@ def test_bins_that_were_read_give_the_levels_of_the_break_list():
 @pytest.mark.parametrize(
     "odd",
     [{"age": ["missing%,%a", "b"]}, {"age": 26}, {"age": ["26", "26.0"]},
+     {"age": []}, {"age": ["missing"]},
      pd.DataFrame({"age": [1]}), {"age": pd.DataFrame({"Bins": ["a"]})},
      {"age": pd.DataFrame({"Bin": ["26 to 35"]})}],
 )  # fmt: skip

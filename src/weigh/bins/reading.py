@@ -54,27 +54,55 @@ def read_bins(source: Any) -> dict[str, Any]:
     ((26.0, 35.0), [['North', 'South'], ['East']])
     """
     if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        if path.endswith(".json"):
-            with open(path, encoding="utf-8") as file:
-                source = json.load(file)
-        else:
-            source = read_file(path)
+        return _read_path(os.fspath(source))
     if not isinstance(source, Mapping):
         source = _read_woebin(source)
     return {str(name): _read_column(str(name), found) for name, found in source.items()}
+
+
+def _read_path(path: str) -> dict[str, Any]:
+    """The bins in a file; errors name it."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(
+            f"no such file: {path}; a break list (.json) or a table of woebin (.csv) was expected"
+        )
+    if not path.lower().endswith(".json"):
+        return _name_file(path, read_file(path))
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not a break list: no complete JSON file ({error})") from None
+    if not isinstance(found, Mapping):
+        raise ValueError(
+            f'{path} must hold a dict from column to breaks, such as {{"age": [26, 35]}}, got a '
+            f"{type(found).__name__}"
+        )
+    return _name_file(path, found)
+
+
+def _name_file(path: str, found: Any) -> dict[str, Any]:
+    try:
+        return read_bins(found)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def _read_column(name: str, found: Any) -> Any:
     if hasattr(found, "splits") and hasattr(found, "dtype"):  # a fitted OptimalBinning
         if found.dtype == "numerical":
             return _cut(name, [float(split) for split in found.splits])
-        return [[str(value) for value in group] for group in found.splits]
+        return [[_plain(value) for value in group] for group in found.splits]
     if isinstance(found, str) or not isinstance(found, Iterable):
         raise ValueError(f"the breaks of column {name!r} must be a list, got {found!r:.80}")
     if hasattr(found, "columns"):
         return _read_optbinning(name, found)
     return _read_breaks(name, [_spell(item) for item in found])
+
+
+def _plain(value: Any) -> Any:
+    """A category as plain Python; numbers stay numbers."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _spell(item: Any) -> str:
@@ -94,6 +122,10 @@ def _read_breaks(name: str, breaks: list[str]) -> Any:
             f"column {name!r} joins missing with {joined[0]}; missing is a level of its own here: "
             "leave it out of the breaks"
         )
+    if not groups:
+        raise ValueError(
+            f"column {name!r} has no breaks; leave it out, or give ['Inf'] for a single bin"
+        )
     numbers = [_number(group[0]) for group in groups if len(group) == 1]
     if len(numbers) == len(groups) and None not in numbers:
         return _cut(name, [x for x in numbers if x is not None])
@@ -102,7 +134,7 @@ def _read_breaks(name: str, breaks: list[str]) -> Any:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text)
+        return None if "_" in text else float(text)  # Python reads 1_0 as 10
     except ValueError:
         return None
 
@@ -150,7 +182,7 @@ def _read_optbinning(name: str, source: Any) -> Any:
     bins = [item for item in source["Bin"] if not (isinstance(item, str) and item in REST)]
     texts = [item for item in bins if isinstance(item, str)]
     if not texts:
-        return [[str(value) for value in group] for group in bins]
+        return [[_plain(value) for value in group] for group in bins]
     ends = [ENDS.match(text) for text in texts]
     if len(texts) < len(bins) or None in ends:
         raise ValueError(f"column {name!r}: {texts[0]!r} is no interval such as [18.00, 65.00)")

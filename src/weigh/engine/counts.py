@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from weigh.bins import (
     Cross,
     Density,
     Feature,
+    Kind,
     Rule,
     are_whole,
     check_cuts,
@@ -23,7 +25,7 @@ from weigh.bins import (
 from weigh.engine.checkpoints import recall_counts
 from weigh.engine.surveys import Setting, batches, rows_of, survey
 from weigh.engine.threads import Item, spread
-from weigh.frames import Codes, FarTable, Floats, Sample, Scan, count_matrix
+from weigh.frames import Codes, FarTable, Floats, Sample, Scan, Value, count_matrix, keys
 from weigh.sketches import ColumnSummary
 from weigh.tally import (
     Counts,
@@ -197,6 +199,7 @@ def count_summary(summary: ColumnSummary, name: str, settings: Mapping[str, Sett
     if isinstance(column, Codes):
         counts = count_categories(name, column, rows, setting.skip_missing, setting.declared)
         if setting.joined:
+            _check_listed(counts.feature, setting.joined, summary)
             return join_listed(counts, setting.joined, summary.rare)
         if isinstance(setting.bins, Binning):
             return join_best(counts, setting.bins, summary.rare)
@@ -211,6 +214,22 @@ def count_summary(summary: ColumnSummary, name: str, settings: Mapping[str, Sett
     feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
     feature = replace(feature, whole=summary.is_whole(setting.special), left=setting.left)
     return count_levels(_with_missing(feature), column, rows)
+
+
+def _check_listed(feature: Any, listed: Sequence[Sequence[Value]], summary: ColumnSummary) -> None:
+    """Raise an error if none of the listed categories occurs in a column that has values."""
+    known = {known for values in listed for known in keys(values)}
+    if summary.rare is not None or not feature.values or known & {*keys(feature.values)}:
+        return
+    every = [value for values in listed for value in values]
+    held = [Kind.of_all({*map(Kind.of, values)}) for values in (feature.values, every)]
+    why = f"the column holds {feature.values[0]!r}, bins holds {listed[0][0]!r}"
+    if held[0] != held[1]:
+        why = f"the column holds {held[0]}, bins holds {held[1]}"
+    raise ValueError(
+        f"column {feature.name!r}: none of the categories in bins occurs; {why}: give the values "
+        "of the column"
+    )
 
 
 def _with_missing(feature: Feature) -> Feature:
