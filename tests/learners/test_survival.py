@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -12,6 +13,7 @@ from tests.learners.test_educated_regressor import SCHEMA
 
 import weigh
 from weigh import EducatedNB, EducatedSurvival, evaluate, person_periods
+from weigh.cli import main
 from weigh.errors import ParameterError
 from weigh.metrics.survival import KaplanMeier, brier_scores, concordance
 from weigh.survival import Periods, read_outcomes
@@ -267,6 +269,7 @@ WRONG = {
     "negative entry": (draw(30).assign(start=-1.0), ("died", "days", "start"), "start"),
     "no column": (draw(30), ("died", "weeks"), "weeks"),
     "twice": (draw(30), ("died", "died"), "died"),
+    "text": (draw(30).assign(died="dead"), BOTH, "'dead'"),
     "one": (draw(30), ("died",), "died"),
     "a name": (draw(30), "died", "structured"),
 }
@@ -318,3 +321,71 @@ def test_ends_of_periods_may_be_given():
     np.testing.assert_allclose(found[:3], known.at([30.0, 90.0, 180.0]), atol=0.02)
     assert found[3] == found[2]
     assert read_outcomes(weigh.frames.read(frame), BOTH)[0].names == ("age", "drug")
+
+
+# ---------------------------------------------------------------- parameters of the features
+
+
+def test_a_feature_that_person_period_rows_would_overwrite_is_refused_by_name():
+    with pytest.raises(ParameterError, match="'weight'"):
+        person_periods(draw(50).assign(weight=1.0), BOTH)
+    frame = draw(50)
+    y = np.array([*zip(frame["died"], frame["days"], strict=True)], [("e", "?"), ("t", "<f8")])
+    with pytest.raises(ParameterError, match="'e'"):
+        person_periods(frame[["age"]].assign(e=0), y)
+
+
+def test_what_is_given_for_all_columns_is_not_of_the_time():
+    frame = draw()
+    time = EducatedSurvival(pairs=0).fit(frame, BOTH)
+    last = time.period_ends_[-1]
+    given = EducatedSurvival(pairs=0, special_values=[last], max_levels=2, missing="skip")
+    given.fit(frame, BOTH)
+    assert given.evidence_["days"].labels == time.evidence_["days"].labels
+    assert given.predict_hazard(frame) == pytest.approx(time.predict_hazard(frame))
+
+
+def test_categories_may_be_given_as_a_mask():
+    frame = draw().assign(ward=lambda f: f["age"].astype(int) % 3)[["ward", "age", *BOTH]]
+    mask = EducatedSurvival(categorical_features=[True, False], pairs=0).fit(frame, BOTH)
+    named = EducatedSurvival(categorical_features=["ward"], pairs=0).fit(frame, BOTH)
+    assert mask.predict_risk(frame) == pytest.approx(named.predict_risk(frame))
+
+
+def test_a_period_in_which_every_row_has_the_event_is_refused_by_name():
+    frame = draw(50).assign(died=1)
+    with pytest.raises(ParameterError, match="first period") as error:
+        EducatedSurvival(periods=[1e6]).fit(frame, BOTH)
+    assert error.value.parameter == "periods"
+
+
+def test_a_score_refuses_an_entry():
+    frame = draw(entry=True)
+    model = EducatedSurvival(pairs=0).fit(frame, (*BOTH, "start"))
+    with pytest.raises(ParameterError, match="'start'"):
+        model.score(frame, (*BOTH, "start"))
+
+
+def test_the_hazard_can_be_evaluated_on_person_period_rows():
+    frame = draw()
+    hazard = EducatedSurvival(pairs=0).fit(frame, BOTH).hazard_
+    assert hazard.classes_.tolist() == [False, True]
+    rows = person_periods(draw(seed=1), BOTH)
+    assert [*evaluate(hazard, rows, "died").classes] == [False, True]
+
+
+def test_a_sheet_without_a_time_says_that_it_is_of_one_period():
+    model = EducatedSurvival(pairs=0).fit(draw(), BOTH)
+    case = {"age": 50, "drug": "a"}
+    assert "one period" in str(model.balance_sheet(case))
+    assert "one period" not in str(model.balance_sheet(case, time=10))
+
+
+@pytest.mark.parametrize("words", ["evaluate {} {} --target died", "export {} --to sql"])
+def test_commands_that_do_not_take_a_survival_model_say_so(words, tmp_path):
+    model, data = tmp_path / "model.json", tmp_path / "data.csv"
+    weigh.save(EducatedSurvival(pairs=0).fit(draw(), BOTH), model)
+    draw().to_csv(data, index=False)
+    found = CliRunner().invoke(main, words.format(model, data).split())
+    assert found.exit_code != 0
+    assert "survival model" in found.output + str(found.exception)

@@ -162,10 +162,17 @@ def without_columns(table: Any, names: set[str]) -> Any:
 
 
 def read_any(path: str) -> Any:
-    """A model, or a scorecard."""
+    """A model of classes or numbers, or a scorecard."""
     from weigh.store import load
 
-    return load(path)
+    found = load(path)
+    if hasattr(found, "predict_survival"):
+        raise ValueError(
+            f"{path} is a survival model, which this command does not take: weigh show, score and "
+            "explain do. Use Python for everything else, such as weigh.evaluate(weigh.load(path), "
+            "data, (event, duration))"
+        )
+    return found
 
 
 def read_scorer(path: str, data: str) -> Any:

@@ -149,6 +149,11 @@ class EducatedSurvival(TableEstimator):
         self.horizon_ = float(outcomes.duration.max())
         self.event_name_, self.time_name_ = outcomes.event_name, outcomes.time_name
         rows = found.expand(outcomes)
+        if rows.event.all():
+            raise ParameterError(
+                "every row has the event in the first period; give earlier ends in ",
+                Parameter("periods"),
+            )
         at_risk = replace(table, named=True).rows(rows.rows)
         at_risk = at_risk.with_numbers(outcomes.time_name, found.ends[rows.period])
         hazard = EducatedNB(**self._shared(table.names, found.ends))
@@ -161,6 +166,9 @@ class EducatedSurvival(TableEstimator):
         given = {name: getattr(self, name) for name in SHARED}
         for name in ("categorical_features", "monotonic_cst"):
             given[name] = _lengthen(given[name], len(names))
+        for name in ("missing", "special_values", "max_levels"):
+            if given[name] is not None and not isinstance(given[name], dict):
+                given[name] = dict.fromkeys(names, given[name])  # not of the time
         if len(ends) == 1:
             return given
         own = given["bins"]
@@ -197,7 +205,7 @@ class EducatedSurvival(TableEstimator):
     @property
     def hazard_(self) -> EducatedNB:
         """The model of the hazard: a classifier of rows with the end of a period as a column."""
-        return EducatedNB.of(self.evidence_, named=True)
+        return EducatedNB.of(replace(self.evidence_, classes=self._learnt.classes), named=True)
 
     # ------------------------------------------------------------ predicting
 
@@ -257,6 +265,12 @@ class EducatedSurvival(TableEstimator):
         from weigh.metrics.survival import concordance
 
         table, outcomes, _ = read_survival(X, y, None)
+        if outcomes.entry.any():
+            raise ParameterError(
+                Parameter("y"),
+                f" names an entry, {outcomes.names[-1]!r}, which score does not take; score rows "
+                "that were observed from time 0",
+            )
         return concordance(outcomes.event, outcomes.duration, self.predict_risk(table))
 
     def _score_columns(self, table: Table) -> dict[str, Any]:
@@ -306,7 +320,10 @@ class EducatedSurvival(TableEstimator):
             raise ParameterError(Parameter("time"), told)
         value = np.full(1, np.nan if time is None else float(time))
         whole = table.with_numbers(self.time_name_, value, known=time is not None)
-        return explain(self.evidence_, whole, self.event_name_, None)
+        sheet = explain(self.evidence_, whole, self.event_name_, None)
+        if time is not None:
+            return sheet
+        return replace(sheet, outcome=f"{self.event_name_} comes in one period")
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
         if pos_label is not None or against is not None:
@@ -319,7 +336,10 @@ def _lengthen(given: Any, n_columns: int) -> Any:
     """What is given for each feature in order, and nothing for the time."""
     if given is None or isinstance(given, str | dict) or len(given) != n_columns:
         return given
-    return given if any(isinstance(item, str) for item in given) else [*given, 0]
+    if any(isinstance(item, str) for item in given):
+        return given
+    mask = all(isinstance(item, bool | np.bool_) for item in given)
+    return [*given, False if mask else 0]
 
 
 def _columns(feature: Any) -> list[str]:

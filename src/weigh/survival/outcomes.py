@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Floats, Integers, Table, read_numbers
+from weigh.frames import Floats, Integers, Table, read_numbers, to_arrow
 
 ROLES = ("event", "duration", "entry")
 
@@ -79,7 +79,18 @@ def _numbers(table: Table, column: Any, told: str) -> Floats:
     try:
         return read_numbers(table, column, "y")
     except ParameterError as error:
+        _refuse_text(table, column, told)
         raise ParameterError(*error.parts, f" ({told})") from None
+
+
+def _refuse_text(table: Table, column: Any, told: str) -> None:
+    """Say what an event of text should have been."""
+    if not told.startswith(ROLES[0]) or column not in table.names:
+        return
+    values = to_arrow(table.source(table.names.index(column))).to_pylist()
+    text = next((value for value in values if isinstance(value, str)), None)
+    if text is not None:
+        _refuse(f"{told} must be 0/1 or False/True, but holds {text!r:.60}")
 
 
 def _check(event: Floats, duration: Floats, entry: Floats, told: list[str]) -> None:

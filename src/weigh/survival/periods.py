@@ -193,6 +193,10 @@ def person_periods(X: Any, y: Any, *, periods: Any = 20, sample_weight: Any = No
 {'days': 5.0, 'died': True}]
     """
     table, outcomes, weight = read_survival(X, y, sample_weight)
+    for name in {outcomes.event_name, WEIGHT} & {*table.names}:
+        raise ParameterError(
+            Parameter("X"), f" has a feature {name!r}, which the new rows need; rename it"
+        )
     found = Periods.of(outcomes, weight, periods)
     rows = found.expand(outcomes)
     at_risk = table.rows(rows.rows)
