@@ -10,6 +10,7 @@ Evidence is not looked at where a number of pairs is asked for, and where the ta
 nearly certain, so that slopes are next to zero and tell little of pairs. The first pairs of the
 ranking are fitted then. Chosen out of many by the rows that judge them, they would look better than
 they are. So each half of the rows ranks pairs as well, and the rows of the other half judge these.
+Where rows are nearly certain, pairs must also save a quarter of the loss that the tables leave.
 """
 
 from __future__ import annotations
@@ -56,6 +57,9 @@ NATS = 1.0
 CERTAIN = 0.15
 """Rows are nearly certain where the tables leave less of the entropy of the classes."""
 
+LEFT = 0.25
+"""Or, where rows are nearly certain, is more than this share of the loss that tables leave."""
+
 SHARE = 0.95
 """The pairs that are kept hold this share of the variance of all pairs."""
 
@@ -89,13 +93,14 @@ def select_pairs(
     sure = task.wish.most is None and not _is_certain(task, held_out)
     least = log(len(ways.plain[0])) if sure else -inf
     first = [own for own in ranked if own.nats > least]
-    found = _earn(task, state, first, None if sure else halves, salts)
+    found = _earn(task, state, held_out, first, None if sure else halves, salts)
     return found and _with_gains(found)
 
 
 def _earn(
     task: Task,
     state: State,
+    held_out: HeldOut,
     first: list[Candidate],
     halves: list[list[Candidate]] | None,
     salts: tuple[int, ...],
@@ -108,7 +113,8 @@ def _earn(
     if not saved > 0:
         return None
     kept = _earning(found) if task.wish.most is None else [*range(len(found.task.pairs))]
-    if halves is None and saved <= NATS * len(kept):
+    left = LEFT * held_out.mean * task.target.n_rows
+    if task.wish.most is None and saved <= (left if halves else NATS * len(kept)):
         return None
     if halves:
         fits = [_fit_like(found, task, own[: len(first)]) for own in halves]
