@@ -280,6 +280,41 @@ def test_groups_of_an_impact_are_compared_with_one_by_name(card):
         card.impact(LOANS, groups, 0.0, reference="z")
 
 
+@pytest.mark.parametrize("cut", [np.nan, np.inf, "560", None])
+def test_an_impact_needs_a_finite_cut_off(card, cut):
+    with pytest.raises(ValueError, match="cut_off"):
+        card.impact(LOANS, "district", cut)
+
+
+def test_groups_that_are_numbers_are_named_as_given_and_small_ones_marked(card):
+    groups = pd.Series(np.where(np.arange(len(LOANS)) < 20, 2, 1), name="sex")
+    found = card.impact(LOANS, groups, 560, reference=1)
+    assert (found.by, found.reference, found.small) == ("sex", "1", ("2",))
+    assert "Approval by sex" in found.to_text()
+    assert card.impact(LOANS, groups.to_numpy(), 560).by == "group"
+
+
+@pytest.mark.parametrize(("rate", "other"), [(1.0, 0.9), (0.0, 0.4), (0.97, 1.0), (1.0, 1.0)])
+def test_the_interval_of_an_extreme_rate_holds_the_true_ratio(rate, other):
+    rng, covered = np.random.default_rng(8), 0
+    for _ in range(400):
+        a, b = rng.binomial(200, rate), rng.binomial(300, other)
+        found = compare_rates("a", 200, a, 300, b, same=False)
+        assert found.low <= found.ratio <= found.high
+        assert found.low < found.high
+        covered += found.low <= rate / other <= found.high
+    assert covered / 400 >= 0.92
+
+
+def test_large_counts_are_printed_in_full():
+    scores, bad = np.array([500, 600]), np.array([1.0, 0.0])
+    weight = np.array([4246913.0, 7000001.0])
+    found = count_bands(scores, bad, weight, 2, "bad", None, amounts=(1.0, -1.0))
+    for text in (found.to_text(), found.gains.to_text()):
+        assert "4,246,913" in text
+        assert "e+" not in text
+
+
 def test_the_auc_of_rounding_is_that_of_the_good_class(judged):
     good, bad = judged.scores[~judged.is_bad], judged.scores[judged.is_bad]
     above = (good[:, None] > bad).mean() + (good[:, None] == bad).mean() / 2

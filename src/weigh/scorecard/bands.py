@@ -11,7 +11,7 @@ from weigh.bins import label
 from weigh.frames import Floats, Sample, Value, build
 from weigh.layout import Grid, Shown, View
 from weigh.parameters import is_count
-from weigh.scorecard.gains import Gains, Profit, find_profit, read_amounts
+from weigh.scorecard.gains import Gains, Profit, find_profit, read_amounts, spell_count
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
@@ -105,14 +105,14 @@ class Bands(Shown):
         rows = tuple(
             (
                 f"{low} to {high}",
-                f"{found['rows'][i]:,.6g}",
-                f"{found['bads'][i]:,.6g}",
+                spell_count(found["rows"][i]),
+                spell_count(found["bads"][i]),
                 f"{100 * found['bad_rate'][i]:.1f}%",
                 _odds(found["odds"][i]),
                 f"{100 * found['approval_rate'][i]:.1f}%",
                 f"{100 * found['bad_rate_above'][i]:.1f}%",
                 f"{found['ks'][i]:.3f}",
-                *([f"{found['profit'][i]:,.6g}"] if self.best else []),
+                *([spell_count(found["profit"][i])] if self.best else []),
             )
             for i, (low, high) in enumerate(zip(self.low, self.high, strict=True))
         )

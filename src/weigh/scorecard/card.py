@@ -184,7 +184,7 @@ class Scorecard(CardModel, Shown):
         by: Any,
         cut_off: float,
         *,
-        reference: str | None = None,
+        reference: Any = None,
     ) -> Impact:
         """Approval rates by group at a cut-off, and their ratio to the highest (four-fifths rule).
 
@@ -196,7 +196,7 @@ class Scorecard(CardModel, Shown):
             Groups: a column of X, or a value for each row. Numbers of many values are cut.
         cut_off : float
             The lowest score that is approved.
-        reference : str, optional
+        reference : label, optional
             The group that others are compared with. Default: that of the highest approval rate.
         """
         return measure_impact(self, read(X), by, cut_off, reference)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from weigh.scorecard.bands import Scores
 
 
+LARGE = 1e5
+"""From here on counts are rounded to whole numbers."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Gains(Shown):
     """Score bands, the lowest first. Cumulative columns count the band and those below it.
@@ -76,9 +80,9 @@ class Gains(Shown):
         rows = tuple(
             (
                 f"{low} to {high}",
-                *(f"{found[name][i]:,.6g}" for name in ("rows", "bads")),
+                *(spell_count(found[name][i]) for name in ("rows", "bads")),
                 f"{100 * found['bad_rate'][i]:.1f}%",
-                *(f"{found[name][i]:,.6g}" for name in ("cumulative_rows", "cumulative_bads")),
+                *(spell_count(found[f"cumulative_{name}"][i]) for name in ("rows", "bads")),
                 f"{100 * found['captured'][i]:.1f}%",
                 f"{found['lift'][i]:.2f}",
             )
@@ -89,6 +93,15 @@ class Gains(Shown):
             "these scores or lower ones. Lift is their bad rate relative to that of all cases.",
         )
         return View("Gains table, the lowest scores first", (Grid(head, rows),), notes=notes)
+
+
+def spell_count(count: float) -> str:
+    """A count, or an amount, with commas: never a power of ten.
+
+    >>> spell_count(4246913.0), spell_count(12.5)
+    ('4,246,913', '12.5')
+    """
+    return f"{count:,.0f}" if abs(count) >= LARGE else f"{count:,.6g}"
 
 
 @dataclass(frozen=True)
@@ -111,8 +124,8 @@ class Profit:
         if self.cut_off is None:
             return f"Profit is {told}: no cut-off makes a profit on these rows."
         return (
-            f"Profit is {told}. It is largest at a cut-off of {self.cut_off}: {self.total:,.6g}, "
-            f"with {100 * self.approval_rate:.1f}% approved."
+            f"Profit is {told}. It is largest at a cut-off of {self.cut_off}: "
+            f"{spell_count(self.total)}, with {100 * self.approval_rate:.1f}% approved."
         )
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weigh.bins import label
 from weigh.evaluation.groups import split_rows
 from weigh.frames import Codes, Table, build, check_name
 from weigh.layout import Grid, Shown, View
 from weigh.metrics.numbers import reach_of
 from weigh.parameters import is_number
+from weigh.scorecard.gains import spell_count
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
@@ -19,14 +22,16 @@ if TYPE_CHECKING:
 FOUR_FIFTHS = 0.8
 """A ratio of approval rates below this is taken for a sign of adverse impact."""
 COVERAGE = 0.95
+SMALL = 30
+"""Rates of groups with fewer rows are marked as unreliable."""
 
 
 @dataclass(frozen=True)
 class Approval:
     """The cases of one group, how many are approved, and their rate against the reference.
 
-    `ratio` has a 95% interval from `low` to `high`; both are None where a rate is 0, and for the
-    reference itself.
+    `ratio` has a 95% interval from `low` to `high`; both are None for the
+    reference itself, and without approved cases in it.
     """
 
     group: str
@@ -58,6 +63,11 @@ class Impact(Shown):
         found = [g for g in self.groups if g.ratio is not None and g.ratio < FOUR_FIFTHS]
         return tuple(g.group for g in found)
 
+    @property
+    def small(self) -> tuple[str, ...]:
+        """Groups with fewer than 30 rows."""
+        return tuple(g.group for g in self.groups if g.rows < SMALL)
+
     def to_dict(self) -> dict[str, list[Any]]:
         """The columns as plain data."""
         names = ("group", "rows", "approved", "rate", "ratio", "low", "high")
@@ -73,37 +83,47 @@ class Impact(Shown):
         rows = tuple(
             (
                 g.group,
-                f"{g.rows:,.6g}",
-                f"{g.approved:,.6g}",
+                spell_count(g.rows),
+                spell_count(g.approved),
                 f"{100 * g.rate:.1f}%",
                 "" if g.ratio is None else f"{g.ratio:.2f}",
                 "" if g.low is None else f"{g.low:.2f} to {g.high:.2f}",
             )
             for g in self.groups
         )
+        title = f"Approval by {self.by} at a cut-off of {self.cut_off:g}"
+        return View(title, (Grid(head, rows),), notes=self._notes())
+
+    def _notes(self) -> tuple[str, ...]:
         below = ", ".join(self.below_four_fifths) or "none"
-        notes = (
+        told = (
             f"Ratio is the approval rate divided by that of {self.reference}. The four-fifths rule "
             f"takes a ratio below 0.80 as a sign of adverse impact: {below}. It is no test: look "
-            "at the interval, too.",
+            "at the interval, too."
         )
-        title = f"Approval by {self.by} at a cut-off of {self.cut_off:g}"
-        return View(title, (Grid(head, rows),), notes=notes)
+        if not any(g.approved for g in self.groups):
+            told = "No group has an approved case, so there are no ratios."
+        elif all(g.ratio is None for g in self.groups):
+            told = f"{self.reference} has no approved case, so there are no ratios."
+        if not self.small:
+            return (told,)
+        names = ", ".join(self.small)
+        return told, f"Fewer than {SMALL} rows, so the rate is unreliable: {names}."
 
 
-def measure_impact(
-    card: Scorecard, table: Table, by: Any, cut_off: Any, reference: str | None
-) -> Impact:
+def measure_impact(card: Scorecard, table: Table, by: Any, cut_off: Any, reference: Any) -> Impact:
     """The groups of rows, and how many have a score of at least the cut-off."""
-    if not is_number(cut_off):
-        raise ValueError(f"cut_off must be a score, got {cut_off!r}")
-    name, groups = (by, _values(table, by)) if isinstance(by, str) else ("by", by)
+    if not (is_number(cut_off) and isfinite(cut_off)):
+        raise ValueError(f"cut_off must be a score, a finite number, got {cut_off!r}")
+    name = by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
+    groups = _values(table, by) if isinstance(by, str) else by
     approved = card._add(card._match(table)) >= cut_off
     counts: dict[str, tuple[float, float]] = {}
     for group, rows in split_rows(groups, name, np.arange(table.n_rows), None):
         counts[group] = float(len(rows)), float(approved[rows].sum())
     if reference is None:
         reference = max(counts, key=lambda group: counts[group][1] / counts[group][0])
+    reference = label(reference)
     if reference not in counts:
         raise ValueError(f"reference {reference!r} is not a group of {name}: {', '.join(counts)}")
     compared = tuple(
@@ -125,12 +145,18 @@ def compare_rates(
     """A rate divided by another, with an interval that is symmetric in its logarithm.
 
     variance of ln ratio = 1/approved - 1/rows + 1/approved' - 1/rows'        (Katz et al. 1978)
+
+    Where all or none of a group are approved, the interval is that of half a case more approved and
+    half a case more refused in both groups.
     """
     if all_approved == 0:
         return Approval(group, rows, approved, None)
     ratio = (approved / rows) / (all_approved / all_rows)
-    if same or approved == 0:
+    if same:
         return Approval(group, rows, approved, ratio)
-    variance = 1 / approved - 1 / rows + 1 / all_approved - 1 / all_rows
-    reach = np.exp(reach_of(COVERAGE) * np.sqrt(max(variance, 0.0)))
-    return Approval(group, rows, approved, ratio, float(ratio / reach), float(ratio * reach))
+    half = 0.5 if approved in (0, rows) or all_approved == all_rows else 0.0
+    a, n, b, m = approved + half, rows + 2 * half, all_approved + half, all_rows + 2 * half
+    reach = np.exp(reach_of(COVERAGE) * np.sqrt(1 / a - 1 / n + 1 / b - 1 / m))
+    middle = (a / n) / (b / m)
+    low, high = min(ratio, middle / reach), max(ratio, middle * reach)
+    return Approval(group, rows, approved, ratio, float(low), float(high))

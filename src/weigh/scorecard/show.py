@@ -10,6 +10,7 @@ from weigh.bins import label
 from weigh.evidence import share_halves, weigh_halves
 from weigh.frames import build
 from weigh.layout import Bar, Grid, View
+from weigh.scorecard.gains import spell_count
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
@@ -149,9 +150,9 @@ def view(card: Scorecard) -> View:
             (
                 feature if first else "",
                 own["level"],
-                f"{own['rows']:,.6g}",
+                spell_count(own["rows"]),
                 f"{100 * own['share']:.1f}%",
-                f"{own['bads']:,.6g}",
+                spell_count(own["bads"]),
                 f"{100 * own['bad_rate']:.1f}%" if own["rows"] else "",
                 f"{own['woe']:.2f}",
                 f"{own['iv']:.3f}",
