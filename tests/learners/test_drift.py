@@ -465,3 +465,11 @@ def test_months_with_and_without_labels_stand_side_by_side():
 def test_what_is_no_drift_is_not_drawn(given):
     with pytest.raises(ValueError, match=r"weigh\.drift"):
         weigh.DriftDisplay(given)
+
+
+def test_a_few_rows_without_a_significant_difference_are_too_few_to_tell():
+    table = weigh.datasets.titanic()
+    model = weigh.EvidenceNB().fit(table, "Survived")
+    few = table.take([0, 1500]).drop_columns(["Survived"])
+    assert "oo few rows" in weigh.drift(model, few).verdict
+    assert "oo few rows" not in weigh.drift(model, table.drop_columns(["Survived"])).verdict

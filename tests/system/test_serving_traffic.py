@@ -233,6 +233,29 @@ def test_metrics_of_another_model_or_of_no_rows_are_refused(app, tmp_path):
         weigh.drift(other)
 
 
+def test_labels_with_any_end_of_line_and_empty_classes_are_read_from_metrics(tmp_path):
+    values = ["a\rb", "c\x85d", "e\u2028f", "g\nh"]
+    rows = [{"text": values[i % 4], "y": ["", "p", "q"][i % 3]} for i in range(120)]
+    model = weigh.EvidenceNB().fit(rows, "y")
+    weigh.save(model, tmp_path / "m.json")
+    app = make_app(tmp_path / "m.json")
+    ask(app, "POST", "/score", {"rows": [{"text": row["text"]} for row in rows]})
+    body = ask(app, "GET", "/metrics").body
+    (tmp_path / "metrics.txt").write_bytes(body)
+    for given in (body.decode(), tmp_path / "metrics.txt"):
+        assert weigh.drift(model, metrics=given).n_rows == 120
+
+
+def test_metrics_that_lack_a_series_are_refused_by_its_name(app, tmp_path):
+    ask(app, "POST", "/score", CASE)
+    text = ask(app, "GET", "/metrics").body.decode()
+    model = weigh.load(tmp_path / "model.json")
+    for name in ("weigh_total_sum", "weigh_absent_rows_total"):
+        kept = "\n".join(line for line in text.split("\n") if not line.startswith(name))
+        with pytest.raises(ValueError, match=name):
+            weigh.drift(model, metrics=kept)
+
+
 def test_the_command_line_finds_drift_in_metrics(app, tmp_path):
     ask(app, "POST", "/score", {"rows": [CASE] * 500})
     (tmp_path / "metrics.txt").write_bytes(ask(app, "GET", "/metrics").body)

@@ -26,6 +26,10 @@ ADVICE = {
 }
 
 
+FEW = 30
+"""Of fewer rows without a significant difference, nobody can say that there is no drift."""
+
+
 @dataclass(frozen=True, eq=False)
 class FeatureDrift:
     """One table of a model: its check, the shares of its levels, and its effect on the total.
@@ -110,6 +114,11 @@ class Drift(Shown):
     def verdict(self) -> str:
         """What was found and what to do, in a few sentences."""
         raised = [check for check in self._every() if check.level == self.level]
+        if self.level == LEVELS[0] and self.n_rows < FEW:
+            return (
+                f"Too few rows to tell ({self.n_rows}): no difference is significant, and fewer "
+                f"than {FEW} rows show large changes only."
+            )
         if self.level == LEVELS[0]:
             return "No drift: all differences are within sampling noise or too small to matter."
         named = [_describe(check) for check in raised[:3]]

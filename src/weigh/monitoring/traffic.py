@@ -22,22 +22,36 @@ def read_metrics(
     metrics: str | os.PathLike[str], evidence: Evidence, version: str
 ) -> tuple[list[Seen], Totals]:
     """The rows on the levels of each table, and their totals; those of other models are refused."""
-    text = str(metrics) if "\n" in str(metrics) else Path(metrics).read_text(encoding="utf-8")
-    lines = [line.groups() for line in map(LINE.fullmatch, text.splitlines()) if line is not None]
+    text = str(metrics) if "\n" in str(metrics) else Path(metrics).read_bytes().decode("utf-8")
+    ends = (line.removesuffix("\r") for line in text.split("\n"))  # labels may hold other ends
+    lines = [line.groups() for line in map(LINE.fullmatch, ends) if line is not None]
     found = [(name, _labels(inner), float(number)) for name, inner, number in lines]
     served = {labels["version"] for name, labels, _ in found if name == "rows_total"}
     if version not in served:
         told = ", ".join(sorted(served)) or "no model at all"
         raise ValueError(f"the metrics are of {told}, and the model is {version}")
-    own = {
-        (name, *(text for label, text in labels.items() if label != "version")): number
-        for name, labels, number in found
-        if labels.get("version") == version
-    }
+    own = _Series(
+        {
+            (name, *(text for label, text in labels.items() if label != "version")): number
+            for name, labels, number in found
+            if labels.get("version") == version
+        }
+    )
     n = int(own[("rows_total",)])
     if not n:
         raise ValueError("the metrics have no row yet: the service has scored none")
     return [_seen(table, own) for table in evidence], _totals(evidence, own, n)
+
+
+class _Series(dict[tuple[str, ...], float]):
+    """Numbers by name and labels; a series that is not there is named."""
+
+    def __missing__(self, key: tuple[str, ...]) -> float:
+        name, *labels = key
+        told = "".join(f" of {text!r}" for text in labels)
+        raise ValueError(
+            f"the metrics lack weigh_{name}{told}; give all of what /metrics answers, not a part"
+        )
 
 
 def _labels(inner: str) -> dict[str, str]:

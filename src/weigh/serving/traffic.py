@@ -127,9 +127,12 @@ class Traffic:
             yield {"version": self.version, "feature": term.name}, int(counts[start + n + after])
 
     def _totals(self, sums: Floats) -> Iterator[tuple[dict[str, str], float]]:
-        names = self.formula.class_names if len(sums) > 1 else [""]
-        for name, total in zip(names, sums.tolist(), strict=True):
-            yield {"version": self.version} | ({"class": name} if name else {}), total
+        own = {"version": self.version}
+        if len(sums) == 1:
+            yield own, sums.tolist()[0]
+            return
+        for name, total in zip(self.formula.class_names, sums.tolist(), strict=True):
+            yield own | {"class": name}, total
 
 
 def _metric(name: str, kind: str, told: str, values: Any) -> Iterator[str]:
