@@ -404,6 +404,20 @@ def test_a_change_without_a_reason_is_refused(editor, why):
         editor.drop("noise", why=why)
 
 
+@pytest.mark.parametrize("change", ["drop", "freeze"])
+def test_a_change_that_omits_its_reason_names_itself_and_the_argument(editor, change):
+    with pytest.raises(ValueError, match=f"{change}.*why="):
+        getattr(editor, change)("noise")
+    assert editor.edits == ()
+
+
+def test_an_editor_shows_its_loss_and_its_last_change(editor):
+    assert f"{editor.loss:.4f}" in repr(editor)
+    editor.drop("noise", why="a proxy")
+    for part in (f"{editor.loss:.4f}", "1 edit", "drop", "a proxy"):
+        assert part in repr(editor)
+
+
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [

@@ -122,6 +122,12 @@ class Editor:
         self._states = [_State(model.evidence_, Start.of(model))]
         self._at = 0
 
+    def __repr__(self) -> str:
+        made = self.edits
+        last = f", last: {made[-1].action} ({made[-1].why})" if made else ""
+        edits = "1 edit" if len(made) == 1 else f"{len(made)} edits"
+        return f"<Editor: loss {self.loss:.4f} bits a row, {edits}{last}>"
+
     # ------------------------------------------------------------ what it is
 
     @property
@@ -201,7 +207,7 @@ class Editor:
         """Remove a table."""
         return self._do("drop", {"feature": feature}, **signed)
 
-    def freeze(self, feature: str, *, why: str, who: str | None = None) -> Self:
+    def freeze(self, feature: str, *, why: str = "", who: str | None = None) -> Self:
         """Keep the weights of a table in later refits."""
         return self._do("freeze", {"feature": feature}, why=why, who=who)
 
@@ -263,12 +269,12 @@ class Editor:
         action: str,
         arguments: dict[str, Any],
         *,
-        why: str,
+        why: str = "",
         who: str | None = None,
         refit: bool = False,
     ) -> Self:
         if not (isinstance(why, str) and why.strip()):
-            raise ValueError(f"why must give the reason for this change, got {why!r}")
+            raise ValueError(f"{action} needs a reason: give why= as text, got {why!r}")
         if action == "set":
             self._doubt(**arguments)
         self._apply(action, arguments, _Signed(why, who or self._who, now()), refit)
