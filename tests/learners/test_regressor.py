@@ -456,3 +456,11 @@ def test_the_command_line_estimates_and_explains(tmp_path):
     refused = run(main, ["explain", str(model), str(data), "--pos-label", "up"])
     assert refused.exit_code == 1
     assert "has no classes" in refused.stderr
+
+
+def test_an_exposure_for_a_model_without_one_is_refused_by_name():
+    people = weigh.datasets.titanic()
+    model = weigh.EvidenceNB().fit(people, "Survived")
+    with pytest.raises(weigh.errors.ParameterError) as error:
+        weigh.score_table(model, people, exposure=2)
+    assert error.value.parameter == "exposure"

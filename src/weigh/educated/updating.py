@@ -266,7 +266,7 @@ def cut_points(model: Any) -> dict[str, list[float]]:
     Examples
     --------
     >>> import weigh
-    >>> north = weigh.EducatedNB().fit({"age": [20, 30, 40, 50] * 9}, [0, 0, 1, 1] * 9)
+    >>> north = weigh.EducatedNB().fit([{"age": a} for a in [20, 30, 40, 50] * 9], [0, 0, 1, 1] * 9)
     >>> cuts = weigh.cut_points(north)
     >>> south = weigh.EducatedNB(bins=cuts, pairs=0)
     """

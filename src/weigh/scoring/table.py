@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ import pyarrow as pa
 from pyarrow import compute, csv, parquet
 
 from weigh.engine import report
+from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Model
 from weigh.evidence.exposure import given_to
 from weigh.frames import (
@@ -218,6 +220,11 @@ def score_table(
     frame = wrap(X)
     table = read(X if frame is None else frame.to_native())
     given = given_to(model, table.names, exposure)
+    if given and "exposure" not in signature(model._score_columns).parameters:
+        raise ParameterError(
+            Parameter("exposure"),
+            f" is not for {type(model).__name__}, which has none; leave it out",
+        )
     if path is None:
         if isinstance(table, Scan):
             raise ValueError("a scan may be larger than memory: give the path of a file to write")
