@@ -14,6 +14,7 @@ import weigh
 from weigh.bins import Joined
 from weigh.editing import refit as refit_module
 from weigh.educated.prior import curve
+from weigh.evidence.show import ROWS, summarise
 from weigh.exports.selftest import check
 from weigh.frames import read
 from weigh.metrics import loss_bits
@@ -409,6 +410,15 @@ def test_a_change_that_omits_its_reason_names_itself_and_the_argument(editor, ch
     with pytest.raises(ValueError, match=f"{change}.*why="):
         getattr(editor, change)("noise")
     assert editor.edits == ()
+
+
+def test_a_level_that_only_print_shows_is_refused_with_the_option_that_lists_levels(fitted):
+    _, X, y = fitted
+    model = weigh.EvidenceNB(bins=40).fit(X, y)
+    shown = summarise(model.evidence_["age"], ROWS).labels
+    joined = [text for text in shown if text not in model.evidence_["age"].labels]
+    with pytest.raises(ValueError, match="max_rows=None"):
+        weigh.edit(model, X, y).merge("age", joined[:2], **WHY)
 
 
 def test_an_editor_shows_its_loss_and_its_last_change(editor):

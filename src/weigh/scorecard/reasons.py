@@ -11,6 +11,7 @@ import numpy as np
 from weigh import engine
 from weigh.bins import Feature, label
 from weigh.evidence import Evidence, FeatureTable
+from weigh.evidence.show import ROWS, summarise
 from weigh.frames import Floats, Integers, Table, as_rows, did_you_mean
 from weigh.layout import render
 from weigh.parameters import is_count
@@ -135,7 +136,15 @@ def find_level(table: FeatureTable, level: Any) -> int:
         places = [i for i, own in enumerate(names) if own == level and type(own) is type(level)]
         if places:
             return places[0]
-    raise ValueError(f"{table.name!r} has no level {label(level)!r}; it has {[*table.labels]}")
+    hint = ""
+    if summarise(table, ROWS) is not table:
+        hint = (
+            ". A printed table joins neighbouring bins: to_text(max_rows=None) or weigh show --all "
+            "lists the levels"
+        )
+    raise ValueError(
+        f"{table.name!r} has no level {label(level)!r}; it has {[*table.labels]}{hint}"
+    )
 
 
 @dataclass(frozen=True)
