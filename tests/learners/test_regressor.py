@@ -464,3 +464,17 @@ def test_an_exposure_for_a_model_without_one_is_refused_by_name():
     with pytest.raises(weigh.errors.ParameterError) as error:
         weigh.score_table(model, people, exposure=2)
     assert error.value.parameter == "exposure"
+
+
+def test_on_spark_an_exposure_that_would_not_be_applied_is_refused(monkeypatch):
+    class Far:
+        def score(self, *given):
+            return "scored"
+
+    monkeypatch.setattr("weigh.scoring.table.find_far", lambda table: Far())
+    rows = [{"x": i % 3, "years": 1 + i % 2, "n": i % 4} for i in range(60)]
+    model = weigh.EducatedRegressor(family="poisson").fit(rows, "n", exposure="years")
+    for exposure in (None, "years", 2):
+        with pytest.raises(weigh.errors.ParameterError):
+            weigh.score_table(model, object(), exposure=exposure)
+    assert weigh.score_table(model, object(), exposure=1) == "scored"

@@ -30,6 +30,7 @@ from weigh.frames import (
     to_arrow,
     wrap,
 )
+from weigh.parameters import is_number
 from weigh.sheet import find_reasons
 from weigh.writing import make_folder, open_whole, refuse_inputs
 
@@ -216,6 +217,7 @@ def score_table(
             raise ValueError(
                 "Spark writes its own files: score_table(model, df).write.parquet(path)"
             )
+        _refuse_exposure(model, exposure)
         return far.score(model, X, keep, reasons)
     frame = wrap(X)
     table = read(X if frame is None else frame.to_native())
@@ -235,6 +237,19 @@ def score_table(
         refuse_inputs(path, table.files)
     parts = score_parts(model, table, kept, _with_reasons(reasons), given)
     return write_scores(parts, str(path), spreadsheet)
+
+
+def _refuse_exposure(model: Any, exposure: Any) -> None:
+    """Spark estimates for one unit of exposure and an offset of zero: others are refused."""
+    learnt = getattr(model, "_learnt", None)
+    recorded = exposure is None and getattr(learnt, "exposure", None) is not None
+    asked = exposure is not None and not (is_number(exposure) and exposure == 1)
+    if recorded or asked or getattr(learnt, "offset", None) is not None:
+        raise ParameterError(
+            "Spark applies neither exposure nor offset; give ",
+            Parameter("exposure", 1),
+            " for estimates per unit and multiply them by the exposure, or score a table in memory",
+        )
 
 
 def score_columns(model: Model, table: Table) -> dict[str, Any]:
