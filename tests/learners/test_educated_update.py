@@ -157,7 +157,7 @@ def test_an_update_by_a_few_rows_is_near_the_joint_fit(seed, weighted):
         updated = weigh.update(model, new, "bad", sample_weight=weight[1500:most])
         joint = weigh.EducatedNB(bins=CUTS, pairs=0)
         joint.fit(pa.concat_tables([old, new]), "bad", sample_weight=weight[:most])
-        near = pytest.approx(joint.decision_function(REST), abs=0.02)
+        near = pytest.approx(joint.decision_function(REST), abs=0.1)
         assert updated.decision_function(REST) == near
 
 
