@@ -363,7 +363,7 @@ def test_what_is_wrong_with_the_rows_is_said_as_in_memory(spark):
 CHANGING = {  # "late" is how many milliseconds ago the test began, anew in every run of the query
     "rows": ("id % 2", "id < late", "rows at first"),
     "classes": ("id < late", "id < 1000000", "was .* at first"),
-    "labels": ("if(id % 2 = 0, 'no', concat('at ', late))", "id < 9", "holds 'at [0-9]+' now"),
+    "labels": ("if(id % 2 = 0, 'no', concat('at ', late))", "id < 9", "'at [0-9]+' now"),
 }
 
 

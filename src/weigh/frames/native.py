@@ -139,7 +139,8 @@ def _gather_counts(table: Table) -> Any:
 
 def _find_counts(table: Table, j: int) -> tuple[Integers, Any]:
     """Rows in which a column is not zero, and its values there."""
-    held = getattr(nw.to_native(table.source(j), pass_through=True), "array", None)
+    local = type(table) is Table  # scans and tables of a cluster hold no columns
+    held = local and getattr(nw.to_native(table.source(j), pass_through=True), "array", None)
     kind = getattr(held, "dtype", None)
     plain = table.hidden is None and getattr(kind, "fill_value", None) == 0
     if plain and kind.subtype.kind in "iuf":  # type: ignore[union-attr]  # of a pandas sparse column
