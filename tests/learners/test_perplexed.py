@@ -222,7 +222,7 @@ def test_root_decides_on_documents_as_naive_bayes_does(seed, n_classes, k, kind)
 
 @FEW
 @given(table=tables(), by=st.sampled_from(["flat", "calibrated", "likelihood"]))
-@pytest.mark.filterwarnings("ignore:no row can be held out")
+@pytest.mark.filterwarnings("ignore:k cannot be chosen")
 def test_a_k_that_was_chosen_decides_alike_too(table, by):
     X, y, weight = table
     model = PerplexedNB(attenuation=by, random_state=0).fit(X, y, weight)

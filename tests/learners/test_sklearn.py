@@ -86,9 +86,9 @@ SAID = {  # what a learner may warn of on tables as small as those of the checks
         "ignore:.*has no effect",
         "ignore:class .* fewer than",
     ),
-    BoostedNB: ("ignore:a class has one row",),
+    BoostedNB: ("ignore:a class has only one row",),
     EvidenceNB: ("ignore:partial_fit found the cut points",),
-    PerplexedNB: ("ignore:no row can be held out",),
+    PerplexedNB: ("ignore:k cannot be chosen",),
 }
 
 
