@@ -14,6 +14,7 @@ from pyarrow import parquet
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, MultinomialNB
 
 import weigh
+from weigh.educated.prior import curve
 from weigh.formula import Formula
 
 SIZES = ["small", "medium", "large", "huge"]
@@ -140,11 +141,15 @@ def test_a_declared_level_without_rows_weighs_nothing_in_educated_nb():
     assert table.weights[table.levels.index("huge")] == 0
 
 
-def test_ordered_categories_are_a_walk_so_that_the_last_takes_its_neighbours_weight():
+def test_an_ordered_category_without_rows_has_the_weight_that_the_prior_expects_there():
     table = weigh.EducatedNB(pairs=0).fit(in_pandas(), CLASSES).evidence_["size"]
     assert table.levels == (*SIZES,)
+    rows = table.counts.sum(axis=1)
+    assert rows[3] == 0
     assert table.weights[2] != 0
-    np.testing.assert_allclose(table.weights[3], table.weights[2], atol=1e-9)
+    pull = curve(rows) @ table.weights  # the prior's: nothing else moves a level without rows
+    np.testing.assert_allclose(pull[3], 0, atol=1e-6)
+    assert abs(pull[2]) > 1e-3
 
 
 def test_the_walk_of_ordered_categories_is_that_of_numbers_in_their_place():

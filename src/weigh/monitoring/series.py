@@ -58,7 +58,7 @@ class DriftDisplay:
     >>> months = {"May": weigh.drift(model, people), "June": weigh.drift(model, people[:900])}
     >>> display = weigh.DriftDisplay(months)
     >>> [panel.name for panel in display.panels][:2]
-    ['mean total', 'Class']
+    ['Sex', 'mean total']
     """
 
     figure_: Any
