@@ -304,7 +304,7 @@ def test_what_has_no_summary_or_that_of_other_rows_is_refused(old):
         weigh.summarise(bare, NEW, "bad")
     stale = weigh.EducatedNB(bins=CUTS, pairs=0).fit(NEW, "bad")
     stale.summary_ = old.summary_
-    with pytest.raises(ValueError, match="other rows"):
+    with pytest.raises(ValueError, match="summary and the model"):
         weigh.update(stale, NEW, "bad")
     again = fit(OLD)
     assert not hasattr(again.fit(NEW, "bad"), "summary_")

@@ -5,6 +5,7 @@ A search asks for the moments at a point (`Ask`). One pass over the rows answers
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -196,7 +197,7 @@ def count_groups(block: Block, n_groups: int, n_classes: int) -> Sums:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Problem(ABC):
     """A loss to be minimised over exponents, summed over the rows of a design matrix Q."""
 
     Q: Any  # a DesignMatrix; subclasses also take plain matrices, and code them
@@ -239,9 +240,9 @@ class Problem:
         """Loss, gradient and, if `curved`, Hessian of all rows."""
         return self.answer([Ask(exponents, curved)])[0]
 
+    @abstractmethod
     def answer(self, asks: Sequence[Ask]) -> list[Moments]:
         """Moments at many points and in many splits, in one pass."""
-        raise NotImplementedError
 
 
 class PerAsk(Protocol):

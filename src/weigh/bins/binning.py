@@ -149,7 +149,7 @@ class Binning:
             )
 
     def limits(self, totals: Floats, shapes: tuple[tuple[int, ...], ...]) -> Limits:
-        """What every level must hold of so many rows of each class."""
+        """Limits of levels, given the rows of each class."""
         within = 1 - TINY
         least = self.min_share * float(totals.sum()) * within
         return Limits(int(self.max_levels), least, self.min_class_share * totals * within, shapes)

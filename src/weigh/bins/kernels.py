@@ -144,8 +144,8 @@ def best_chain(
 def split_greedily(ends: Any, least: float, out: Any) -> int:
     """Starts of the leaves of a tree that splits parts where the Gini impurity falls most.
 
-    `ends` holds the rows of each class before each part, and leaves have at least so many rows. It
-    returns how many leaves there are, at most as many as `out` has room for.
+    `ends` has the rows of each class before each part. A leaf has at least `least` rows. Returns
+    the number of leaves, at most the length of `out`.
     """
     n, n_classes = ends.shape[0] - 1, ends.shape[1]
     gain, place = np.zeros(out.shape[0]), np.zeros(out.shape[0], dtype=np.int64)

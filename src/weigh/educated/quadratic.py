@@ -65,7 +65,7 @@ class Quadratic:
         return Quadratic(constant, size, share * self.right, share * self.hessian)
 
     def laid_on(self, places: Integers, n_levels: int) -> Quadratic:
-        """The same among more levels: those of these rows stand at some places."""
+        """Copy with more levels; the present levels move to the given places."""
         groups, each = self.hessian.shape[:2]
         out = Quadratic.none(n_levels, self.right.shape[1], each)
         out.right[places] = self.right

@@ -60,7 +60,7 @@ class Summary:
         return Summary(tally, share * self.loss, share * self.blanks, self.scales)
 
     def laid_on(self, tally: Tally) -> Summary:
-        """The same among the levels of other rows too."""
+        """Copy that also has the levels of other rows."""
         mine = [counts.feature for counts in self.tally.tables]
         theirs = {counts.feature.name: counts.feature for counts in tally.tables}
         names, sizes = [*theirs], [len(feature.levels) for feature in theirs.values()]

@@ -205,7 +205,7 @@ def _summary_of(model: Any, what: str) -> Summary:
         )
     if not found.is_of(evidence):
         raise ValueError(
-            f"the summary is of other rows than the model ({_tell(found.tally)} against "
+            f"the summary and the model have different training rows ({_tell(found.tally)} against "
             f"{_tell(evidence)}); make it again with weigh.summarise(model, X, y)"
         )
     return found  # type: ignore[no-any-return]

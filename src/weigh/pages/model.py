@@ -124,7 +124,7 @@ def _name_measures(
 
 
 def spell_sheet(sheet: BalanceSheet, evidence: Evidence) -> BalanceSheet:
-    """The same sheet with its intervals in words."""
+    """Copy of a sheet with its intervals in words."""
     tables = {table.name: table.feature for table in evidence}
     items = tuple(
         _spell_item(item, tables[item.feature]) if item.feature in tables else item
@@ -220,7 +220,7 @@ class Subject:
 
     @property
     def facing(self) -> Subject:
-        """The same with the class in question second of two, so that positive speaks for it."""
+        """Copy in which positive weights favour the positive class: of two, it is the second."""
         if len(self.evidence.classes) > 2 or self.of != 0:
             return self
         adverse = None if self.adverse is None else 1 - self.adverse

@@ -45,7 +45,7 @@ class Bands(Shown):
 
     @property
     def gains(self) -> Gains:
-        """The same bands, the lowest scores first, with the bads that they capture."""
+        """Bands from the lowest scores up, with the share of bads that they capture."""
         ends, counts = (self.low[::-1], self.high[::-1]), (self.rows[::-1], self.bads[::-1])
         return Gains(*ends, *counts, self.adverse, self.backend)
 
