@@ -38,12 +38,17 @@ def change_number(rng, value):
     return value * rng.choice([0, 2, 0.001, 1e6, 10**6])
 
 
-def mutate_model(data, number):
-    """A copy of a file's data with one to three changes, and a checksum that fits them."""
+def mutate_model(data, number, kept=()):
+    """A copy of a file's data with one to three changes, and a checksum that fits them.
+
+    What stands under the keys of `kept` is not changed.
+    """
     rng, data = random.Random(number), copy.deepcopy(data)
     data.pop("checksum", None)
+    same = {key: data.pop(key) for key in kept if key in data}
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         mutate_slot(rng, find_slots(data))
+    data |= same
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return data | {"checksum": "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()}
 

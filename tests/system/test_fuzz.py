@@ -5,6 +5,7 @@ requests. Whatever fails is named by its number, which gives the same bytes agai
 """
 
 import csv
+import inspect
 import io
 import json
 import math
@@ -22,6 +23,10 @@ from tests.outside import score
 from tests.serving import CASE, save_people, serving
 
 import weigh
+from weigh.predicting import StoredTable
+from weigh.store import load_learnt, load_scorer
+from weigh.store.model import BODIES
+from weigh.store.scorer import OTHERS, SUMS
 
 TIMES = int(os.environ.get("WEIGH_FUZZ", "1"))
 SECOND = 1.0
@@ -33,6 +38,10 @@ MODELS = {
     for path in sorted(RELEASE.glob("*.json"))
     if path.stem != "predictions"
 }
+
+
+LIGHT = (load_scorer, load_learnt)
+"""Ways to read the tables of a file without their learner."""
 
 
 def attempt(read, path):
@@ -55,6 +64,34 @@ def score_mutant(path, data):
         return None if model is None else predict(model, ROWS)
     except ValueError:
         return None
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
+def test_a_changed_model_file_is_scored_without_its_learner_only_where_load_accepts_it(tmp_path):
+    """Half of the changes are made beside the tables: parameters, fitted numbers, provenance."""
+    path, tables = tmp_path / "m.json", {}
+    for number in range(200 * TIMES):
+        data = MODELS[[*MODELS][number % len(MODELS)]]
+        data = mutate_model(data, number, kept=("evidence",) if number % 2 else ())
+        path.write_text(json.dumps(data), "utf-8")
+        model, scorer, learnt = (attempt(read, path) for read in (weigh.load, *LIGHT))
+        assert (model is None) == (scorer is None) == (learnt is None), number
+        accepted = model is not None
+        tables.setdefault(isinstance(scorer, StoredTable), []).append(accepted)
+    assert sum(tables[True]) > 10 * TIMES
+    assert tables[False].count(False) > 10 * TIMES
+
+
+def test_what_is_known_of_the_file_of_each_learner_is_what_the_learner_stores():
+    for name, stored in SUMS.items():
+        learner = getattr(weigh, name)
+        signature = inspect.signature(learner)
+        needed = [p.name for p in signature.parameters.values() if p.default is p.empty]
+        assert {*stored.parameters} == {*signature.parameters}
+        assert [*stored.required] == needed
+        assert (stored.fitted, stored.later) == (learner._extras, learner._later_extras)
+    others = {body for body, *_ in BODIES} - {"evidence"}
+    assert {*OTHERS} == others
 
 
 def agree(one, two):

@@ -4,6 +4,7 @@ plain      numbers, parameters, classes and features, and what must hold of them
 evidence   a prior and tables
 model      a learner, its parameters, and a table, tree, mean, estimate or vote
 file       saving and loading
+scorer     tables of weights read without their learner, to score and explain
 summary    what is kept of training rows, in a file beside the model
 """
 
@@ -16,15 +17,14 @@ from weigh.store.file import (
     describe,
     holds_card,
     load,
-    load_learnt,
     load_model,
-    load_scorer,
     read_json,
     save,
     tell_parameters,
     to_json,
     version_of,
 )
+from weigh.store.scorer import load_learnt, load_scorer
 
 if TYPE_CHECKING:
     from weigh.store.model import from_dict, learners, to_dict

@@ -10,9 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weigh.predicting import StoredTable
-from weigh.store.evidence import evidence_from_dict
-from weigh.store.plain import FORMAT, VERSION, check
+from weigh.store.plain import FORMAT, VERSION
 from weigh.writing import write_text
 
 if TYPE_CHECKING:
@@ -139,41 +137,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a model; a scorecard is refused."""
     from weigh.store.model import from_dict
 
-    return _whole(path, _read(path), from_dict)
-
-
-SUMS = (
-    "AdjustedNB",
-    "BoostedNB",
-    "EducatedNB",
-    "EvidenceNB",
-    "RecalibratedClassifier",
-    "WeightedNB",
-)
-"""Learners that predict what their tables of weights say, where they end as these."""
-
-
-def load_scorer(path: str | os.PathLike[str]) -> Any:
-    """Read what scores and explains rows: tables of weights alone, or else the whole model.
-
-    Tables need no learner, so that neither scikit-learn nor numba is loaded. What `load` gives says
-    the same of every row.
-    """
-    if holds_card(path):
-        return load(path)
-    data = _read(path)
-    if data.get("learner") in SUMS and "evidence" in data and data.keys().isdisjoint(OTHERS):
-        return _whole(path, data, _read_table)
-    return load_model(path)
-
-
-OTHERS = ("tree", "estimate", "vote", "mean", "rest")
-"""What files of models hold in place of tables."""
-
-
-def _read_table(data: dict[str, Any]) -> StoredTable:
-    check(isinstance(data["named"], bool), "named must be true or false")
-    return StoredTable.of(data["learner"], evidence_from_dict(data["evidence"]), data["named"])
+    return build_whole(path, read_model(path), from_dict)
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -196,15 +160,7 @@ def _tell(value: Any) -> str:
     return type(value).__name__ if hasattr(value, "get_params") else str(value)
 
 
-def load_learnt(path: str | os.PathLike[str]) -> Any:
-    """What a model ends as: evidence, for which no learner is loaded, or what it has instead."""
-    data = _read(path)
-    if "evidence" in data:
-        return _whole(path, data["evidence"], evidence_from_dict)
-    return load_model(path)._learnt
-
-
-def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a file of a model holds, which may not be whole."""
     data = read_json(path, "a model")
     if isinstance(data, dict) and data.get("format") == SCORECARD:
@@ -222,7 +178,7 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
     return data
 
 
-def _whole(path: Any, data: Any, build: Callable[[Any], Any]) -> Any:
+def build_whole(path: Any, data: Any, build: Callable[[Any], Any]) -> Any:
     """What is built from a file's data, or an error that says what the file lacks."""
     try:
         return build(data)

@@ -34,6 +34,7 @@ from weigh.store.plain import (
     read_classes,
     read_columns,
     read_features,
+    read_fitted,
     unplain,
 )
 
@@ -97,7 +98,7 @@ def from_dict(data: Mapping[str, Any]) -> Any:
     fitted = dict.fromkeys(model._later_extras) | data["fitted"]
     check({*fitted} == {*model._extras}, "fitted does not fit the learner")
     for key_, value in fitted.items():
-        setattr(model, key_, None if value is None else _fitted(unplain(value)))
+        setattr(model, key_, read_fitted(value))
     if "provenance" in data:
         model.provenance_ = Provenance.from_dict(data["provenance"])
     names = model._own_columns(model._learnt)
@@ -105,14 +106,6 @@ def from_dict(data: Mapping[str, Any]) -> Any:
     if data["named"]:
         model.feature_names_in_ = np.array(names, dtype=object)
     return model
-
-
-def _fitted(value: Any) -> Any:
-    """A text, a number or an array of numbers; counts stay whole."""
-    if isinstance(value, str):
-        return value
-    array = np.array(value)
-    return array[()] if array.dtype.kind == "i" else array.astype(np.float64)[()]
 
 
 def _learner_from_dict(data: Mapping[str, Any], depth: int = 0) -> TableEstimator:

@@ -118,6 +118,15 @@ def unplain(value: Any, depth: int = 0) -> Any:
     return [unplain(item, depth + 1) for item in value] if isinstance(value, list) else value
 
 
+def read_fitted(value: Any) -> Any:
+    """A fitted text, number or array of numbers, or nothing; counts stay whole."""
+    found = unplain(value)
+    if found is None or isinstance(found, str):
+        return found
+    array = np.array(found)
+    return array[()] if array.dtype.kind == "i" else array.astype(np.float64)[()]
+
+
 def read_classes(data: Mapping[str, Any]) -> np.ndarray[Any, Any]:
     """The class labels, two or more, in order."""
     check(all(not isinstance(c, list) for c in data["classes"]), "classes must be labels")
