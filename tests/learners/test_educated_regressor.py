@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 from pyarrow import csv
 from sklearn.linear_model import GammaRegressor, PoissonRegressor, TweedieRegressor
+from sklearn.metrics import r2_score
 
 import weigh
 from weigh import EducatedRegressor, engine
@@ -26,6 +27,8 @@ from weigh.formula import Formula
 from weigh.frames import number_sample, read
 from weigh.newton.families import GAMMA, POISSON, Power
 from weigh.serving.contract import describe
+from weigh.serving.rows import Asked
+from weigh.serving.served import Served
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "model.schema.json").read_text())
 CUTS = [-1.0, -0.4, 0.2, 0.9]
@@ -626,11 +629,51 @@ def test_rows_without_the_exposure_of_the_fit_are_refused_by_name(tmp_path, comm
     assert run(command, path, data, *more[command], "--exposure", "1").exit_code == 0
 
 
+def test_a_score_uses_the_exposure_of_the_fit():
+    X, years, y = policies()
+    rows = X.assign(years=years, claims=y)
+    model = EducatedRegressor(family="poisson", bins=8).fit(rows, "claims", exposure="years")
+    expected = r2_score(y, model.predict(X, exposure=years))
+    assert model.score(rows, "claims") == pytest.approx(expected)
+    assert model.score(X, y, exposure=years) == pytest.approx(expected)
+    assert weigh.evaluate(model, rows, "claims").r2 == pytest.approx(expected)
+    assert model.score(X, y, exposure=1) == pytest.approx(r2_score(y, model.predict(X)))
+    with pytest.raises(ParameterError, match="'years'"):
+        model.score(X, y)
+
+
+def test_a_score_uses_the_offset_of_the_fit():
+    X, years, y = policies()
+    rows = X.assign(logs=np.log(years), claims=y)
+    model = EducatedRegressor(family="poisson", bins=8).fit(rows, "claims", offset="logs")
+    expected = r2_score(y, model.predict(X, offset=np.log(years)))
+    assert model.score(rows, "claims") == pytest.approx(expected)
+    assert model.score(X, y, offset=np.log(years)) == pytest.approx(expected)
+
+
+def test_an_evaluation_and_the_service_say_what_the_exposure_is(tmp_path):
+    X, years, y = policies()
+    rows = X.assign(years=years, claims=y)
+    model = EducatedRegressor(family="poisson", bins=8).fit(rows, "claims", exposure="years")
+    assert "years" in weigh.evaluate(model, rows, "claims").findings[-1]
+    assert "per unit" in weigh.evaluate(model, rows, "claims", exposure=1).findings[-1]
+    heading = weigh.report(model, rows, "claims").partition("<h1")[2].partition("</h1>")[0]
+    assert "claims" in heading
+    assert "per unit" not in heading  # its measures are those of each row's exposure
+    weigh.save(model, tmp_path / "m.json")
+    served = Served.load(tmp_path / "m.json", 10)
+    answer = json.loads(served.score(Asked(({},), single=True)))
+    assert answer["estimate_of"] == "claims per unit of years"
+    schema = json.loads(served.contract)["components"]["schemas"]["Score"]
+    Draft202012Validator(schema).validate(answer)
+
+
 def test_an_array_of_exposures_is_asked_for_again():
     X, years, y = policies()
     model = EducatedRegressor(family="poisson", bins=8).fit(X, y, exposure=years)
     for use in (lambda **own: weigh.evaluate(model, X, y, **own).mean_estimate,
-                lambda **own: weigh.score_table(model, X, **own)):  # fmt: skip
+                lambda **own: weigh.score_table(model, X, **own),
+                lambda **own: model.score(X, y, **own)):  # fmt: skip
         with pytest.raises(ParameterError) as error:
             use()
         assert error.value.parameter == "exposure"

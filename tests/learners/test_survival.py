@@ -381,6 +381,16 @@ def test_a_sheet_without_a_time_says_that_it_is_of_one_period():
     assert "one period" not in str(model.balance_sheet(case, time=10))
 
 
+def test_weights_are_shown_as_those_of_a_hazard(tmp_path):
+    model = EducatedSurvival(pairs=0).fit(draw(), BOTH)
+    weigh.save(model, tmp_path / "model.json")
+    found = CliRunner().invoke(main, ["show", str(tmp_path / "model.json")])
+    for text in (str(model.evidence_), found.stdout):
+        assert "hazard of died" in text
+        assert "true" not in text
+    assert "died come earlier" in found.stderr
+
+
 @pytest.mark.parametrize("words", ["evaluate {} {} --target died", "export {} --to sql"])
 def test_commands_that_do_not_take_a_survival_model_say_so(words, tmp_path):
     model, data = tmp_path / "model.json", tmp_path / "data.csv"

@@ -273,7 +273,18 @@ def test_a_target_of_many_numbers_is_met_with_the_regressor(tmp_path):
     assert "--task classification" in run(*words).stderr
     said = run(*words, "--learner", "evidence").stderr
     assert "30 distinct numbers" in said
-    assert "hint: --learner educated-regressor estimates a number" in said
+    assert "--learner educated --task regression" in said
+
+
+def test_a_target_of_few_counts_is_taken_as_classes_with_a_hint(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["a,claims", *(f"{'xy'[i % 2]},{i % 3}" for i in range(90))]))
+    words = ["fit", path, "--target", "claims", "-o", tmp_path / "m.json"]
+    said = run(*words).stderr
+    assert "3 distinct numbers" in said
+    assert "--task regression" in said
+    assert "family=poisson" in said
+    assert "regression" not in run(*words, "--task", "regression").stderr
 
 
 @pytest.mark.parametrize("name", ["id", "the id", "Müller's", 'a "b"', "back\\slash", "$HOME"])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from shlex import quote
 from typing import Any
 
-from weigh.cli.messages import MOST_CLASSES, hint, say
+from weigh.cli.messages import hint, say
 
 FEW = 50
 """In a table of so few rows every row may have a value of its own by chance."""
@@ -47,9 +47,14 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
 
 
 def _advise_classes(classes: Any) -> None:
-    if len(classes) > MOST_CLASSES and not any(isinstance(c, str | bool) for c in classes.tolist()):
+    if len(classes) > 2 and not any(isinstance(c, str | bool) for c in classes.tolist()):
         say(f"note: the target has {len(classes)} distinct numbers, each treated as a class")
-        hint("--learner educated-regressor estimates a number")
+        counts = "; with --set family=poisson, a count" if _are_counts(classes) else ""
+        hint(f"--learner educated --task regression estimates a number{counts}")
+
+
+def _are_counts(classes: Any) -> bool:
+    return all(c >= 0 and c == round(c) for c in classes.tolist())
 
 
 def _advise_text(name: str, levels: Sequence[Any], rows: int, warned: bool) -> None:

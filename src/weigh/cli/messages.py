@@ -30,6 +30,9 @@ def say_class(learnt: Any) -> None:
     names = [label(value) for value in learnt.classes.tolist()]
     if learnt.estimates:
         return
+    if learnt.form == "hazard":
+        say(f"Positive weights make {names[1]} come earlier, negative ones later.")
+        return
     if len(names) == 2:
         say(f"Positive weights favour {names[1]}, negative ones {names[0]}.")
     else:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
 
 from weigh import engine
 from weigh.base import TableEstimator, warn_ids
@@ -36,7 +37,7 @@ from weigh.educated.task import Task
 from weigh.engine import Block
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, record
-from weigh.evidence.exposure import name_given, read_apart, spread_out
+from weigh.evidence.exposure import find_given, name_given, read_apart, spread_out
 from weigh.formula import Spread
 from weigh.frames import (
     Floats,
@@ -306,6 +307,25 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         table = read(X)
         exposure = spread_out(exposure, table.n_rows)
         return read_apart(self._family, self.family, table, exposure, offset)
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, offset: Any = None
+    ) -> float:
+        """R2 of the estimates: 1 - squared errors over those of the mean of y.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, and their numbers and weights, or the names of their columns in X.
+        exposure, offset : array or str, optional
+            As in `fit`. Default: the columns of the fit; a table without them is refused.
+            `exposure=1` asks for estimates per unit of exposure.
+        """
+        table = read(X)
+        sample, numbers = number_sample(table, y, sample_weight)
+        given = find_given(self.evidence_, table.names, exposure, offset)
+        estimates = self.predict(X, **given)[sample.kept]
+        return float(r2_score(numbers, estimates, sample_weight=sample.weight))
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, *, exposure: Any = None, offset: Any = None

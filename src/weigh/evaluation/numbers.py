@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.page import Page, Section
-from weigh.evidence.exposure import given_to
+from weigh.evidence.exposure import given_to, tell_exposure
 from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats, build, number_sample, read
 from weigh.layout import Shown, percent
@@ -56,6 +56,8 @@ class NumberEvaluation(Shown):
         The share of rows inside the model's 90% intervals; NaN where it has none.
     bands : tuple of Band
         Ten bands of rows from the smallest to the largest estimates.
+    exposure : str
+        What the estimates were multiplied by, in words; empty for a model without exposure.
     """
 
     model: str
@@ -73,6 +75,7 @@ class NumberEvaluation(Shown):
     covered: Bounded
     bands: tuple[Band, ...]
     coverage: float
+    exposure: str = ""
 
     @property
     def findings(self) -> list[str]:
@@ -90,7 +93,7 @@ class NumberEvaluation(Shown):
             low, high = percent(round(self.covered.low, 3)), percent(round(self.covered.high, 3))
             share = percent(round(self.covered.value, 3))
             said.append(f"{percent(STATED)} intervals contain {share} of rows ({low} to {high}).")
-        return said
+        return [*said, self.exposure] if self.exposure else said
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -168,6 +171,7 @@ def evaluate_numbers(
         covered=covered,
         bands=_bands(estimates, numbers, weight, coverage),
         coverage=coverage,
+        exposure=tell_exposure(own.get("exposure")),
     )
 
 

@@ -62,7 +62,26 @@ def given_to(model: Any, names: Sequence[str], exposure: Any = None) -> dict[str
     return {} if exposure is None else {"exposure": exposure}
 
 
-def find_given(evidence: Evidence, names: Sequence[str], exposure: Any) -> dict[str, Any]:
+def tell_exposure(given: Any) -> str:
+    """What estimates were multiplied by, as a sentence; nothing where it was nothing.
+
+    >>> tell_exposure("years")
+    'Each estimate is multiplied by the years of its row.'
+    """
+    if given is None:
+        return ""
+    if is_number(given):
+        return (
+            "Estimates are per unit of exposure."
+            if given == 1
+            else (f"Estimates are for an exposure of {given:g}.")
+        )
+    return f"Each estimate is multiplied by the {name_given(given) or 'exposure'} of its row."
+
+
+def find_given(
+    evidence: Evidence, names: Sequence[str], exposure: Any, offset: Any = None
+) -> dict[str, Any]:
     """Exposure and offset of rows to estimate: as given, or the columns that the fit had.
 
     A model that was fitted with an exposure estimates for one unit of it. Rows without it would get
@@ -82,7 +101,9 @@ def find_given(evidence: Evidence, names: Sequence[str], exposure: Any) -> dict[
                 Parameter("exposure", 1),
                 " for estimates per unit of exposure",
             )
-    if evidence.offset is not None:
+    if offset is not None:
+        found["offset"] = offset
+    elif evidence.offset is not None:
         found["offset"] = evidence.offset
         if evidence.offset not in names:
             raise ValueError(

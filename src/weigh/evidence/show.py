@@ -128,6 +128,8 @@ def title(evidence: Evidence) -> str:
         return f"Weights in the unit of {names[0]}, added to the prior ({rows})"
     if evidence.link == "log":
         return f"Factors of {evidence.class_names[0]}, by which the prior is multiplied ({rows})"
+    if evidence.form == "hazard":
+        return f"Weights of the hazard of {names[1]}, times 100 ({rows} and periods)"
     if len(names) == 2:
         return f"Weights of evidence for {names[1]} against {names[0]}, times 100 ({rows})"
     more = f"; {len(names) - MOST_CLASSES} more classes" if len(names) > MOST_CLASSES else ""
@@ -284,7 +286,7 @@ def tell_left_out(table: FeatureTable, shown: int) -> str:
 
 def _weight(total: float) -> str:
     """Rows, or their weight where it is no whole number."""
-    return f"{total:,.0f}" if total == round(total) else f"{total:,.4g}"
+    return f"{total:,.0f}" if total == round(total) or total >= 1000 else f"{total:,.4g}"
 
 
 def feature_text(table: FeatureTable) -> str:

@@ -48,7 +48,7 @@ class Evidence:
     assumed_rate: Floats
     prior_variances: Floats | None = None
     event_model: Literal["levels", "counts"] = "levels"
-    form: Literal["softmax", "ovr", "identity", "log"] = "softmax"
+    form: Literal["softmax", "ovr", "identity", "log", "hazard"] = "softmax"
     caveat: str = ""
     backend: str | None = None
     columns: tuple[str, ...] = ()
@@ -97,7 +97,9 @@ class Evidence:
         A regressor has `identity`, where the total is the estimate, or `log`, where it is the
         logarithm of the estimate.
         """
-        return "logistic" if len(self.classes) == 2 else self.form
+        if len(self.classes) == 2 or self.form == "hazard":
+            return "logistic"
+        return self.form
 
     @property
     def estimates(self) -> bool:

@@ -128,8 +128,18 @@ class Factors(Words):
         return spell(mean, digits_of(mean))
 
 
+@dataclass(frozen=True)
+class Hazards(Words):
+    """Weights of the log odds that an event comes in a period in which it may."""
+
+    bars: str = "later | earlier"
+    importance_is: str = "the mean absolute contribution to the log odds of the hazard, times 100"
+
+
 def words_of(evidence: Evidence) -> Words:
     """How the weights of a model are written."""
+    if evidence.form == "hazard":
+        return Hazards()
     if evidence.link == "log":
         return Factors()
     if evidence.link != "identity":

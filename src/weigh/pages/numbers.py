@@ -37,7 +37,7 @@ def lead_number(subject: Subject, found: NumberEvaluation) -> list[str]:
         f"This model estimates {target}. It starts from the mean of the training rows. {how}",
         f"{subject.name}, fitted on {evidence.class_counts.sum():,.6g} rows. It has a start "
         f"value and {len(evidence):,} tables with {n_levels:,} levels.",
-        f"It is judged here on {found.n_rows:,.6g} rows.",
+        " ".join(filter(None, (f"It is judged here on {found.n_rows:,.6g} rows.", found.exposure))),
     ]
 
 

@@ -209,11 +209,12 @@ def _of_classes(subject: Subject, found: Evaluation, judged: _Judged) -> dict[st
 def _of_number(subject: Subject, found: NumberEvaluation, judged: _Judged) -> dict[str, Any]:
     """What a page says of estimates."""
     log = subject.evidence.link == "log"
+    target = subject.classes[0].removesuffix(subject.evidence.condition)  # rows have an exposure
     return {
-        "heading": f"{subject.name}: estimates of {subject.classes[0]}",
+        "heading": f"{subject.name}: estimates of {target}",
         "lead": lead_number(subject, found),
         "measures": number_measures(found),
-        "findings": found.findings[2:],
+        "findings": [text for text in found.findings[2:] if text != found.exposure],
         "means": number_means(subject),
         "unit": "Weights are logarithms of factors." if log else "Weights in the target's unit.",
         "quality": number_quality(found, judged.errors, judged.weight),

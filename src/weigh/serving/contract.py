@@ -183,7 +183,8 @@ def _field(field: Input) -> dict[str, Any]:
 def _score(formula: Formula) -> dict[str, Any]:
     classes, number = [*formula.classes], {"type": "number"}
     if formula.estimates:
-        estimate = _object({"estimate": number} | dict.fromkeys(("low", "high"), number))
+        per = {"estimate_of": {"const": formula.estimated}} if formula.condition else {}
+        estimate = _object({"estimate": number} | dict.fromkeys(("low", "high"), number) | per)
         return _with(estimate, _id(formula) | _details())
     each = _object(dict.fromkeys(formula.class_names, number))
     total = {"log_odds": number} if len(classes) == 2 else {"totals": each}

@@ -180,8 +180,11 @@ class Served:
         """The estimate of each row, and the interval of a new one."""
         found = self.model._score_columns([*map(self._case, rows)])
         columns = [values.tolist() for values in found.values()]
+        formula = self.scorer.formula
+        per = {"estimate_of": formula.estimated} if formula.condition else {}
         return [
-            known(dict(zip(found, values, strict=True))) for values in zip(*columns, strict=True)
+            known(dict(zip(found, values, strict=True))) | per
+            for values in zip(*columns, strict=True)
         ]
 
     def _case(self, row: Row) -> Any:

@@ -106,7 +106,8 @@ def load_learnt(path: str | os.PathLike[str]) -> Any:
     data = read_model(path)
     if _is_known(data):
         return build_whole(path, data, _read_evidence)
-    return load_model(path)._learnt
+    model = load_model(path)
+    return model.evidence_ if hasattr(model, "predict_survival") else model._learnt
 
 
 def _read_evidence(data: Mapping[str, Any]) -> Evidence:

@@ -200,12 +200,12 @@ class EducatedSurvival(TableEstimator):
         if "_learnt" not in vars(self):
             raise AttributeError(f"this {type(self).__name__} has no evidence_ before it is fitted")
         names = np.array([f"no {self.event_name_}", self.event_name_], dtype=object)
-        return replace(self._learnt, classes=names)  # type: ignore[no-any-return]
+        return replace(self._learnt, classes=names, form="hazard")  # type: ignore[no-any-return]
 
     @property
     def hazard_(self) -> EducatedNB:
         """The model of the hazard: a classifier of rows with the end of a period as a column."""
-        return EducatedNB.of(replace(self.evidence_, classes=self._learnt.classes), named=True)
+        return EducatedNB.of(self._learnt, named=True)
 
     # ------------------------------------------------------------ predicting
 
