@@ -12,10 +12,9 @@ from weigh.cli.commands import main
 from weigh.cli.data import (
     check_output,
     count_rows,
-    find_target,
     keep_apart,
     label_text,
-    read_like,
+    read_with_target,
 )
 from weigh.cli.messages import hint, say, terminal_width
 from weigh.cli.options import (
@@ -150,11 +149,7 @@ def _open(model: str, data: str, target: str | None) -> tuple[Any, Any, str]:
     from weigh.store import load_model
 
     fitted = load_model(model)
-    table = read_like(fitted, data, target)
-    if target is None:
-        target = find_target(fitted, table)
-        say(f"note: {target!r} is taken as the target; --target names another")
-    return fitted, table, target
+    return fitted, *read_with_target(fitted, data, target)
 
 
 def _count(evidence: Any) -> str:
@@ -220,7 +215,7 @@ def recalibrate(
     keep_apart(output, model, data)
     check_output(output)
     fitted = load_model(model)
-    table, target = _read(fitted, data, target)
+    table, target = read_with_target(fitted, data, target)
     mended = RecalibratedClassifier(fitted, method=method, cv="prefit")
     mended.fit(table, target, sample_weight=weight)
     save(mended, output)
@@ -260,7 +255,7 @@ def update(
     keep_apart(output, model, data)
     check_output(output)
     fitted = _load(model)
-    table, target = _read(fitted, data, target)
+    table, target = read_with_target(fitted, data, target)
     new = weigh.update(fitted, table, target, sample_weight=weight, half_life=half_life)
     weigh.save(new, output, summary=hasattr(new, "summary_"))
     say(f"{type(fitted).__name__} with {count_rows(table):,} more rows: {output}")
@@ -297,12 +292,3 @@ def _load(path: str) -> Any:
     from weigh.store.summary import summary_path
 
     return load(path, summary=True) if os.path.exists(summary_path(path)) else load_model(path)
-
-
-def _read(model: Any, data: str, target: str | None) -> tuple[Any, str]:
-    """New rows, and the column of their classes."""
-    table = read_like(model, data, target)
-    if target is None:
-        target = find_target(model, table)
-        say(f"note: {target!r} is taken as the target; --target names another")
-    return table, target

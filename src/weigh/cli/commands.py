@@ -16,7 +16,6 @@ from weigh.cli.data import (
     keep_apart,
     read_table,
     read_table_of,
-    trace,
     without_columns,
 )
 from weigh.cli.help import Group
@@ -47,6 +46,7 @@ from weigh.cli.training import (
     keep_passes,
     make_model,
     read_exposure,
+    trace,
 )
 from weigh.progress import show_progress
 
@@ -212,8 +212,7 @@ def fit(
     Example: weigh fit claims.csv --target claims --learner educated-regressor --set family=poisson
     --exposure years -o model.json
     """
-    import weigh
-    from weigh.store import learners, to_json
+    from weigh.store import learners
 
     if learner not in learners():
         raise click.UsageError(f"--learner must be one of {', '.join(learners())}, not {learner!r}")
@@ -235,18 +234,28 @@ def fit(
     model.provenance_ = trace(model, data, table, target, held.n_rows)
     if not training_rows:
         model.provenance_ = replace(model.provenance_, training_rows=None)
-    if output == "-":
-        click.echo(to_json(model), nl=False)
-    else:
-        advise(model, table, weight)
-        if summary:
-            model = weigh.summarise(model, table, target, sample_weight=weight)
-        weigh.save(model, output, summary=summary)
+    _write_fitted(model, table, target, weight, output, summary)
     kept.clear()
     if held.rest is not None:
         judge(model, held, target, weight, to_stderr=output == "-", **more)
     if output != "-":
         _say_fitted(model, table, output)
+
+
+def _write_fitted(
+    model: Any, table: Any, target: str, weight: str | None, output: str, summary: bool
+) -> None:
+    """Write a model to standard output, or to a file with advice about the model."""
+    import weigh
+    from weigh.store import to_json
+
+    if output == "-":
+        click.echo(to_json(model), nl=False)
+        return
+    advise(model, table, weight)
+    if summary:
+        model = weigh.summarise(model, table, target, sample_weight=weight)
+    weigh.save(model, output, summary=summary)
 
 
 def _say_fitted(model: Any, table: Any, output: str) -> None:

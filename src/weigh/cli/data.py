@@ -5,18 +5,16 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from shlex import quote
-from typing import Any, TypeAlias
+from typing import Any
 
 import click
 
 from weigh.cli.help import Process
 from weigh.cli.messages import say
 from weigh.cli.options import dialect_of_command
-
-Columns: TypeAlias = Callable[[Any, Any], dict[str, Any]]
 
 
 def label_text(label: Any) -> str:
@@ -57,7 +55,7 @@ def keep_apart(output: str, *inputs: str) -> None:
         return
     from weigh.writing import refuse_inputs
 
-    refuse_inputs(output, [file for given in inputs for file in _files(given)])
+    refuse_inputs(output, [file for given in inputs for file in list_files(given)])
 
 
 def check_output(output: str) -> None:
@@ -69,7 +67,8 @@ def check_output(output: str) -> None:
     refuse_unwritable(output)
 
 
-def _files(given: str) -> list[Any]:
+def list_files(given: str) -> list[Any]:
+    """The files that a name, a folder or a glob stands for; of standard input its number."""
     if given == "-":
         with suppress(OSError, AttributeError):  # standard input may be no file, or closed
             return [sys.stdin.fileno()]
@@ -81,22 +80,6 @@ def _files(given: str) -> list[Any]:
 
         return [found.path for found in find_files(given)]
     return []
-
-
-def trace(model: Any, data: str, table: Any, target: str, held_out: int = 0) -> Any:
-    """Where a model comes from: what its fit recorded, and its files by name and hash."""
-    from dataclasses import replace
-
-    from weigh.evidence import hash_files, record
-    from weigh.frames import read
-
-    known = getattr(model, "provenance_", None) or record(read(table).without({target}), target)
-    known = replace(known, held_out=held_out or None)
-    files = [file for file in _files(data) if isinstance(file, str)]
-    if not files:  # standard input, or a database
-        return known
-    name = os.path.basename(os.path.normpath(data))
-    return replace(known, source=name, sha256=hash_files(files))
 
 
 def column_names(table: Any) -> tuple[str, ...]:
@@ -200,27 +183,6 @@ def is_card(model: Any) -> bool:
     return hasattr(model, "base_points")
 
 
-def reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) -> Columns:
-    """What `weigh explain --reasons` says of rows: what weighs most, or costs most points."""
-    if is_card(model):
-        given = [
-            name
-            for name, value in (("--pos-label", pos_label), ("--only", only))
-            if value is not None
-        ]
-        if given:
-            words = f"reasons of a scorecard are what costs points: leave out {' and '.join(given)}"
-            raise ValueError(words)
-        from weigh.scorecard.points import cost_columns
-
-        return lambda card, part: cost_columns(card, part, n)
-    from weigh.evidence import evidence_of
-    from weigh.sheet import find_reasons
-
-    evidence, label = evidence_of(model), find_class(model, pos_label)
-    return lambda model, part: find_reasons(evidence, model._read(part), n, label, only).columns()
-
-
 def read_like(model: Any, data: str, target: str | None = None) -> Any:
     """Read a file with the types that the model was fitted on."""
     from weigh.bins import Kind
@@ -265,7 +227,16 @@ def _may_be_spelled(values: Sequence[Any]) -> bool:
     return text and any(reads_as_number(v) or v in ("true", "false") for v in values)
 
 
-def find_target(model: Any, table: Any) -> str:
+def read_with_target(model: Any, data: str, target: str | None) -> tuple[Any, str]:
+    """Read a file like `read_like`, and the name of its target, which is found if not given."""
+    table = read_like(model, data, target)
+    if target is None:
+        target = _find_target(model, table)
+        say(f"note: {target!r} is taken as the target; --target names another")
+    return table, target
+
+
+def _find_target(model: Any, table: Any) -> str:
     """The one column that is no feature and holds the model's classes and nothing else."""
     from weigh.frames import key, read
 
@@ -336,20 +307,6 @@ def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
             f"missing {names[1]}, {cost[1]:g}; --pos-label names another class"
         )
     return find_class(model, text)
-
-
-def explain_row(
-    model: Any, row: Any, pos_label: str | None, against: str | None, labels: Any = None
-) -> Any:
-    """The balance sheet of a row, or its path; classes are named as they are shown."""
-    named = hasattr(model, "classes_")
-    chosen = [find_class(model, text) if named else text for text in (pos_label, against)]
-    if labels is not None:
-        from weigh.evidence import evidence_of
-
-        evidence_of(model)  # what has no table says so
-        return model.balance_sheet(row, *chosen, labels=labels)
-    return model._explain_case(row, *chosen)
 
 
 def take_row(table: Any, row: int) -> Any:

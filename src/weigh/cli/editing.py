@@ -10,7 +10,7 @@ import webbrowser
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import check_output, find_class, find_target, keep_apart, read_like
+from weigh.cli.data import check_output, find_class, keep_apart, read_like, read_with_target
 from weigh.cli.messages import hint, say
 from weigh.cli.options import data_argument, model_argument, target_option
 
@@ -92,8 +92,7 @@ def edit(
         keep_apart(written, model, data, *([train] if train else []))
     check_output(output)
     fitted = load_model(model)
-    table = read_like(fitted, data, target)
-    target = target or find_target(fitted, table)
+    table, target = read_with_target(fitted, data, target)
     rows = None if train is None else (read_like(fitted, train, target), target)
     editor = weigh.edit(fitted, table, target, train=rows, who=who)
     declined = find_class(fitted, adverse)

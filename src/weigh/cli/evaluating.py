@@ -12,11 +12,11 @@ from weigh.cli.commands import main
 from weigh.cli.data import (
     check_output,
     find_class,
-    find_target,
     is_card,
     keep_apart,
     read_any,
     read_like,
+    read_with_target,
     tell_class,
 )
 from weigh.cli.messages import print_found, say, terminal_width
@@ -90,20 +90,13 @@ def evaluate(
     from weigh.metrics.predicted import Question
 
     fitted = read_any(model)
-    given = [f"--{name.replace('_', '-')}" for name, value in of_card.items() if value is not None]
-    if given and not is_card(fitted):
-        raise click.UsageError(f"{given[0]} goes with a scorecard, and {model} is a model")
-    if of_card["cut_off"] is not None and by is None:
-        raise click.UsageError("--cut-off compares groups: name their column with --by")
+    _check_card_options(fitted, model, by, of_card)
     own = read_exposure(fitted, exposure)
     if hasattr(fitted, "no_classes"):
         _evaluate_numbers(fitted, read_like(fitted, data, target), target, weight, as_json, **own)
         return
     Question.of_model(fitted)
-    table = read_like(fitted, data, target)
-    if target is None:
-        target = find_target(fitted, table)
-        say(f"note: {target!r} is taken as the target; --target names another")
+    table, target = read_with_target(fitted, data, target)
     pos_label = tell_class(fitted, pos_label, cost)
     found = weigh.evaluate(
         fitted,
@@ -115,23 +108,36 @@ def evaluate(
         costs=cost,
         pos_label=pos_label,
     )
-    if not is_card(fitted):
-        print_found(found, as_json)
-        return
-    parts = score_tables(fitted, table, target, weight, by, of_card)
-    if as_json:
-        from weigh.scoring import json_rows
-
-        rows = {name: json_rows(part.to_frame()) for name, part in parts.items()}
-        best = parts["bands"].best
-        told = found.to_dict() | rows | ({} if best is None else {"profit": asdict(best)})
-        click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
+    if is_card(fitted):
+        _print_card(found, _score_tables(fitted, table, target, weight, by, of_card), as_json)
     else:
-        texts = [part.to_text(terminal_width()) for part in (found, *parts.values())]
+        print_found(found, as_json)
+
+
+def _check_card_options(fitted: Any, path: str, by: str | None, asked: dict[str, Any]) -> None:
+    """Refuse options of scorecards for a model, and a cut-off without groups."""
+    given = [f"--{name.replace('_', '-')}" for name, value in asked.items() if value is not None]
+    if given and not is_card(fitted):
+        raise click.UsageError(f"{given[0]} goes with a scorecard, and {path} is a model")
+    if asked["cut_off"] is not None and by is None:
+        raise click.UsageError("--cut-off compares groups: name their column with --by")
+
+
+def _print_card(found: Any, tables: dict[str, Any], as_json: bool) -> None:
+    """Print the measures of a scorecard and its tables of scores."""
+    if not as_json:
+        texts = [part.to_text(terminal_width()) for part in (found, *tables.values())]
         click.echo("\n\n".join(texts))
+        return
+    from weigh.scoring import json_rows
+
+    rows = {name: json_rows(part.to_frame()) for name, part in tables.items()}
+    best = tables["bands"].best
+    told = found.to_dict() | rows | ({} if best is None else {"profit": asdict(best)})
+    click.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
 
 
-def score_tables(
+def _score_tables(
     card: Any, table: Any, target: str, weight: str | None, by: str | None, asked: dict[str, Any]
 ) -> dict[str, Any]:
     """The cut-off table, the gains table and approval by group; as files, too, where asked."""
@@ -254,10 +260,8 @@ def challenge(
         keep_apart(output, old, new, data)
         check_output(output)
     models = read_any(old), read_any(new)
-    tables = read_like(models[0], data, target), read_like(models[1], data, target)
-    if target is None:
-        target = find_target(models[0], tables[0])
-        say(f"note: {target!r} is taken for the target; --target names another")
+    table, target = read_with_target(models[0], data, target)
+    tables = table, read_like(models[1], data, target)
     label = find_class(models[0], pos_label)
     asked = {"cut_off": cut_off, "sample_weight": weight, "pos_label": label}
     found = challenge_each(models, tables, target, **asked)

@@ -9,11 +9,10 @@ import click
 from weigh.cli.commands import main
 from weigh.cli.data import (
     find_class,
-    find_target,
     keep_apart,
     read_any,
     read_labels,
-    read_like,
+    read_with_target,
     tell_class,
 )
 from weigh.cli.messages import say
@@ -148,10 +147,7 @@ def report(
     keep_apart(output, model, data)
     fitted = read_any(model)
     read_subject(fitted)
-    table = read_like(fitted, data, target)
-    if target is None:
-        target = find_target(fitted, table)
-        say(f"note: {target!r} is taken as the target; --target names another")
+    table, target = read_with_target(fitted, data, target)
     pos_label = tell_class(fitted, pos_label, cost)
     weigh.report(
         fitted,

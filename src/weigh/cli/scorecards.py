@@ -20,7 +20,6 @@ from weigh.cli.data import (
     read_like,
     read_table,
     take_row,
-    trace,
 )
 from weigh.cli.messages import hint, say, terminal_width
 from weigh.cli.options import (
@@ -33,6 +32,7 @@ from weigh.cli.options import (
     reading_options,
     weight_option,
 )
+from weigh.cli.training import trace
 from weigh.progress import show_progress
 
 

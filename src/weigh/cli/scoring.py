@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import click
 
 from weigh.cli.commands import main
 from weigh.cli.data import (
-    Columns,
     check_column,
     column_names,
     count_rows,
-    explain_row,
+    find_class,
+    is_card,
     keep_apart,
     read_labels,
     read_like,
     read_scorer,
-    reason_columns,
     take_row,
 )
 from weigh.cli.messages import say, terminal_width
@@ -32,6 +32,8 @@ from weigh.cli.options import (
 )
 from weigh.cli.training import read_exposure
 from weigh.progress import show_progress
+
+Columns: TypeAlias = Callable[[Any, Any], dict[str, Any]]
 
 spreadsheet_option = click.option(
     "--spreadsheet",
@@ -144,7 +146,7 @@ def explain(
             raise click.UsageError(
                 "--reasons explains every row and --row explains one; give one of the two"
             )
-        columns = reason_columns(fitted, reasons, pos_label, only)
+        columns = _reason_columns(fitted, reasons, pos_label, only)
         write_reasons(fitted, table, columns, keep, output, spreadsheet)
         return
     if keep or only or spreadsheet or output != "-":
@@ -154,7 +156,7 @@ def explain(
         raise click.BadParameter(
             f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
         )
-    page = explain_row(fitted, take_row(table, row), pos_label, against, read_labels(labels))
+    page = _explain_row(fitted, take_row(table, row), pos_label, against, read_labels(labels))
     if as_json:
         click.echo(json.dumps(page.to_dict(), ensure_ascii=False))
     else:
@@ -177,3 +179,38 @@ def write_reasons(
         n_rows = write_scores(score_parts(model, table, kept, columns), output, spreadsheet)
     if output != "-":
         say(f"{n_rows:,} rows: {output}")
+
+
+def _reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) -> Columns:
+    """What `weigh explain --reasons` says of rows: what weighs most, or costs most points."""
+    if is_card(model):
+        given = [
+            name
+            for name, value in (("--pos-label", pos_label), ("--only", only))
+            if value is not None
+        ]
+        if given:
+            words = f"reasons of a scorecard are what costs points: leave out {' and '.join(given)}"
+            raise ValueError(words)
+        from weigh.scorecard.points import cost_columns
+
+        return lambda card, part: cost_columns(card, part, n)
+    from weigh.evidence import evidence_of
+    from weigh.sheet import find_reasons
+
+    evidence, label = evidence_of(model), find_class(model, pos_label)
+    return lambda model, part: find_reasons(evidence, model._read(part), n, label, only).columns()
+
+
+def _explain_row(
+    model: Any, row: Any, pos_label: str | None, against: str | None, labels: Any = None
+) -> Any:
+    """The balance sheet of a row, or its path; classes are named as they are shown."""
+    named = hasattr(model, "classes_")
+    chosen = [find_class(model, text) if named else text for text in (pos_label, against)]
+    if labels is not None:
+        from weigh.evidence import evidence_of
+
+        evidence_of(model)  # what has no table says so
+        return model.balance_sheet(row, *chosen, labels=labels)
+    return model._explain_case(row, *chosen)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob
 from typing import Any
 
 import click
 
-from weigh.cli.data import check_column, count_rows
+from weigh.cli.data import check_column, count_rows, list_files
 from weigh.cli.messages import MOST_CLASSES, hint, say
 from weigh.cli.options import read_parameters
 
@@ -227,3 +227,17 @@ def _files(path: str) -> list[str]:
     if not os.path.isdir(path):
         return [path]
     return sorted(os.path.join(root, name) for root, _, names in os.walk(path) for name in names)
+
+
+def trace(model: Any, data: str, table: Any, target: str, held_out: int = 0) -> Any:
+    """Where a model comes from: what its fit recorded, and its files by name and hash."""
+    from weigh.evidence import hash_files, record
+    from weigh.frames import read
+
+    known = getattr(model, "provenance_", None) or record(read(table).without({target}), target)
+    known = replace(known, held_out=held_out or None)
+    files = [file for file in list_files(data) if isinstance(file, str)]
+    if not files:  # standard input, or a database
+        return known
+    name = os.path.basename(os.path.normpath(data))
+    return replace(known, source=name, sha256=hash_files(files))
