@@ -159,7 +159,7 @@ def test_a_row_in_which_nothing_weighs_has_no_reasons():
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, "3"])
 def test_a_number_of_reasons_that_is_none_is_refused(n):
-    with pytest.raises(ValueError, match="n must be a whole number"):
+    with pytest.raises(ValueError, match="n must be"):
         weigh.reasons(fitted("evidence"), draw_table()[0], n=n)
 
 

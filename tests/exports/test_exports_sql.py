@@ -331,7 +331,7 @@ def test_a_query_in_another_dialect_says_the_same_when_translated():
     ("options", "says"),
     [
         ({"dialect": "oracle"}, "dialect must be one of duckdb"),
-        ({"reasons": -1}, "reasons must be a whole number"),
+        ({"reasons": -1}, "reasons .*-1"),
         ({"keep": "job"}, "keep is a list"),
     ],
 )
@@ -580,7 +580,7 @@ def test_postgresql_refuses_a_number_for_a_level_of_text_by_name(postgres, psql)
             f"DROP TABLE IF EXISTS rows; CREATE TABLE rows (code {kind}, ward integer, age float);"
             f"INSERT INTO rows VALUES ({value}, 1, 1.5);"
         )
-        with pytest.raises(Exception, match="held text in training and holds numbers here"):
+        with pytest.raises(Exception, match=r"'code'+ held text"):
             postgres.ask(script, weigh.export(coded_model(), "sql", dialect="postgres"))
 
 
@@ -625,7 +625,7 @@ def test_duckdb_takes_numbers_that_are_missing_for_text_that_is_missing(kind, va
         connection.execute(f"INSERT INTO rows VALUES ({value}, 1, 1.5)")
         assert connection.execute(query).fetchone()[0] == pytest.approx(wanted)
         connection.execute("INSERT INTO rows VALUES (1, 1, 1.5)")
-        with pytest.raises(Exception, match="held text in training and holds numbers here"):
+        with pytest.raises(Exception, match=r"'code'+ held text"):
             connection.execute(query).fetchall()
 
 

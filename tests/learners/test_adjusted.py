@@ -1254,7 +1254,7 @@ def test_the_command_line_fits_what_python_fits(tmp_path):
     ("parameters", "message"),
     [
         ({"fit_prior": "no"}, "fit_prior must be True or False, got 'no'"),
-        ({"norm": -1}, "norm must be 'cv', 'paper', None or a number of 0 or more, got -1"),
+        ({"norm": -1}, "norm must be 'cv', 'paper', None or .*got -1"),
         ({"norm": np.nan}, "norm must be"),
         ({"norm": np.inf}, "norm must be"),
         ({"norm": True}, "norm must be"),
@@ -1262,7 +1262,7 @@ def test_the_command_line_fits_what_python_fits(tmp_path):
         ({"norm": [1.0, 2.0]}, "norm must be"),
         ({"multiclass": "ovo"}, "multiclass must be one of .*, got 'ovo'"),
         ({"aggregate": "max"}, r"aggregate must be one of \('median', 'mean'\), got 'max'"),
-        ({"cv": 1}, "cv must be at least 2 folds"),
+        ({"cv": 1}, "cv .*2 folds"),
         ({"cv": 0.5}, "`?cv`?"),
         ({"cv": []}, "cv=.*leaves no fold"),
         ({"smoothing": -1}, "smoothing"),

@@ -686,7 +686,7 @@ def test_names_and_labels_that_are_not_there_are_named(model):
         evaluate(model, PEOPLE, "Survived", by="Race")
     with pytest.raises(ValueError, match="sample_weight names the column 'w'"):
         evaluate(model, PEOPLE, "Survived", sample_weight="w")
-    with pytest.raises(ValueError, match="'Adult', which is not among the classes"):
+    with pytest.raises(ValueError, match="'Adult'"):
         evaluate(model, PEOPLE, "Age")
     with pytest.raises(ValueError, match="pos_label='Maybe'"):
         evaluate(model, PEOPLE, "Survived", pos_label="Maybe")
@@ -862,7 +862,7 @@ def test_the_figure_draws_the_numbers_of_the_page(model):
     )
     pyplot.close("all")
     y, p = draw_many(2)
-    with pytest.raises(ValueError, match="choose it with pos_label"):
+    with pytest.raises(ValueError, match="pos_label"):
         of(y, p).plot()
 
 

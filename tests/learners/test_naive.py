@@ -353,7 +353,7 @@ def test_a_tiny_prior_is_kept_as_given():
         ({"special_values": {"size": ["x"]}}, "special_values for column 'size' must be numbers"),
         ({"categorical_features": "some"}, "categorical_features must be"),
         ({"categorical_features": ["shape"]}, "categorical_features names 'shape'"),
-        ({"categorical_features": ["size"]}, "column 'colour' is numeric but holds text"),
+        ({"categorical_features": ["size"]}, "column 'colour' is numeric"),
         ({"class_prior": [0.5, 0.6]}, "class_prior must give 2 classes"),
         ({"class_prior": {0: 1.0}}, "class_prior must name each of"),
         ({"event_model": "bernoulli"}, "event_model must be"),

@@ -900,7 +900,7 @@ def test_separable_constant_and_empty_columns_do_no_harm(smoothing, missing, by)
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"attenuation": 0.5}, "attenuation must be .* a number of at least 1, got 0.5"),
+        ({"attenuation": 0.5}, "attenuation .*at least 1, got 0.5"),
         ({"attenuation": math.inf}, "attenuation must be"),
         ({"attenuation": math.nan}, "attenuation must be"),
         ({"attenuation": "sharp"}, "attenuation must be .* got 'sharp'"),
@@ -910,7 +910,7 @@ def test_separable_constant_and_empty_columns_do_no_harm(smoothing, missing, by)
         ({"form": "mean"}, "form must be one of .* got 'mean'"),
         ({"form": None}, "form must be"),
         ({"form": ["root"]}, "form must be"),
-        ({"n_bins": 1}, "n_bins must be a whole number of at least 2, got 1"),
+        ({"n_bins": 1}, "n_bins .*at least 2, got 1"),
         ({"n_bins": 2.5}, "n_bins must be"),
         ({"n_bins": True}, "n_bins must be"),
         ({"cv": 1}, "cv must be at least 2 folds, or splits, got 1"),

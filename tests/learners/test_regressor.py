@@ -399,9 +399,9 @@ def test_columns_that_a_dict_of_bins_does_not_name_have_the_default_bins():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_rounds": 0}, "n_rounds must be a whole number of 1 or more, got 0"),
-        ({"n_rounds": True}, "n_rounds must be a whole number"),
-        ({"grid": 1}, "grid must be a whole number of 2 or more, got 1"),
+        ({"n_rounds": 0}, "n_rounds .*1 or more, got 0"),
+        ({"n_rounds": True}, "n_rounds"),
+        ({"grid": 1}, "grid .*2 or more, got 1"),
         ({"bins": "mdl"}, "bins='mdl' needs classes"),
         ({"y_range": (3, 3)}, "y_range must be two numbers in ascending order"),
         ({"y_range": 3}, "y_range must be two numbers"),

@@ -242,7 +242,7 @@ def test_a_long_name_is_cut_in_its_middle_so_that_the_level_stays(ax):
 
 
 def test_a_number_of_items_that_cannot_be_is_refused(model):
-    with pytest.raises(ValueError, match="max_items must be a whole number of 0 or more, got -1"):
+    with pytest.raises(ValueError, match=r"max_items .*got -1"):
         BalanceSheetDisplay.from_estimator(model, CASE, max_items=-1)
 
 

@@ -127,7 +127,7 @@ def test_rows_of_the_adverse_class_are_declined(model, tmp_path):
         for label in (first, second, None)
     }
     assert sides == {first: "above", second: "below", None: ""}
-    with pytest.raises(ValueError, match="adverse='maybe' is not a class"):
+    with pytest.raises(ValueError, match="adverse='maybe'"):
         sit(model, tmp_path / "new.json", adverse="maybe")
 
 

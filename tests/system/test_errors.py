@@ -1,6 +1,9 @@
 """Errors about a parameter carry its name, and the command line says its option."""
 
+import ast
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
@@ -52,3 +55,48 @@ def test_other_errors_are_said_as_they_are():
     assert tell(KeyError("no feature 'a'")) == "no feature 'a'"
     assert ParameterError("no parameter").parameter == ""
     assert tell(ParameterError("give ", Parameter("cv", 5))) == "give --folds 5"
+
+
+# ---------------------------------------------------------------- wordings in tests
+
+ROOT = Path(__file__).parents[2]
+RUN = 5
+"""So many words in a row are a wording; fewer name a column, a parameter or a value."""
+
+
+def runs(text):
+    """Every run of words, without digits and punctuation."""
+    words = re.findall(r"[a-z']+", re.sub(r"\\.|[^\w' ]", " ", text.lower()))
+    return {tuple(words[i : i + RUN]) for i in range(len(words) - RUN + 1)}
+
+
+def wordings(*nodes):
+    """The runs of words in string literals below nodes of a syntax tree."""
+    every = [part for node in nodes for part in ast.walk(node)]
+    texts = [part.value for part in every if isinstance(part, ast.Constant)]
+    return {run for text in texts if isinstance(text, str) for run in runs(text)}
+
+
+def raised(node):
+    """Whether a node raises an error or calls what makes errors and warnings."""
+    called = getattr(node, "func", None)
+    name = getattr(called, "attr", getattr(called, "id", ""))
+    return isinstance(node, ast.Raise) or re.search("Error$|warn|check$", name)
+
+
+def trees(folder):
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        yield path.name, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_no_wording_of_an_error_is_matched_by_two_tests():
+    """Whoever words an error anew has one test to change."""
+    every = (node for _, tree in trees("src") for node in ast.walk(tree))
+    said = wordings(*filter(raised, every))
+    assert len(said) > 1000
+    matched: dict[tuple[str, ...], set[str]] = {}
+    for file, node in ((file, node) for file, tree in trees("tests") for node in tree.body):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            for run in wordings(*node.decorator_list, *node.body) & said:
+                matched.setdefault(run, set()).add(f"{file}::{node.name}")
+    assert {" ".join(run): sorted(at) for run, at in matched.items() if len(at) > 1} == {}

@@ -230,7 +230,7 @@ def test_a_part_of_a_cross_that_outgrows_its_levels_is_named():
 
 @pytest.mark.parametrize("wrong", [0, -1, 2.5, "ten", True, {"town": 0}, {"town": "all"}])
 def test_a_number_of_levels_that_is_none_is_refused(wrong):
-    with pytest.raises(ValueError, match="max_levels must be None, a whole number of at least 1"):
+    with pytest.raises(ValueError, match="max_levels must be None"):
         weigh.EvidenceNB(max_levels=wrong).fit(make_towns(), "y")
 
 
