@@ -24,17 +24,11 @@ class Parameter:
         return self.name if self.value is ... else f"{self.name}={self.value!r}"
 
 
-class ParameterError(ValueError):
-    """A value that cannot be used. The message is made of parts, some of them parameters.
+class _PartedError(Exception):
+    """A message that is made of parts, some of them parameters.
 
     What has other names for parameters, such as the options of the command line, renders the parts
     again with `named`.
-
-    >>> error = ParameterError(Parameter("cv"), " must be at least 2, got 1")
-    >>> error.parameter, str(error)
-    ('cv', 'cv must be at least 2, got 1')
-    >>> error.named(lambda parameter: "--folds")
-    '--folds must be at least 2, got 1'
     """
 
     def __init__(self, *parts: str | Parameter) -> None:
@@ -51,7 +45,22 @@ class ParameterError(ValueError):
         return "".join(name(p) if isinstance(p, Parameter) else p for p in self.parts)
 
 
-def warn_caller(text: str, category: type[Warning]) -> None:
+class ParameterWarning(_PartedError, UserWarning):  # noqa: N818
+    """Advice that names a parameter."""
+
+
+class ParameterError(_PartedError, ValueError):
+    """A value that cannot be used. The message names the parameter.
+
+    >>> error = ParameterError(Parameter("cv"), " must be at least 2, got 1")
+    >>> error.parameter, str(error)
+    ('cv', 'cv must be at least 2, got 1')
+    >>> error.named(lambda parameter: "--folds")
+    '--folds must be at least 2, got 1'
+    """
+
+
+def warn_caller(text: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn at the line outside this package that led here."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("weigh."):

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from weigh.base import EvidenceClassifier, EvidenceModel, read_sample, warn_ids
+from weigh.base import EvidenceClassifier, EvidenceModel, read_sample, warn_columns
 from weigh.calibrate import FITS, SCALINGS, HoldOutTotals, RestCurves, recalibrate
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, evidence_of, inherit, record
@@ -106,7 +106,7 @@ class RecalibratedClassifier(EvidenceModel):
         evidence = evidence_of(learner._fit_sample(sample))
         rows = _hold_out(learner, sample, self._splits(sample))
         self.estimator_ = learner
-        warn_ids(evidence.features, sample.table.n_rows, evidence.tables)
+        warn_columns(evidence.features, sample.table, evidence.tables)
         set_names(self, sample.table.names, sample.table.named)
         model = self._join(evidence, rows, evidence.assumed_rate)
         if given is not None:

@@ -9,10 +9,11 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.evidence import Evidence, FeatureTable
-from weigh.frames import NOT_KNOWN, Codes, Floats, Numbers, Table, build, read
+from weigh.frames import NOT_KNOWN, Codes, Floats, Numbers, Table, build, label_sample, read
 from weigh.holdout import mark_holdout
 from weigh.layout import Grid, Shown, View
 from weigh.metrics.stability import compare_counts
+from weigh.sheet import find_class
 from weigh.woe import WeightOfEvidence, measure_information
 
 LARGEST = 1e6
@@ -166,6 +167,7 @@ def screen(
     *,
     time: str | None = None,
     pos_label: Any = None,
+    adverse: Any = None,
     **options: Any,
 ) -> Screening:
     """Describe columns before a fit: information value, missing values, correlation, stability.
@@ -185,7 +187,9 @@ def screen(
         Column of X with the time of each row, as numbers or dates, which is then not a feature. The
         stability index compares the levels of the later half of the rows with the earlier half.
     pos_label : label, optional
-        The class that positive WoE favours.
+        The class that positive WoE favours. Default: the second in sorted order.
+    adverse : label, optional
+        The bad class, instead of `pos_label`: positive WoE favours the other one.
     **options
         Further parameters of `WeightOfEvidence`, such as `bins=10`. There is no `sample_weight`:
         all rows count alike.
@@ -213,7 +217,8 @@ def screen(
     table = read(X)
     later = None if time is None else mark_holdout(table, y, holdout=0.5, time=time)
     features = table if time is None else table.without({time})
-    model = WeightOfEvidence(pos_label=pos_label, **options).fit(features, y)
+    favoured = pos_label if adverse is None else _find_good(features, y, pos_label, adverse)
+    model = WeightOfEvidence(pos_label=favoured, **options).fit(features, y)
     evidence = model.evidence_
     rows = table.select(evidence.column_names)
     correlations = _correlate(model.transform(rows))
@@ -235,6 +240,14 @@ def screen(
         evidence.backend,
         any(part.feature.parts[0].skip_missing for part in evidence),
     )
+
+
+def _find_good(table: Table, y: Any, pos_label: Any, adverse: Any) -> Any:
+    """The class of two that is not the adverse one."""
+    if pos_label is not None:
+        raise ValueError("pos_label and adverse are both given; give one of them")
+    classes = label_sample(table, y).classes.tolist()
+    return classes[1 - find_class(classes, adverse, 0, "adverse")] if len(classes) == 2 else None
 
 
 def _share_missing(column: Numbers | Codes) -> float:

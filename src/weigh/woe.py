@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from sklearn.base import TransformerMixin
 from sklearn.utils import ClassifierTags
 
-from weigh.base import TableEstimator, read_sample, remember, warn_ids
+from weigh.base import TableEstimator, read_sample, remember, warn_columns
 from weigh.bins import label
 from weigh.evidence import (
     Evidence,
@@ -129,7 +129,7 @@ class WeightOfEvidence(TransformerMixin, TableEstimator):
             evidence = replace(evidence, tables=tuple(map(_weigh_plainly, evidence)))
         if find_class(sample.classes.tolist(), self.pos_label, 1) == 0:
             evidence = flip(evidence)
-        warn_ids(evidence.features, sample.table.n_rows, evidence.tables)
+        warn_columns(evidence.features, sample.table, evidence.tables)
         self._name(sample.table.names, sample.table.named)
         self._keep(remember(evidence, sample.table))
         self.classes_ = sample.classes

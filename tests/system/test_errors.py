@@ -28,6 +28,9 @@ WRONG = {
     "cv": lambda: weigh.compare(PEOPLE, "Survived", ["evidence"], cv=1),
     "holdout": lambda: weigh.split(PEOPLE, holdout=2.0),
     "time": lambda: weigh.split(PEOPLE, time="Nope"),
+    "special_values": lambda: weigh.EvidenceNB(special_values={"Nope": [-9]}).fit(
+        PEOPLE, "Survived"
+    ),
     "crosses": lambda: weigh.EvidenceNB(crosses=[("Class", "Nope")]).fit(PEOPLE, "Survived"),
     "may_change": lambda: weigh.levers(MODEL, ROW, may_change=["Nope"]),
     "exposure": lambda: weigh.EducatedRegressor(family="poisson").fit(

@@ -196,3 +196,104 @@ def test_bins_that_were_read_give_the_levels_of_the_break_list():
 def test_break_lists_that_cannot_be_read_are_refused(odd):
     with pytest.raises(ValueError, match=r"age|breaks"):
         weigh.read_bins(odd)
+
+
+def test_cut_points_of_a_model_closed_on_the_left_give_the_same_levels_again():
+    first = weigh.EvidenceNB(bins=GIVEN).fit(X, Y)
+    cuts = weigh.cut_points(first)
+    assert cuts == {name: Binning(cuts=rule.cuts, closed="left") for name, rule in GIVEN.items()}
+    again = weigh.EvidenceNB(bins=cuts).fit(X, Y).evidence_
+    for one, other in zip(first.evidence_, again, strict=True):
+        assert one.labels == other.labels
+        assert one.counts.tolist() == other.counts.tolist()
+
+
+def run(*words):
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    assert done.exit_code == 0, done.output
+    return done
+
+
+@pytest.fixture
+def files(tmp_path):
+    town = np.where(np.arange(600) % 3 == 0, "N", np.where(np.arange(600) % 3 == 1, "S", "E"))
+    X.assign(town=town, code=np.arange(600) % 4, y=Y).to_csv(tmp_path / "rows.csv", index=False)
+    breaks = {"x": [-0.5, 0.1, 1.2, "Inf"], "town": ["N%,%S", "E"], "code": ["0%,%1", "2", "3"]}
+    (tmp_path / "breaks.json").write_text(json.dumps(breaks))
+    lines = [f"{name},{text}" for name, texts in breaks.items() for text in map(str, texts)]
+    quoted = [line.replace("N%,%S", '"N%,%S"').replace("0%,%1", '"0%,%1"') for line in lines]
+    (tmp_path / "breaks.csv").write_text("\n".join(["variable,breaks", *quoted]))
+    return tmp_path
+
+
+def labels_of(model):
+    tables = model.evidence if hasattr(model, "evidence") else model.evidence_
+    return {table.name: table.labels for table in tables}
+
+
+@pytest.mark.parametrize("name", ["breaks.json", "breaks.csv"])
+@pytest.mark.parametrize("command", ["fit", "scorecard"])
+def test_commands_read_the_bins_of_other_libraries(files, command, name):
+    more = ["--adverse", "a"] if command == "scorecard" else ["--learner", "evidence"]
+    run(command, files / "rows.csv", "--target", "y", "--read-bins", files / name, *more,
+        "-o", files / "m.json")  # fmt: skip
+    found = labels_of(weigh.load(files / "m.json"))
+    assert found["x"] == ("< -0.5", "[-0.5, 0.1)", "[0.1, 1.2)", ">= 1.2")
+    assert found["town"] == ("N or S", "E")
+    assert found["code"] == ("0 or 1", "2", "3")
+
+
+@pytest.mark.parametrize("command", ["fit", "scorecard"])
+def test_commands_take_groups_of_categories_and_of_numbers(files, command):
+    more = ["--adverse", "a"] if command == "scorecard" else []
+    run(command, files / "rows.csv", "--target", "y", "--groups", "town", "N, S",
+        "--groups", "code", "0,3;1,2", *more, "-o", files / "m.json")  # fmt: skip
+    found = labels_of(weigh.load(files / "m.json"))
+    assert found["town"] == ("N or S", "other")
+    assert found["code"] == ("0 or 3", "1 or 2")
+
+
+def test_screen_counts_levels_that_are_given(files):
+    done = run("screen", files / "rows.csv", "--target", "y", "--read-bins", files / "breaks.json",
+               "--groups", "town", "N;S;E", "--json")  # fmt: skip
+    levels = {column["name"]: column["levels"] for column in json.loads(done.stdout)["columns"]}
+    assert (levels["x"], levels["town"], levels["code"]) == (4, 3, 3)
+
+
+def test_bins_of_all_columns_hold_beside_groups_of_one(files):
+    run("fit", files / "rows.csv", "--target", "y", "--bins", "5", "--groups", "town", "N,S;E",
+        "-o", files / "m.json")  # fmt: skip
+    found = labels_of(weigh.load(files / "m.json"))
+    assert len(found["x"]) == 5
+    assert found["town"] == ("N or S", "E")
+
+
+def test_screening_for_an_adverse_class_turns_to_the_other(files):
+    shown = [
+        json.loads(run("screen", files / "rows.csv", "--target", "y", *about, "--json").stdout)
+        for about in (("--adverse", "a"), ("--pos-label", "b"))
+    ]
+    assert shown[0] == shown[1]
+    assert shown[0]["pos_label"] == "b"
+    with pytest.raises(ValueError, match="pos_label and adverse"):
+        weigh.screen(X, Y, pos_label="b", adverse="a")
+
+
+def test_the_command_line_closes_intervals_on_the_left(files):
+    run("fit", files / "rows.csv", "--target", "y", "--bins", "optimal", "--closed", "left",
+        "-o", files / "m.json")  # fmt: skip
+    assert labels_of(weigh.load(files / "m.json"))["x"][0].startswith("< ")
+    run("fit", files / "rows.csv", "--target", "y", "--bins", files / "m.json",
+        "-o", files / "again.json")  # fmt: skip
+    first, again = (labels_of(weigh.load(files / name)) for name in ("m.json", "again.json"))
+    assert first["x"] == again["x"]
+    run("scorecard", files / "rows.csv", "--target", "y", "--adverse", "a", "--closed", "left",
+        "--bins", "x", "0.1,0.5", "-o", files / "card.json")  # fmt: skip
+    assert labels_of(weigh.load(files / "card.json"))["x"] == ("< 0.1", "[0.1, 0.5)", ">= 0.5")
+
+
+def test_intervals_of_a_rule_that_closes_them_on_the_right_alone_are_refused(files):
+    words = ["fit", files / "rows.csv", "--target", "y", "--closed", "left", "-o", files / "m.json"]
+    done = CliRunner().invoke(main, [*map(str, words)])
+    assert done.exit_code == 2
+    assert "--closed left" in done.output

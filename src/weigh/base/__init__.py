@@ -3,12 +3,14 @@
 A learner stores its parameters and writes one method, `_learn(sample) -> Evidence`. One that ends
 as something else than a table builds on `TableEstimator`, which reads and nothing more.
 
+columns      warnings about columns that look like something else
 estimator    `TableEstimator`: any table in, and its columns as levels
 classifier   `EvidenceModel` has evidence; `EvidenceClassifier` learns it
 """
 
 from weigh.base.classifier import EvidenceClassifier, EvidenceModel
-from weigh.base.estimator import TableEstimator, branch, read_sample, remember, warn_ids
+from weigh.base.columns import warn_columns
+from weigh.base.estimator import TableEstimator, branch, read_sample, remember
 
 __all__ = [
     "EvidenceClassifier",
@@ -17,5 +19,5 @@ __all__ = [
     "branch",
     "read_sample",
     "remember",
-    "warn_ids",
+    "warn_columns",
 ]

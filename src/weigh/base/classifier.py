@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from weigh.base.estimator import TableEstimator, branch, read_sample, remember, warn_ids
+from weigh.base.columns import warn_columns
+from weigh.base.estimator import TableEstimator, branch, read_sample, remember
 from weigh.evidence import (
     Evidence,
     Provenance,
@@ -91,7 +92,7 @@ class EvidenceClassifier(EvidenceModel, ABC):
         sample = read_sample(self, X, y, sample_weight, feature_names=feature_names)
         learnt = self._fit_sample(sample)._learnt
         counted = getattr(learnt, "evidence", learnt)
-        warn_ids(learnt.features, sample.table.n_rows, counted.tables)
+        warn_columns(learnt.features, sample.table, counted.tables)
         self.provenance_ = record(sample.table, y)
         return self
 

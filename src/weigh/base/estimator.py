@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -16,7 +15,6 @@ from weigh.bins import Cross, Feature
 from weigh.errors import warn_caller
 from weigh.evidence import (
     Evidence,
-    FeatureTable,
     Provenance,
     ask_only,
     share_importance,
@@ -169,48 +167,6 @@ def read_sample(
             "needs two or more"
         )
     return sample
-
-
-FEW_IDS = 50
-"""In a table of so few rows every row may have a level of its own by chance."""
-
-
-def warn_ids(
-    features: Sequence[Feature | Cross], n_rows: int, tables: Sequence[FeatureTable] = ()
-) -> None:
-    """A column whose every row has a level of its own is an id, and says nothing of new rows.
-
-    The counts in `tables` tell it of columns whose levels `max_levels` has joined.
-    """
-    joined = {name for table in tables for name in _joined_ids(table, n_rows)}
-    for part in [part for feature in features for part in feature.parts]:
-        text = bool(part.values) and isinstance(part.values[0], str) and not part.in_order
-        n = n_rows if part.name in joined else len(part.values)
-        if text and n >= n_rows > FEW_IDS:
-            what = "values" if part.other else "levels"
-            warn_caller(
-                f"column {part.name!r} has {n:,} {what} in {n_rows:,} rows, one for "
-                "each row, as an id has: it says nothing of other rows; leave it out",
-                UserWarning,
-            )
-
-
-def _joined_ids(table: FeatureTable, n_rows: int) -> list[str]:
-    """Columns with the level `other` of whose values none weighs more than a mean row.
-
-    The values kept are the heaviest, so that there are as many values as rows, at least.
-    """
-    found, feature, weight = [], table.feature, table.counts.sum(axis=1)
-    for k, part in enumerate(feature.parts):
-        if part.other:
-            alone = [(i,) for i in range(len(weight))]
-            places = feature.pairs if isinstance(feature, Cross) else alone
-            *kept, rest = np.bincount([at[k] for at in places], weight, part.rest + 1)[
-                : part.rest + 1
-            ]
-            if max(kept) * n_rows <= (sum(kept) + rest) * (1 + 1e-9):
-                found.append(part.name)
-    return found
 
 
 def branch(learnt: Any, ask_if: Any, table: Table) -> Any:

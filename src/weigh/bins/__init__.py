@@ -11,11 +11,13 @@ binning       limits of the levels of a column, and the best levels within them
 optimal       the best way to join neighbouring parts: exact dynamic programming
 kernels       its hot loops
 reading       cut points and groups from the output of other libraries
+codes         numbers that look like codes, such as -9 or 999
 density       a grid for a density in each class, in place of bins
 discretizer   the cuts alone, as a scikit-learn transformer
 """
 
 from weigh.bins.binning import Binning
+from weigh.bins.codes import find_codes
 from weigh.bins.conditions import SINGLE, Ask, Condition, Kind, finder, read_rules
 from weigh.bins.crosses import AND, Cross, coarsen, refine
 from weigh.bins.cuts import check_cuts, fine_cuts, mdl_cuts, midpoint, quantile_cuts
@@ -63,6 +65,7 @@ __all__ = [
     "are_whole",
     "check_cuts",
     "coarsen",
+    "find_codes",
     "finder",
     "fine_cuts",
     "hold_lower_ends",

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from weigh.cli.advice import advise
+from weigh.cli.classing import classing_options, is_model_file, take_classing
 from weigh.cli.data import (
     check_output,
     count_rows,
@@ -41,7 +42,6 @@ from weigh.cli.options import (
 from weigh.cli.training import (
     choose_learner,
     hold_out,
-    is_model_file,
     judge,
     keep_passes,
     make_model,
@@ -116,10 +116,11 @@ def demo(save: str | None) -> None:
 @click.option(
     "--bins",
     type=BINS,
-    metavar="mdl|fine|N|MODEL",
-    help="Binning of numeric columns: MDL, fine, N quantile bins, or the cut points of a model "
-    "file (default: the learner's).",
+    metavar="mdl|fine|optimal|N|MODEL",
+    help="Binning of numeric columns: MDL, fine, the largest information value, N quantile bins, "
+    "or the cut points of a model file (default: the learner's).",
 )
+@classing_options
 @click.option(
     "--smoothing",
     type=SMOOTHING,
@@ -226,6 +227,7 @@ def fit(
     held = hold_out(whole, target, holdout, holdout_by, holdout_time)
     table = without_columns(held.train, apart)
     learner = choose_learner(learner, task, table, target)
+    parameters |= take_classing(parameters, table, {target, weight, exposure})
     model = make_model(learner, parameters, own, recalibrate)
     more = read_exposure(model, exposure)
     about = [target, weight, *more.values(), drop, categorical, holdout, holdout_by, holdout_time]

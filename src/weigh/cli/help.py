@@ -81,7 +81,7 @@ class Group(ByTask):
 
         def warn(text: Any) -> None:
             if str(text) not in told:
-                say(f"warning: {text}")
+                say(f"warning: {tell(text)}")
             told.add(str(text))
 
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from shlex import quote
 from typing import Any
 
 import click
@@ -74,6 +75,7 @@ OPTIONS = {
     "cv": "--folds",
     "holdout": "--holdout",
     "time": "--holdout-time",
+    "special_values": "--special-values",
 }
 """Parameters that have an option of another name."""
 
@@ -98,6 +100,8 @@ def _name_option(parameter: Any) -> str:
         return option
     if isinstance(value, dict):
         ((column, most),) = value.items()
+        if isinstance(most, list):
+            return f"{option} {quote(f'{column}:' + ','.join(map(str, most)))}"
         if any(letter in column for letter in "'\"\\"):  # which the shell would take apart
             return f"{option} {most}"
         return f"--set '{parameter.name}={json.dumps(value, ensure_ascii=False)}'"

@@ -14,17 +14,17 @@ else:
 
 
 class Bins(ParamType):
-    """`mdl`, `fine`, a number of quantile bins, or a model file whose cut points are taken."""
+    """A rule, a number of quantile bins, or a model file whose cut points are taken."""
 
-    name = "mdl|fine|N|MODEL"
+    name = "mdl|fine|optimal|N|MODEL"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Read the option."""
-        if value in ("mdl", "fine") or str(value).endswith(".json"):
+        if value in ("mdl", "fine", "optimal") or str(value).endswith(".json"):
             return value
         if str(value).isdecimal() and int(value) >= 2:
             return int(value)
-        wanted = "mdl, fine, a number of bins from 2 or a model file that ends in .json"
+        wanted = "mdl, fine, optimal, a number of bins from 2 or a model file that ends in .json"
         return self.fail(f"{value!r} is not {wanted}", param, ctx)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from weigh.cli.classing import classing_options, take_classing
 from weigh.cli.commands import main
 from weigh.cli.data import (
     count_rows,
@@ -80,6 +81,7 @@ from weigh.progress import show_progress
     metavar="COL CUTS",
     help="Cut points of a column, such as: --bins age 30,50 (repeatable; with DATA).",
 )
+@classing_options
 @click.option(
     "--monotone",
     "trends",
@@ -117,7 +119,7 @@ def scorecard(
     weight: str | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
-    **settings: Any,
+    **more: Any,
 ) -> None:
     """Make a scorecard from a table or a model.
 
@@ -133,19 +135,23 @@ def scorecard(
     import weigh
 
     keep_apart(output, source)
+    asked = {name: more.pop(name) for name in ("groups", "read_bins", "special")}
+    closed = more.pop("closed")
     if source.endswith(".json"):
         _refuse_table_options(source)
-        card = _from_model(source, adverse, settings)
+        card = _from_model(source, adverse, more)
     else:
         if target is None:
             raise click.UsageError("with a table, --target names the column to predict")
         table = read_table(source, categorical, drop)
         classes = list_classes(table, target)
         bad = pick_class(classes, adverse, "--adverse", target)
-        settings |= {"bins": dict(map(_read_cuts, cuts)), "levels": levels, "sample_weight": weight}
-        settings["monotonic_cst"] = _read_trends(trends, rises=adverse == next(iter(classes)))
+        asked |= {"bins": dict(map(_read_cuts, cuts)) or None, "closed": "right"}
+        more |= take_classing(asked, table, {target, weight})
+        more |= {"closed": closed, "levels": levels, "sample_weight": weight}
+        more["monotonic_cst"] = _read_trends(trends, rises=adverse == next(iter(classes)))
         with show_progress("fitting"):
-            card = weigh.Scorecard.from_table(table, target, adverse=bad, **settings)
+            card = weigh.Scorecard.from_table(table, target, adverse=bad, **more)
         card.provenance_ = trace(card, source, table, target)
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
@@ -162,6 +168,10 @@ TABLE_OPTIONS = {
     "cuts": "--bins",
     "trends": "--monotone",
     "levels": "--levels",
+    "groups": "--groups",
+    "read_bins": "--read-bins",
+    "closed": "--closed",
+    "special": "--special-values",
 }
 """Parameters of `weigh scorecard` that a model, which is fitted already, does not take."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from weigh.cli.classing import classing_options, take_classing
 from weigh.cli.commands import main
 from weigh.cli.data import keep_apart, list_classes, pick_class, read_table
 from weigh.cli.messages import say, terminal_width
@@ -30,7 +31,18 @@ from weigh.cli.options import (
 @click.option(
     "--time", metavar="COL", help="Column of times: adds the PSI of the later half of the rows."
 )
-@click.option("--bins", type=BINS, default="mdl", show_default=True, help="Bins of numbers.")
+@click.option(
+    "--adverse", metavar="CLASS", help="The bad class; positive WoE then favours the other one."
+)
+@click.option(
+    "--bins",
+    type=BINS,
+    metavar="mdl|fine|optimal|N|MODEL",
+    default="mdl",
+    show_default=True,
+    help="Binning of numeric columns, as in weigh fit.",
+)
+@classing_options
 @click.option("--min-iv", type=float, default=0.02, show_default=True, help="Least IV kept.")
 @click.option(
     "--max-missing",
@@ -54,20 +66,20 @@ def screen(
     data: str,
     target: str,
     pos_label: str | None,
+    adverse: str | None,
     time: str | None,
-    bins: Any,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
     output: str | None,
     as_json: bool,
-    **limits: float,
+    **more: Any,
 ) -> None:
     """Describe each column before a fit: IV, missing, correlation.
 
     Prints one line per column, the largest information value first, and why columns would be left
     out.
 
-    Example: weigh screen loans.csv --target class --pos-label good -o columns.csv
+    Example: weigh screen loans.csv --target class --adverse bad -o columns.csv
     """
     import weigh
     from weigh.frames import write_file
@@ -75,11 +87,14 @@ def screen(
     if output is not None:
         keep_apart(output, data)
     table = read_table(data, categorical, drop)
-    label = None
-    if pos_label is not None:
-        label = pick_class(list_classes(table, target), pos_label, "--pos-label", target)
-    found = weigh.screen(table, target, time=time, pos_label=label, bins=bins)
-    chosen = found.select(**limits)
+    about = {"pos_label": pos_label, "adverse": adverse}
+    for name, text in about.items():
+        if text is not None:
+            option = f"--{name.replace('_', '-')}"
+            about[name] = pick_class(list_classes(table, target), text, option, target)
+    levels = take_classing(more, table, {target, time})
+    found = weigh.screen(table, target, time=time, **about, **levels)
+    chosen = found.select(**more)
     if output is not None:
         write_file(found.to_frame(), output)
         say(f"Table: {output}")

@@ -68,12 +68,10 @@ def make_model(
 ) -> Any:
     """The estimator that the options of `weigh fit` ask for; `own` is what --set gives."""
     import weigh
-    from weigh.store import learners, load_model
+    from weigh.store import learners
 
     kind = getattr(weigh, learners()[learner])
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    if is_model_file(given.get("bins")):
-        given["bins"] = weigh.cut_points(load_model(given["bins"]))
     model = kind(**_known_parameters(kind, given, learner))
     if "random_state" in model.get_params():
         model.set_params(random_state=0)  # the same command writes the same file
@@ -83,11 +81,6 @@ def make_model(
     if not hasattr(model, "predict_proba"):
         raise ValueError(f"--recalibrate is for probabilities, but {learner} predicts numbers")
     return weigh.RecalibratedClassifier(model, method=recalibrate, random_state=0)
-
-
-def is_model_file(bins: Any) -> bool:
-    """Whether --bins names a model, whose cut points are taken."""
-    return str(bins).endswith(".json")
 
 
 def _known_parameters(kind: Any, given: dict[str, Any], learner: str) -> dict[str, Any]:

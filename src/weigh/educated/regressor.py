@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 
 from weigh import engine
-from weigh.base import TableEstimator, warn_ids
+from weigh.base import TableEstimator, warn_columns
 from weigh.educated.blanks import settle
 from weigh.educated.fit import Fit, fit_task
 from weigh.educated.intervals import (
@@ -216,7 +216,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         self._learn(sample, family, numbers, apart[sample.kept])
         given = {"exposure": name_given(exposure), "offset": name_given(offset)}
         self._learnt = replace(self._learnt, **given)
-        warn_ids(self.evidence_.features, sample.table.n_rows, self.evidence_.tables)
+        warn_columns(self.evidence_.features, sample.table, self.evidence_.tables)
         self.provenance_ = record(sample.table, y)
         return self
 

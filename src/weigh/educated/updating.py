@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.base import read_sample
-from weigh.bins import Cross
+from weigh.bins import Binning, Cross, Feature
 from weigh.educated.blanks import settle
 from weigh.educated.design import Target
 from weigh.educated.learner import EducatedNB, fit_and_warn
@@ -258,10 +258,11 @@ def _refuse_outgrown(model: EducatedNB, tally: Tally) -> None:
                 )
 
 
-def cut_points(model: Any) -> dict[str, list[float]]:
+def cut_points(model: Any) -> dict[str, Any]:
     """The cut points of each numeric column of a fitted model, to give as `bins` to another.
 
-    Models of different rows can be merged if they share cut points.
+    Models of different rows can be merged if they share cut points. They are lists of numbers, or
+    `Binning(cuts=..., closed="left")` where intervals include their lower end.
 
     Examples
     --------
@@ -274,4 +275,8 @@ def cut_points(model: Any) -> dict[str, list[float]]:
 
     features = levels_of(tables_of(model, numbers=True))
     parts = [part for f in features if not isinstance(f, Cross) for part in f.parts]
-    return {part.name: [*part.cuts] for part in parts if part.cuts is not None}
+    return {part.name: _cuts_of(part) for part in parts if part.cuts is not None}
+
+
+def _cuts_of(part: Feature) -> Any:
+    return Binning(cuts=part.cut_points, closed="left") if part.left else [*(part.cuts or ())]

@@ -38,12 +38,22 @@ class Given:
     bins: Mapping[str, Any] | Binning
     trends: Mapping[str, int]
     options: Mapping[str, Any] = field(default_factory=dict)
+    closed: str = "right"
 
     def bins_of(self, found: Mapping[str, Any]) -> dict[str, Any]:
         """The bins of numeric columns: those that are given in place of those that were found."""
         if isinstance(self.bins, Binning):
-            return dict.fromkeys(found, self.bins)
-        return {**found, **self.bins}
+            return dict.fromkeys(found, self._close(self.bins))
+        return {name: self._close(rule) for name, rule in {**found, **self.bins}.items()}
+
+    def _close(self, rule: Any) -> Any:
+        """A rule or cut points whose intervals include the end that is asked for."""
+        if self.closed == "right":
+            return rule
+        if isinstance(rule, Binning):
+            return replace(rule, closed="left")
+        listed = isinstance(rule, Rule) or any(isinstance(item, list | tuple) for item in rule)
+        return rule if listed else Binning(cuts=rule, closed="left")
 
     @property
     def cut_by_hand(self) -> set[str]:
@@ -73,6 +83,7 @@ def fit_card(
     special_values: Any = None,
     bins: Mapping[str, Any] | Binning | None = None,
     monotonic_cst: Mapping[str, int] | None = None,
+    closed: str = "right",
     **settings: Any,
 ) -> Scorecard:
     """Fit a readable card to a table: few levels, monotone where the data allow it.
@@ -97,11 +108,14 @@ def fit_card(
     categorical_features, special_values
         As in `EducatedNB`, which fits the weights.
     bins : dict or Binning, optional
-        Cut points by column, such as {"age": [30, 50]}, instead of those found. A `Binning`, by
-        column or for all numeric columns, maximises the information value.
+        Cut points by column, such as {"age": [30, 50]}, or lists of the categories of each level,
+        instead of those found. A `Binning`, by column or for all numeric columns, maximises the
+        information value.
     monotonic_cst : dict, optional
         Trends by column instead of those found: 1 or -1 makes the log odds of the second label in
         sorted order rise or fall; 0 sets no trend.
+    closed : "right" or "left", default="right"
+        The end that intervals include: (18, 65] or [18, 65).
     **settings
         Parameters of `Scorecard`: `points_to_double`, `base_score`, `texts` and so on.
 
@@ -115,8 +129,10 @@ def fit_card(
     """
     if not (is_count(levels) and levels >= 3):
         raise ValueError(f"levels must be a whole number of at least 3, got {levels!r}")
+    if closed not in ("right", "left"):
+        raise ValueError(f"closed must be 'right' or 'left', got {closed!r}")
     options = {"categorical_features": categorical_features, "special_values": special_values}
-    given = Given({} if bins is None else bins, monotonic_cst or {}, options)
+    given = Given({} if bins is None else bins, monotonic_cst or {}, options, closed)
     model = learn_model(X, y, levels, sample_weight, given)
     rows = {} if sample_weight is not None else {"X": X, "y": y}  # rows are measured, not weights
     own = {"pos_label": other_class(model, adverse), **rows, **settings}
@@ -155,15 +171,22 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: Given) -
     Ordered categories, missing and special codes stay. Bins that are monotone but for noise in the
     second fit are held monotone in a third.
     """
-    from weigh.educated import EducatedNB  # a card that is only shown needs no learner
+    from weigh.base import read_sample  # a card that is only shown needs no learner
+    from weigh.educated import EducatedNB
+
+    first = EducatedNB(pairs=0, max_levels=MANY, **given.options)
+    first.fit(X, y, sample_weight=sample_weight)
 
     def fit(**chosen: Any) -> Any:
+        """Fit again, without repeating the warnings about columns."""
         model = EducatedNB(pairs=0, **given.options, **chosen)
-        return model.fit(X, y, sample_weight=sample_weight)
+        model._fit_sample(read_sample(model, X, y, sample_weight))
+        model.provenance_ = first.provenance_
+        return model
 
     cuts: dict[str, list[Any]] = {}  # or the categories of each level
     few: dict[str, int] = {}  # columns of which some categories are joined
-    for table in fit(max_levels=MANY).evidence_:
+    for table in first.evidence_:
         feature = table.feature
         if isinstance(feature, Feature) and feature.cuts is not None:
             cuts[table.name] = _coarsen(table, feature.cuts, levels)

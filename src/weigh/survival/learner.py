@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from weigh.base import TableEstimator, warn_ids
+from weigh.base import TableEstimator, warn_columns
 from weigh.educated import EducatedNB
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, record
@@ -139,7 +139,7 @@ class EducatedSurvival(TableEstimator):
         table, outcomes, weight = read_survival(X, y, sample_weight)
         self._learn(table, outcomes, weight)
         own = [f for f in self._learnt.features if outcomes.time_name not in _columns(f)]
-        warn_ids(own, table.n_rows)
+        warn_columns(own, table)
         self.provenance_ = record(table, y)
         return self
 
