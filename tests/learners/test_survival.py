@@ -391,11 +391,94 @@ def test_weights_are_shown_as_those_of_a_hazard(tmp_path):
     assert "died come earlier" in found.stderr
 
 
-@pytest.mark.parametrize("words", ["evaluate {} {} --target died", "export {} --to sql"])
-def test_commands_that_do_not_take_a_survival_model_say_so(words, tmp_path):
-    model, data = tmp_path / "model.json", tmp_path / "data.csv"
-    weigh.save(EducatedSurvival(pairs=0).fit(draw(), BOTH), model)
-    draw().to_csv(data, index=False)
-    found = CliRunner().invoke(main, words.format(model, data).split())
-    assert found.exit_code != 0
-    assert "survival model" in found.output + str(found.exception)
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A model that the command line has fitted, and hold-out rows."""
+    folder = tmp_path_factory.mktemp("survival")
+    train, rest, model = (folder / name for name in ("train.csv", "rest.csv", "model.json"))
+    draw(entry=True).to_csv(train, index=False)
+    draw(seed=1).to_csv(rest, index=False)
+    names = ("--event", "died", "--duration", "days", "--drop", "start", "--set", "pairs=0")
+    found = run("fit", train, *names, "-o", model)
+    assert found.exit_code == 0, found.output
+    assert "died come earlier" in found.stderr
+    return train, rest, model
+
+
+def test_the_command_line_fits_the_model_of_python(files):
+    model = files[2]
+    own = EducatedSurvival(pairs=0).fit(draw(), BOTH)
+    np.testing.assert_allclose(weigh.load(model).predict_risk(draw()), own.predict_risk(draw()))
+
+
+def test_the_command_line_takes_an_entry(files, tmp_path):
+    entered = ("--event", "died", "--duration", "days", "--entry", "start", "--set", "pairs=0")
+    assert run("fit", files[0], *entered, "-o", tmp_path / "m.json").exit_code == 0
+    own = EducatedSurvival(pairs=0).fit(draw(entry=True), (*BOTH, "start"))
+    found = weigh.load(tmp_path / "m.json").predict_risk(draw())
+    np.testing.assert_allclose(found, own.predict_risk(draw()))
+
+
+def test_the_command_line_evaluates_as_python_does(files):
+    _, rest, model = files
+    own = evaluate(weigh.load(model), draw(seed=1), BOTH)
+    for names in ((), ("--event", "died", "--duration", "days")):
+        told = json.loads(run("evaluate", model, rest, *names, "--json").stdout)
+        assert told["concordance"] == pytest.approx(own.concordance)
+        assert told["brier"] == pytest.approx(own.brier)
+
+
+def test_hold_out_rows_of_a_fit_are_evaluated(files, tmp_path):
+    words = ("--event", "died", "--duration", "days", "--drop", "start", "--set", "pairs=0")
+    found = run("fit", files[0], *words, "--holdout", "0.3", "-o", tmp_path / "m.json")
+    assert "Concordance" in found.stdout
+
+
+def test_a_report_shows_measures_and_weights_of_the_hazard(files, tmp_path):
+    _, rest, model = files
+    assert run("report", model, rest, "-o", tmp_path / "r.html").exit_code == 0
+    page = (tmp_path / "r.html").read_text()
+    found = evaluate(weigh.load(model), draw(seed=1), BOTH)
+    for part in (f"{found.concordance:.3f}", f"{found.brier:.4f}", "hazard", "drug"):
+        assert part in page
+    assert weigh.report(weigh.load(model), evaluation=found) == page
+
+
+def test_the_export_of_a_hazard_agrees_with_the_model(files, tmp_path):
+    model, query = files[2], tmp_path / "hazard.sql"
+    found = run("export", model, "--to", "sql", "-o", query)
+    assert found.exit_code == 0
+    assert f"{weigh.load(model).period_ends_[-1]:g}" in found.stderr
+    assert run("check", query, model).exit_code == 0
+    copy = tmp_path / "copy.json"
+    assert run("export", model, "--to", "json", "-o", copy).exit_code == 0
+    assert hasattr(weigh.load(copy), "predict_survival")
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("fit {0} -o {3}", "--event"),
+        ("fit {0} --event died -o {3}", "--duration"),
+        ("fit {0} --event died --duration days --target died -o {3}", "--target"),
+        ("fit {0} --event died --duration days --learner evidence -o {3}", "--learner"),
+        ("fit {0} --event died --duration days --summary -o {3}", "--summary"),
+        ("fit {0} --event died --duration days --recalibrate spline -o {3}", "--recalibrate"),
+        ("fit {0} --event died --duration days --entry start --holdout 0.3 -o {3}", "--entry"),
+        ("fit {0} --event drug --duration days -o {3}", "'drug'"),
+        ("evaluate {2} {1} --by drug", "--by"),
+        ("evaluate {2} {1} --weight age", "--weight"),
+        ("evaluate {2} {1} --target died", "--target"),
+        ("report {2} {1} --target died -o {3}", "--target"),
+        ("calculator {2} -o {3}", "survival model"),
+        ("drift {2} {1}", "survival model"),
+    ],
+)
+def test_what_a_survival_model_does_not_take_is_refused_by_name(words, named, files, tmp_path):
+    found = run(*words.format(*files, tmp_path / "out.json").split())
+    assert found.exit_code in (1, 2)
+    assert named in found.stderr

@@ -33,7 +33,9 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
     """Say what columns look like that were fitted as something else."""
     rows = int(table.n_rows if hasattr(table, "n_rows") else table.num_rows)
     _advise_classes(getattr(model, "classes_", ()))
-    for part in [part for feature in model._learnt.features for part in feature.parts]:
+    time = getattr(model, "time_name_", None)  # which is no feature of a survival model
+    parts = [part for feature in model._learnt.features for part in feature.parts]
+    for part in [part for part in parts if part.name != time]:
         if not part.is_numeric:
             _advise_alike(part.name, part.values)
             _advise_text(part.name, part.values, rows, warned=hasattr(model, "class_prior"))
@@ -41,7 +43,7 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
             say(f"note: column {part.name!r} has another whole number in nearly every row")
             hint(f"if it is an id, leave it out with --drop {quote(part.name)}")
     mean = model._learnt.class_counts.sum() / rows
-    if weight is not None and not 0.5 < mean < 2:
+    if weight is not None and time is None and not 0.5 < mean < 2:
         say(f"note: row weights average {mean:,.4g}; a row of weight 2 counts as two rows")
         hint(f"divide {weight!r} by its mean where it is a sampling weight")
 

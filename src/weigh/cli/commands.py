@@ -32,6 +32,8 @@ from weigh.cli.options import (
     categorical_option,
     data_argument,
     drop_option,
+    duration_option,
+    event_option,
     exposure_option,
     holdout_options,
     json_option,
@@ -40,12 +42,14 @@ from weigh.cli.options import (
     weight_option,
 )
 from weigh.cli.training import (
+    check_survival,
     choose_learner,
     hold_out,
     judge,
     keep_passes,
     make_model,
     read_exposure,
+    read_outcome,
     trace,
 )
 from weigh.progress import show_progress
@@ -92,7 +96,12 @@ def demo(save: str | None) -> None:
 
 @main.command()
 @data_argument
-@click.option("--target", required=True, metavar="COL", help="The column to predict.")
+@click.option("--target", metavar="COL", help="The column to predict.")
+@event_option
+@duration_option
+@click.option(
+    "--entry", metavar="COL", help="Survival: column of the time from which rows were observed."
+)
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write the model.")
 @click.option(
     "--learner",
@@ -174,7 +183,10 @@ def demo(save: str | None) -> None:
 )
 def fit(
     data: str,
-    target: str,
+    target: str | None,
+    event: str | None,
+    duration: str | None,
+    entry: str | None,
     output: str,
     learner: str,
     task: str,
@@ -195,7 +207,7 @@ def fit(
     """Fit a model to a table.
 
     A numeric target with more than 20 values is a regression (see --task). Other targets are
-    classes.
+    classes. With --event and --duration the model estimates the time to an event.
 
     DATA is a CSV, TSV or Parquet file, a folder or a quoted glob of such files, or - for standard
     input.
@@ -212,6 +224,8 @@ def fit(
 
     Example: weigh fit claims.csv --target claims --learner educated-regressor --set family=poisson
     --exposure years -o model.json
+
+    Example: weigh fit patients.csv --event died --duration days -o model.json
     """
     from weigh.store import learners
 
@@ -222,30 +236,34 @@ def fit(
     check_output(output)
     if summary and output == "-":
         raise click.UsageError("--summary writes a file beside the model: give -o FILE")
+    y = read_outcome(target, event, duration, entry)
     apart = {name for name in (holdout_by, holdout_time) if name is not None}
     whole = read_table(data, categorical, tuple({*drop} - apart))
-    held = hold_out(whole, target, holdout, holdout_by, holdout_time)
+    held = hold_out(whole, target or event, holdout, holdout_by, holdout_time)
     table = without_columns(held.train, apart)
-    learner = choose_learner(learner, task, table, target)
-    parameters |= take_classing(parameters, table, {target, weight, exposure})
+    learner = choose_learner(learner, task, table, y)
+    named = {target, event, duration, entry, weight, exposure}
+    parameters |= take_classing(parameters, table, named)
     model = make_model(learner, parameters, own, recalibrate)
     more = read_exposure(model, exposure)
-    about = [target, weight, *more.values(), drop, categorical, holdout, holdout_by, holdout_time]
+    if isinstance(y, tuple):
+        check_survival(held, weight, entry, summary, checkpoint)
+    about = [y, weight, *more.values(), drop, categorical, holdout, holdout_by, holdout_time]
     with show_progress("fitting"), keep_passes(checkpoint, data, model, about) as kept:
-        model.fit(table, target, sample_weight=weight, **more)
-    model.provenance_ = trace(model, data, table, target, held.n_rows)
+        model.fit(table, y, sample_weight=weight, **more)
+    model.provenance_ = trace(model, data, table, target or str(event), held.n_rows)
     if not training_rows:
         model.provenance_ = replace(model.provenance_, training_rows=None)
-    _write_fitted(model, table, target, weight, output, summary)
+    _write_fitted(model, table, y, weight, output, summary)
     kept.clear()
     if held.rest is not None:
-        judge(model, held, target, weight, to_stderr=output == "-", **more)
+        judge(model, held, y, weight, to_stderr=output == "-", **more)
     if output != "-":
         _say_fitted(model, table, output)
 
 
 def _write_fitted(
-    model: Any, table: Any, target: str, weight: str | None, output: str, summary: bool
+    model: Any, table: Any, target: Any, weight: str | None, output: str, summary: bool
 ) -> None:
     """Write a model to standard output, or to a file with advice about the model."""
     import weigh
@@ -265,7 +283,7 @@ def _say_fitted(model: Any, table: Any, output: str) -> None:
     inner = getattr(model, "estimator", None)
     name = type(model).__name__ if inner is None else f"{type(inner).__name__}, recalibrated,"
     say(f"{name} from {count_rows(table):,} rows and {model.n_features_in_} columns: {output}")
-    say_class(model._learnt)
+    say_class(getattr(model, "evidence_", model._learnt))
     hint(f"weigh show {output}")
 
 

@@ -144,18 +144,27 @@ def without_columns(table: Any, names: set[str]) -> Any:
     return table.drop_columns([*names])
 
 
-def read_any(path: str) -> Any:
-    """A model of classes or numbers, or a scorecard."""
+def read_any(path: str, times: bool = False) -> Any:
+    """A model of classes or numbers, or a scorecard; of times to an event where `times` says so."""
     from weigh.store import load
 
     found = load(path)
-    if hasattr(found, "predict_survival"):
+    if hasattr(found, "predict_survival") and not times:
         raise ValueError(
-            f"{path} is a survival model, which this command does not take: weigh show, score and "
-            "explain do. Use Python for everything else, such as weigh.evaluate(weigh.load(path), "
-            "data, (event, duration))"
+            f"{path} is a survival model, which this command does not take: weigh show, score, "
+            "explain, evaluate, report and export do. In Python, the hazard_ of the model is a "
+            "classifier that everything else takes"
         )
     return found
+
+
+def outcome_of(model: Any, event: str | None, duration: str | None) -> tuple[str, str] | None:
+    """The columns of event and duration of a survival model: as named, or those of its fit."""
+    if not hasattr(model, "predict_survival"):
+        if event or duration:
+            raise click.UsageError("--event and --duration go with a survival model")
+        return None
+    return event or model.event_name_, duration or model.time_name_
 
 
 def read_scorer(path: str, data: str) -> Any:

@@ -14,6 +14,7 @@ from weigh.cli.data import (
     find_class,
     is_card,
     keep_apart,
+    outcome_of,
     read_any,
     read_like,
     read_with_target,
@@ -25,6 +26,8 @@ from weigh.cli.options import (
     class_option,
     cost_option,
     data_argument,
+    duration_option,
+    event_option,
     exposure_option,
     json_option,
     model_argument,
@@ -62,6 +65,8 @@ DRIFTED = 3
 @class_option
 @weight_option
 @exposure_option
+@event_option
+@duration_option
 @json_option
 def evaluate(
     model: str,
@@ -73,6 +78,8 @@ def evaluate(
     pos_label: Any,
     weight: str | None,
     exposure: str | None,
+    event: str | None,
+    duration: str | None,
     as_json: bool,
     **of_card: Any,
 ) -> None:
@@ -80,7 +87,8 @@ def evaluate(
 
     Prints loss, ranking, calibration, lift, error rates and costs by threshold. Without --target,
     the command takes the one column that is not a feature and holds the model's classes. A
-    scorecard also has a cut-off table and a gains table.
+    scorecard also has a cut-off table and a gains table. A survival model has concordance, Brier
+    score and calibration over time; event and duration are the columns of its fit unless named.
 
     Example: weigh evaluate model.json people.csv --target Survived --by Class
 
@@ -89,9 +97,14 @@ def evaluate(
     import weigh
     from weigh.metrics.predicted import Question
 
-    fitted = read_any(model)
+    fitted = read_any(model, times=True)
     _check_card_options(fitted, model, by, of_card)
     own = read_exposure(fitted, exposure)
+    times = outcome_of(fitted, event, duration)
+    if times is not None:
+        asked = {"by": by, "costs": cost, "pos_label": pos_label, "sample_weight": weight}
+        _evaluate_times(fitted, data, times, target or train, asked, as_json)
+        return
     if hasattr(fitted, "no_classes"):
         _evaluate_numbers(fitted, read_like(fitted, data, target), target, weight, as_json, **own)
         return
@@ -268,6 +281,16 @@ def challenge(
     if output is not None:
         write_text(found.to_html(), output)
     print_found(found, as_json)
+
+
+def _evaluate_times(
+    model: Any, data: str, times: Any, refused: Any, asked: dict[str, Any], as_json: bool
+) -> None:
+    import weigh
+
+    if refused:
+        raise click.UsageError("a survival model is evaluated without --target and --train")
+    print_found(weigh.evaluate(model, read_like(model, data), times, **asked), as_json)
 
 
 def _evaluate_numbers(

@@ -53,7 +53,7 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
 
     keep_apart(output, model)
     check_ending(to, output)
-    fitted = read_any(model)
+    fitted = read_hazard(model, to)
     for name in options["keep"]:
         advise_keep(name, fitted)
     if output != "-":
@@ -69,6 +69,23 @@ def export(model: str, to: str, output: str, **options: Any) -> None:
         sys.stdout.buffer.write(written)
     else:
         click.echo(written, nl=False)
+
+
+def read_hazard(path: str, to: str | None = None) -> Any:
+    """A model to export to a format; of a survival model the hazard, as a classifier of periods."""
+    found = read_any(path, times=True)
+    if not hasattr(found, "predict_survival") or to == "json":
+        return found
+    if to is not None:
+        event, time = found.event_name_, found.time_name_
+        say(
+            f"note: the export gives the hazard: the probability that {event} comes in the period "
+            f"of {time}, given that it has not come before. Give a row for each period: {time} is "
+            "its end. Survival is the product of 1 - hazard over the periods so far."
+        )
+        ends = ", ".join(f"{end:g}" for end in found.period_ends_.tolist())
+        hint(f"the periods end at {ends}")
+    return found.hazard_
 
 
 ENDINGS = {
@@ -122,7 +139,7 @@ def check(exported: str, model: str, dialect: str | None) -> None:
 
     if exported.endswith(".json") and not model.endswith(".json"):
         exported, model = model, exported  # as other commands have it, the model first
-    fitted = read_any(model)
+    fitted = read_hazard(model)
     try:
         found = compare(exported, fitted, dialect)
     except ImportError as error:

@@ -116,6 +116,12 @@ max_levels_option = click.option(
     help="Keep the N most frequent levels of each column and join the others.",
 )
 target_option = click.option("--target", metavar="COL", help="Column of the true classes.")
+event_option = click.option(
+    "--event", metavar="COL", help="Survival: column of 1 where the event came, and 0 elsewhere."
+)
+duration_option = click.option(
+    "--duration", metavar="COL", help="Survival: column of the time to the event, or observed."
+)
 by_option = click.option("--by", metavar="COL", help="Also measure each group of this column.")
 cost_option = click.option(
     "--cost",

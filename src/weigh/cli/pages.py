@@ -10,8 +10,10 @@ from weigh.cli.commands import main
 from weigh.cli.data import (
     find_class,
     keep_apart,
+    outcome_of,
     read_any,
     read_labels,
+    read_like,
     read_with_target,
     tell_class,
 )
@@ -22,6 +24,8 @@ from weigh.cli.options import (
     class_option,
     cost_option,
     data_argument,
+    duration_option,
+    event_option,
     exposure_option,
     labels_option,
     model_argument,
@@ -109,6 +113,8 @@ def calculator(
 @labels_option
 @weight_option
 @exposure_option
+@event_option
+@duration_option
 @click.option(
     "--examples",
     type=click.IntRange(0),
@@ -129,6 +135,8 @@ def report(
     labels: str | None,
     weight: str | None,
     exposure: str | None,
+    event: str | None,
+    duration: str | None,
     examples: int,
     title: str | None,
 ) -> None:
@@ -145,21 +153,27 @@ def report(
     from weigh.pages.model import read_subject
 
     keep_apart(output, model, data)
-    fitted = read_any(model)
-    read_subject(fitted)
-    table, target = read_with_target(fitted, data, target)
-    pos_label = tell_class(fitted, pos_label, cost)
+    fitted = read_any(model, times=True)
+    y: Any = outcome_of(fitted, event, duration)
+    if y is None:
+        read_subject(fitted)
+        table, y = read_with_target(fitted, data, target)
+        pos_label, adverse = tell_class(fitted, pos_label, cost), find_class(fitted, adverse)
+    elif target is not None:
+        raise click.UsageError(f"{model} is a survival model: leave out --target")
+    else:
+        table = read_like(fitted, data)
     weigh.report(
         fitted,
         table,
-        target,
+        y,
         path=output,
         sample_weight=weight,
         **read_exposure(fitted, exposure),
         by=by,
         costs=cost,
         pos_label=pos_label,
-        adverse=find_class(fitted, adverse),
+        adverse=adverse,
         labels=read_labels(labels),
         examples=examples,
         title=title,

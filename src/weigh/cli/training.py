@@ -18,9 +18,51 @@ from weigh.cli.options import read_parameters
 REGRESSOR = "-regressor"
 
 
-def choose_learner(learner: str, task: str, table: Any, target: str) -> str:
+SURVIVAL = "EducatedSurvival"
+
+
+def read_outcome(
+    target: str | None, event: str | None, duration: str | None, entry: str | None
+) -> str | tuple[str, ...]:
+    """What is to be predicted: one column, or event, duration and, where it is given, entry."""
+    if target is not None:
+        if event or duration or entry:
+            raise click.UsageError(
+                "give --target for classes or numbers, or --event and --duration for times"
+            )
+        return target
+    if event is None or duration is None:
+        given = event or duration or entry
+        needed = "--event and --duration" if given else "--target, or --event and --duration"
+        raise click.UsageError(f"name what is to be predicted with {needed}")
+    return (event, duration) if entry is None else (event, duration, entry)
+
+
+def check_survival(
+    held: HeldOut, weight: str | None, entry: str | None, summary: bool, checkpoint: str | None
+) -> None:
+    """Refuse before a fit what a survival model or its evaluation does not take."""
+    if held.rest is not None and (weight or entry):
+        given = "--weight" if weight else "--entry"
+        raise click.UsageError(
+            f"hold-out rows of a survival model are evaluated without {given}: leave out {given} "
+            "or --holdout"
+        )
+    for option, asked in (("--summary", summary), ("--checkpoint", checkpoint)):
+        if asked:
+            raise click.UsageError(f"{option} is not for survival models; leave it out")
+
+
+def choose_learner(learner: str, task: str, table: Any, target: Any) -> str:
     """The learner for the task; the flagship takes a number of many values as a regression."""
     from weigh.store import learners
+
+    if isinstance(target, tuple):
+        if learner != "educated" or task != "auto":
+            raise click.UsageError(
+                "--event and --duration go with --learner educated, and need no --task"
+            )
+        return SURVIVAL
 
     numbers = learner + REGRESSOR
     if learner.endswith(REGRESSOR):
@@ -70,7 +112,7 @@ def make_model(
     import weigh
     from weigh.store import learners
 
-    kind = getattr(weigh, learners()[learner])
+    kind = getattr(weigh, learner if learner == SURVIVAL else learners()[learner])
     given = {name: value for name, value in options.items() if value not in (None, ())}
     model = kind(**_known_parameters(kind, given, learner))
     if "random_state" in model.get_params():
@@ -79,7 +121,9 @@ def make_model(
     if recalibrate is None:
         return model
     if not hasattr(model, "predict_proba"):
-        raise ValueError(f"--recalibrate is for probabilities, but {learner} predicts numbers")
+        raise ValueError(
+            f"--recalibrate is for probabilities of classes, which {learner} does not predict"
+        )
     return weigh.RecalibratedClassifier(model, method=recalibrate, random_state=0)
 
 
@@ -167,7 +211,7 @@ def read_exposure(model: Any, exposure: str | None) -> dict[str, Any]:
 def judge(
     model: Any,
     held: HeldOut,
-    target: str,
+    target: Any,
     weight: str | None,
     to_stderr: bool,
     exposure: str | None = None,

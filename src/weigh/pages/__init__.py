@@ -8,6 +8,7 @@ weights     the tables of weights as cards with bars
 summary     the first two pages of a report
 quality     measures, charts, thresholds, groups, and the cases that a report shows
 numbers     the same parts for a model of a number
+survival    the same parts for a model of the time to an event
 by_hand     how to compute the model by hand, in steps and to the last digit
 report_page  `report`
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,11 @@ def number_quality(
     found: NumberEvaluation, errors: Floats | None, weight: Floats | None = None
 ) -> dict[str, Any]:
     """The bands as a table and as a chart, and how the errors of rows are distributed."""
-    charts = [_draw_calibration(found)]
+    told = (
+        f"Rows in {len(found.bands)} bands by estimate, with intervals. On the diagonal the mean "
+        "observed is the mean estimate."
+    )
+    charts = [draw_calibration(found.bands, told)]
     if errors is not None and len(errors):
         weight = np.ones(len(errors)) if weight is None else weight
         charts.append(_draw_errors(found, errors, weight))
@@ -98,21 +103,17 @@ def number_quality(
     return {"tables": found.view().sections, "figures": [Figures(charts, notes=notes)]}
 
 
-def _draw_calibration(found: NumberEvaluation) -> Any:
+def draw_calibration(bands: Sequence[Any], told: str) -> Any:
     """What was estimated and what came true, in bands with intervals."""
-    ends = [x for b in found.bands for x in (b.estimate, b.observed.low, b.observed.high)]
+    ends = [x for b in bands for x in (b.estimate, b.observed.low, b.observed.high)]
     low, high = round_ends(np.array([x for x in ends if np.isfinite(x)]))
     plane = Plane("mean estimate", "mean observed", high, low, (low, high))
     diagonal = plane.path(np.array([low, high]), np.array([low, high]), "chance")
     dots = [
         {"x": plane.x(b.estimate), "y": plane.y(b.observed.value),
          "low": plane.y(b.observed.low), "high": plane.y(b.observed.high)}
-        for b in found.bands
+        for b in bands
     ]  # fmt: skip
-    told = (
-        f"Rows in {len(found.bands)} bands by estimate, with intervals. On the diagonal the mean "
-        "observed is the mean estimate."
-    )
     return plane.draw("n-calibration", "Calibration.", told, [diagonal, *dots])
 
 

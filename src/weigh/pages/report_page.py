@@ -12,6 +12,7 @@ import numpy as np
 from weigh.evaluation import Evaluation, NumberEvaluation, evaluate, named_columns
 from weigh.evaluation.page import Section
 from weigh.evaluation.show import page as evaluation_page
+from weigh.evaluation.survival import SurvivalEvaluation
 from weigh.evidence.exposure import given_to
 from weigh.frames import Floats, canonical, read
 from weigh.layout import asset, document, render
@@ -28,6 +29,7 @@ from weigh.pages.numbers import (
 )
 from weigh.pages.quality import Example, choose_examples, groups, quality, thresholds
 from weigh.pages.summary import caveats, key_measures, lead, rank_tables, reversals
+from weigh.pages.survival import of_times, read_survival_subject
 from weigh.pages.weights import weight_cards
 from weigh.sheet import foot_of, notes_of, sides_of
 from weigh.store import tell_parameters
@@ -40,7 +42,7 @@ def report(
     y: Any = None,
     *,
     path: str | os.PathLike[str] | None = None,
-    evaluation: Evaluation | NumberEvaluation | None = None,
+    evaluation: Evaluation | NumberEvaluation | SurvivalEvaluation | None = None,
     sample_weight: Any = None,
     exposure: Any = None,
     train: Any = None,
@@ -63,12 +65,12 @@ def report(
     Parameters
     ----------
     model : estimator or Evidence
-        A fitted classifier or regressor with tables of weights, or its evidence.
+        A fitted classifier, regressor or survival model with tables of weights, or its evidence.
     X, y, sample_weight, exposure, train, by, costs
-        As in `evaluate`: hold-out rows and their true classes.
+        As in `evaluate`: hold-out rows and their true classes, numbers or times.
     path : path, optional
         The file to write; without it the page is returned as text.
-    evaluation : Evaluation or NumberEvaluation, optional
+    evaluation : Evaluation, NumberEvaluation or SurvivalEvaluation, optional
         An earlier evaluation, instead of X and y. The page then has no ROC curve, lift or examples,
         which need the rows.
     pos_label : label, optional
@@ -94,7 +96,9 @@ def report(
     >>> page.splitlines()[0], "Sex" in page
     ('<!doctype html>', True)
     """
-    subject = read_subject(model).labelled(labels).warning_of(adverse)
+    times = hasattr(model, "predict_survival")
+    subject = read_survival_subject(model) if times else read_subject(model)
+    subject = subject.labelled(labels).warning_of(adverse)
     if pos_label is None and evaluation is None and subject.card is not None:
         pos_label = subject.card.pos_label
     asked = {"sample_weight": sample_weight, "by": by, "pos_label": pos_label}
@@ -116,7 +120,7 @@ def report(
 class _Judged:
     """How good a model is, and the rows that this was found on, where they are at hand."""
 
-    found: Evaluation | NumberEvaluation
+    found: Evaluation | NumberEvaluation | SurvivalEvaluation
     predicted: Predicted | None = None
     examples: tuple[Example, ...] = ()
     bands: Any = None  # of a scorecard
@@ -133,6 +137,8 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
         )
     scorer = subject.scorer(X)
     found = evaluate(scorer, X, y, **asked)
+    if isinstance(found, SurvivalEvaluation):
+        return _Judged(found)
     if isinstance(found, NumberEvaluation):
         own = given_to(scorer, read(X).names, asked.get("exposure"))
         errors, weight = number_errors(scorer, X, y, asked["sample_weight"], own)
@@ -151,12 +157,13 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
 
 def _check(found: Any, subject: Subject, given: dict[str, Any]) -> Any:
     """An evaluation of the same classes, and nothing that would ask for another one."""
-    if not isinstance(found, NumberEvaluation if subject.estimates else Evaluation):
+    kind = NumberEvaluation if subject.estimates else Evaluation
+    if not isinstance(found, SurvivalEvaluation if _is_of_times(subject) else kind):
         raise ValueError(f"evaluation must be what evaluate returns, got {type(found).__name__}")
     both = [name for name, value in given.items() if value is not None]
     if both:
         raise ValueError(f"{both[0]} is part of the evaluation already; leave it out")
-    if isinstance(found, NumberEvaluation):
+    if isinstance(found, NumberEvaluation | SurvivalEvaluation):
         return found
     classes = [canonical(c) for c in subject.evidence.classes.tolist()]
     if [*found.classes] != classes:
@@ -166,8 +173,14 @@ def _check(found: Any, subject: Subject, given: dict[str, Any]) -> Any:
     return found
 
 
+def _is_of_times(subject: Subject) -> bool:
+    return subject.evidence.form == "hazard"
+
+
 def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
-    if isinstance(judged.found, NumberEvaluation):
+    if isinstance(judged.found, SurvivalEvaluation):
+        own = of_times(subject, judged.found)
+    elif isinstance(judged.found, NumberEvaluation):
         own = _of_number(subject, judged.found, judged)
     else:
         subject = subject.naming(judged.found.pos_label).facing

@@ -140,7 +140,7 @@ class EducatedSurvival(TableEstimator):
         self._learn(table, outcomes, weight)
         own = [f for f in self._learnt.features if outcomes.time_name not in _columns(f)]
         warn_columns(own, table)
-        self.provenance_ = record(table, y)
+        self.provenance_ = record(table, ", ".join(outcomes.names))
         return self
 
     def _learn(self, table: Table, outcomes: Outcomes, weight: Floats) -> None:
