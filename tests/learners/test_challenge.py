@@ -6,11 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pytest
-from sklearn.metrics import roc_auc_score
+from click.testing import CliRunner
+from pyarrow import csv
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import mean_poisson_deviance, roc_auc_score
 from tests.system.test_cli import fails, run
 
 import weigh
+from weigh.cli import main
 from weigh.comparison.challenger import challenge_each
+from weigh.errors import ParameterError
 from weigh.frames import write_file
 from weigh.metrics import calibration_line
 
@@ -166,3 +171,93 @@ def test_training_rows_are_known_again():
     assert found.old.training_rows == pytest.approx(1)
     assert weigh.challenge(old, new, X[200:], y[200:]).new.training_rows == 0
     assert sum("training rows" in text for text in found.findings) == 2
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def draw_amounts(n=300, seed=0):
+    random = np.random.default_rng(seed)
+    table = pa.table({"x": random.uniform(0, 10, n), "kind": random.choice([*"ab"], n)})
+    mean = np.exp(0.2 * table["x"].to_numpy() + 0.5 * (table["kind"].to_numpy() == "a"))
+    years = random.uniform(0.2, 2.0, n)
+    amounts = {"years": years, "y": random.poisson(years * mean).astype(float)}
+    return pa.table({name: table[name] for name in table.column_names} | amounts)
+
+
+def two_regressors(**given):
+    old = weigh.EducatedRegressor(bins=2, pairs=0, **given)
+    return old, weigh.EducatedRegressor(bins=8, pairs=0, **given)
+
+
+def test_a_challenge_of_numbers_has_the_literal_paired_difference():
+    train, rest = draw_amounts(), draw_amounts(seed=1)
+    old, new = (model.fit(train, "y") for model in two_regressors())
+    found = weigh.challenge(old, new, rest, "y")
+    y = rest["y"].to_numpy()
+    gaps = (y - new.predict(rest)) ** 2 - (y - old.predict(rest)) ** 2
+    assert found.measure == "squared error"
+    assert found.loss.value == pytest.approx(gaps.mean())
+    assert found.loss.error == pytest.approx(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+    assert found.new.rmse.value == pytest.approx(weigh.evaluate(new, rest, "y").rmse.value)
+    assert ("new" if found.loss.high < 0 else "significantly") in found.verdict
+
+
+def test_a_challenge_of_counts_has_their_deviance_and_exposure():
+    train, rest = draw_amounts(), draw_amounts(seed=1)
+    models = two_regressors(family="poisson")
+    old, new = (model.fit(train, "y", exposure="years") for model in models)
+    found = weigh.challenge(old, new, rest, "y", sample_weight=np.full(300, 2.0))
+    y, years = rest["y"].to_numpy(), rest["years"].to_numpy()
+    losses = [mean_poisson_deviance(y, model.predict(rest, exposure=years)) for model in (old, new)]
+    assert found.measure == "deviance"
+    assert found.loss.value == pytest.approx(losses[1] - losses[0])
+    assert found.n_rows == 600
+    assert "years" in " ".join(found.findings)
+    with pytest.raises(ValueError, match="years"):
+        weigh.challenge(old, new, rest.drop(["years"]), "y")
+
+
+def test_models_of_other_families_are_compared_by_squared_errors():
+    train, rest = draw_amounts(), draw_amounts(seed=1)
+    old = LinearRegression().fit(train.select(["x"]).to_pandas(), train["y"])
+    new = weigh.EducatedRegressor(family="poisson", pairs=0).fit(train.select(["x"]), train["y"])
+    rows = rest.select(["x"]).to_pandas()
+    found = weigh.challenge(old, new, rows, rest["y"].to_numpy())
+    assert found.measure == "squared error"
+    assert np.isnan(found.old.covered.value)
+
+
+def test_a_challenge_of_a_number_and_classes_is_refused():
+    train = draw_amounts()
+    number = weigh.EducatedRegressor(pairs=0).fit(train, "y")
+    classes = weigh.EvidenceNB().fit(train, "kind")
+    for pair in ((number, classes), (classes, number)):
+        with pytest.raises(ValueError, match="EvidenceNB predicts classes"):
+            weigh.challenge(*pair, train, "y")
+
+
+@pytest.mark.parametrize("given", [{"cut_off": 0.5}, {"pos_label": 1}])
+def test_a_challenge_of_numbers_has_no_classes(given):
+    train = draw_amounts()
+    model = weigh.EducatedRegressor(pairs=0).fit(train, "y")
+    with pytest.raises(ParameterError) as error:
+        weigh.challenge(model, model, train, "y", **given)
+    assert error.value.parameter == next(iter(given))
+
+
+def test_the_command_line_challenges_models_of_numbers(tmp_path):
+    train, rest = draw_amounts(), draw_amounts(seed=1)
+    models = two_regressors(family="poisson")
+    for name, model in zip(("old", "new"), models, strict=True):
+        weigh.save(model.fit(train, "y", exposure="years"), tmp_path / f"{name}.json")
+    csv.write_csv(rest, tmp_path / "rest.csv")
+    words = ["challenge", *(tmp_path / name for name in ("old.json", "new.json", "rest.csv"))]
+    words = [*map(str, words), "--target", "y"]
+    told = json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)
+    own = weigh.challenge(*models, rest, "y")
+    assert told["loss"]["value"] == pytest.approx(own.loss.value)
+    assert CliRunner().invoke(main, [*words, "--cut-off", "0.3"]).exit_code == 1
+    page = CliRunner().invoke(main, [*words, "-o", str(tmp_path / "page.html")])
+    assert "deviance" in page.stdout
+    assert "deviance" in (tmp_path / "page.html").read_text()

@@ -239,13 +239,12 @@ def drift(
 @click.option(
     "--cut-off",
     type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
     metavar="P",
-    help="Probability above which a row counts as positive.",
+    help="Probability above which a row counts as positive (default: 0.5).",
 )
 @class_option
 @weight_option
+@exposure_option
 @click.option("-o", "--output", metavar="FILE.html", help="Also write the page as HTML.")
 @json_option
 def challenge(
@@ -253,16 +252,18 @@ def challenge(
     new: str,
     data: str,
     target: str | None,
-    cut_off: float,
+    cut_off: float | None,
     pos_label: str | None,
     weight: str | None,
+    exposure: str | None,
     output: str | None,
     as_json: bool,
 ) -> None:
     """Compare a model in use with its challenger.
 
     Use rows that neither was fitted to. Prints paired differences of loss and AUC, calibration, and
-    the rows that change sides at a cut-off.
+    the rows that change sides at a cut-off. Of two models of a number it prints paired differences
+    of the squared error or deviance, and of the absolute error.
 
     Example: weigh challenge old.json new.json people.csv --target Survived --cut-off 0.3
     """
@@ -277,7 +278,8 @@ def challenge(
     tables = table, read_like(models[1], data, target)
     label = find_class(models[0], pos_label)
     asked = {"cut_off": cut_off, "sample_weight": weight, "pos_label": label}
-    found = challenge_each(models, tables, target, **asked)
+    own = read_exposure(models[0], exposure)
+    found = challenge_each(models, tables, target, **asked, **own)
     if output is not None:
         write_text(found.to_html(), output)
     print_found(found, as_json)

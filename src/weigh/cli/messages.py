@@ -68,6 +68,7 @@ OPTIONS = {
     "y": "--target",
     "by": "--by",
     "costs": "--cost",
+    "cut_off": "--cut-off",
     "may_change": "--may-change",
     "crosses": "--cross",
     "categorical_features": "--categorical",

@@ -4,11 +4,14 @@ run           fits and predictions, fold by fold
 differences   how far apart two learners are on the same rows, and which to choose
 show          a comparison as a page
 result        `Comparison`
+paired        what every challenge says
+numbers       `NumberChallenge`: two models of a number
 challenger    `Challenge`: paired differences, calibration, and the rows that change sides
 """
 
 from weigh.comparison.challenger import Challenge, challenge
 from weigh.comparison.differences import Difference, Differences
+from weigh.comparison.numbers import NumberChallenge
 from weigh.comparison.result import Comparison, Entry, compare
 
 __all__ = [
@@ -17,6 +20,7 @@ __all__ = [
     "Difference",
     "Differences",
     "Entry",
+    "NumberChallenge",
     "challenge",
     "compare",
 ]

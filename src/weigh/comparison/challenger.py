@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,16 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.comparison.differences import Difference, paired
+from weigh.comparison.numbers import NumberChallenge, challenge_numbers
+from weigh.comparison.paired import Paired
 from weigh.evaluation.findings import find_training_rows
+from weigh.evaluation.numbers import estimates_numbers, refuse_class_options, refuse_exposure
 from weigh.evaluation.show import bounded, number
 from weigh.evidence import BOUND
 from weigh.frames import Floats, Integers, Value
-from weigh.layout import Grid, Shown, View, percent
+from weigh.layout import Grid, View
 from weigh.metrics import COVERAGE, Scored, auc, auc_difference, calibration_line
-from weigh.metrics.numbers import Bounded, plain, read_threshold
+from weigh.metrics.numbers import Bounded, read_threshold
 from weigh.metrics.predicted import Predicted, Question, predict_rows
 
 
@@ -78,7 +82,7 @@ class SwapCell:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Challenge(Shown):
+class Challenge(Paired):
     """Two models on the same rows: paired differences, calibration, and who changes sides.
 
     Attributes
@@ -109,13 +113,14 @@ class Challenge(Shown):
     swaps: tuple[SwapCell, ...]
 
     @property
-    def verdict(self) -> str:
-        """Which model has the smaller loss, in a sentence."""
-        gap = f"{self.loss.value:+.4f} bits a row (standard error {self.loss.error:.4f})"
-        if self.loss.low <= 0 <= self.loss.high or not np.isfinite(self.loss.error):
-            return f"The losses do not differ significantly: {gap}, new less old."
-        better = "new" if self.loss.value < 0 else "old"
-        return f"The {better} model has the smaller loss: {gap}, new less old."
+    def unit(self) -> str:
+        """What the loss is in."""
+        return "bits a row"
+
+    @property
+    def met(self) -> Sequence[tuple[str, float | None]]:
+        """The names of the models, and the share of rows that each was fitted on."""
+        return [(side.name, side.training_rows) for side in (self.old, self.new)]
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -127,21 +132,7 @@ class Challenge(Shown):
             f"At the cut-off of probability {self.cut_off:g}, the new model alone puts "
             f"{entered.tell(name)} above it, and the old model alone {left.tell(name)}.",
         )
-        known = [side for side in (self.old, self.new) if side.training_rows]
-        met = (
-            f"About {percent(round(side.training_rows or 0.0, 2))} of the rows were training rows "
-            f"of {side.name}: its numbers are too good. Use hold-out rows."
-            for side in known
-        )
-        return (*told, *met)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; what is no number is None."""
-        return plain(self)  # type: ignore[no-any-return]
-
-    def to_html(self) -> str:
-        """A page of its own, which needs no script."""
-        return self.view().to_page()
+        return (*told, *self.warnings)
 
     def view(self) -> View:
         """The tables and sentences that are shown."""
@@ -174,35 +165,40 @@ def challenge(
     X: Any,
     y: Any,
     *,
-    cut_off: float = 0.5,
+    cut_off: float | None = None,
     sample_weight: Any = None,
     pos_label: Any = None,
-) -> Challenge:
+    exposure: Any = None,
+) -> Challenge | NumberChallenge:
     """Compare a model in use with its challenger on the same rows.
 
     difference = mean over rows of (loss of new - loss of old),   loss = -log2 p(true class)
 
     with the standard error of the mean of the rows' differences. The swap set are the rows that
-    change sides at the cut-off: those above it for one model and not for the other.
+    change sides at the cut-off: those above it for one model and not for the other. The loss of
+    regressors is the deviance of their family if they have the same, and the squared error
+    otherwise.
 
     Parameters
     ----------
-    old, new : classifiers or Scorecards
-        Fitted, with the same classes.
+    old, new : classifiers, Scorecards or regressors
+        Fitted, with the same classes, or both of a number.
     X, y : table, and array or str
-        Rows that neither was fitted on, and their classes or the name of their column.
-    cut_off : float, default=0.5
-        A probability of the positive class.
+        Rows that neither was fitted on, and their classes or numbers, or the name of their column.
+    cut_off : float, optional
+        A probability of the positive class; 0.5 by default. Not for regressors.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     pos_label : label, optional
         The positive class; by default `classes_[1]` of two, which for a Scorecard is the class that
         high scores favour. It must be named if the models differ in it. Of more than two, one must
         be named, and is compared with the rest.
+    exposure : array, str or number, optional
+        Of regressors with a log link, as in `evaluate`.
 
     Returns
     -------
-    Challenge
+    Challenge or NumberChallenge
         Prints as a page.
 
     Examples
@@ -217,9 +213,8 @@ def challenge(
     >>> [cell.name for cell in found.swaps]
     ['both', 'new only', 'old only', 'neither']
     """
-    return challenge_each(
-        (old, new), (X, X), y, cut_off=cut_off, sample_weight=sample_weight, pos_label=pos_label
-    )
+    given = {"cut_off": cut_off, "sample_weight": sample_weight, "pos_label": pos_label}
+    return challenge_each((old, new), (X, X), y, **given, exposure=exposure)
 
 
 def challenge_each(
@@ -227,12 +222,17 @@ def challenge_each(
     tables: tuple[Any, Any],
     y: Any,
     *,
-    cut_off: float = 0.5,
+    cut_off: float | None = None,
     sample_weight: Any = None,
     pos_label: Any = None,
-) -> Challenge:
+    exposure: Any = None,
+) -> Challenge | NumberChallenge:
     """Compare two models, each on the rows as it reads them."""
-    cut_off = read_threshold(cut_off)
+    if _estimate_numbers(models):
+        refuse_class_options({"cut_off": cut_off, "pos_label": pos_label})
+        return challenge_numbers(models, tables, y, sample_weight, exposure)
+    refuse_exposure(exposure)
+    cut_off = 0.5 if cut_off is None else read_threshold(cut_off)
     asked = _ask(models, pos_label)
     found = [
         predict_rows(model, X, y, sample_weight, pos_label=asked)
@@ -241,6 +241,17 @@ def challenge_each(
     met = [find_training_rows(model, X) for model, X in zip(models, tables, strict=True)]
     names = [type(model).__name__ for model in models]
     return _compare(names, found, met, asked, cut_off)
+
+
+def _estimate_numbers(models: tuple[Any, Any]) -> bool:
+    """Whether both models are regressors; if only one is, they cannot be compared."""
+    old, new = map(estimates_numbers, models)
+    if old != new:
+        number, other = (type(model).__name__ for model in (models if old else models[::-1]))
+        raise ValueError(
+            f"{number} estimates numbers and {other} predicts classes; compare two of a kind"
+        )
+    return old
 
 
 def _ask(models: tuple[Any, Any], pos_label: Any) -> Value:

@@ -3,6 +3,7 @@
 measures    every measure of probabilities of one class
 multiclass  of more than two classes
 groups      of groups of rows
+estimates   numbers beside estimates of them, and their losses
 numbers     `NumberEvaluation`: of estimates of numbers
 survival    `SurvivalEvaluation`: of times to an event
 findings    what the numbers say, in sentences

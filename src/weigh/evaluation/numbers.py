@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
+from weigh.evaluation.estimates import Estimated, deviances
 from weigh.evaluation.page import Page, Section
-from weigh.evidence.exposure import given_to, tell_exposure
+from weigh.evidence.exposure import tell_exposure
 from weigh.evidence.units import digits_of, spell
-from weigh.frames import Floats, build, number_sample, read
+from weigh.frames import Floats, build
 from weigh.layout import Shown, percent
 from weigh.metrics.numbers import NAN, Bounded, check_coverage, plain, reach_of
-from weigh.newton.families import Power
 
 BANDS, STATED = 10, 0.9
 """Bands of about equally many rows by estimate; the coverage of intervals that is checked."""
@@ -139,39 +139,39 @@ def evaluate_numbers(
 ) -> NumberEvaluation:
     """Evaluate a fitted regressor: one of this package, of scikit-learn, or a pipeline."""
     check_coverage(coverage)
-    sample, numbers = number_sample(read(X), y, sample_weight)
-    kept = np.flatnonzero(sample.kept)
-    own = given_to(model, read(X).names, exposure)
-    estimates = np.asarray(model.predict(_features(X, y), **own), dtype=np.float64)[kept]
-    weight = np.ones(len(numbers)) if sample.weight is None else sample.weight
-    inside = _inside(model, X, own, numbers, kept)
+    rows = Estimated.of(model, X, y, sample_weight, exposure)
+    return evaluate_estimates(model, X, rows, coverage)
+
+
+def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> NumberEvaluation:
+    """Evaluate the estimates of a regressor."""
+    numbers, estimates, weight, total = rows.numbers, rows.means, rows.weight, rows.weight.sum()
+    inside = _inside(model, X, rows)
     covered = Bounded(NAN)
     if inside is not None:
-        covered = Bounded.share(float(weight @ inside), float(weight.sum()), coverage)
-    power = float(getattr(getattr(model, "_family", None), "power", 0.0))
-    deviance, base = (_deviance(power, numbers, m, weight) for m in (estimates, None))
-    squares = (numbers - estimates) ** 2
-    mean = float(numbers @ weight / weight.sum())
-    spread = float((numbers - mean) ** 2 @ weight / weight.sum())
-    mse = _mean(squares, weight, coverage)
+        covered = Bounded.share(float(weight @ inside), float(total), coverage)
+    means = (estimates, np.full(len(numbers), rows.mean))
+    deviance, base = (float(deviances(rows.power, numbers, m) @ weight / total) for m in means)
+    spread = float((numbers - rows.mean) ** 2 @ weight / total)
+    mse = _mean((numbers - estimates) ** 2, weight, coverage)
     roots = [float(np.sqrt(max(value, 0.0))) for value in (mse.value, mse.low, mse.high)]
     return NumberEvaluation(
         model=type(model).__name__,
-        target=sample.target,
-        n_rows=float(weight.sum()),
+        target=rows.target,
+        n_rows=float(total),
         rmse=Bounded(*roots),
         mae=_mean(np.abs(numbers - estimates), weight, coverage),
         spread=float(np.sqrt(spread)),
         r2=1 - mse.value / spread if spread > 0 else NAN,
         deviance=deviance,
         deviance_explained=1 - deviance / base if base > 0 else NAN,
-        mean_estimate=float(estimates @ weight / weight.sum()),
-        mean_observed=mean,
-        slope=_slope(estimates, numbers, weight),
+        mean_estimate=float(estimates @ weight / total),
+        mean_observed=rows.mean,
+        slope=slope_of(estimates, numbers, weight),
         covered=covered,
         bands=_bands(estimates, numbers, weight, coverage),
         coverage=coverage,
-        exposure=tell_exposure(own.get("exposure")),
+        exposure=tell_exposure(rows.given.get("exposure")),
     )
 
 
@@ -198,13 +198,9 @@ def estimates_numbers(model: Any) -> bool:
     return not hasattr(model, "predict_proba") and is_regressor(model)
 
 
-def _features(X: Any, y: Any) -> Any:
-    """X as it is: models of this package ignore the target's column, others must not see it."""
-    return X.drop(columns=y) if isinstance(y, str) and hasattr(X, "iloc") else X
-
-
-def _inside(model: Any, X: Any, own: Any, numbers: Floats, kept: Any) -> Floats | None:
+def _inside(model: Any, X: Any, rows: Estimated) -> Floats | None:
     """Which rows the model's intervals contain."""
+    numbers, kept, own = rows.numbers, rows.kept, rows.given
     if hasattr(model, "predict_interval"):
         low, high = model.predict_interval(X, STATED, **own)[kept].T
     elif hasattr(model, "predict_quantile"):
@@ -232,16 +228,8 @@ def _mean(
     return Bounded(mean, mean / reach, mean * reach)
 
 
-def _deviance(power: float, numbers: Floats, means: Floats | None, weight: Floats) -> float:
-    """The mean deviance; of the rows' own mean where no means are given."""
-    if means is None:
-        means = np.full(len(numbers), numbers @ weight / weight.sum())
-    if not power or (means <= 0).any():
-        return float((numbers - means) ** 2 @ weight / weight.sum())
-    return float(2 * Power(power).losses(np.log(means), numbers) @ weight / weight.sum())
-
-
-def _slope(estimates: Floats, numbers: Floats, weight: Floats) -> float:
+def slope_of(estimates: Floats, numbers: Floats, weight: Floats) -> float:
+    """Of a regression of the numbers on their estimates."""
     centred = estimates - estimates @ weight / weight.sum()
     square = float(centred**2 @ weight)
     return float((centred * numbers) @ weight) / square if square > 0 else NAN
