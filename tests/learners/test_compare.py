@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -17,6 +18,7 @@ from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import mean_poisson_deviance, r2_score
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -41,11 +43,13 @@ from weigh import (
     compare,
     datasets,
 )
+from weigh.cli import main
 from weigh.comparison.differences import Difference, Differences, choose
 from weigh.comparison.result import Entry
 from weigh.comparison.run import SIMPLEST_FIRST, family, rank
 from weigh.comparison.show import page
 from weigh.engine import watch
+from weigh.errors import ParameterError
 from weigh.evaluation.measures import Options, measure
 from weigh.metrics import Scored, auc, auc_difference, loss_bits
 from weigh.metrics.numbers import Bounded
@@ -523,7 +527,6 @@ def test_what_is_given_is_not_fitted():
     ("learners", "message"),
     [
         (["nonsense"], "no learner is called 'nonsense'; it is one of adjusted"),
-        (["boosted-regressor"], "no learner is called 'boosted-regressor'"),
         ([EvidenceNB(), EvidenceNB(smoothing=2)], "two learners are called 'EvidenceNB'"),
         ([], "learners is empty"),
         ([3], "is not an estimator"),
@@ -771,3 +774,94 @@ def test_processes_of_their_own_give_the_same_comparison():
         assert spread[entry.name].loss == entry.loss
         assert spread[entry.name].warnings == entry.warnings
     assert (spread.best, spread.choice, spread.reason) == (alone.best, alone.choice, alone.reason)
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def draw_numbers(n=160, seed=0):
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": random.uniform(0, 4, n), "kind": random.choice([*"ab"], n)})
+    years = random.uniform(0.2, 3.0, n)
+    return X, years, random.poisson(years * np.exp(0.5 * X["x"])).astype(float)
+
+
+def test_regressors_are_compared_by_squared_errors_on_the_same_folds():
+    X, _, y = draw_numbers()
+    X = X[["x"]]
+    learners = {"line": LinearRegression(), "table": weigh.EducatedRegressor(pairs=0)}
+    splits = [*KFold(3).split(X)]
+    found = compare(X, y, learners, cv=splits)
+    estimates = {name: np.empty(len(y)) for name in learners}
+    for train, test in splits:
+        for name, learner in learners.items():
+            model = clone(learner).fit(X.iloc[train], y[train])
+            estimates[name][test] = model.predict(X.iloc[test])
+    squares = {name: (y - own) ** 2 for name, own in estimates.items()}
+    assert found.loss_name == "mean squared error"
+    for name, own in estimates.items():
+        assert found[name].loss == pytest.approx(squares[name].mean())
+        assert found[name].measures.mae == pytest.approx(np.abs(y - own).mean())
+        assert found[name].measures.r2 == pytest.approx(r2_score(y, own))
+    other = next(name for name in learners if name != found.best)
+    gaps = squares[other] - squares[found.best]
+    assert found[other].differences.loss.value == pytest.approx(gaps.mean())
+    assert found[other].differences.loss.error == pytest.approx(
+        gaps.std(ddof=1) / np.sqrt(len(gaps))
+    )
+    assert found.base_loss == pytest.approx(y.var())
+
+
+def test_regressors_of_one_family_are_compared_by_deviance_with_their_exposure():
+    X, years, y = draw_numbers()
+    rows = X.assign(years=years, claims=y, heavy=2.0)
+    learners = {
+        "two": weigh.EducatedRegressor(family="poisson", bins=2, pairs=0),
+        "many": weigh.EducatedRegressor(family="poisson", bins=6, pairs=0),
+    }
+    splits = [*KFold(2).split(X)]
+    found = compare(rows, "claims", learners, cv=splits, sample_weight="heavy", exposure="years")
+    own = np.empty(len(y))
+    for train, test in splits:
+        model = clone(learners["many"])
+        model.fit(X.iloc[train], y[train], np.full(len(train), 2.0), exposure=years[train])
+        own[test] = model.predict(X.iloc[test], exposure=years[test])
+    assert found.loss_name == "mean deviance"
+    assert found["many"].loss == pytest.approx(mean_poisson_deviance(y, own))
+    base = mean_poisson_deviance(y, years * y.sum() / years.sum())
+    assert found.base_loss == pytest.approx(base)
+    assert "deviance" in str(found)
+    assert "bits" not in str(found)
+    json.dumps(found.to_dict(), allow_nan=False)
+    found.plot()
+
+
+def test_a_regressor_without_exposure_fails_as_a_line():
+    X, years, y = draw_numbers()
+    learners = [LinearRegression(), weigh.EducatedRegressor(family="poisson", pairs=0)]
+    found = compare(X[["x"]], y, learners, cv=2, exposure=years)
+    assert "exposure" in found["LinearRegression"].error
+    assert found.choice == "EducatedRegressor"
+
+
+def test_classes_have_no_exposure():
+    X, y = draw()
+    with pytest.raises(ParameterError) as error:
+        compare(X, y, [EvidenceNB()], exposure=np.ones(len(y)))
+    assert error.value.parameter == "exposure"
+
+
+def test_the_command_line_compares_regressors_of_a_number(tmp_path):
+    X, years, y = draw_numbers()
+    X.assign(years=years, claims=y * 1.5).to_csv(tmp_path / "d.csv", index=False)
+    words = ["compare", str(tmp_path / "d.csv"), "--target", "claims", "--folds", "2"]
+    found = CliRunner().invoke(main, [*words, "--json"])
+    told = json.loads(found.stdout)
+    assert {learner["name"] for learner in told["learners"]} == {
+        "EducatedRegressor", "BoostedNBRegressor"
+    }  # fmt: skip
+    assert told["loss_name"] == "mean squared error"
+    more = ("--learner", "educated-regressor", "--set", "educated-regressor.family=poisson")
+    told = CliRunner().invoke(main, [*words, *more, "--exposure", "years", "--json"])
+    assert json.loads(told.stdout)["loss_name"] == "mean deviance"
+    assert "--exposure years" in told.stderr

@@ -16,17 +16,18 @@ from weigh.cli.data import (
     open_data,
     read_table,
 )
-from weigh.cli.messages import hint, print_found, say
+from weigh.cli.messages import MOST_CLASSES, hint, print_found, say
 from weigh.cli.options import (
     categorical_option,
     data_argument,
     drop_option,
+    exposure_option,
     holdout_options,
     json_option,
     read_parameter,
     weight_option,
 )
-from weigh.cli.training import hold_out
+from weigh.cli.training import count_numbers, hold_out
 
 
 @main.command()
@@ -37,7 +38,8 @@ from weigh.cli.training import hold_out
     "names",
     multiple=True,
     metavar="NAME",
-    help="Learner to compare (repeatable; default: all classifiers).",
+    help="Learner to compare (repeatable; default: all classifiers, or all regressors for a number "
+    "of more than 20 values).",
 )
 @click.option(
     "--set",
@@ -50,6 +52,7 @@ from weigh.cli.training import hold_out
     "--folds", type=click.IntRange(2), default=5, show_default=True, help="The number of folds."
 )
 @weight_option
+@exposure_option
 @drop_option
 @categorical_option
 @json_option
@@ -60,6 +63,7 @@ def compare(
     own: tuple[str, ...],
     folds: int,
     weight: str | None,
+    exposure: str | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
     as_json: bool,
@@ -69,23 +73,35 @@ def compare(
     Example: weigh compare people.csv --target Survived --learner evidence --learner adjusted
 
     Example: weigh compare people.csv --target Survived --set adjusted.cv=10
+
+    Example: weigh compare homes.csv --target price --learner educated-regressor --learner
+    boosted-regressor
     """
     import weigh
-    from weigh.comparison.run import by_name, family
+    from weigh.comparison.run import by_name, family, regressors
 
     known = by_name()
     for name in names:
         if name not in known:
             raise click.UsageError(f"--learner must be one of {', '.join(known)}, not {name!r}")
+    table = read_table(data, categorical, drop)
     compared = names or tuple(short for short, name in known.items() if name in family())
-    learners, table = _set(compared, own), read_table(data, categorical, drop)
-    found = weigh.compare(table, target, learners, cv=folds, sample_weight=weight)
+    if not names and count_numbers(table, target) > MOST_CLASSES:
+        say(f"{target!r} is a number with more than {MOST_CLASSES} values: regressors are compared")
+        compared = tuple(regressors())
+    given: dict[str, Any] = {"sample_weight": weight, "exposure": exposure}
+    found = weigh.compare(table, target, _set(compared, own), cv=folds, **given)
     print_found(found, as_json)
     short = next((short for short, name in known.items() if name == found.choice), None)
     chosen = None if short is None else _options(short, own)
     if chosen is not None:
         words = f"weigh fit {quote(data)} --target {quote(target)}"
-        asked = [("--weight", (weight,)), ("--drop", drop), ("--categorical", categorical)]
+        asked = [
+            ("--weight", (weight,)),
+            ("--exposure", (exposure,)),
+            ("--drop", drop),
+            ("--categorical", categorical),
+        ]
         for option, columns in asked:
             words += "".join(f" {option} {quote(column)}" for column in columns if column)
         hint(f"{words} {chosen} -o model.json")

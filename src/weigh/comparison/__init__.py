@@ -1,6 +1,7 @@
 """Learners side by side on the same folds (`compare`), and two models on new rows (`challenge`).
 
 run           fits and predictions, fold by fold
+number_task   the same of regressors: numbers, losses and differences
 differences   how far apart two learners are on the same rows, and which to choose
 show          a comparison as a page
 result        `Comparison`

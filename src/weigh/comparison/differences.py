@@ -11,6 +11,7 @@ import numpy as np
 
 from weigh.comparison.run import Task, rank
 from weigh.evidence import BOUND
+from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats
 from weigh.metrics import AUC, Scored
 from weigh.metrics.numbers import NAN, reach_of
@@ -19,6 +20,9 @@ from weigh.metrics.scored import Flags
 
 if TYPE_CHECKING:
     from weigh.comparison.result import Entry
+
+BITS = "bits a row"
+"""What the loss of probabilities is in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +98,9 @@ class Choice:
     reason: str
 
 
-def choose(entries: Sequence[Entry], base_loss: float, errors: float = 1.0) -> Choice:
+def choose(
+    entries: Sequence[Entry], base_loss: float, errors: float = 1.0, unit: str = BITS
+) -> Choice:
     """The simplest of those that stand as well as the learner of least loss.
 
     Going up from the least loss these are the learners within so many standard errors of it, up to
@@ -109,9 +115,10 @@ def choose(entries: Sequence[Entry], base_loss: float, errors: float = 1.0) -> C
     limit = base_loss if best.loss < base_loss else np.inf
     near = [best, *takewhile(lambda entry: _is_near(entry, limit, errors), fitted[1:])]
     chosen = min(near, key=lambda entry: (rank(entry.estimator), entry.loss))
-    reason = _reason(chosen, best, len(fitted))
+    reason = _reason(chosen, best, len(fitted), unit)
     if best.loss >= base_loss:
-        reason += " But none is of use: the base rate alone has less."
+        alone = "base rate" if unit == BITS else "mean"
+        reason += f" But none is of use: the {alone} alone has less."
     return Choice(chosen.name, reason)
 
 
@@ -121,19 +128,35 @@ def _is_near(entry: Entry, limit: float, errors: float) -> bool:
     return loss.value <= errors * loss.error and entry.loss < limit
 
 
-def _reason(chosen: Entry, best: Entry, n: int) -> str:
+def spell_loss(value: float, unit: str, sign: str = "") -> str:
+    """A loss in bits with four decimal places, that of a number with three figures.
+
+    >>> spell_loss(0.5, BITS), spell_loss(12345.678, "mean squared error", "+")
+    ('0.5000', '+12,346')
+    """
+    return f"{value:{sign}.4f}" if unit == BITS else spell(value, digits_of(value), sign)
+
+
+def tell_loss(value: float, unit: str, sign: str = "") -> str:
+    """A loss with what it is in."""
+    told = spell_loss(value, unit, sign)
+    return f"{told} {unit}" if unit == BITS else f"{unit} {told}"
+
+
+def _reason(chosen: Entry, best: Entry, n: int, unit: str) -> str:
     if n == 1:
         return f"{chosen.name} is the only learner that could be fitted."
     if chosen is best:
         return (
-            f"{best.name} has the least loss, {best.loss:.4f} bits a row. No simpler learner is "
+            f"{best.name} has the least loss, {tell_loss(best.loss, unit)}. No simpler learner is "
             "within one standard error of it."
         )
     assert chosen.differences is not None
     loss = chosen.differences.loss
     return (
         f"{chosen.name} is the simplest whose loss is within a standard error of the least, that "
-        f"of {best.name}: {loss.value:+.4f} bits a row, with a standard error of {loss.error:.4f}."
+        f"of {best.name}: {tell_loss(loss.value, unit, '+')}, with a standard error of "
+        f"{spell_loss(loss.error, unit)}."
     )
 
 

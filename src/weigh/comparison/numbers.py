@@ -62,7 +62,7 @@ class NumberChallenge(Paired):
         return (self.verdict, *told, *self.warnings)
 
     def _tell(self, value: float, sign: str = "") -> str:
-        return f"{value:{sign}.4g}"
+        return spell(value, digits_of(value), sign)
 
     def view(self) -> View:
         """The tables and sentences that are shown."""

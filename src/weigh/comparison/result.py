@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from weigh.comparison.differences import Differences, RowScores, choose, subtract
+from weigh.comparison.differences import BITS, Differences, RowScores, choose, subtract
+from weigh.comparison.number_task import (
+    NumberDifferences,
+    NumberMeasures,
+    NumberScores,
+    NumberTask,
+    are_regressors,
+    measure_numbers,
+    subtract_numbers,
+)
 from weigh.comparison.run import Outcome, Task, read_learners, run_learners
 from weigh.comparison.show import draw_comparison, page
-from weigh.evaluation.measures import Measures, Options, entropy, measure
+from weigh.evaluation.measures import Measures, Options, measure
 from weigh.evaluation.multiclass import ManyMeasures, measure_many
 from weigh.evaluation.page import Page
 from weigh.frames import Floats, Value, build, canonical
@@ -29,8 +38,8 @@ class Entry:
 
     name: str
     estimator: Any = field(repr=False)
-    measures: Measures | ManyMeasures | None
-    differences: Differences | None
+    measures: Measures | ManyMeasures | NumberMeasures | None
+    differences: Differences | NumberDifferences | None
     fit_seconds: float
     predict_seconds: float
     warnings: tuple[str, ...] = ()
@@ -38,7 +47,7 @@ class Entry:
 
     @property
     def loss(self) -> float:
-        """In bits a row; infinite where the learner failed."""
+        """In bits a row, or that of numbers; infinite where the learner failed."""
         return np.inf if self.measures is None else self.measures.loss.value
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,7 +72,9 @@ class Comparison(Shown):
     choice : str or None
         The recommended learner; `reason` says why.
     base_loss : float
-        Loss of predicting the base rate for every row, in bits.
+        Loss of predicting the base rate, or the mean of a number, for every row.
+    loss_name : str
+        What losses are: "bits a row", or for regressors "mean squared error" or "mean deviance".
     notes : tuple of str
         Why some numbers are not defined.
     """
@@ -78,25 +89,25 @@ class Comparison(Shown):
     reason: str
     coverage: float
     notes: tuple[str, ...] = ()
+    loss_name: str = BITS
 
     @classmethod
     def of(cls, task: Task, outcomes: Sequence[Outcome], coverage: float) -> Comparison:
         """What the learners' predictions come to."""
         entries = _measure(task, outcomes, coverage)
-        counts = np.bincount(task.codes, task.row_weight, len(task.classes))
-        base_loss = entropy(counts.astype(np.float64))
-        chosen = choose(entries, base_loss)
+        chosen = choose(entries, task.base_loss, unit=task.loss_name)
         return cls(
             entries=entries,
             classes=tuple(canonical(value) for value in task.classes.tolist()),
             n_rows=int((task.times > 0).sum()),
             n_splits=len(task.splits),
-            base_loss=base_loss,
+            base_loss=task.base_loss,
             best=entries[0].name if entries[0].measures else None,
             choice=chosen.name,
             reason=chosen.reason,
             coverage=coverage,
             notes=(_NO_PAIRS,) if _lacks_pairs(task) else (),
+            loss_name=task.loss_name,
         )
 
     def __getitem__(self, name: str) -> Entry:
@@ -114,8 +125,9 @@ class Comparison(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; what is no number is None."""
-        names = ("classes", "n_rows", "n_splits", "base_loss", "best", "choice", "reason")
-        shown = {name: plain(getattr(self, name)) for name in (*names, "coverage", "notes")}
+        fields = ("classes", "n_rows", "n_splits", "base_loss", "best", "choice", "reason")
+        more = ("coverage", "notes", "loss_name")
+        shown = {name: plain(getattr(self, name)) for name in (*fields, *more)}
         return shown | {"learners": [entry.to_dict() for entry in self.entries]}
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -145,15 +157,16 @@ class Comparison(Shown):
 
 def _measure(task: Task, outcomes: Sequence[Outcome], coverage: float) -> tuple[Entry, ...]:
     """The least loss first, each beside it."""
-    rows = {o.name: RowScores.of(task, o.p) for o in outcomes if o.p is not None}
+    way = NUMBERS if isinstance(task, NumberTask) else CLASSES
+    rows = {o.name: way.scores(task, o.p) for o in outcomes if o.p is not None}
     losses = {name: float(task.row_weight @ scores.loss) for name, scores in rows.items()}
-    best = min(losses, key=losses.__getitem__, default=None)
+    best = min(losses, key=losses.__getitem__, default="")
     entries = [
         Entry(
             o.name,
             o.estimator,
-            None if o.p is None else _measures(task, o.p, rows[o.name], coverage),
-            subtract(task, rows[o.name], rows[best], coverage) if best and o.name in rows else None,
+            None if o.p is None else way.measure(task, o.p, rows[o.name], coverage),
+            way.subtract(task, rows[o.name], rows[best], coverage) if o.name in rows else None,
             o.fit_seconds,
             o.predict_seconds,
             o.warnings,
@@ -175,8 +188,22 @@ def _measures(task: Task, p: Floats, rows: RowScores, coverage: float) -> Measur
     return replace(found, by_class=tuple(replace(part, auc=area) for part, area in by_class))
 
 
+class Way(NamedTuple):
+    """How predictions are judged: the loss of each row, measures of all, and differences."""
+
+    scores: Callable[[Any, Floats], Any]
+    measure: Callable[[Any, Floats, Any, float], Any]
+    subtract: Callable[[Any, Any, Any, float], Any]
+
+
+CLASSES = Way(RowScores.of, _measures, subtract)
+NUMBERS = Way(NumberScores.of, measure_numbers, subtract_numbers)
+
+
 def _lacks_pairs(task: Task) -> bool:
     """Whether every fold holds out rows of one class only."""
+    if isinstance(task, NumberTask):
+        return False
     held_out = (np.unique(task.codes[rows]) for _, rows in task.splits)
     return all(len(classes) == 1 for classes in held_out)
 
@@ -198,6 +225,7 @@ def compare(
     coverage: float = COVERAGE,
     groups: Any = None,
     n_jobs: int | None = None,
+    exposure: Any = None,
 ) -> Comparison:
     """Compare learners by cross-validation on the same folds, and recommend one.
 
@@ -212,11 +240,13 @@ def compare(
     X : table
         Rows.
     y : array or str
-        Class labels, or the name of their column in X.
+        Class labels or numbers, or the name of their column in X.
     learners : list or dict, optional
         Names (`"adjusted"` or `"AdjustedNB"`), classes or estimators, also of scikit-learn; or a
         dict from a name of yours to one of these. By default every classifier of this package that
         takes two classes and more; `"recalibrated"` is `RecalibratedClassifier(EvidenceNB())`.
+        Regressors are compared if all learners are regressors, such as `"educated-regressor"`: by
+        the deviance of their family if they have the same, and by the squared error otherwise.
     cv : int, splitter or iterable, default=5
         Number of folds, or a scikit-learn splitter or splits.
     sample_weight : array or str, optional
@@ -232,6 +262,8 @@ def compare(
     n_jobs : int, optional
         Number of processes, one learner in each; -1 uses all processors. Seconds are then those of
         learners that share the processors.
+    exposure : array or str, optional
+        Of regressors with a log link: factor of the mean of each row, or the name of its column.
 
     Returns
     -------
@@ -248,7 +280,12 @@ def compare(
     """
     check_coverage(coverage)
     candidates = read_learners(learners, random_state)
-    task = Task.read(X, y, sample_weight, cv, random_state, groups)
+    task: Task
+    if are_regressors(candidates, exposure):
+        asked = {"sample_weight": sample_weight, "cv": cv, "random_state": random_state}
+        task = NumberTask.of(X, y, asked | {"groups": groups, "exposure": exposure}, candidates)
+    else:
+        task = Task.read(X, y, sample_weight, cv, random_state, groups)
     with show_progress("comparing"):
         outcomes = run_learners(candidates, task, n_jobs)
     return Comparison.of(task, outcomes, coverage)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import has_fit_parameter
 import weigh
 from weigh import engine
 from weigh.errors import Parameter, ParameterError
+from weigh.evaluation.measures import entropy
 from weigh.folds import Split, check_folds, read_splits
 from weigh.frames import (
     Floats,
@@ -94,12 +95,46 @@ class Task:
         return np.where(self.times > 0, weight, 0.0)
 
     @property
-    def _share(self) -> Floats | None:
+    def share(self) -> Floats:
         """The weight of each prediction: those of a row share the row's."""
-        if self.weight is None and self.times.max() == 1:
-            return None
         share: Floats = (self.row_weight / np.maximum(self.times, 1))[self.held_out]
         return share
+
+    @property
+    def _share(self) -> Floats | None:
+        """The same, or None where every prediction has the weight 1."""
+        return None if self.weight is None and self.times.max() == 1 else self.share
+
+    def labels(self, places: Integers) -> Any:
+        """What some rows are of."""
+        return self.classes[self.codes[places]]
+
+    def given(self, places: Integers) -> dict[str, Any]:
+        """What fits and predictions are given beside the table: nothing."""
+        return {}
+
+    @property
+    def base_loss(self) -> float:
+        """The loss of predicting the base rate for every row."""
+        counts = np.bincount(self.codes, self.row_weight, len(self.classes))
+        return entropy(counts.astype(np.float64))
+
+    @property
+    def loss_name(self) -> str:
+        """What the loss is in."""
+        return "bits a row"
+
+    def predict(self, model: Any, places: Integers) -> Floats:
+        """A column for every class; one that the training rows lacked has no probability."""
+        found = model.predict_proba(take_rows(self.X, places))
+        columns: dict[tuple[type, Value], int] = {
+            key(canonical(value)): k for k, value in enumerate(self.classes.tolist())
+        }
+        p = np.zeros((len(found), len(self.classes)))
+        p[:, [columns[key(canonical(value))] for value in model.classes_.tolist()]] = found
+        if not ((p >= 0) & (p <= 1)).all():
+            raise ValueError("predict_proba gave NaN, or a number outside 0 to 1")
+        return p
 
     def score(self, p: Floats) -> Scored | Many:
         """Probabilities of the rows held out, beside what came true."""
@@ -112,6 +147,13 @@ class Task:
         """The mean of a value per prediction over the predictions of each row."""
         sums = np.bincount(self.held_out, values, len(self.codes))
         return np.asarray(sums / np.maximum(self.times, 1))
+
+
+def read_together(groups: Any, table: Any) -> Integers | None:
+    """A number for the group of each row, given as an array or as the name of a column."""
+    if groups is None:
+        return None
+    return _read_groups(column_of(table, groups, "groups"), table.n_rows)
 
 
 def _read_groups(groups: Any, n_rows: int) -> Integers:
@@ -147,7 +189,7 @@ def run_learner(name: str, estimator: Any, task: Task, done: int, of: int) -> Ou
                 started = time.perf_counter()
                 model = _fit(clone(estimator), task, split[0])
                 fitted = time.perf_counter()
-                parts.append(_predict(model, task, split[1]))
+                parts.append(task.predict(model, np.flatnonzero(split[1])))
             seconds.append((fitted - started, time.perf_counter() - fitted))
             said += [str(warning.message) for warning in caught]
             engine.report(done + k + 1, of)
@@ -184,25 +226,14 @@ def _silence(done: int, of: int) -> None:
 
 def _fit(model: Any, task: Task, rows: Any) -> Any:
     places = np.flatnonzero(rows)
-    X, y = take_rows(task.X, places), task.classes[task.codes[places]]
-    if task.weight is None:
-        return model.fit(X, y)
-    if not has_fit_parameter(model, "sample_weight"):
-        raise ValueError(f"{type(model).__name__}.fit takes no sample_weight")
-    return model.fit(X, y, sample_weight=task.weight[places])
-
-
-def _predict(model: Any, task: Task, rows: Any) -> Floats:
-    """A column for every class; one that the training rows lacked has no probability."""
-    found = model.predict_proba(take_rows(task.X, np.flatnonzero(rows)))
-    places: dict[tuple[type, Value], int] = {
-        key(canonical(value)): k for k, value in enumerate(task.classes.tolist())
-    }
-    p = np.zeros((len(found), len(task.classes)))
-    p[:, [places[key(canonical(value))] for value in model.classes_.tolist()]] = found
-    if not ((p >= 0) & (p <= 1)).all():
-        raise ValueError("predict_proba gave NaN, or a number outside 0 to 1")
-    return p
+    X, y = take_rows(task.X, places), task.labels(places)
+    given = task.given(places)
+    if task.weight is not None:
+        given["sample_weight"] = task.weight[places]
+    for name in given:
+        if not has_fit_parameter(model, name):
+            raise ValueError(f"{type(model).__name__}.fit takes no {name}")
+    return model.fit(X, y, **given)
 
 
 SIMPLEST_FIRST = (
@@ -214,6 +245,8 @@ SIMPLEST_FIRST = (
     "BoostedNB",  # and many passes
     "EducatedNB",  # all weights at once
     "C44Classifier",  # no table
+    "EducatedRegressor",
+    "BoostedNBRegressor",  # many passes, and a curve
 )
 
 RECALIBRATED = "RecalibratedClassifier"
@@ -233,7 +266,12 @@ def _stands_alone(kind: type) -> bool:
 def by_name() -> dict[str, str]:
     """What can be compared, by short name; "recalibrated" is EvidenceNB with a curve."""
     alone = {short: name for short, name in learners().items() if name in family()}
-    return alone | {"recalibrated": RECALIBRATED}
+    return alone | {"recalibrated": RECALIBRATED} | regressors()
+
+
+def regressors() -> dict[str, str]:
+    """The regressors of this package, by short name."""
+    return {short: name for short, name in learners().items() if name.endswith("Regressor")}
 
 
 def make_learner(name: str, random_state: Any = 0) -> Any:

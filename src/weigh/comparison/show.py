@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from weigh.comparison.differences import BITS, spell_loss, tell_loss
+from weigh.comparison.number_task import NumberDifferences, NumberMeasures
 from weigh.evaluation.measures import Measures
 from weigh.evaluation.multiclass import ManyMeasures
 from weigh.evaluation.page import Page, Section
 from weigh.evaluation.show import number
+from weigh.evidence.units import digits_of, spell
 from weigh.layout import percent
 from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure
 from weigh.plot.labels import fit_all, shorten
 
 if TYPE_CHECKING:
-    from weigh.comparison.differences import Difference
+    from weigh.comparison.differences import Difference, Differences
     from weigh.comparison.result import Comparison, Entry
 
 
@@ -29,7 +32,9 @@ def page(found: Comparison) -> Page:
     title = (
         f"{len(found.entries)} learners on the same {found.n_splits} folds of {found.n_rows:,} rows"
     )
-    words = (found.reason, f"The base rate alone has a loss of {found.base_loss:.4f} bits a row.")
+    alone = "base rate" if found.loss_name == BITS else "mean"
+    base = tell_loss(found.base_loss, found.loss_name)
+    words = (found.reason, f"The {alone} alone has a loss of {base}.")
     fitted = [entry for entry in found.entries if entry.measures is not None]
     sections = []
     if fitted:
@@ -48,7 +53,10 @@ def _short(text: str) -> str:
 
 
 def _measures(found: Comparison, fitted: list[Entry]) -> Section:
-    head = ("Learner", "Loss", WRONG, "AUC", "Brier", "Slope", "Intercept", "Fit s", "Predict s")
+    names: tuple[str, ...] = ("Loss", WRONG, "AUC", "Brier", "Slope", "Intercept")
+    if found.loss_name != BITS:
+        names = ("Loss", "RMSE", "Absolute error", "R2", "Slope")
+    head = ("Learner", *names, "Fit s", "Predict s")
     rows = tuple(
         (
             f"{entry.name} (chosen)" if entry.name == found.choice else entry.name,
@@ -61,12 +69,16 @@ def _measures(found: Comparison, fitted: list[Entry]) -> Section:
     notes = [
         f"{entry.name} warned: {_short(text)}" for entry in fitted for text in entry.warnings[:2]
     ]
-    title = "Hold-out rows: loss in bits a row, and seconds per fold"
+    told = f"in {BITS}" if found.loss_name == BITS else f"is the {found.loss_name}"
+    title = f"Hold-out rows: loss {told}, and seconds per fold"
     return Section(title, head, rows, tuple(notes))
 
 
 def _numbers(entry: Entry) -> tuple[str, ...]:
     m = entry.measures
+    if isinstance(m, NumberMeasures):
+        amounts = [spell(value, digits_of(value)) for value in (m.loss.value, m.rmse, m.mae)]
+        return (*amounts, f"{m.r2:.3f}", f"{m.slope:.2f}")
     if isinstance(m, Measures):
         line = (number(m.line.slope, 2), number(m.line.intercept, 2))
         shown = (m.loss.value, m.misclassification.value, m.auc.value, m.brier.value)
@@ -82,18 +94,27 @@ def _differences(found: Comparison, fitted: list[Entry]) -> Section:
     for entry in fitted:
         apart = entry.differences
         if entry.name != found.best and apart is not None:
-            shown = (apart.loss, apart.misclassification, apart.auc, apart.brier)
-            rows.append((entry.name, *map(_difference, shown)))
+            shown = [_difference(part, found.loss_name) for part in _shown(apart)]
+            rows.append((entry.name, *shown))
     title = f"Differences from {found.best}, with paired {percent(found.coverage)} intervals"
+    if found.loss_name != BITS:
+        return Section(title, ("Learner", "Loss", "Absolute error"), tuple(rows))
     section = Section(title, ("Learner", "Loss", WRONG, "AUC", "Brier"), tuple(rows))
     return section if len(found.classes) == 2 else section.without(("AUC",))
 
 
-def _difference(part: Difference) -> str:
+def _shown(apart: Differences | NumberDifferences) -> tuple[Difference, ...]:
+    if isinstance(apart, NumberDifferences):
+        return apart.loss, apart.absolute
+    return apart.loss, apart.misclassification, apart.auc, apart.brier
+
+
+def _difference(part: Difference, unit: str) -> str:
     if part.value != part.value:
         return "-"
+    value = spell_loss(part.value, unit, "+")
     known = part.high == part.high
-    return f"{part.value:+.4f} ±{part.high - part.value:.4f}" if known else f"{part.value:+.4f}"
+    return f"{value} ±{spell_loss(part.high - part.value, unit)}" if known else value
 
 
 def draw_comparison(found: Comparison) -> Drawing:
@@ -116,5 +137,6 @@ def draw_comparison(found: Comparison) -> Drawing:
     ax.set_yticks(range(len(names)), fit_all(names, 10.0, 3.2), parse_math=False)
     ax.invert_yaxis()
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_xlabel(f"Loss beyond that of {shorten(found.best or '', 30)}, bits", parse_math=False)
+    unit = "bits" if found.loss_name == BITS else found.loss_name
+    ax.set_xlabel(f"Loss beyond that of {shorten(found.best or '', 30)}, {unit}", parse_math=False)
     return Drawing(figure, tuple(axes))
