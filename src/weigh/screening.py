@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.evidence import Evidence, FeatureTable
+from weigh.evidence import Evidence, FeatureTable, weigh_halves
 from weigh.frames import NOT_KNOWN, Codes, Floats, Numbers, Table, build, label_sample, read
 from weigh.holdout import mark_holdout
 from weigh.layout import Grid, Shown, View
@@ -295,6 +295,22 @@ def _correlate(columns: Floats) -> Floats:
     found = np.asarray(scaled.T @ scaled)
     np.fill_diagonal(found, 1.0)
     return found
+
+
+def find_alike(evidence: Evidence, X: Any, limit: float = 0.9) -> list[tuple[str, str, float]]:
+    """Pairs of columns whose WoE is correlated above a limit on rows, the closest first.
+
+    WoE is that of the levels of a model, from their counts of two classes.
+    """
+    table = read(X)
+    columns = []
+    for part in evidence:
+        placed = part.feature.read(table)
+        columns.append(np.append(weigh_halves(part.counts), 0.0)[placed.levels[placed.codes]])
+    found = _correlate(np.column_stack(columns)) if columns else np.zeros((0, 0))
+    pairs = zip(*np.nonzero(np.triu(np.abs(found), 1) > limit), strict=True)
+    alike = [(evidence.names[i], evidence.names[j], float(found[i, j])) for i, j in pairs]
+    return sorted(alike, key=lambda pair: -abs(pair[2]))
 
 
 def _inflate(correlations: Floats) -> Floats:

@@ -1,5 +1,6 @@
 """A card goes wherever a model goes: sheets, pages, drift and the service show its points."""
 
+import html
 import json
 import re
 
@@ -12,6 +13,7 @@ from tests.serving import ask
 import weigh
 from weigh import Scorecard
 from weigh.cli import main
+from weigh.screening import find_alike
 from weigh.serving import make_app
 
 PEOPLE = weigh.datasets.titanic()
@@ -142,6 +144,29 @@ def test_the_report_of_a_card_prints_its_levels_and_its_cut_offs(card):
     assert "Scorecard: 500 points" in weigh.report(card, evaluation=found)
 
 
+def test_the_report_of_a_card_prints_profit_and_approval_by_group_where_asked(card):
+    profit = {card.pos_label: 10, card.adverse: -30}
+    page = weigh.report(card, PEOPLE, "Survived", by=["Class", "Sex"], cut_off=500, profit=profit)
+    texts = [card.bands(PEOPLE, "Survived", profit=profit).best.words]
+    texts += [card.impact(PEOPLE, by, 500).view().title for by in ("Class", "Sex")]
+    shares = [f"{group.ratio:.2f}" for group in card.impact(PEOPLE, "Sex", 500).groups]
+    for text in (*texts, *shares):
+        assert html.escape(text) in page
+
+
+@pytest.mark.parametrize("asked", [{"profit": {"Yes": 1, "No": -1}}, {"cut_off": 500}])
+def test_profit_and_cut_off_of_a_report_need_a_card_with_rows_and_groups(card, asked):
+    (name,) = asked
+    model = weigh.EvidenceNB().fit(PEOPLE, "Survived")
+    with pytest.raises(ValueError, match=name):
+        weigh.report(model, PEOPLE, "Survived", **asked)
+    with pytest.raises(ValueError, match=name):
+        weigh.report(card, evaluation=weigh.evaluate(card, PEOPLE, "Survived"), **asked)
+    if name == "cut_off":
+        with pytest.raises(ValueError, match="by"):
+            weigh.report(card, PEOPLE, "Survived", **asked)
+
+
 def test_everything_that_is_said_of_a_card_is_about_the_class_that_high_scores_favour(card):
     good = card.pos_label
     found = weigh.evaluate(card, PEOPLE, "Survived")
@@ -242,6 +267,31 @@ def test_cut_points_and_trends_of_points_are_options_of_the_command(folder):
     card = weigh.load(folder / "z.json")
     assert card.evidence["x"].feature.cuts == (2.0, 5.0)
     assert (np.diff(card.points["z"]) >= 0).all()
+
+
+def test_the_command_names_columns_that_nearly_repeat_each_other(folder):
+    rng = np.random.default_rng(0)
+    town = rng.choice([*"abc"], 300)
+    same = np.where(rng.random(300) < 0.01, "x", np.char.upper(town))
+    status = np.where(rng.random(300) < np.where(town == "a", 0.7, 0.3), "bad", "good")
+    rows = pd.DataFrame({"town": town, "same": same, "z": rng.normal(size=300), "status": status})
+    rows.to_csv(folder / "alike.csv", index=False)
+    done = run("scorecard", folder / "alike.csv", "--target", "status", "--adverse", "bad",
+               "-o", folder / "alike.json")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("--drop") == 1
+    assert "--drop same" in done.stderr
+    card = weigh.load(folder / "alike.json")
+    ((*names, r),) = find_alike(card._source, rows)
+    scores = rows[names].apply(lambda column: woe_of(column, rows["status"]))
+    assert names == ["town", "same"]
+    assert r == pytest.approx(scores.corr().iloc[0, 1], abs=0.02)  # rare levels are joined
+
+
+def woe_of(column, status):
+    """The literal version: ln of the two shares of each level."""
+    shares = pd.crosstab(column, status, normalize="columns") + 1e-9
+    return column.map(np.log(shares["good"] / shares["bad"]).clip(-3, 3))
 
 
 @pytest.mark.parametrize("odd", [("--bins", "x", "two"), ("--monotone", "x", "sideways")])

@@ -6,6 +6,7 @@ import pytest
 
 import weigh
 from weigh.bins import Feature, Joined
+from weigh.errors import ParameterWarning
 
 TOWNS = [*"abcdef"]
 LISTED = [["c", "a"], ["b"], ["d", "e"]]
@@ -78,3 +79,35 @@ def test_lists_that_overlap_or_are_empty_are_refused(wrong):
 def test_a_level_of_many_categories_is_called_by_the_first():
     feature = Feature("town", (*"abcdef",), groups=(0, 0, 0, 0, 0, 1))
     assert feature.labels == ("a, b, c or 2 others", "f")
+
+
+def test_a_listed_category_that_no_row_has_is_named():
+    X, y = draw()
+    with pytest.warns(ParameterWarning, match="'boat'") as told:
+        model = weigh.EvidenceNB(bins={"town": [["a", "boat"], ["b"]]}).fit(X, y)
+    assert len(told) == 1
+    assert told[0].message.parameter == "bins"
+    assert model.evidence_["town"].labels == ("a or boat", "b", "other")
+
+
+def test_rows_with_none_of_the_listed_categories_fit_and_score():
+    X, y = draw()
+    few = ~X.town.isin(["a", "b"])
+    with pytest.warns(ParameterWarning, match="'a', 'b'"):
+        model = weigh.EducatedNB(pairs=0, bins={"town": [["a"], ["b"]]}).fit(X[few], y[few])
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_a_fold_with_none_of_the_listed_categories_is_compared():
+    X, y = draw(n=200)
+    X.loc[X.index[40:], "town"] = "f"  # a and b are in the first of five folds only
+    X.loc[X.index[:40], "town"] = ["a", "b"] * 20
+    folds = [(np.setdiff1d(np.arange(200), part), part) for part in np.split(np.arange(200), 5)]
+    learner = weigh.AdjustedNB(bins={"town": [["a"], ["b"]]}, cv=folds)
+    assert np.isfinite(learner.fit(X, y).predict_proba(X)).all()
+
+
+def test_categories_of_another_kind_than_the_column_are_refused():
+    X, y = draw()
+    with pytest.raises(ValueError, match=r"'town'.*bins"):
+        weigh.EvidenceNB(bins={"town": [[1], [2]]}).fit(X, y)

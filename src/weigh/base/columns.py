@@ -9,17 +9,19 @@ import numpy as np
 from weigh.bins import Cross, Feature, find_codes
 from weigh.errors import Parameter, ParameterWarning, warn_caller
 from weigh.evidence import FeatureTable
-from weigh.frames import Table
+from weigh.frames import Codes, Table, key, keys
 
 
 def warn_columns(
     features: Sequence[Feature | Cross], table: Table, tables: Sequence[FeatureTable] = ()
 ) -> None:
-    """Warn of ids, and of numbers that look like codes (of rows in memory only)."""
+    """Warn of ids; of rows in memory also of codes, and of listed categories that do not occur."""
     _warn_ids(features, table.n_rows, tables)
     for part in [part for feature in features for part in feature.parts]:
         if part.is_numeric and type(table) is Table:
             _warn_codes(part, table)
+        elif part.groups and type(table) is Table:
+            _warn_absent(part, table)
 
 
 def _warn_codes(part: Feature, table: Table) -> None:
@@ -38,6 +40,25 @@ def _warn_codes(part: Feature, table: Table) -> None:
         )
 
 
+def _warn_absent(part: Feature, table: Table) -> None:
+    """A listed category that no row has is probably misspelt."""
+    column = table.column(part.name, True)
+    assert isinstance(column, Codes)
+    seen = {*keys([column.values[code] for code in np.unique(column.codes)])}
+    absent = [value for value in part.values if key(value) not in seen]
+    if absent:
+        told = ", ".join(map(repr, absent[:MOST_NAMED])) + ", ..." * (len(absent) > MOST_NAMED)
+        has = [value for value in column.values if value is not None][:MOST_NAMED]
+        warn_caller(
+            ParameterWarning(
+                f"column {part.name!r}: no row has {told}, listed in ",
+                Parameter("bins"),
+                f"; the column has {', '.join(map(repr, has))}, for example",
+            )
+        )
+
+
+MOST_NAMED = 5
 FEW_IDS = 50
 """In a table of so few rows every row may have a level of its own by chance."""
 
@@ -69,7 +90,7 @@ def _joined_ids(table: FeatureTable, n_rows: int) -> list[str]:
     """
     found, feature, weight = [], table.feature, table.counts.sum(axis=1)
     for k, part in enumerate(feature.parts):
-        if part.other:
+        if part.other and not part.groups:
             alone = [(i,) for i in range(len(weight))]
             places = feature.pairs if isinstance(feature, Cross) else alone
             *kept, rest = np.bincount([at[k] for at in places], weight, part.rest + 1)[

@@ -36,7 +36,7 @@ def read_bins(source: Any) -> dict[str, Any]:
           file: `{"age": [26, 35, "Inf"], "purpose": ["new car%,%used car", "radio"]}`.
         - A table of `woebin`, or a CSV file of it: columns `variable` and `breaks`.
         - A dict from column to a fitted `OptimalBinning` or to its binning table. Tables are
-          rounded: build them with `show_digits=15`.
+          rounded: build them with `show_digits=8`.
 
         Breaks that all read as numbers are cut points, unless some are joined by `%,%`. Infinite
         breaks are left out, and so is `missing`, which is always a level of its own.

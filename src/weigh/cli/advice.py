@@ -48,6 +48,27 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
         hint(f"divide {weight!r} by its mean where it is a sampling weight")
 
 
+def advise_alike(evidence: Any, table: Any) -> None:
+    """Say which columns of a scorecard nearly repeat each other."""
+    from weigh.screening import find_alike
+
+    if hasattr(table, "batches"):
+        return
+    found = find_alike(evidence, table)
+    for one, other, correlation in found[:MOST_ALIKE]:
+        say(
+            f"note: columns {one!r} and {other!r} nearly repeat each other (correlation of WoE "
+            f"{correlation:.2f}), so they share their points"
+        )
+        hint(f"leave one out with --drop {quote(other)}; weigh screen lists all correlations")
+    if len(found) > MOST_ALIKE:
+        say(f"note: {len(found) - MOST_ALIKE:,} more pairs of columns are as alike")
+
+
+MOST_ALIKE = 3
+"""Pairs of columns that are named."""
+
+
 def _advise_classes(classes: Any) -> None:
     if len(classes) > 2 and not any(isinstance(c, str | bool) for c in classes.tolist()):
         say(f"note: the target has {len(classes)} distinct numbers, each treated as a class")

@@ -31,7 +31,9 @@ from weigh.cli.options import (
     exposure_option,
     json_option,
     model_argument,
+    profit_option,
     reading_options,
+    score_option,
     target_option,
     weight_option,
 )
@@ -48,19 +50,8 @@ DRIFTED = 3
 @by_option
 @cost_option
 @click.option("--train", metavar="DATA", help="Training rows, shown beside the others.")
-@click.option(
-    "--profit",
-    nargs=2,
-    type=float,
-    metavar="GOOD BAD",
-    help="What an approved good and bad case bring, such as 100 -900 (scorecards).",
-)
-@click.option(
-    "--cut-off",
-    type=float,
-    metavar="SCORE",
-    help="Lowest score approved: compares approval rates of the groups of --by (scorecards).",
-)
+@profit_option
+@score_option
 @click.option("--tables", metavar="FOLDER", help="Also write the score tables as CSV (scorecards).")
 @class_option
 @weight_option

@@ -145,6 +145,19 @@ labels_option = click.option(
 adverse_option = click.option(
     "--adverse", metavar="CLASS", help="The class that is shown in red (default: none)."
 )
+profit_option = click.option(
+    "--profit",
+    nargs=2,
+    type=float,
+    metavar="GOOD BAD",
+    help="What an approved good and bad case bring, such as 100 -900 (scorecards).",
+)
+score_option = click.option(
+    "--cut-off",
+    type=float,
+    metavar="SCORE",
+    help="Lowest score approved: compares approval rates of the groups of --by (scorecards).",
+)
 HOLDOUT = (
     click.option(
         "--holdout",

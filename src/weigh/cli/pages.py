@@ -29,6 +29,8 @@ from weigh.cli.options import (
     exposure_option,
     labels_option,
     model_argument,
+    profit_option,
+    score_option,
     target_option,
     weight_option,
 )
@@ -115,6 +117,8 @@ def calculator(
 @exposure_option
 @event_option
 @duration_option
+@profit_option
+@score_option
 @click.option(
     "--examples",
     type=click.IntRange(0),
@@ -137,8 +141,8 @@ def report(
     exposure: str | None,
     event: str | None,
     duration: str | None,
-    examples: int,
-    title: str | None,
+    profit: tuple[float, float] | None,
+    **more: Any,
 ) -> None:
     """Write an HTML report about a model.
 
@@ -148,6 +152,8 @@ def report(
     explained, and the exact formula. It loads nothing and runs no script.
 
     Example: weigh report model.json people.csv --target Survived -o report.html
+
+    Example: weigh report card.json loans.csv --target class --profit 100 -900 -o report.html
     """
     import weigh
     from weigh.pages.model import read_subject
@@ -175,8 +181,8 @@ def report(
         pos_label=pos_label,
         adverse=adverse,
         labels=read_labels(labels),
-        examples=examples,
-        title=title,
+        profit=profit and dict(zip(("good", "bad"), profit, strict=True)),
+        **more,
     )
     say(f"report of {type(fitted).__name__} on {table.num_rows:,} rows: {output}")
 

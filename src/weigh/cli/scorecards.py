@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from weigh.cli.advice import advise_alike
 from weigh.cli.classing import classing_options, take_classing
 from weigh.cli.commands import main
 from weigh.cli.data import (
@@ -153,6 +154,7 @@ def scorecard(
         with show_progress("fitting"):
             card = weigh.Scorecard.from_table(table, target, adverse=bad, **more)
         card.provenance_ = trace(card, source, table, target)
+        advise_alike(card._source, table)
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
     say(f"Scorecard of {len(card.points)} features and {n_levels} levels: {output}")

@@ -217,19 +217,20 @@ def count_summary(summary: ColumnSummary, name: str, settings: Mapping[str, Sett
 
 
 def _check_listed(feature: Any, listed: Sequence[Sequence[Value]], summary: ColumnSummary) -> None:
-    """Raise an error if none of the listed categories occurs in a column that has values."""
+    """Raise an error if none of the listed categories is of a kind that the column holds.
+
+    Where the kinds agree, the rows of a fold may lack the categories by chance.
+    """
     known = {known for values in listed for known in keys(values)}
     if summary.rare is not None or not feature.values or known & {*keys(feature.values)}:
         return
     every = [value for values in listed for value in values]
     held = [Kind.of_all({*map(Kind.of, values)}) for values in (feature.values, every)]
-    why = f"the column holds {feature.values[0]!r}, bins holds {listed[0][0]!r}"
     if held[0] != held[1]:
-        why = f"the column holds {held[0]}, bins holds {held[1]}"
-    raise ValueError(
-        f"column {feature.name!r}: none of the categories in bins occurs; {why}: give the values "
-        "of the column"
-    )
+        raise ValueError(
+            f"column {feature.name!r}: none of the categories in bins occurs; the column holds "
+            f"{held[0]}, bins holds {held[1]}: give the values of the column"
+        )
 
 
 def _with_missing(feature: Feature) -> Feature:

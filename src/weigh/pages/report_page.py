@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,8 @@ def report(
     pos_label: Any = None,
     adverse: Any = None,
     labels: Any = None,
+    profit: Any = None,
+    cut_off: float | None = None,
     examples: int = 4,
     title: str | None = None,
 ) -> str | None:
@@ -82,6 +84,12 @@ def report(
         {"3": "degree"}}, "classes": {"bad": "Default"}, "outcomes": {"bad": "the loan defaults"}}.
         An outcome completes the phrase "Probability that". The model's own names stay the keys of
         files, edits and rows.
+    profit : dict, optional
+        Of a scorecard: what an approved case of each class brings, such as {"good": 100, "bad":
+        -900}. The cut-off table then has the profit.
+    cut_off : float, optional
+        Of a scorecard: the lowest score that is approved. The page then compares the approval rates
+        of the groups of `by`.
     examples : int, default=4
         Number of rows of X to explain. Their values are on the page; 0 shows none.
     title : str, optional
@@ -101,10 +109,12 @@ def report(
     subject = subject.labelled(labels).warning_of(adverse)
     if pos_label is None and evaluation is None and subject.card is not None:
         pos_label = subject.card.pos_label
+    of_card = _read_card_options(subject, by, evaluation, profit=profit, cut_off=cut_off)
     asked = {"sample_weight": sample_weight, "by": by, "pos_label": pos_label}
     asked |= {} if exposure is None else {"exposure": exposure}
     if evaluation is None:
         judged = _judge(subject, X, y, {"train": train, "costs": costs, **asked}, examples)
+        judged = replace(judged, printed=_tables_of_card(subject, X, y, asked, **of_card))
     else:
         other = None if np.array_equal(costs, (1.0, 1.0)) else costs
         given = {"X": X, "y": y, "train": train, "costs": other, **asked}
@@ -123,7 +133,7 @@ class _Judged:
     found: Evaluation | NumberEvaluation | SurvivalEvaluation
     predicted: Predicted | None = None
     examples: tuple[Example, ...] = ()
-    bands: Any = None  # of a scorecard
+    printed: tuple[Any, ...] = ()  # tables of a scorecard
     errors: Floats | None = None  # of a number, row by row
     weight: Floats | None = None  # of these rows
     cases: Sequence[dict[str, Any]] = ()
@@ -147,12 +157,32 @@ def _judge(subject: Subject, X: Any, y: Any, asked: dict[str, Any], examples: in
     assert isinstance(found, Evaluation)
     own = {name: asked[name] for name in ("sample_weight", "pos_label")}
     predicted = predict_rows(scorer, X, y, beside=named_columns(X, asked["by"]), **own)
-    card, weight = subject.card, asked["sample_weight"]
-    bands = None if card is None else card.bands(X, y, sample_weight=weight)
     chosen = []
     if examples > 0:
         chosen = choose_examples(scorer, subject.evidence, X, predicted, found.pos_label, examples)
-    return _Judged(found, predicted, tuple(chosen), bands)
+    return _Judged(found, predicted, tuple(chosen))
+
+
+def _read_card_options(subject: Subject, by: Any, evaluation: Any, **given: Any) -> dict[str, Any]:
+    """What is asked of a scorecard; a model, or an evaluation alone, has no such tables."""
+    for name, value in given.items():
+        if value is not None and (subject.card is None or evaluation is not None):
+            raise ValueError(f"{name} needs a scorecard with rows (X and y); leave it out")
+    if given["cut_off"] is not None and by is None:
+        raise ValueError("cut_off compares the approval rates of groups: name their column in by")
+    return given
+
+
+def _tables_of_card(
+    subject: Subject, X: Any, y: Any, asked: dict[str, Any], profit: Any, cut_off: float | None
+) -> tuple[Any, ...]:
+    """The cut-off table, the gains table, and approval by group where a cut-off is given."""
+    card, by = subject.card, asked["by"]
+    if card is None:
+        return ()
+    bands = card.bands(X, y, sample_weight=asked["sample_weight"], profit=profit)
+    columns = [] if cut_off is None else [by] if isinstance(by, str) else [*by]
+    return (bands, bands.gains, *(card.impact(X, column, cut_off) for column in columns))
 
 
 def _check(found: Any, subject: Subject, given: dict[str, Any]) -> Any:
@@ -192,7 +222,7 @@ def _page(subject: Subject, judged: _Judged, title: str | None) -> str:
         "ranked": rank_tables(subject),
         "caveats": caveats(subject),
         "cards": weight_cards(subject) if subject.card is None else "",
-        "printed": _printed(subject.card, judged.bands),
+        "printed": _print_tables(subject.card, judged.printed),
         "reversals": reversals(subject),
         "provenance": _provenance(subject),
         "exact": exact_formula(subject.evidence, subject.of),
@@ -244,10 +274,10 @@ def _title(subject: Subject, found: Evaluation) -> str:
     return told.replace(found.model, subject.name, 1)
 
 
-def _printed(card: Any, bands: Any) -> list[Section]:
-    """The tables of a scorecard: levels with their points, the cut-off table, the gains table."""
-    found, parts = [], (card, bands, None if bands is None else bands.gains)
-    for view in (part.view() for part in parts if part is not None):
+def _print_tables(card: Any, more: tuple[Any, ...]) -> list[Section]:
+    """The tables of a scorecard: levels with their points, and those of the rows."""
+    found = []
+    for view in (part.view() for part in (card, *more) if part is not None):
         head, rows = view.grids[0].without_bars()
         found.append(Section(view.title, head, tuple(rows), view.notes))
     return found
