@@ -1,6 +1,6 @@
 """How near updated and merged models come to the joint fit: `python -m benchmarks.updating`.
 
-    WEIGH_DATA=... python -m benchmarks.updating --sets telco compas
+    WEIGH_DATA=... python -m benchmarks.updating --folds 2 --sets telco compas
 
 The training rows of each of five folds are split in two. `EducatedNB` is fitted to the first half
 and updated with the second; each half is fitted with the cut points of the first and both are
@@ -25,7 +25,7 @@ from benchmarks.sets import FOLDS, Problem, prepare
 
 Floats: TypeAlias = np.ndarray[Any, Any]
 
-SETS = ("pima", "titanic", "telco", "compas", "spambase", "nij")
+SETS = ("heart", "crx", "pima", "titanic", "telco", "compas", "kr_vs_kp")
 LEAST = 1e-10
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from weigh import engine
 from weigh.base import EvidenceClassifier, branch, read_sample, remember
 from weigh.bins import Density, Rule
-from weigh.errors import warn_caller
+from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import (
     PRINTED,
     Added,
@@ -338,4 +338,6 @@ def _check_same_curves(mine: dict[str, str], theirs: dict[str, str]) -> None:
 
 def _check_same(name: str, mine: Any, theirs: Any) -> None:
     if not np.array_equal(mine, theirs):
-        raise ValueError(f"the models differ in {name}: {mine!r} against {theirs!r}")
+        raise ParameterError(
+            "the models differ in ", Parameter(name), f": {mine!r} against {theirs!r}"
+        )

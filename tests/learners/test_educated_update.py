@@ -367,6 +367,19 @@ def test_a_summary_that_was_changed_or_is_not_there_is_refused(old, tmp_path):
         weigh.save(weigh.EvidenceNB().fit(OLD, "bad"), path, summary=True)
 
 
+def test_a_summary_of_another_model_is_refused_by_its_file(old, tmp_path):
+    other = weigh.summarise(old.with_prior(0.4), OLD, "bad")
+    for name, model in (("a.json", old), ("a", other)):  # which share no summary
+        weigh.save(model, tmp_path / name, summary=True)
+        assert weigh.load(tmp_path / name, summary=True).classes_.tolist() == [0, 1]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "a.json", "a.summary.json", "a", "a.summary",
+    }  # fmt: skip
+    (tmp_path / "a.summary").replace(tmp_path / "a.summary.json")
+    with pytest.raises(ValueError, match=r"a\.summary\.json"):
+        weigh.load(tmp_path / "a.json", summary=True)
+
+
 def run(folder, *words):
     named = [str(folder / word) if word.endswith((".json", ".csv")) else word for word in words]
     done = CliRunner().invoke(main, named)
@@ -387,3 +400,27 @@ def test_the_command_line_updates_and_merges(tmp_path):
         model = weigh.load(tmp_path / f"{name}.json", summary=True)
         assert model.evidence_.class_counts.sum() == BOTH.num_rows
     assert weigh.load(tmp_path / "after.json").evidence_.class_counts.sum() == 4500
+    run(tmp_path, "set-prior", "after.json", "0.4", "-o", "prior.json")
+    run(tmp_path, "update", "prior.json", "new.csv", "--target", "bad", "-o", "last.json")
+    np.testing.assert_allclose(weigh.load(tmp_path / "last.json").evidence_.assumed_rate[1], 0.4)
+
+
+def test_the_command_line_tells_which_option_lets_models_be_updated_and_merged(tmp_path):
+    for name, table in (("old", OLD), ("new", NEW)):
+        write_file(table, str(tmp_path / f"{name}.csv"))
+    fit = ["--target", "bad", "--set", "pairs=0"]
+    run(tmp_path, "fit", "old.csv", *fit, "-o", "bare.json")
+    run(tmp_path, "fit", "old.csv", *fit, "--summary", "-o", "north.json")
+    fit += ["--bins", str(tmp_path / "north.json"), "--max-levels", "9", "--summary"]
+    run(tmp_path, "fit", "new.csv", *fit, "-o", "south.json")
+    told = refuse(tmp_path, "update", "bare.json", "new.csv", "--target", "bad", "-o", "x.json")
+    assert "fit --summary" in told
+    assert "bare.summary.json" in told
+    assert "--max-levels" in refuse(tmp_path, "merge", "north.json", "south.json", "-o", "x.json")
+
+
+def refuse(folder, *words):
+    named = [str(folder / word) if word.endswith((".json", ".csv")) else word for word in words]
+    done = CliRunner().invoke(main, named)
+    assert done.exit_code != 0
+    return done.stderr

@@ -171,18 +171,21 @@ output_option = click.option(
 def set_prior(model: str, rate: float, output: str) -> None:
     """Set the base rate of a model.
 
-    It is the probability of the second of two classes when no feature is known.
+    It is the probability of the second of two classes when no feature is known. A summary beside
+    the model (`weigh fit --summary`) is written beside the new one, too.
 
     Example: weigh set-prior model.json 0.05 -o rarer.json
     """
-    from weigh.store import load_model, save
+    from weigh.store import load, load_model, save
+    from weigh.store.summary import summary_path
 
     check_output(output)
-    fitted = load_model(model)
+    summary = os.path.exists(summary_path(model))
+    fitted = load(model, summary=True) if summary else load_model(model)
     name = type(fitted).__name__
     if not hasattr(fitted, "with_prior"):
         raise ValueError(f"{model} holds {name}, which has no base rate of classes to set")
-    save(fitted.with_prior(rate), output)
+    save(fitted.with_prior(rate), output, summary=summary)
     what = label_text(fitted.classes_.tolist()[-1])
     say(f"{name} at a base rate of {rate:g} for {what}: {output}")
 
@@ -287,8 +290,9 @@ def merge(models: tuple[str, ...], output: str) -> None:
 
 
 def _load(path: str) -> Any:
-    """A model, with the summary of its rows where that lies beside it."""
+    """A model, with the summary of its rows, which an EducatedNB needs."""
+    from weigh import EducatedNB
     from weigh.store import load, load_model
-    from weigh.store.summary import summary_path
 
-    return load(path, summary=True) if os.path.exists(summary_path(path)) else load_model(path)
+    model = load_model(path)
+    return load(path, summary=True) if isinstance(model, EducatedNB) else model

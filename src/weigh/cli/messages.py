@@ -73,12 +73,15 @@ OPTIONS = {
     "crosses": "--cross",
     "categorical_features": "--categorical",
     "max_levels": "--max-levels",
+    "smoothing": "--smoothing",
+    "missing": "--missing",
+    "cut_off": "--cut-off",
     "cv": "--folds",
     "holdout": "--holdout",
     "time": "--holdout-time",
     "special_values": "--special-values",
 }
-"""Parameters that have an option of another name."""
+"""Parameters that have an option; others go through --set."""
 
 
 def tell(error: Exception) -> str:
@@ -94,7 +97,7 @@ def tell(error: Exception) -> str:
 
 
 def _name_option(parameter: Any) -> str:
-    """A parameter as it is typed; what is given by column goes through --set."""
+    """A parameter as it is typed; what is given by column, or has no option, goes through --set."""
     option: str = OPTIONS.get(parameter.name, parameter.name)
     value = parameter.value
     if value is ...:
@@ -108,6 +111,8 @@ def _name_option(parameter: Any) -> str:
         return f"--set '{parameter.name}={json.dumps(value, ensure_ascii=False)}'"
     if isinstance(value, tuple):
         return " ".join([option, *map(str, value)])
+    if parameter.name not in OPTIONS:
+        return f"--set {parameter.name}={value}"
     return f"{option} {value!r:.60}"
 
 

@@ -31,6 +31,7 @@ from weigh.educated.summary import (
 from weigh.educated.tables import evidence_of
 from weigh.educated.task import Task
 from weigh.engine import Coded, CodedRows
+from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, weigh_tally
 from weigh.frames import FarTable, Sample
 from weigh.parameters import read_caps, read_orders, read_settings
@@ -179,11 +180,14 @@ def _check_model(model: Any, what: str) -> Evidence:
     check_is_fitted(model, "evidence_")
     evidence = model.evidence_
     if evidence.link == "ovr":
-        raise ValueError(
-            f"{what} takes classes that were fitted jointly; fit with multiclass='softmax'"
+        raise ParameterError(
+            f"{what} takes classes that were fitted jointly; fit with ",
+            Parameter("multiclass", "softmax"),
         )
     if model.ask_if is not None:
-        raise ValueError(f"{what} takes no model with ask_if; fit without it")
+        raise ParameterError(
+            f"{what} takes no model with ", Parameter("ask_if"), "; fit without it"
+        )
     if edits := evidence.edits:
         made = "; ".join(edit.call for edit in edits)
         raise ValueError(
@@ -223,7 +227,9 @@ def _check_alike(one: EducatedNB, other: EducatedNB) -> None:
     for name in ("smoothing", "missing", "crosses", "max_levels", "monotonic_cst"):
         mine, theirs = getattr(one, name), getattr(other, name)
         if repr(mine) != repr(theirs):
-            raise ValueError(f"the models differ in {name}: {mine!r} against {theirs!r}")
+            raise ParameterError(
+                "the models differ in ", Parameter(name), f": {mine!r} against {theirs!r}"
+            )
     mine, theirs = (moved_rate(model.evidence_) for model in (one, other))
     if [*(mine if mine is not None else ())] != [*(theirs if theirs is not None else ())]:
         raise ValueError(f"the models differ in class_prior: {mine} against {theirs}")
@@ -237,11 +243,14 @@ def _check_alike(one: EducatedNB, other: EducatedNB) -> None:
 
 def _check_pairs(mine: dict[str, Cross], theirs: dict[str, Cross]) -> None:
     for name in sorted(mine.keys() ^ theirs.keys()):
-        raise ValueError(f"the pair {name!r} is in one of the models only; fit both with pairs=0")
+        raise ParameterError(
+            f"the pair {name!r} is in one of the models only; fit both with ", Parameter("pairs", 0)
+        )
     for name, pair in mine.items():
         if [part.cuts for part in pair.parts] != [part.cuts for part in theirs[name].parts]:
-            raise ValueError(
-                f"the models differ in cut points of the pair {name!r}; fit with pairs=0"
+            raise ParameterError(
+                f"the models differ in cut points of the pair {name!r}; fit both with ",
+                Parameter("pairs", 0),
             )
 
 
@@ -252,9 +261,10 @@ def _refuse_outgrown(model: EducatedNB, tally: Tally) -> None:
         for part in counts.feature.parts:
             cap = most.get(part.name)
             if cap is not None and not part.is_numeric and len(part.values) > cap:
-                raise ValueError(
-                    f"column {part.name!r} has more than max_levels={cap} levels by now; fit all "
-                    "rows at once, or raise max_levels with set_params"
+                raise ParameterError(
+                    f"column {part.name!r} now has {len(part.values)} levels, more than ",
+                    Parameter("max_levels", cap),
+                    "; fit all rows at once",
                 )
 
 

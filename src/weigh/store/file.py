@@ -41,22 +41,28 @@ def save(model: Any, path: str | os.PathLike[str], *, summary: bool = False) -> 
         The file to write, usually ending in `.json`.
     summary : bool, default=False
         Also write the summary of the training rows (`weigh.summarise`) beside it: that of
-        `model.json` is `model.summary.json`.
+        `model.json` is `model.summary.json`. It holds the checksum of the model, so that it is not
+        taken for that of another.
     """
-    from weigh.base import TableEstimator
-
+    text = _text_of(model)
     if summary:
         from weigh.store.summary import save_summary
 
-        save_summary(model, path)
+        save_summary(model, _version(json.loads(text)), path)
+    write_text(text, path)
+
+
+def _text_of(model: Any) -> str:
+    """The text of the file of a model or a scorecard."""
+    from weigh.base import TableEstimator
+
     if isinstance(model, TableEstimator):
         model._column_names()  # which says where it is not fitted
-        write_text(to_json(model), path)
-    elif hasattr(model, "to_json") and hasattr(model, "points"):
-        write_text(model.to_json(), path)
-    else:
-        what = type(model).__name__
-        raise TypeError(f"save takes a fitted model of this package or a scorecard, got {what}")
+        return to_json(model)
+    if hasattr(model, "to_json") and hasattr(model, "points"):
+        return str(model.to_json())
+    what = type(model).__name__
+    raise TypeError(f"save takes a fitted model of this package or a scorecard, got {what}")
 
 
 def to_json(model: TableEstimator) -> str:
@@ -76,8 +82,16 @@ def checksum(data: dict[str, Any]) -> str:
 
 def version_of(model: Any) -> str:
     """The SHA-256 of a model, as its file states it; a scorecard's is that of its text."""
-    text = model.to_json() if hasattr(model, "points") else to_json(model)
-    return str(json.loads(text).get("checksum") or checksum(json.loads(text)))
+    return _version(json.loads(_text_of(model)))
+
+
+def version_of_file(path: str | os.PathLike[str]) -> str:
+    """The SHA-256 of the model in a file."""
+    return _version(read_model(path))
+
+
+def _version(data: dict[str, Any]) -> str:
+    return str(data.get("checksum") or checksum(data))
 
 
 def check_sum(path: str | os.PathLike[str], data: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.frames import Floats
-from weigh.store.file import INCOMPLETE, check_sum, checksum, read_json
+from weigh.store.file import INCOMPLETE, check_sum, checksum, read_json, version_of_file
 from weigh.store.plain import check, feature_to_dict, floats, numbers, read_classes, read_features
 from weigh.tally import Counts, Tally
 from weigh.writing import write_text
@@ -22,27 +22,28 @@ if TYPE_CHECKING:
     from weigh.educated.summary import Summary
 
 FORMAT, VERSION = "weigh-summary", 1
-ENDING = ".summary.json"
 
 
 def summary_path(path: str | os.PathLike[str]) -> str:
-    """The file beside a model's that holds its summary.
+    """The file beside a model's that holds its summary; no two models share one.
 
-    >>> summary_path("loans/model.json")
-    'loans/model.summary.json'
+    >>> summary_path("loans/model.json"), summary_path("loans/model")
+    ('loans/model.summary.json', 'loans/model.summary')
     """
-    return os.fspath(path).removesuffix(".json") + ENDING
+    name, ending = os.fspath(path), ".json"
+    bare = name.removesuffix(ending)
+    return bare + ".summary" + (ending if bare != name else "")
 
 
-def save_summary(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write the summary of a model beside the file of the model."""
+def save_summary(model: Any, version: str, path: str | os.PathLike[str]) -> None:
+    """Write the summary of a model of some version (`version_of`) beside the file of the model."""
     summary = getattr(model, "summary_", None)
     if summary is None:
         raise ValueError(
             f"this {type(model).__name__} has no summary of its training rows; make it with "
             "weigh.summarise(model, X, y)"
         )
-    data = _to_dict(summary)
+    data = _to_dict(summary) | {"model": version}
     text = json.dumps(data | {"checksum": checksum(data)}, ensure_ascii=False, allow_nan=False)
     write_text(text + "\n", summary_path(path))
 
@@ -59,10 +60,21 @@ def load_summary(path: str | os.PathLike[str]) -> Summary:
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
         raise ValueError(f"{beside} is not a summary of version {VERSION}")
     check_sum(beside, data)
+    if data.get("model") != (own := version_of_file(path)):
+        raise ValueError(
+            f"{beside} is the summary of another model, {_short(data.get('model'))}: {path} is "
+            f"{_short(own)}. Give the model that the summary was written with, or summarise the "
+            "training rows again (weigh fit --summary, weigh.summarise)"
+        )
     try:
         return _from_dict(data)
     except INCOMPLETE as error:
         raise ValueError(f"{beside} is not a complete summary: {error}") from None
+
+
+def _short(version: Any) -> str:
+    """The first digits of a model's checksum."""
+    return str(version).removeprefix("sha256:")[:12]
 
 
 def _to_dict(summary: Summary) -> dict[str, Any]:
