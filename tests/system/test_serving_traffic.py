@@ -91,6 +91,19 @@ def test_reasons_are_those_of_python(tmp_path, name):
             assert reason["weight"] == pytest.approx(wanted[f"weight_{k}"][i].as_py())
 
 
+def test_reasons_of_a_card_have_their_points(tmp_path):
+    card = weigh.Scorecard(weigh.EvidenceNB().fit(PEOPLE, "Survived"))
+    weigh.save(card, tmp_path / "card.json")
+    row = ROWS[0]
+    answer = ask(make_app(tmp_path / "card.json"), "POST", "/score?reasons=3", row).json
+    points = {reason["reason"]: reason["points"] for reason in answer["reasons"]}
+    assert points == {
+        f"{name} = {value}": card.points[name][card.evidence_[name].labels.index(value)]
+        for name, value in row.items()
+    }
+    assert card.base_points + sum(points.values()) == answer["score"]
+
+
 def test_notes_name_fields_that_are_not_known_or_new(app):
     told = ask(app, "POST", "/score?notes=true", {"rows": ROWS}).json["rows"]
     fields = [[(note["field"], note["note"]) for note in row["notes"]] for row in told]
@@ -220,6 +233,34 @@ def test_drift_from_metrics_is_that_of_the_rows(tmp_path, kind):
         for one, other in [*checks, *zip(found.checks, wanted.checks, strict=True)]:
             assert one.index == pytest.approx(other.index)
             assert one.p_value == pytest.approx(other.p_value)
+
+
+def test_levels_beyond_the_limit_are_counted_together_and_are_one_level_to_drift(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("weigh.serving.traffic.MOST_LEVELS", 2)
+    model = weigh.EvidenceNB().fit(PEOPLE, "Survived")
+    weigh.save(model, tmp_path / "m.json")
+    rows = [{k: v for k, v in row.items() if k != "Survived"} for row in PEOPLE.to_pylist()[::3]]
+    app = make_app(tmp_path / "m.json")
+    ask(app, "POST", "/score", {"rows": rows})
+    text = ask(app, "GET", "/metrics").body.decode()
+    found = read_counts(text, ask(app, "GET", "/healthz").json["version"])
+    now, before = (Counter(row["Class"] for row in table) for table in (rows, PEOPLE.to_pylist()))
+    frequent = {level for level, _ in before.most_common(2)}
+    listed = {key[2]: n for key, n in found.items() if key[:2] == LEVELS_OF_CLASS}
+    assert listed == {level: now[level] for level in frequent}
+    rest = sum(n for level, n in now.items() if level not in frequent)
+    assert found[("weigh_other_rows_total", "Class")] == rest
+    assert ("weigh_other_rows_total", "Sex") not in found
+    cells = [[*(c[v] for v in frequent), c.total() - sum(c[v] for v in frequent)]
+             for c in (before, now)]  # fmt: skip
+    old, new = (np.array(cell) / sum(cell) for cell in cells)
+    drift = {f.name: f.check.index for f in weigh.drift(model, metrics=text).features}
+    assert drift["Class"] == pytest.approx(((new - old) * np.log(new / old)).sum())
+
+
+LEVELS_OF_CLASS = ("weigh_level_rows_total", "Class")
 
 
 def test_metrics_of_another_model_or_of_no_rows_are_refused(app, tmp_path):

@@ -235,7 +235,8 @@ def report(
 def serve(model: str, **options: Any) -> None:
     """Serve a model over HTTP: a calculator and a JSON API.
 
-    The API has /score, /explain, /model, /healthz and /docs.
+    The API has /score, /explain, /model, /metrics, /healthz, /readyz and /docs. /metrics counts
+    the scored rows by level, for Prometheus and for `weigh drift --metrics`.
 
     Only this machine can reach it unless --host says otherwise. A model file that is replaced is
     loaded while the old model serves; SIGHUP loads it at once. The log, one JSON object a line,

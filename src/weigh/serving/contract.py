@@ -185,18 +185,19 @@ def _score(formula: Formula) -> dict[str, Any]:
     if formula.estimates:
         per = {"estimate_of": {"const": formula.estimated}} if formula.condition else {}
         estimate = _object({"estimate": number} | dict.fromkeys(("low", "high"), number) | per)
-        return _with(estimate, _id(formula) | _details())
+        return _with(estimate, _id(formula) | _details(formula))
     each = _object(dict.fromkeys(formula.class_names, number))
     total = {"log_odds": number} if len(classes) == 2 else {"totals": each}
     score = {"score": {"type": "integer"}} if formula.score_name else {}
     own = _object({"class": {"enum": classes}, **score, **total, "probabilities": each})
-    return _with(own, _id(formula) | _details())
+    return _with(own, _id(formula) | _details(formula))
 
 
-def _details() -> dict[str, Any]:
+def _details(formula: Formula) -> dict[str, Any]:
     """What an answer holds if it is asked for."""
     text = {"type": "string"}
-    reason = _object({"reason": text, "weight": {"type": "number"}})
+    points = {"points": {"type": "integer"}} if formula.score_name else {}
+    reason = _object({"reason": text, "weight": {"type": "number"}} | points)
     note = _object({"field": text, "note": text})
     return {
         "reasons": {"type": "array", "items": reason},

@@ -157,7 +157,12 @@ class Served:
         many = len(self.scorer.formula.prior) > 1
         each = [own[at][best] if many else own[at] for own, at in zip(weights, places, strict=True)]
         heavy = sorted((j for j, weight in enumerate(each) if weight), key=lambda j: -abs(each[j]))
-        return [{"reason": terms[j].feature.phrase(places[j]), "weight": each[j]} for j in heavy]
+        found: list[dict[str, Any]] = [
+            {"reason": terms[j].feature.phrase(places[j]), "weight": each[j]} for j in heavy
+        ]
+        if self.units.are_points:
+            return [reason | {"points": self.units.whole(reason["weight"])} for reason in found]
+        return found
 
     def _notes(self, row: Row) -> list[dict[str, Any]]:
         """The fields of a row that have no level: absent, or never seen in training."""

@@ -20,6 +20,8 @@ from weigh.formula import Formula, Row
 from weigh.frames import Floats, Integers
 
 ENDING = ".counts"
+MOST_LEVELS = 256
+"""Levels of a table that have a series each: of more, the most frequent ones in training."""
 
 
 class Traffic:
@@ -37,6 +39,7 @@ class Traffic:
         self.n_totals = len(formula.prior)
         columns = [[part.name for part in term.columns] for term in formula.terms]
         self.tables = [*zip(self.starts, self.levels, columns, strict=False)]
+        self.listed = [_most_frequent(term.share, MOST_LEVELS) for term in formula.terms]
         cells = memoryview(self._open())
         self.counts = cells[: 8 * self.n_counts].cast("q")
         self.sums = cells[8 * self.n_counts :].cast("d")
@@ -103,6 +106,9 @@ class Traffic:
             ),
             *_metric("rows_total", "counter", "Rows scored.", [(own, int(counts[0]))]),
             *_metric("level_rows_total", "counter", "Rows by level.", self._levels(counts)),
+            *_metric(
+                "other_rows_total", "counter", "Rows of levels not listed.", self._rest(counts)
+            ),
             *_metric("absent_rows_total", "counter", "Rows without a value.", self._no(counts, 0)),
             *_metric(
                 "unseen_rows_total",
@@ -117,10 +123,20 @@ class Traffic:
         return "\n".join(lines) + "\n"
 
     def _levels(self, counts: Integers) -> Iterator[tuple[dict[str, str], int]]:
-        for term, start in zip(self.formula.terms, self.starts, strict=False):
-            for place, level in enumerate(term.feature.labels):
-                own = {"version": self.version, "feature": term.name, "level": level}
+        for term, start, listed in zip(self.formula.terms, self.starts, self.listed, strict=False):
+            labels = term.feature.labels
+            for place in listed:
+                own = {"version": self.version, "feature": term.name, "level": labels[place]}
                 yield own, int(counts[start + place])
+
+    def _rest(self, counts: Integers) -> Iterator[tuple[dict[str, str], int]]:
+        """Of tables with levels that have no series of their own."""
+        for (start, n, _), term, listed in zip(
+            self.tables, self.formula.terms, self.listed, strict=True
+        ):
+            if len(listed) < n:
+                rest = counts[start : start + n].sum() - counts[start + listed].sum()
+                yield {"version": self.version, "feature": term.name}, int(rest)
 
     def _no(self, counts: Integers, after: int) -> Iterator[tuple[dict[str, str], int]]:
         for term, start, n in zip(self.formula.terms, self.starts, self.levels, strict=False):
@@ -133,6 +149,11 @@ class Traffic:
             return
         for name, total in zip(self.formula.class_names, sums.tolist(), strict=True):
             yield own | {"class": name}, total
+
+
+def _most_frequent(share: Sequence[float], most: int) -> Integers:
+    """The places of so many levels, the most frequent ones in training, in their order."""
+    return np.sort(np.argsort(-np.array(share), kind="stable")[:most])
 
 
 def _metric(name: str, kind: str, told: str, values: Any) -> Iterator[str]:
