@@ -17,7 +17,7 @@ from base64 import b64decode, b64encode
 from binascii import Error
 from dataclasses import dataclass
 from hashlib import blake2b
-from math import sqrt
+from math import comb, sqrt
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,8 @@ MOST_ROWS = 1 << 20
 """Fits of more rows, or of rows in files, keep no sketch, as it would take one more pass."""
 LEAST_ROWS, SURE = 10, 4.0
 """Fewest rows to compare, and standard errors above chance from which an overlap is reported."""
+FEW, UNLIKELY = 30, 1e-3
+"""Matches that are too few for a normal distribution, and how probable chance may make them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,8 @@ class RowSketch:
         """Estimate the share of other rows (by `hash_rows`) that are among these; None if unknown.
 
         A new row equals none of the old ones with probability n_1/(n + 1), where n_1 of n rows
-        occur once (Good and Turing). Only matches beyond this chance count as overlap.
+        occur once (Good and Turing). Only matches beyond this chance count as overlap. A few
+        matches must also be more than the old rows that equal each other lead to expect.
         """
         hashes = _salted(rows, self.salt)
         if len(self.hashes) == KEPT:
@@ -83,12 +86,14 @@ class RowSketch:
         new = once / (n_rows + 1)  # probability that a new row equals no old one
         if not new:
             return None
-        seen = float(np.isin(hashes, self.hashes).mean())
+        same = np.isin(hashes, self.hashes)
+        seen = float(same.mean())
         variance = new * (1 - new) * (1 / len(hashes) + 1 / n_rows) + 2 * twice / n_rows**2
         excess, chance = seen - (1 - new), SURE * sqrt(variance)
         if new <= chance:  # even a complete overlap could be chance
             return None
-        return min(excess / new, 1.0) if excess > chance else 0.0
+        alike = _is_chance(int(same.sum()), len(hashes), int(n_rows - once), int(n_rows))
+        return min(excess / new, 1.0) if excess > chance and not alike else 0.0
 
     def _occurring(self, *times: int) -> list[int]:
         """Number of distinct rows that occur once, twice, ... as given by `times`."""
@@ -123,6 +128,22 @@ class RowSketch:
         if len(hashes) > KEPT or (np.diff(hashes.astype(np.int64)) <= 0).any() or counts.min() < 1:
             raise ValueError("training_rows must be distinct hashes in order, with their counts")
         return cls(hashes, counts, salt)
+
+
+def _is_chance(matches: int, n_new: int, repeated: int, n_old: int) -> bool:
+    """Whether few matches between new and old rows may be chance.
+
+    Pairs of equal rows are then about Poisson, in proportion to n_old^2/2 among the old rows and
+    to n_old * n_new between old and new ones. Given their sum, the matches are binomial.
+    """
+    if matches >= FEW:
+        return False
+    pairs = matches + repeated // 2
+    share = n_new / (n_new + n_old / 2)
+    tail = sum(
+        comb(pairs, k) * share**k * (1 - share) ** (pairs - k) for k in range(matches, pairs + 1)
+    )
+    return tail > UNLIKELY
 
 
 def _distinct(hashes: Integers) -> tuple[Integers, Integers]:
