@@ -74,7 +74,8 @@ def test_reasons_are_those_of_python(tmp_path, name):
     table = page_models.mixed()
     if name == "three":
         y = np.arange(table.num_rows) % 3
-        model = weigh.EvidenceNB().fit(table.drop_columns(["y"]), y)
+        codes = {"income": [-999]}
+        model = weigh.EvidenceNB(special_values=codes).fit(table.drop_columns(["y"]), y)
     else:
         model = page_models.LEARNERS["naive"].fit(table, "y")
     weigh.save(model, tmp_path / "m.json")

@@ -74,8 +74,6 @@ OPTIONS = {
     "categorical_features": "--categorical",
     "max_levels": "--max-levels",
     "smoothing": "--smoothing",
-    "missing": "--missing",
-    "cut_off": "--cut-off",
     "cv": "--folds",
     "holdout": "--holdout",
     "time": "--holdout-time",
