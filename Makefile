@@ -25,7 +25,7 @@ PYTHONS ?= $(foreach version,3.11 3.12 3.13 3.14,$(shell python$(version) --vers
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
-.PHONY: demo test test-fast test-oldest test-kernels fuzz lint docs wheel bench bench-rivals bench-scale pictures quality clean
+.PHONY: demo test test-fast test-oldest test-kernels fuzz lint warm docs wheel bench bench-rivals bench-scale pictures quality clean
 
 ROWS ?= 5e7
 
@@ -33,7 +33,8 @@ demo: .venv/ready
 	@$(BIN)/weigh demo
 	@echo "to use it here: . .venv/bin/activate"
 
-test: lint .venv/system
+test: .venv/system
+	$(MAKE) --jobs=2 lint warm
 	$(PYTEST)
 
 test-fast: lint
@@ -54,6 +55,10 @@ lint: .venv/test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Linting has one core; on the other is compiled what each process of the tests would compile.
+warm: .venv/test
+	$(BIN)/python -m tests.warm
 
 # The site must work without a network: no page may load anything from another address.
 docs: .venv/docs

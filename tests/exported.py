@@ -172,6 +172,8 @@ LEARNERS = {
     "factors": lambda: weigh.EducatedRegressor(family="poisson", missing="skip", **SHARED),
 }
 NUMBERS = ("amounts", "factors")
+FINE = ("educated", *NUMBERS)
+"""Those that cut numbers into 20 intervals and more, unless told otherwise."""
 ATTENUATED = ("root", "geometric", "asked root", "calm softmax")
 MANY = ("asked softmax", "softmax", "one against the rest", "calm softmax")
 
@@ -187,14 +189,15 @@ def hide_unasked(X):
 
 
 @cache
-def fitted(name):
+def fitted(name, **parameters):
     """A learner's model of a table; of classes for a population of another base rate."""
+    learner = LEARNERS[name]().set_params(**parameters)
     if name in NUMBERS:
         X, y = draw_table(3)
         numbers = np.random.default_rng(0).poisson(1 + 2 * (y == "yes") + (X.job == "a"))
-        return LEARNERS[name]().fit(X, 1000 * numbers if name == "amounts" else numbers)
+        return learner.fit(X, 1000 * numbers if name == "amounts" else numbers)
     X, y = draw_table(3 if name in MANY else 2)
-    model = LEARNERS[name]().fit(hide_unasked(X) if name.startswith("asked") else X, y)
+    model = learner.fit(hide_unasked(X) if name.startswith("asked") else X, y)
     return model.with_prior([0.5, 0.2, 0.3] if name in MANY else 0.3)
 
 

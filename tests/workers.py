@@ -11,6 +11,7 @@ TOGETHER = (  # files whose tests share what is slow to start: a cluster, server
     "test_serving_hostile",
     "test_serving_gate",
     "test_serving_load",
+    "test_shap",
 )
 APART = ("test_readme",)
 """Files whose cases share nothing and take long: each goes to whoever is free."""

@@ -123,13 +123,18 @@ def assert_same_model(one: object, two: object, tol: float = 1e-12) -> None:
     assert_allclose(a.prior, b.prior, rtol=tol)
 
 
+READ_ALIKE = ("a glob", "a list", "csv.gz")
+"""How files are found and opened no learner sees: one tells of all."""
+
+
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_source_gives_the_same_model(name: str, tmp_path: Path) -> None:
     learner = LEARNERS[name]
     whole = clone(learner).fit(PEOPLE, "y")
     tol = 1e-8 if "adjusted" in name else 1e-12  # its search goes another way where passes are dear
-    for source in open_all(tmp_path).values():
-        assert_same_model(whole, clone(learner).fit(source, "y"), tol)
+    for kind, source in open_all(tmp_path).items():
+        if name == "evidence" or kind not in READ_ALIKE:
+            assert_same_model(whole, clone(learner).fit(source, "y"), tol)
 
 
 def test_files_in_any_order_give_the_same_counts(tmp_path: Path) -> None:

@@ -486,7 +486,7 @@ def test_scoring_says_what_it_cannot_do(spark):
 
 
 def test_a_fit_survives_an_executor_that_is_killed(spark, monkeypatch):
-    table, looking, fitted = make(1200).drop(columns="w"), threading.Event(), []
+    table, looking, fitted = make(400).drop(columns="w"), threading.Event(), []
     slow = send(spark, table, 6).where("java_method('java.lang.Thread', 'sleep', 3L) = 'null'")
     look = surveys._look
     signalled = lambda *given: (looking.set(), look(*given))  # noqa: E731

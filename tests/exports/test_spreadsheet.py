@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import weigh
 from weigh.cli import main
-from weigh.scoring.table import escape_formulas
+from weigh.scoring import escape_formulas
 
 TEXTS = ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1", "a=1", "'=1", "", " =1", None]
 ROWS = pa.table({"=cmd": TEXTS, "note": ["x"] * len(TEXTS), "n": [-1.5] * len(TEXTS)})

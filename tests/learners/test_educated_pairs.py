@@ -261,9 +261,9 @@ def test_no_pair_is_kept_of_noise(pairs):
 
 
 def test_pairs_of_many_classes_are_found_jointly_and_refused_one_by_one():
-    X, y = draw_xor(3, n_rows=900)
+    X, y = draw_xor(3, n_more=1)
     y = y + (X["n0"] > 0.7)
-    model = EducatedNB(pairs=1, random_state=0).fit(X, y)
+    model = EducatedNB(pairs=1, bins=8, random_state=0).fit(X, y)
     assert names_of(model)[-1] == "a & b"
     sheet = model.balance_sheet(X.iloc[[0]], pos_label=0, against=2)
     p = model.predict_proba(X.iloc[[0]])[0]
@@ -457,7 +457,8 @@ def test_a_model_with_a_pair_is_saved_and_read_and_its_file_follows_the_schema(t
     X["c"] = np.where(X["n0"] > 0, "u", "v")
     X.loc[::7, "b"] = np.nan
     y = y + (n_classes > 2) * (X["n1"] > 1)
-    model = EducatedNB(pairs=2, random_state=0).fit(X, y)
+    coarse = {"bins": 8} if n_classes > 2 else {}
+    model = EducatedNB(pairs=2, random_state=0, **coarse).fit(X, y)
     assert "a & b" in names_of(model)
     weigh.save(model, tmp_path / "m.json")
     validate(tmp_path / "m.json")

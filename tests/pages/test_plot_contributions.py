@@ -9,9 +9,7 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.collections import PathCollection
 
-import weigh
 from weigh import ContributionsDisplay, EvidenceNB
-from weigh.datasets import titanic
 
 
 @pytest.fixture(autouse=True)
@@ -53,13 +51,3 @@ def test_of_many_classes_one_must_be_named(rows):
     with pytest.raises(ValueError, match="pos_label"):
         ContributionsDisplay.from_estimator(model, X)
     assert len(ContributionsDisplay.from_estimator(model, X, pos_label=1).weights_) == 300
-
-
-def test_shap_values_are_contributions_less_their_mean():
-    shap = pytest.importorskip("shap", reason="shap is no dependency of the tests")
-    people = titanic("pandas").iloc[::40]
-    X = people.drop(columns="Survived").apply(lambda column: column.astype("category").cat.codes)
-    model = weigh.EvidenceNB(categorical_features=[*X]).fit(X, people["Survived"])
-    found = shap.Explainer(model.decision_function, X)(X)
-    added = model.contributions(X).drop(columns="prior")
-    np.testing.assert_allclose(found.values, added - added.mean(), atol=1e-9)

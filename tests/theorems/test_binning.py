@@ -106,8 +106,8 @@ def test_of_three_classes_the_mean_over_pairs_is_the_largest(case):
 def test_intervals_left_out_of_the_search_are_in_no_best_levels(trend, min_share, seed):
     rng = np.random.default_rng(seed)
     rule = Binning(max_levels=5, min_share=min_share, trend=trend)
-    rate = np.clip(0.5 + 0.1 * np.cumsum(rng.normal(size=90)), 0.1, 0.9)
-    rows = rng.integers(1, 30, 90)
+    rate = np.clip(0.5 + 0.1 * np.cumsum(rng.normal(size=60)), 0.1, 0.9)
+    rows = rng.integers(1, 30, 60)
     ones = rng.binomial(rows, rate)
     counts = np.column_stack([rows - ones, ones]).astype(float)
     limits = rule.limits(counts.sum(axis=0), TRENDS[trend])
