@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import log_softmax
+from scipy.special import expit, log_softmax
 
 from weigh import EducatedNB
 from weigh.bins import Feature
@@ -14,6 +15,7 @@ from weigh.educated import loo
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.loo import Judge, compare, is_gain, leave_one_out, loosen
 from weigh.educated.prior import Prior, prior_of
+from weigh.educated.scales import FIRM
 from weigh.educated.solve import PRECISE, Problem, find_weights, state_at
 from weigh.engine import Block, CodedRows
 
@@ -183,7 +185,7 @@ def test_scales_are_loosened_where_the_classes_are_nearly_separable():
     codes, labels = draw_codes(3, n_rows=400)
     labels = (codes[:, 0] >= 2).astype(int)
     labels[:4] = 1 - labels[:4]
-    state = fit(make_problem(codes, labels), np.full(3, 30.0))
+    state = fit(make_problem(codes, labels), np.full(3, 3.0))
     looser, judged = loosen(state)
     assert judged.mean < leave_one_out(state).mean
     ratio = state.scales / looser.scales
@@ -212,3 +214,60 @@ def test_the_learner_tells_the_loss_of_rows_left_out(n_classes):
     new = -model.predict_log_proba(test)[np.arange(300), labels[300:]].mean() / np.log(2)
     assert told < model.loo_loss_
     assert abs(model.loo_loss_ - new) < 0.1
+
+
+# ---------------------------------------------------------------- levels of few rows of one class
+
+
+@given(st.integers(1, 10**6), st.floats(-20, 20))
+def test_n_rows_of_one_class_move_a_level_by_ln_2n_plus_1_beyond_even_odds(n, without):
+    """The weight w of such a level satisfies n (1 - expit(without + w)) = precision w."""
+    bound = np.log(2 * n + 1) + max(-without, 0)
+    slope = n * expit(-without - bound) - FIRM * bound  # the loss rises with w from here on
+    assert slope <= 1e-9 * n
+
+
+ALONE = {"x": np.nan, "z": 9.0, "c": "rare"}
+CUTS = {"x": [-1, 0, 1], "z": [-1, 0, 1, 5]}
+
+
+def rows_of_one_class(n, column, n_classes):
+    """Moderate evidence in all columns; n rows of the last class share a level in one of them."""
+    rng = np.random.default_rng(n)
+    x, z, c = rng.normal(size=1000), rng.normal(size=1000), rng.choice([*"abc"], 1000)
+    totals = np.outer(x + 0.5 * z + 0.7 * (c == "a"), np.arange(n_classes))
+    y = (totals + rng.gumbel(size=totals.shape)).argmax(axis=1)
+    X = pd.DataFrame({"x": x, "z": z, "c": c})
+    X.loc[np.flatnonzero(y == n_classes - 1)[:n], column] = ALONE[column]
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"bins": 4},
+        {"bins": "mdl"},
+        {"bins": CUTS},
+        {"bins": CUTS, "pairs": 0},
+        {"bins": CUTS, "pairs": [("x", "c"), ("z", "c")]},
+        {"bins": CUTS, "multiclass": "softmax"},
+        {"bins": CUTS, "multiclass": "ovr"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("column", ["x", "z", "c"])
+def test_a_level_of_few_rows_of_one_class_gets_no_huge_weight(parameters, column):
+    for n in (1, 4, 10, 30):
+        X, y = rows_of_one_class(n, column, 3 if "multiclass" in parameters else 2)
+        model = EducatedNB(**parameters).fit(X, y)
+        beside = {"z": 3.0} if column == "z" else {}  # a bin is moved from its neighbours
+        own, other = model.decision_function([{column: ALONE[column]}, beside])
+        assert np.max(own - other) <= np.log(2 * n + 1)
+
+
+def test_scales_stay_where_classes_are_far_from_separable():
+    """Ten rows of one class that share a level would be told better by any looser scale."""
+    X, y = rows_of_one_class(10, "c", 2)
+    model = EducatedNB(bins=CUTS, pairs=0).fit(X, y)
+    assert model.loosening_ == 1

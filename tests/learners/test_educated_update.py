@@ -182,7 +182,7 @@ def test_scales_that_leave_one_out_has_divided_stay_so_in_updates_and_merges(tmp
         updated = weigh.update(again, new, "bad")
         joint = weigh.EducatedNB(bins=cuts, pairs=0).fit(pa.concat_tables([old, new]), "bad")
         far = np.abs(updated.decision_function(rest) - joint.decision_function(rest))
-        assert far.mean() < 0.05 * size  # without the scales it would be all of it
+        assert far.mean() < 0.1 * size  # without the scales it would be all of it
         assert updated.summary_.scales is not None
     assert model.merge().decision_function(rest) == pytest.approx(totals, abs=1e-6 * size)
 

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg.blas import dtrmm
+from scipy.stats import entropy
 
-from weigh.educated.design import add_squares, weigh_rows
+from weigh.educated.design import Target, add_squares, weigh_rows
 from weigh.educated.dual import Dual
 from weigh.educated.factor import Dense
 from weigh.educated.modes import Modes, Reduced
+from weigh.educated.numbers import Numbers
 from weigh.educated.passes import View
 from weigh.educated.solve import PRECISE, State, find_weights
 from weigh.engine import Block, Coded, Sums
@@ -36,6 +38,10 @@ ROUGHLY = 0.02
 
 ENOUGH = 1.0
 """All rows left out together cost less nats: they cannot say by how much less."""
+
+SEPARABLE, CERTAIN = 0.25, 0.15
+"""Classes are nearly separable, or rows nearly certain, where the tables leave less of the entropy
+of the classes."""
 
 
 @dataclass(frozen=True)
@@ -230,17 +236,24 @@ def loosen(state: State) -> tuple[State, HeldOut]:
     """Divide all scales by four for as long as rows left out are told better.
 
     Laplace's approximation takes weights for smaller than they are where the classes are nearly
-    separable; the rows themselves say so. Beside a past, which cannot be left out row by row, the
-    rows are too few to say it: scales stay as they are.
+    separable; the rows themselves say so. Elsewhere a few rows of one class that share a level
+    would say it, each left out alone: scales stay as they are. So they do beside a past, which
+    cannot be left out row by row.
     """
-    problem = state.problem
-    told_by_rows = problem.rows.n_rows > 0 and problem.past is None and not problem.target.noisy
+    problem, held_out = state.problem, leave_one_out(state)
+    told_by_rows = problem.past is None and is_certain(problem.target, held_out, SEPARABLE)
     while told_by_rows and state.scales.min(initial=1.0) > LEAST_SCALE:
         other = find_weights(state.rescale(state.scales / 4), PRECISE, ROUGHLY)
         told = compare(state, other)
         if told.before.total <= ENOUGH or not told.better:
-            exact = find_weights(state, PRECISE)
-            return exact, told.before if exact is state else leave_one_out(exact)
+            break
         state = other
-    state = find_weights(state, PRECISE)
-    return state, leave_one_out(state)
+    exact = find_weights(state, PRECISE)
+    return exact, held_out if exact is state else leave_one_out(exact)
+
+
+def is_certain(target: Target | Numbers, held_out: HeldOut, left: float = CERTAIN) -> bool:
+    """Whether tables leave less than this share of the entropy of the classes."""
+    if not isinstance(target, Target):
+        return False
+    return held_out.mean < left * float(entropy(target.class_counts / target.n_rows))

@@ -48,6 +48,7 @@ class Block:
     rank: int
     matrix: Floats | None = None
     variance: float = LEVEL  # about what is thought of 1/scale before the data
+    firmness: float = 1.0  # the least precision of a level given all others, at scale 1
 
     def apply(self, own: Floats) -> Floats:
         """S times the weights at its places."""
@@ -171,13 +172,19 @@ def prior_of(
     n_walk = count_intervals(feature)
     blocks, centres = [], []
     if n_walk > 1:
-        along = curve(counts[:n_walk].sum(axis=1)) if curved else walk(n_walk)
-        blocks.append(Block(places[:n_walk], n_walk - 1, along, WALK))
+        rows = counts[:n_walk].sum(axis=1)
+        along = curve(rows) if curved else walk(n_walk)
+        blocks.append(Block(places[:n_walk], n_walk - 1, along, WALK, _firmness(along, rows)))
     if n_walk > 0:
         centres.append(_hold_mean(places[:n_walk], counts[:n_walk].sum(axis=1)))
     if n_walk < len(places):
         blocks.append(Block(places[n_walk:], len(places) - n_walk))
     return blocks, centres
+
+
+def _firmness(precision: Floats, rows: Floats) -> float:
+    """The least precision of a level given all others, of those with at most half of the rows."""
+    return float(precision.diagonal()[2 * rows <= rows.sum()].min())
 
 
 def is_silent(counts: Floats) -> bool:
@@ -267,7 +274,8 @@ def _pair_block(cross: Cross, start: int) -> Block:
         return Block(places, len(places), None, PAIRS)
     left, right = (_along(part) for part in cross.parts)
     alike = left[np.ix_(cells[:, 0], cells[:, 0])] * right[np.ix_(cells[:, 1], cells[:, 1])]
-    return Block(places, len(places), np.linalg.inv(alike / np.diag(alike).mean()), PAIRS)
+    precision = np.linalg.inv(alike / np.diag(alike).mean())
+    return Block(places, len(places), precision, PAIRS, float(precision.diagonal().min()))
 
 
 def _along(part: Feature) -> Floats:

@@ -27,6 +27,15 @@ HYPER = 1.0
 """h: the prior of a scale is worth twice as many weights, of the block's own variance (s)."""
 
 FIRST, LEAST_SCALE, MOST_SCALE = 10.0, 1e-6, 1e6
+
+FIRM = 1 / (4 * np.log(3))
+"""The least precision of a level given all others, where classes are told.
+
+A level with n rows that are all of one class then adds at most ln(2n + 1) to the log odds of rows
+that other levels leave at even odds or better: as much as Jeffreys' prior would, which adds half a
+row to each class.
+"""
+
 GAIN = 0.05
 """Updates end where they add less to the log marginal likelihood, in nats."""
 
@@ -92,7 +101,8 @@ class Update:
             above[b] = max(free, 0.0) + 2 * HYPER
             below[b] = block.norm(state.weights) + 2 * HYPER * block.variance
         slope = 0.5 * (above - state.scales / noise * below)
-        return cls(np.log(state.scales), np.log(noise * above / below), slope)
+        there = np.maximum(noise * above / below, _least(state))
+        return cls(np.log(state.scales), np.log(there), slope)
 
     @property
     def step(self) -> Floats:
@@ -135,6 +145,15 @@ def find_scales(problem: Problem, start: State | None = None) -> Search:
         if ended:
             break
     return Search(find_weights(state, PRECISE), tuple(path), ended, noise)
+
+
+def _least(state: State) -> Floats:
+    """The least scale that each block may get; scales that are less already may stay."""
+    target, blocks = state.problem.target, state.problem.prior.blocks
+    if target.noisy:
+        return np.full(len(blocks), LEAST_SCALE)
+    firm = FIRM * target.n_totals / target.n_free  # of the classes' weights, which sum to zero
+    return np.minimum([firm / block.firmness for block in blocks], state.scales)
 
 
 def estimate_noise(state: State) -> float:
@@ -185,9 +204,11 @@ def begin(problem: Problem, scales: Floats | None = None) -> State:
 
 def _move(state: State, step: Floats, before: float, noise: float, tries: int = 6) -> State | None:
     """The next state that has more marginal likelihood; None where there is none."""
+    most = MOST_SCALE * max(noise, 1.0)
+    least = _least(state)
     for halving in range(tries):
         logs = np.log(state.scales) + step / 2**halving
-        scales = np.clip(np.exp(logs), LEAST_SCALE, MOST_SCALE * max(noise, 1.0))
+        scales = np.clip(np.exp(logs), least, most)
         after = find_weights(state.rescale(scales), PRECISE, ROUGHLY)
         if log_marginal(after, noise) > before:
             return after

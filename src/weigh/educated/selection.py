@@ -20,13 +20,12 @@ from itertools import islice
 from math import inf, log
 
 import numpy as np
-from scipy.stats import entropy
 
 from weigh.bins import Feature
-from weigh.educated.design import Source, Target, weigh_rows
+from weigh.educated.design import Source, weigh_rows
 from weigh.educated.gains import find_gains, find_worths
 from weigh.educated.halves import HALVES, fit_halves
-from weigh.educated.loo import HeldOut, Judge, loosen, pick, share_of
+from weigh.educated.loo import HeldOut, Judge, is_certain, loosen, pick, share_of
 from weigh.educated.marks import halve, salt
 from weigh.educated.pairs import Candidate, Part, Ways, count_pairs, rank_pairs
 from weigh.educated.scales import ROUGHLY, Search, find_scales
@@ -53,9 +52,6 @@ SURE = 1.645
 
 NATS = 1.0
 """And whose gain over all rows is more than so much for each."""
-
-CERTAIN = 0.15
-"""Rows are nearly certain where the tables leave less of the entropy of the classes."""
 
 LEFT = 0.25
 """Or, where rows are nearly certain, is more than this share of the loss that tables leave."""
@@ -90,7 +86,7 @@ def select_pairs(
     if task.wish.named:
         found = _fit(task, [own for own in ranked if own.names in task.wish.named], state)
         return found and _with_gains(found)
-    sure = task.wish.most is None and not _is_certain(task, held_out)
+    sure = task.wish.most is None and not is_certain(task.target, held_out)
     least = log(len(ways.plain[0])) if sure else -inf
     first = [own for own in ranked if own.nats > least]
     found = _earn(task, state, held_out, first, None if sure else halves, salts)
@@ -121,14 +117,6 @@ def _earn(
         if not _save(task, state, fits, salts) > 0:
             return None
     return _keep(found, kept)
-
-
-def _is_certain(task: Task, held_out: HeldOut) -> bool:
-    """Whether tables leave so little of the loss that slopes tell next to nothing of pairs."""
-    if not isinstance(task.target, Target):
-        return False
-    rates = task.target.class_counts / task.target.n_rows
-    return held_out.mean < CERTAIN * float(entropy(rates))
 
 
 def _may_pay(task: Task) -> bool:
