@@ -28,7 +28,7 @@ import weigh
 from benchmarks.sets import FOLDS, SEED, Problem, prepare
 
 SETS = ("heart", "pima", "breast_cancer", "titanic", "telco", "compas")
-FEATURES, LEVELS = (5, 10), 5
+FEATURES, LEVELS, POINTS = (5, 10), 5, 5
 RIVALS = Path(__file__).parent / "rivals" / "small.py"
 
 
@@ -43,12 +43,13 @@ def read(name: str) -> Problem:
     return Problem(name, bunch.data, bunch.target.to_numpy(), folds)
 
 
-def run_weigh(task: dict[str, Any]) -> dict[str, Any]:
+def run_weigh(task: dict[str, Any], points: int | None = None) -> dict[str, Any]:
+    budget = {"features": task["features"], "levels": task["levels"], "points": points}
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = weigh.EducatedNB(pairs=0).fit(task["X"], task["y"])
-        small = weigh.simplify(model, task["X"], task["y"], task["features"], task["levels"])
+        small = weigh.simplify(model, task["X"], task["y"], **budget)
     seconds = time.process_time() - started
     p = small.predict_proba(task["Z"])[:, 1]
     return {"p": p, "features": len(small.evidence_), "seconds": seconds}
@@ -96,6 +97,7 @@ def measure(problem: Problem, features: int, pythons: dict[str, str]) -> pd.Data
         for train in own
     ]
     answers = {"weigh": [run_weigh(task) for task in tasks]}
+    answers["weigh, points"] = [run_weigh(task, POINTS) for task in tasks]
     answers |= {name: run_rival(name, python, tasks) for name, python in pythons.items()}
     found = {
         name: [

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 import weigh
 from weigh.budget.levels import Shape, Ways, allot, choose_groups
+from weigh.budget.points import find_points
 from weigh.budget.quadratic import Quadratic
 from weigh.budget.rows import Rows
 from weigh.budget.small import Ranking
@@ -273,3 +274,102 @@ def test_the_command_line_gives_the_model_that_python_gives(tmp_path):
     model = weigh.load(tmp_path / "model.json")
     same = weigh.simplify(model, people, "Survived", features=2, total_levels=5)
     assert (small.predict_proba(people) == same.predict_proba(people)).all()
+
+
+# ---------------------------------------------------------------- whole points
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 5), st.integers(1, 3), st.integers(0, 10**6))
+def test_no_whole_points_have_less_loss(n, most, seed):
+    rng = np.random.default_rng(seed)
+    basis, weights = rng.normal(size=(n + 2, n)), rng.normal(size=n)
+    curvature = basis.T @ basis + 0.1 * np.eye(n)
+    found = find_points(curvature, weights, most, np.ones(n, dtype=bool))
+
+    def rise(points):
+        """The literal version: the least loss over all scales, by a line search in closed form."""
+        scale = (points @ curvature @ weights) / (points @ curvature @ points)
+        apart = scale * points - weights
+        return apart @ curvature @ apart
+
+    every = (np.array(k) for k in product(range(-most, most + 1), repeat=n) if any(k))
+    assert np.abs(found.points).max() <= most
+    assert rise(found.points) == pytest.approx(min(map(rise, every)), rel=1e-9)
+    own = found.scale * found.points - weights
+    assert own @ curvature @ own == pytest.approx(rise(found.points), rel=1e-9)
+
+
+@pytest.mark.parametrize("points", [1, 5])
+def test_weights_are_whole_points_of_one_size(fitted, points):
+    model, X, y = fitted
+    small = weigh.simplify(model, X, y, features=3, levels=4, points=points)
+    shares = np.concatenate([t.weights for t in small.evidence_]) / small.point_
+    assert_allclose(shares, shares.round(), atol=1e-9)
+    assert 0 < np.abs(shares).max() <= points + 1e-9
+    assert not np.isfinite(small.loo_loss_)
+
+
+def test_points_chosen_together_lose_less_than_weights_rounded_one_by_one(fitted):
+    model, X, y = fitted
+    plain = weigh.simplify(model, X, y, features=4, levels=4)
+    small = weigh.simplify(model, X, y, features=4, levels=4, points=3)
+    p = plain.predict_proba(X)[:, 1]
+
+    def rise(totals):
+        """To second order: half the curvature of each row times its squared change."""
+        apart = totals - plain.decision_function(X)
+        apart = apart - np.average(apart, weights=p * (1 - p))  # the best intercept
+        return 0.5 * float((p * (1 - p)) @ apart**2)
+
+    weights = [t.weights for t in plain.evidence_]
+    heaviest = max(np.abs(w).max() for w in weights)
+    parts = plain.contributions(X)
+    rounded = [rise((np.rint(parts * k / heaviest) * heaviest / k).sum(axis=1)) for k in (1, 2, 3)]
+    assert rise(small.decision_function(X)) < min(rounded)
+
+
+def test_a_scorecard_of_whole_points_has_these_points_and_the_same_probabilities(fitted, tmp_path):
+    model, X, y = fitted
+    small = weigh.simplify(model, X, y, features=3, levels=4, points=4)
+    odds = float(np.exp(small.evidence_.prior))
+    card = weigh.Scorecard(small, np.log(2) / small.point_, 0, odds)
+    for table in small.evidence_:
+        assert_allclose(card.points[table.name], table.weights / small.point_, atol=1e-9)
+    assert_allclose(card.predict_proba(X), small.predict_proba(X), atol=1e-12)
+    weigh.save(small, tmp_path / "small.json")
+    assert_allclose(weigh.load(tmp_path / "small.json").predict_proba(X), small.predict_proba(X))
+
+
+def test_monotone_tables_stay_monotone_in_whole_points():
+    X, y = draw()
+    learner = weigh.EducatedNB(pairs=0, monotonic_cst={"gap": 1}).fit(X[["gap", "age", "town"]], y)
+    small = weigh.simplify(learner, X, y, features=3, levels=5, points=3)
+    weights = small.evidence_["gap"].weights[: small.evidence_["gap"].feature.n_intervals]
+    assert (np.diff(weights) >= -1e-12).all()
+
+
+def test_points_need_two_classes_and_a_positive_number(fitted):
+    model, X, y = fitted
+    with pytest.raises(ValueError, match="points"):
+        weigh.simplify(model, X, y, points=0)
+    X, y = draw(n_classes=3)
+    with pytest.raises(ValueError, match="points"):
+        weigh.simplify(weigh.EducatedNB(pairs=0).fit(X, y), X, y, points=3)
+
+
+def test_the_command_gives_whole_points_and_the_card_that_prints_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = draw()
+    X.assign(y=np.where(y, "yes", "no")).to_csv("rows.csv", index=False)
+    fit = ["fit", "rows.csv", "--target", "y", "--set", "pairs=0", "-o", "m.json"]
+    fewer = ["simplify", "m.json", "rows.csv", "--target", "y", "--features", "3", "--points", "3",
+             "-o", "small.json"]  # fmt: skip
+    for words in (fit, fewer):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 0, done.output
+    done = CliRunner().invoke(main, done.stderr.split("hint: weigh ")[1].split())
+    assert done.exit_code == 0, done.output
+    card, small = weigh.load("card.json"), weigh.load("small.json")
+    assert max(abs(p) for points in card.points.values() for p in points) <= 3
+    assert_allclose(card.predict_proba(X), small.predict_proba(X), atol=1e-9)

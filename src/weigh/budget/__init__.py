@@ -3,6 +3,7 @@
 quadratic   the loss near a model, to second order in its weights
 levels      the levels of each table within a budget
 rows        the rows, and the parameters of the model that was given
+points      whole points in place of weights
 small       `weigh.simplify`: the tables within a budget
 prices      `weigh.price`: hold-out loss of every budget
 curve       what it found, as text and as a figure

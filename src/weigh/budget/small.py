@@ -9,7 +9,7 @@ least leave-one-out loss is kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from weigh.bins import Feature
 from weigh.budget.levels import Shape, Ways, choose_groups, list_all_bins
+from weigh.budget.points import round_evidence
 from weigh.budget.quadratic import Quadratic
 from weigh.budget.rows import Rows
 from weigh.educated import EducatedNB
@@ -126,17 +127,19 @@ def _within(whole: Evidence, small: Evidence) -> Evidence:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a model may have: features, levels in a table and in all tables, pairs."""
+    """What a model may have: features, levels in a table and in all tables, pairs, points."""
 
     features: int = 8
     levels: int = 6
     total_levels: int | None = None
     pairs: int = 0
+    points: int | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("features", 1), ("levels", 2), ("total_levels", 2), ("pairs", 0)):
+        limits = {"features": 1, "levels": 2, "total_levels": 2, "pairs": 0, "points": 1}
+        for name, least in limits.items():
             given = getattr(self, name)
-            if name == "total_levels" and given is None:
+            if name in ("total_levels", "points") and given is None:
                 continue
             if not (is_count(given) and given >= least):
                 raise ValueError(
@@ -152,13 +155,15 @@ def simplify(
     levels: int = 6,
     total_levels: int | None = None,
     pairs: int = 0,
+    points: int | None = None,
     *,
     sample_weight: Any = None,
 ) -> EducatedNB:
-    """Fit the best model within a budget of features and levels.
+    """Fit the best model within a budget of features and levels, in whole points if asked.
 
     Features are removed and levels are merged where that raises the loss least, to second order.
-    Then `EducatedNB` fits all remaining weights together.
+    Then `EducatedNB` fits all remaining weights together. With `points`, each weight is a whole
+    number of points, found together for the least loss, to second order.
 
     Parameters
     ----------
@@ -178,6 +183,10 @@ def simplify(
     pairs : int, default=0
         The largest number of pairs among the features that are kept. Their cells are not counted as
         levels.
+    points : int, optional
+        The largest number of points of a level, in absolute value, such as 5. Two classes only. The
+        weights of the model are then points times `point_`, the weight of one point in nats;
+        standard errors are not known.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
 
@@ -196,8 +205,12 @@ def simplify(
     >>> {table.name: table.labels for table in small.evidence_}
     {'Class': ('1st', '2nd or Crew', '3rd'), 'Sex': ('Female', 'Male')}
     """
-    budget = Budget(features, levels, total_levels, pairs)
+    budget = Budget(features, levels, total_levels, pairs, points)
     rows = Rows.read(model, X, y, sample_weight)
+    if points is not None and len(rows.sample.classes) > 2:
+        raise ValueError(
+            "points needs two classes; leave it out, or fit one class against the rest"
+        )
     small = shrink(rows, rows.fine(model), budget)
     small.provenance_ = record(rows.sample.table.select(small._column_names()), y)
     return small
@@ -210,7 +223,19 @@ def shrink(
     names = choose_features(rows, fine.evidence_, budget, ranking)
     whole = {*names} == {*fine.evidence_.names}
     bins = choose_bins(rows, (fine if whole else rows.fit(names)).evidence_, budget)
-    return rows.fit([*bins], bins, budget.pairs)
+    small = rows.fit([*bins], bins, budget.pairs)
+    return small if budget.points is None else _round(rows, small, budget.points)
+
+
+def _round(rows: Rows, small: EducatedNB, points: int) -> EducatedNB:
+    """The model with whole points; tables that must be monotone are rounded alone."""
+    sample = replace(rows.sample, table=rows.sample.table.select(small._column_names()))
+    orders = small.monotonic_cst or {}
+    held = frozenset(orders if isinstance(orders, Mapping) else small.evidence_.names)
+    evidence, scale = round_evidence(small.evidence_, sample, points, held)
+    small._keep(evidence)
+    small.loo_loss_, small.point_ = float("nan"), scale
+    return small
 
 
 def choose_features(

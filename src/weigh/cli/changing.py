@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from shlex import quote
 from typing import Any
 
 import click
@@ -59,6 +60,12 @@ from weigh.progress import show_progress
     show_default=True,
     help="The largest number of pairs of features with a table of their own.",
 )
+@click.option(
+    "--points",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Whole points for every level, from -N to N (default: weights).",
+)
 @weight_option
 def simplify(
     model: str,
@@ -69,6 +76,7 @@ def simplify(
     levels: int,
     total_levels: int | None,
     pairs: int,
+    points: int | None,
     weight: str | None,
 ) -> None:
     """Fit the best model within a budget of features and levels.
@@ -85,11 +93,21 @@ def simplify(
     fitted, table, target = _open(model, data, target)
     with show_progress("simplify"):
         small = weigh.simplify(
-            fitted, table, target, features, levels, total_levels, pairs, sample_weight=weight
+            fitted,
+            table,
+            target,
+            features,
+            levels,
+            total_levels,
+            pairs,
+            points,
+            sample_weight=weight,
         )
     weigh.save(small, output)
     before, after = (_count(one.evidence_) for one in (fitted, small))
     say(f"{output}: {after}, of {before}")
+    if points is not None:
+        _hint_at_card(small, output)
 
 
 @main.command()
@@ -142,6 +160,17 @@ def price(
         )
     told = json.dumps(found.to_dict()) if as_json else found.to_text(terminal_width())
     click.echo(told)
+
+
+def _hint_at_card(small: Any, output: str) -> None:
+    """The command that prints the points of a model as a card: no points are even odds."""
+    from math import exp, log
+
+    bad, _ = small.classes_.tolist()
+    say(f"One point is {100 * small.point_:.4g} hundredths of a nat.")
+    scale = f"--points-to-double {log(2) / small.point_!r} --base-score 0"
+    odds = f"--base-odds {exp(float(small.evidence_.prior_row[0]))!r}"
+    hint(f"weigh scorecard {output} --adverse {quote(label_text(bad))} {scale} {odds} -o card.json")
 
 
 def _open(model: str, data: str, target: str | None) -> tuple[Any, Any, str]:
