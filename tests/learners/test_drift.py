@@ -4,6 +4,7 @@ import json
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -14,6 +15,7 @@ from scipy.stats import binom, multivariate_hypergeom
 
 import weigh
 from weigh.cli import main
+from weigh.errors import ParameterError
 from weigh.frames import folders, read, scans, sources
 from weigh.metrics import population_stability_index
 from weigh.monitoring.checks import Check, compare_samples, compare_unseen, judge
@@ -473,3 +475,97 @@ def test_a_few_rows_without_a_significant_difference_are_too_few_to_tell():
     few = table.take([0, 1500]).drop_columns(["Survived"])
     assert "oo few rows" in weigh.drift(model, few).verdict
     assert "oo few rows" not in weigh.drift(model, table.drop_columns(["Survived"])).verdict
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def draw_numbers(n, seed, family="gaussian", more=0.0, noise=2.0, slope=1.0):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": random.normal(size=n), "kind": random.choice([*"abc"], n)})
+    effect = slope * (0.4 * frame["x"] + 0.3 * (frame["kind"] == "a")) + more
+    if family == "gaussian":
+        return frame.assign(y=10 + 3 * effect + random.normal(0, noise, n))
+    years = random.uniform(0.1, 2.0, n)
+    counts = random.poisson(years * np.exp(effect)).astype(float)
+    return frame.assign(years=years, y=counts)
+
+
+@pytest.fixture(scope="module", params=["gaussian", "poisson"])
+def regressor(request):
+    exposure = "years" if request.param == "poisson" else None
+    model = weigh.EducatedRegressor(family=request.param, pairs=0)
+    return model.fit(draw_numbers(1500, 0, request.param), "y", exposure=exposure)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_numbers_of_the_same_distribution_seldom_raise_anything(family):
+    raised, exposure = 0, "years" if family == "poisson" else None
+    for seed in range(12):
+        model = weigh.EducatedRegressor(family=family, pairs=0)
+        model.fit(draw_numbers(600, seed, family), "y", exposure=exposure)
+        found = weigh.drift(model, draw_numbers(300, seed + 100, family), "y", alpha=0.05)
+        assert {check.about for check in found.checks} == {"total", "in the large", "slope", "loss"}
+        raised += any(check.adjusted < 0.05 for check in checks_of(found))
+    assert raised <= binom.ppf(0.999, 12, 0.05)
+
+
+def test_a_shift_of_the_mean_asks_for_another_scale(regressor):
+    rows = draw_numbers(800, 1, regressor.family, more=0.5)
+    found = weigh.drift(regressor, rows, "y")
+    assert (found.level, found.action) == ("alarm", "rescale")
+    own = weigh.evaluate(regressor, rows, "y")
+    right = own.mean_observed / own.mean_estimate
+    if regressor.family == "gaussian":
+        right = own.mean_observed - own.mean_estimate
+    assert found.quality[0].in_the_large.value == pytest.approx(right)
+    assert found.quality[0].loss.value == pytest.approx(own.deviance)
+    assert found.quality[0].training_loss == regressor.loo_deviance_
+
+
+def test_other_effects_of_the_features_ask_for_a_refit(regressor):
+    found = weigh.drift(regressor, draw_numbers(1500, 1, regressor.family, slope=-1.0), "y")
+    assert found.reaches("warning")
+    assert found.action == "refit"
+
+
+def test_more_noise_asks_for_a_refit():
+    model = weigh.EducatedRegressor(pairs=0).fit(draw_numbers(800, 0), "y")
+    found = weigh.drift(model, draw_numbers(800, 1, noise=4.0), "y")
+    assert next(c for c in found.checks if c.about == "loss").level == "alarm"
+    assert found.action == "refit"
+
+
+def test_features_of_a_regressor_drift_without_numbers(regressor):
+    rows = draw_numbers(600, 1, regressor.family)
+    found = weigh.drift(regressor, rows[rows["kind"] == "a"].drop(columns="y"))
+    assert found.features[0].name == "kind"
+    assert (found.level, found.action) == ("alarm", "get labels")
+    share = regressor.evidence_["kind"].share
+    own = regressor.evidence_["kind"].by_class[:, 0]
+    assert found.features[0].shift[0] == pytest.approx(own[0] - share @ own, abs=1e-9)
+
+
+def test_numbers_without_the_exposure_of_the_fit_are_refused_by_name():
+    rows = draw_numbers(300, 0, "poisson")
+    model = weigh.EducatedRegressor(family="poisson", pairs=0).fit(rows, "y", exposure="years")
+    with pytest.raises(ParameterError) as error:
+        weigh.drift(model, rows.drop(columns="years"), "y")
+    assert error.value.parameter == "exposure"
+    weigh.drift(model, rows.drop(columns="years"))  # features and totals have none
+    with pytest.raises(ParameterError):
+        weigh.drift(model, rows, exposure="years")
+
+
+def test_the_command_line_finds_the_drift_of_a_regressor(regressor, tmp_path):
+    weigh.save(regressor, tmp_path / "m.json")
+    rows = draw_numbers(500, 1, regressor.family, more=0.6)
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    words = ["drift", str(tmp_path / "m.json"), str(tmp_path / "new.csv"), "--target", "y"]
+    told = CliRunner().invoke(main, [*words, "--json", "--fail-on", "alarm"])
+    assert told.exit_code == 3
+    own = weigh.drift(regressor, rows, "y").quality[0]
+    assert json.loads(told.stdout)["quality"][0]["mean_estimate"] == pytest.approx(
+        own.mean_estimate
+    )
+    assert "y" in CliRunner().invoke(main, words).stdout

@@ -185,6 +185,7 @@ def _score_tables(
     metavar="FILE",
     help="In place of DATA: what the address /metrics of weigh serve has given.",
 )
+@exposure_option
 @json_option
 @click.pass_context
 def drift(
@@ -195,12 +196,13 @@ def drift(
     alpha: float,
     fail_on: str | None,
     metrics: str | None,
+    exposure: str | None,
     as_json: bool,
 ) -> None:
     """Compare new rows with the training rows of a model.
 
     The training rows are not needed: the model has their counts. With --target, the column of the
-    true classes, calibration and weights are checked too.
+    true classes, calibration and weights are checked too; of a number, mean, slope and deviance.
 
     Example: weigh drift model.json new.csv --fail-on warning
 
@@ -216,7 +218,8 @@ def drift(
         raise click.UsageError("--metrics has no classes: leave out --target")
     fitted = read_any(model)
     rows = None if data is None else read_like(fitted, data, target)
-    found = weigh.drift(fitted, rows, target, metrics=metrics, alpha=alpha)
+    own = read_exposure(fitted, exposure)
+    found = weigh.drift(fitted, rows, target, metrics=metrics, alpha=alpha, **own)
     print_found(found, as_json)
     if fail_on is not None and found.reaches(fail_on):
         ctx.exit(DRIFTED)

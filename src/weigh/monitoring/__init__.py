@@ -2,6 +2,7 @@
 
 checks   new rows on the levels of a model: their index, p-value, and the rule of an alarm
 labels   calibration and weights on new rows whose classes are known
+numbers  mean, slope and deviance on new rows whose numbers are known
 traffic  the rows that a service has scored, from its /metrics
 result   `Drift`: the checks, the verdict and what to do, also as a view
 series   `DriftDisplay`: drift over time, as small multiples

@@ -13,7 +13,8 @@ from weigh.bins import label
 from weigh.educated import EducatedNB
 from weigh.educated.updating import add_rows
 from weigh.errors import Parameter, ParameterError, warn_caller
-from weigh.evidence import Evidence, FeatureTable, evidence_of, inherit, model_of
+from weigh.evaluation.estimates import Estimated
+from weigh.evidence import Evidence, FeatureTable, evidence_of, inherit, is_sum, model_of
 from weigh.frames import FarTable, Sample, Table, label_sample, match, read
 from weigh.metrics.numbers import read_number
 from weigh.metrics.stability import compare_counts
@@ -29,6 +30,7 @@ from weigh.monitoring.checks import (
     judge,
 )
 from weigh.monitoring.labels import Labelled, Moved, Quality, compare_weights, measure
+from weigh.monitoring.numbers import check_numbers
 from weigh.monitoring.result import Drift, FeatureDrift
 from weigh.monitoring.traffic import read_metrics
 from weigh.naive import EvidenceNB
@@ -42,7 +44,13 @@ rows that an update lets fade count for more."""
 
 
 def drift(
-    model: Any, X: Any = None, y: Any = None, *, metrics: Any = None, alpha: float = 0.01
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    metrics: Any = None,
+    alpha: float = 0.01,
+    exposure: Any = None,
 ) -> Drift:
     """Compare new rows with the training rows of a model, to find drift.
 
@@ -61,18 +69,21 @@ def drift(
 
     Parameters
     ----------
-    model : classifier or Scorecard
+    model : classifier, Scorecard or EducatedRegressor
         Fitted model with tables of weights (`evidence_`).
     X : table
         New rows; any dataframe, array, list of dicts or scan.
     y : array or str, optional
-        Their classes, or the name of their column in X. With classes, calibration, ranking and
-        weights are checked, too.
+        Their classes or numbers, or the name of their column in X. With classes, calibration,
+        ranking and weights are checked, too; with numbers, the mean estimate, the calibration slope
+        and the deviance against that of training rows left out.
     metrics : path or str, optional
         In place of X: the counts of a service, as its address /metrics gives them, in a file or as
         text.
     alpha : float, default=0.01
         Probability of any finding without drift.
+    exposure : array, str or number, optional
+        With numbers, of a regressor with a log link: as in `evaluate`.
 
     Returns
     -------
@@ -98,15 +109,25 @@ def drift(
         raise ValueError(f"alpha must be {wanted}, got {alpha!r}")
     if (X is None) == (metrics is None):
         raise ValueError("drift takes new rows (X) or metrics, the counts of a service: give one")
-    rows = None if X is None else _read_rows(model, evidence, X, y)
+    numbers = y if evidence.estimates else None
+    rows = None if X is None else _read_rows(model, evidence, X, y if numbers is None else None)
     if rows is None:
         seen, totals = read_metrics(metrics, evidence, version_of(given))
     else:
         seen, totals = count_rows(evidence, rows.table if isinstance(rows, Sample) else rows)
     features = [_compare(evidence, *pair) for pair in zip(evidence, seen, strict=True)]
     checks = [f.check for f in features] + _check_totals(evidence, totals)
-    quality: list[Quality] = []
+    quality: list[Any] = []
     moved: list[Moved] = []
+    if numbers is not None:
+        told, found = check_numbers(
+            model,
+            Estimated.of(model, X, numbers, None, exposure),
+            float(evidence.class_counts.sum()),
+        )
+        quality, checks = [told], checks + found
+    elif exposure is not None:
+        raise ParameterError(Parameter("exposure"), " is for numbers (y) only; leave it out")
     if isinstance(rows, Sample):
         quality, found, moved = _check_labels(evidence, rows)
         checks += found
@@ -123,11 +144,12 @@ def drift(
         quality=tuple(quality),
         moved=tuple(sorted((m for m in moved if m.p_value < alpha), key=lambda m: m.p_value)),
         points_per_nat=evidence.units.scale if evidence.units.are_points else None,
+        link=evidence.link if evidence.estimates else "",
     )
 
 
 def _read_model(model: Any) -> Evidence:
-    evidence = evidence_of(model)
+    evidence = evidence_of(model, is_sum(model))
     rows = getattr(getattr(model, "provenance_", None), "rows", None)
     total = float(evidence.class_counts.sum())
     if rows is not None and total < LIGHT * rows:

@@ -9,12 +9,14 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.evaluation.show import bounded, number
+from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats, Value
 from weigh.layout import Grid, Shown, View
 from weigh.metrics import Stability
 from weigh.metrics.numbers import plain
 from weigh.monitoring.checks import LEVELS, Check, worst
 from weigh.monitoring.labels import Moved, Quality
+from weigh.monitoring.numbers import NumberQuality
 
 ADVICE = {
     "nothing": "Nothing needs to be done.",
@@ -25,6 +27,14 @@ ADVICE = {
     "refit": "The weights no longer hold: refit on recent rows.",
 }
 
+UNCHANGED = "probabilities still agree with the labels"
+NUMBERS = {
+    "get labels": "Check where these columns come from, and get the numbers of recent rows to see "
+    "whether the estimates still hold.",
+    "rescale": "Estimates are off by {} everywhere: correct them by it, or refit on recent rows.",
+    "refit": "The estimates no longer hold: refit on recent rows.",
+}
+"""What to do about the model of a number."""
 
 FEW = 30
 """Of fewer rows without a significant difference, nobody can say that there is no drift."""
@@ -77,8 +87,11 @@ class Drift(Shown):
         The tables, the largest effect on the total first.
     checks : tuple of Check
         The mean total; with labels also class frequencies, calibration, and weights by table.
-    quality : tuple of Quality
-        With labels: calibration and AUC of the second of two classes, or of every one.
+    quality : tuple of Quality or NumberQuality
+        With labels: calibration and AUC of the second of two classes, or of every one; of a number
+        its mean, slope and deviance.
+    link : str
+        "identity" or "log" of a model of a number, and "" of classes.
     moved : tuple of Moved
         With labels: the levels whose weights changed significantly.
     points_per_nat : float or None
@@ -92,9 +105,10 @@ class Drift(Shown):
     alpha: float
     features: tuple[FeatureDrift, ...]
     checks: tuple[Check, ...]
-    quality: tuple[Quality, ...] = ()
+    quality: tuple[Quality | NumberQuality, ...] = ()
     moved: tuple[Moved, ...] = ()
     points_per_nat: float | None = None
+    link: str = ""
 
     @property
     def level(self) -> str:
@@ -103,11 +117,16 @@ class Drift(Shown):
 
     @property
     def action(self) -> str:
-        """What to do: nothing, get labels, change the prior, recalibrate or refit."""
+        """What to do: nothing, get labels, change the prior, recalibrate or refit.
+
+        Of a number: nothing, get labels, rescale or refit.
+        """
         if not any(part.in_the_large.is_known() for part in self.quality):
             return "get labels" if self.reaches("warning") else "nothing"
         raised = {check.about for check in self.checks if check.level != LEVELS[0]}
         steps = {"weights": "refit", "slope": "recalibrate", "in the large": "change the prior"}
+        if self.link:
+            steps = {"loss": "refit", "slope": "refit", "in the large": "rescale"}
         return next((step for about, step in steps.items() if about in raised), "nothing")
 
     @property
@@ -130,10 +149,17 @@ class Drift(Shown):
 
     def _advice(self) -> str:
         if self.action == "nothing" and self.quality:
-            return "The probabilities still agree with the labels: nothing needs to be done."
+            told = "estimates still agree with the numbers" if self.link else UNCHANGED
+            return f"The {told}: nothing needs to be done."
+        first = self.quality[0] if self.quality else None
+        if self.link and self.action in NUMBERS:
+            factor = first is not None and first.in_the_large.value
+            how = f"a factor of {factor:.3g}" if self.link == "log" else f"{factor:+.4g}"
+            return NUMBERS[self.action].format(how)
         advice = ADVICE[self.action]
         if self.action == "change the prior" and len(self.quality) == 1:
-            advice += f" with_prior({self.quality[0].wanted_rate:.3g}) does it."
+            assert isinstance(first, Quality)
+            advice += f" with_prior({first.wanted_rate:.3g}) does it."
         return advice
 
     def reaches(self, level: str) -> bool:
@@ -184,6 +210,10 @@ def _rule(found: Drift) -> str:
 def _contribution(found: Drift) -> str:
     if found.points_per_nat is not None:
         return "points"
+    if found.link == "identity":
+        return f"contribution to the estimate, in the unit of {label(found.classes[0])}"
+    if found.link:
+        return "contribution to the logarithm of the estimate, times 100"
     two = len(found.classes) == 2
     of = f"log odds of {label(found.classes[1])}" if two else "totals"
     return f"contribution to the {of}, times 100"
@@ -191,6 +221,8 @@ def _contribution(found: Drift) -> str:
 
 def _scale(found: Drift) -> float:
     """What people read for one nat."""
+    if found.link == "identity":
+        return 1.0
     return 100.0 if found.points_per_nat is None else found.points_per_nat
 
 
@@ -199,13 +231,20 @@ def _features(found: Drift) -> Grid:
         (
             f.name,
             *_numbers(f.check),
-            f"{_scale(found) * max(f.shift, key=abs):+.1f}",
+            _effect(found, f),
             f.largest_change,
         )
         for f in found.features[:MOST]
     )
     head = ("Feature", "Drift", "PSI", "Chance", "p", "Effect", "Largest change of a share")
     return Grid(head, rows, "Features, the largest effect on the total first")
+
+
+def _effect(found: Drift, feature: FeatureDrift) -> str:
+    shift = float(max(feature.shift, key=abs))
+    if found.link == "identity":
+        return spell(shift, digits_of(found.features[0].effect), "+")
+    return f"{_scale(found) * shift:+.1f}"
 
 
 def _numbers(check: Check) -> tuple[str, str, str, str]:
@@ -247,11 +286,29 @@ def _checks(found: Drift) -> Grid:
         for check in found.checks
     ]
     rows = tuple((name, *_numbers(check)) for name, check in named)
-    title = "The total" if not found.quality else "The total, calibration and weights"
+    more = "calibration and deviance" if found.link else "calibration and weights"
+    title = "The total" if not found.quality else f"The total, {more}"
     return Grid(("Check", "Drift", "Index", "Chance", "p"), rows, title)
 
 
+def _number_quality(q: NumberQuality) -> Grid:
+    digits = digits_of(q.mean_observed)
+    rows = (
+        ("Mean observed", spell(q.mean_observed, digits)),
+        ("Mean estimate", spell(q.mean_estimate, digits)),
+        ("Observed over estimate" if q.ratio else "Observed less estimate",
+         bounded(q.in_the_large, 3)),
+        (q.loss_name.capitalize(), bounded(q.loss, 3)),
+        ("... with the mean corrected", bounded(q.corrected_loss, 3)),
+        ("... of training rows left out", number(q.training_loss, 3)),
+        ("Slope, with the mean corrected", bounded(q.slope, 2)),
+    )  # fmt: skip
+    return Grid(("", q.target), rows, "Estimates on the new rows, with 95% intervals")
+
+
 def _quality(found: Drift) -> Grid:
+    if any(isinstance(q, NumberQuality) for q in found.quality):
+        return _number_quality(found.quality[0])  # type: ignore[arg-type]
     names = ("Base rate", "Mean prediction", "In the large", "Slope", "AUC")
     rows = tuple(
         (
@@ -263,6 +320,7 @@ def _quality(found: Drift) -> Grid:
             bounded(q.auc, 2),
         )
         for q in found.quality
+        if isinstance(q, Quality)
     )
     title = "Probabilities on the new rows, with 95% intervals"
     if len(rows) == 1:  # one below the other, which needs little width
