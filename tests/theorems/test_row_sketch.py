@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from hashlib import blake2b
 
 import numpy as np
 import pandas as pd
@@ -47,6 +48,42 @@ def test_equal_rows_have_equal_hashes_in_every_engine(tmp_path):
     first, *others = [RowSketch.of(read(table)) for table in engines(tmp_path)]
     assert max(first.hashes) < 1 << 48
     assert others == [first] * 6
+
+
+def hash_literally(row):
+    """The definition, with Python's integers."""
+    whole = 2**64 - 1
+
+    def mix(bits):
+        bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & whole
+        bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & whole
+        return bits ^ (bits >> 31)
+
+    def digest(text):
+        return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+    def hash_value(value):
+        if isinstance(value, bool):
+            return digest(str(value).lower())
+        if isinstance(value, str) and value != "07":
+            return digest(value)
+        number = np.nan if value is None else float(value) + 0.0
+        return mix(int(np.float64(number).view(np.uint64)))
+
+    return mix(sum(mix(hash_value(row[name]) ^ digest(name)) for name in row) & whole)
+
+
+def test_the_hash_of_a_row_is_the_sum_of_its_cells_mixed_once_more(tmp_path):
+    rows = [dict(zip(VALUES, row, strict=True)) for row in zip(*VALUES.values(), strict=True)]
+    assert hash_rows(read(pa.table(VALUES))).tolist() == [hash_literally(row) for row in rows]
+
+
+@pytest.mark.parametrize("n", [3, 100, 40_000])
+def test_small_integers_are_hashed_as_the_same_numbers_in_doubles(n):
+    codes = np.random.default_rng(0).integers(-128, 128, (n, 3)).astype(np.int8)
+    wide = hash_rows(read(codes.astype(np.float64)))
+    for array in (codes, np.asfortranarray(codes), codes.astype(np.int32)):
+        np.testing.assert_array_equal(hash_rows(read(array)), wide)
 
 
 def table_of(n, seed, kinds=10_000, columns=4):

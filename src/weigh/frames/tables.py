@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from weigh.frames.columns import (
+    Codes,
     Column,
     Integers,
     as_missing,
@@ -54,12 +55,24 @@ class Table:
     def _few(self) -> Sequence[Sequence[Any]] | None:
         return self.listed() if self.n_rows <= FEW else None
 
+    @cached_property
+    def _categories(self) -> dict[str, Codes]:
+        """Coded columns of text of a table for training, which a fit reads several times."""
+        return {}
+
     def column(self, name: str, categorical: bool | None = None) -> Column:
         """Column as numbers or codes; by its type if `categorical` is None."""
+        if categorical is not False and name in self._categories:
+            return self._categories[name]
         column = self._convert(name, categorical)
         if self.hidden is not None and self.hidden[:, self._place[name]].any():
             column = hide(column, self.hidden[:, self._place[name]])
-        return as_missing(column) if self.whole else column
+        if not self.whole:
+            return column
+        column = as_missing(column)
+        if isinstance(column, Codes) and any(isinstance(value, str) for value in column.values):
+            self._categories[name] = column
+        return column
 
     def _convert(self, name: str, categorical: bool | None) -> Column:
         j = self._place[name]

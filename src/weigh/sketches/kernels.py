@@ -1,10 +1,12 @@
-"""Compiled loops that count distinct numbers."""
+"""Compiled loops that count distinct numbers and hash rows."""
 
 from typing import Any
 
 import numpy as np
 
 from weigh.kernels import compiled
+
+NAN = np.array([np.nan]).view(np.uint64)[0]
 
 
 @compiled
@@ -77,3 +79,47 @@ def count_cells(
         out[base, labels[i]] += weight[i * step]
         least[base] = min(least[base], value)
         most[base] = max(most[base], value)
+
+
+@compiled
+def split_mix(bits: Any) -> Any:
+    """Hash 64 bits by the finaliser of splitmix64, as the hashes in model files are made."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+@compiled
+def _hash_number(value: float, bits: Any) -> Any:
+    """Hash a double, given its bits, too; 0 equals -0, and all NaN are equal."""
+    if value != value:
+        return split_mix(NAN)
+    return split_mix(np.uint64(0) if value == 0.0 else bits)
+
+
+@compiled
+def mix_each(bits: Any, key: Any, out: Any) -> None:
+    """Mix each number after an exclusive or with the key."""
+    for i in range(bits.shape[0]):
+        out[i] = split_mix(bits[i] ^ key)
+
+
+@compiled
+def hash_numbers(values: Any, bits: Any, out: Any) -> None:
+    """Hash doubles, given their bits, too."""
+    for i in range(values.shape[0]):
+        out[i] = _hash_number(values[i], bits[i])
+
+
+@compiled
+def add_numbers(values: Any, bits: Any, key: Any, total: Any) -> None:
+    """Add the hashes of doubles, mixed with the key of their column, to the totals of the rows."""
+    for i in range(values.shape[0]):
+        total[i] += split_mix(_hash_number(values[i], bits[i]) ^ key)
+
+
+@compiled
+def add_levels(codes: Any, hashes: Any, total: Any) -> None:
+    """Add the hash of each row's code to its total."""
+    for i in range(codes.shape[0]):
+        total[i] += hashes[codes[i]]

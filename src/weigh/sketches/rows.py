@@ -1,8 +1,7 @@
 """A sketch of the training rows in a few kilobytes, to recognise rows a model was fitted on.
 
-Each row has a hash of its values and of the names of its columns. It does not depend on the
-library, the file format, or the order of rows and columns. The sketch salts the hashes and keeps
-the 512 smallest distinct ones, of 48 bits, with their counts: a random sample of the distinct rows.
+Each row has a hash (`weigh.sketches.hashes`). The sketch salts the hashes and keeps the 512
+smallest distinct ones, of 48 bits, with their counts: a random sample of the distinct rows.
 Sketches with the same salt add. Another row whose hash is as small is a training row if and only if
 its hash is in the sketch.
 
@@ -22,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from weigh.frames import Codes, Column, Integers, Scan, Table, Value, reads_as_number
+from weigh.frames import Integers, Table
+from weigh.sketches.hashes import hash_rows, mix
 
 KEPT = 512
 BITS = 48
@@ -159,16 +159,6 @@ def _distinct(hashes: Integers) -> tuple[Integers, Integers]:
     return found, counts
 
 
-def hash_rows(table: Table) -> Integers:
-    """Hash each row to 64 bits; equal values have equal hashes in every dataframe library."""
-    if isinstance(table, Scan):
-        return np.concatenate([hash_rows(part) for part in table.batches()])
-    total = np.zeros(table.n_rows, dtype=np.uint64)
-    for name in table.names:
-        total += _mix(_hash_column(_read(table, name)) ^ _hash_text(name))
-    return _mix(total)
-
-
 def _salt_of(rows: Integers) -> int:
     """Hash all rows together, independent of their order."""
     total = int(np.add.reduce(rows, dtype=np.uint64))
@@ -176,53 +166,7 @@ def _salt_of(rows: Integers) -> int:
 
 
 def _salted(rows: Integers, salt: int) -> Integers:
-    return _mix(rows ^ np.uint64(salt)) >> np.uint64(64 - BITS)
-
-
-def _read(table: Table, name: str) -> Column:
-    """Read a column by its type; numbers that do not fit a double are categories."""
-    try:
-        return table.column(name)
-    except ValueError:
-        return table.column(name, True)
-
-
-def _hash_column(column: Column) -> Integers:
-    if isinstance(column, Codes):
-        table = np.array([_hash_value(value) for value in column.values] or [0], dtype=np.uint64)
-        return np.asarray(table[column.codes])
-    return _hash_numbers(column.values)
-
-
-def _hash_numbers(values: Any) -> Integers:
-    """Hash doubles; 0 equals -0, and all NaN are equal."""
-    known = np.where(np.isnan(values), np.nan, values + 0.0)
-    return _mix(np.ascontiguousarray(known).view(np.uint64))
-
-
-def _hash_value(value: Value) -> int:
-    """Hash one value; text that reads as a number is that number, as in files without types."""
-    if isinstance(value, bool):
-        value = str(value).lower()
-    if isinstance(value, str) and not reads_as_number(value):
-        return int(_hash_text(value))
-    try:
-        number = float(value) if isinstance(value, str | int | float) else np.nan
-    except OverflowError:
-        return int(_hash_text(str(value)))
-    return int(_hash_numbers(np.array([number]))[0])
-
-
-def _hash_text(text: str) -> np.uint64:
-    data = text.encode("utf-8", errors="surrogatepass")
-    return np.uint64(int.from_bytes(blake2b(data, digest_size=8).digest(), "little"))
-
-
-def _mix(bits: Integers) -> Integers:
-    """Hash 64 bits by the finaliser of splitmix64."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(bits ^ (bits >> np.uint64(31)))
+    return mix(rows, salt) >> np.uint64(64 - BITS)
 
 
 def sketch_rows(table: Table, salt: int | None = None) -> RowSketch | None:
