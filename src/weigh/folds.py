@@ -27,11 +27,6 @@ def deal(labels: Integers, n_folds: int, random: np.random.RandomState) -> list[
     return [(fold != k, fold == k) for k in range(int(fold.max()) + 1)]
 
 
-def deal_numbers(labels: Integers, n_folds: int, random: np.random.RandomState) -> Integers:
-    """Fold of each row, from 0, dealt as in `deal`."""
-    return deal_small(labels, n_folds, random).astype(np.intp)
-
-
 def deal_small(labels: Integers, n_folds: int, random: np.random.RandomState) -> Integers:
     """Fold of each row, dealt as in `deal`, in the smallest integer type and with little memory.
 

@@ -285,8 +285,9 @@ def test_weights_mean_rows_so_twice_the_rows_with_twice_the_smoothing_change_not
     table, smoothing, factor
 ):
     X, y, weight = table
-    once = BoostedNB(smoothing=smoothing, random_state=0).fit(X, y, weight)
-    more = BoostedNB(smoothing=factor * smoothing, random_state=0).fit(X, y, factor * weight)
+    learner = partial(BoostedNB, n_rounds=6, random_state=0)
+    once = learner(smoothing=smoothing).fit(X, y, weight)
+    more = learner(smoothing=factor * smoothing).fit(X, y, factor * weight)
     assume(len(once.rounds_) == len(more.rounds_))
     np.testing.assert_allclose(more.rounds_.errors, once.rounds_.errors, rtol=1e-9)
     np.testing.assert_allclose(more.rounds_.held_out, once.rounds_.held_out, rtol=1e-6)
