@@ -22,12 +22,13 @@ GAP, TIGHT = 3, 2
 
 @dataclass(frozen=True)
 class Section:
-    """A table with a title, and notes below."""
+    """A table with a title, and notes below; its first columns are `texts`, the others numbers."""
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    texts: int = 1
 
     def take(self, places: list[int]) -> Section:
         """The section with some of its columns."""

@@ -277,9 +277,10 @@ def _title(subject: Subject, found: Evaluation) -> str:
 def _print_tables(card: Any, more: tuple[Any, ...]) -> list[Section]:
     """The tables of a scorecard: levels with their points, and those of the rows."""
     found = []
-    for view in (part.view() for part in (card, *more) if part is not None):
+    for part in (card, *more) if card is not None else ():
+        view, texts = part.view(), 2 if part is card else 1  # feature and level
         head, rows = view.grids[0].without_bars()
-        found.append(Section(view.title, head, tuple(rows), view.notes))
+        found.append(Section(view.title, head, tuple(rows), view.notes, texts))
     return found
 
 

@@ -154,7 +154,7 @@ def view(card: Scorecard) -> View:
                 f"{100 * own['share']:.1f}%",
                 spell_count(own["bads"]),
                 f"{100 * own['bad_rate']:.1f}%" if own["rows"] else "",
-                f"{own['woe']:.2f}",
+                f"{round(own['woe'], 2) + 0.0:.2f}",  # 0.00, not -0.00
                 f"{own['iv']:.3f}",
                 str(points),
                 Bar(points / most),
