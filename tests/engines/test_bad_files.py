@@ -5,6 +5,8 @@ import io
 import json
 import zipfile
 
+import openpyxl
+import pandas as pd
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -37,9 +39,7 @@ def written(write):
 
 
 def workbook(*sheets):
-    from openpyxl import Workbook
-
-    book = Workbook()
+    book = openpyxl.Workbook()
     for k, lines in enumerate(sheets):
         sheet = book.active if k == 0 else book.create_sheet(f"sheet {k}")
         for line in lines:
@@ -48,7 +48,7 @@ def workbook(*sheets):
 
 
 TABLE = pa.table({"a": [1.5, 2.5], "y": ["no", "yes"]})
-FRAME = TABLE.to_pandas()
+FRAME = pd.DataFrame(TABLE.to_pydict())
 SWALLOWED = "id,name,y\n" + "".join(f"{i},{chr(34) * (i == 9)}x,no\n" for i in range(300))
 TWO_STRAYS = "id,name,y\n" + "".join(
     f"{i},{chr(34) * (i == 9)}x{chr(34) * (i == 99)},no\n" for i in range(300)

@@ -1,5 +1,6 @@
 """What is written is there whole or not at all, and nothing else is changed by it."""
 
+import ast
 import errno
 import io
 import os
@@ -123,6 +124,65 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(
     monkeypatch.undo()
     assert [*tmp_path.iterdir()] == ([path] if there else [])
     assert not there or path.read_bytes() == b"old"
+
+
+BESIDE = {
+    "a.summary.json": lambda folder: run("fit", folder, "d.csv", *FIT, "-o", folder / "a.json"),
+    "drift.html": lambda folder: run(
+        "drift", folder, "m.json", "d.csv", "-o", folder / "drift.html",
+    ),
+    "challenge.html": lambda folder: run(
+        "challenge", folder, "m.json", "m.json", "d.csv", "--target", "Survived",
+        "-o", folder / "challenge.html",
+    ),
+}  # fmt: skip
+"""Files that commands write beside their result."""
+FIT = ("--target", "Survived", "--learner", "educated", "--set", "pairs=0", "--summary")
+
+
+def run(command, folder, *words):
+    """A command on the files of a folder."""
+    named = [str(folder / word) if word in ("m.json", "d.csv") else str(word) for word in words]
+    return CliRunner().invoke(main, [command, *named]).exit_code
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_command_that_cannot_write_leaves_the_old_file(name, fault, tmp_path, monkeypatch):
+    weigh.save(MODEL, tmp_path / "m.json")
+    write_file(PEOPLE, str(tmp_path / "d.csv"))
+    (tmp_path / name).write_bytes(b"old")
+    before = {path.name for path in tmp_path.iterdir()}
+    for function, broken in FAULTS[fault].items():
+        monkeypatch.setattr(writing.os, function, broken)
+    assert BESIDE[name](tmp_path) == 1
+    monkeypatch.undo()
+    assert (tmp_path / name).read_bytes() == b"old"
+    assert {path.name for path in tmp_path.iterdir()} == before
+    assert BESIDE[name](tmp_path) == 0
+    assert (tmp_path / name).read_bytes() != b"old"
+
+
+def writes(path):
+    """Where a module opens a file to write, or calls a method that does."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            modes = [value.value for value in node.args[1:2] if isinstance(value, ast.Constant)]
+            modes += [word.value.value for word in node.keywords if word.arg == "mode"]
+            opened = name in ("open", "fdopen") and any(set("wax+") & {*str(m)} for m in modes)
+            method = isinstance(node.func, ast.Attribute) and name in ("write_text", "write_bytes")
+            if opened or method:
+                yield f"{path.name}:{node.lineno}"
+
+
+def test_every_module_writes_files_by_way_of_writing():
+    """So that what holds of the files above holds of all; a page that opens a page is for once."""
+    home = Path(weigh.__file__).parent
+    found = {where for path in home.rglob("*.py") for where in writes(path)}
+    apart = {where for where in found if where.startswith(("writing.py:", "editing.py:"))}
+    assert found == apart
+    assert any(where.startswith("writing.py:") for where in found)
 
 
 @pytest.mark.parametrize("fault", ["open", "no room", "fsync", "rename"])

@@ -430,6 +430,15 @@ def test_json_is_what_python_gives(files):
     assert json.loads(done.stdout) == weigh.drift(model, table, "y").to_dict()
 
 
+def test_the_page_is_that_of_python_and_replaces_no_input(files):
+    done = run(files, "moved.csv", "-o", str(files / "page.html"))
+    assert done.exit_code == 0
+    page = (files / "page.html").read_text("utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "town" in page
+    assert run(files, "moved.csv", "-o", str(files / "moved.csv")).exit_code == 1
+
+
 # ---------------------------------------------------------------- over time
 
 

@@ -186,6 +186,7 @@ def _score_tables(
     help="In place of DATA: what the address /metrics of weigh serve has given.",
 )
 @exposure_option
+@click.option("-o", "--output", metavar="FILE.html", help="Also write the page as HTML.")
 @json_option
 @click.pass_context
 def drift(
@@ -197,6 +198,7 @@ def drift(
     fail_on: str | None,
     metrics: str | None,
     exposure: str | None,
+    output: str | None,
     as_json: bool,
 ) -> None:
     """Compare new rows with the training rows of a model.
@@ -211,15 +213,21 @@ def drift(
     Example: weigh drift model.json --metrics metrics.txt
     """
     import weigh
+    from weigh.writing import write_text
 
     if (data is None) == (metrics is None):
         raise click.UsageError("give DATA, a file of new rows, or --metrics FILE")
     if metrics is not None and target is not None:
         raise click.UsageError("--metrics has no classes: leave out --target")
+    if output is not None:
+        keep_apart(output, model, *filter(None, (data, metrics)))
+        check_output(output)
     fitted = read_any(model)
     rows = None if data is None else read_like(fitted, data, target)
     own = read_exposure(fitted, exposure)
     found = weigh.drift(fitted, rows, target, metrics=metrics, alpha=alpha, **own)
+    if output is not None:
+        write_text(found.to_html(), output)
     print_found(found, as_json)
     if fail_on is not None and found.reaches(fail_on):
         ctx.exit(DRIFTED)

@@ -168,6 +168,10 @@ class Drift(Shown):
             raise ValueError(f"level must be one of {', '.join(LEVELS)}, got {level!r}")
         return LEVELS.index(self.level) >= LEVELS.index(level)
 
+    def to_html(self) -> str:
+        """A page of its own, which needs no script."""
+        return self.view().to_page()
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON; what is no number is None."""
         return plain(self)  # type: ignore[no-any-return]
