@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pyarrow as pa
@@ -43,6 +44,13 @@ WRITERS = {
     "people.csv": lambda path: write_file(PEOPLE, str(path)),
     "people.parquet": lambda path: write_file(PEOPLE, str(path)),
     "pass.npz": lambda path: write_checkpoint(Path(path), (MODEL.evidence_.class_counts,)),
+}
+EXTRAS = {"score.sql": "sqlglot", "book.xlsx": "openpyxl"}
+"""What some need beside the library itself; where it is not installed they are left out."""
+WRITERS = {
+    name: writer
+    for name, writer in WRITERS.items()
+    if name not in EXTRAS or find_spec(EXTRAS[name]) is not None
 }
 STREAMS = [name for name in WRITERS if not name.endswith((".parquet", ".npz"))]
 """Of the others the end says where the beginning is, so that they cannot go through a pipe."""
