@@ -91,13 +91,14 @@ def held(world: World, rng: np.random.Generator, n_rows: int) -> Held:
 
 
 def _weights_held(evidence: Evidence, table: Any, truth: Any) -> float:
-    """The share of weights within their interval; tables have mean zero over training rows."""
+    """The share of weights within their interval, all with mean zero over the training rows."""
     inside = []
     for j, (part, placed) in enumerate(
         zip(evidence, engine.place(table, evidence.features), strict=True)
     ):
         at = placed.levels[placed.codes]
-        away = np.abs(part.weights[at] - truth[:, j])
+        centred = part.weights - part.share @ part.weights
+        away = np.abs(centred[at] - truth[:, j])
         inside.append(away <= Z * part.errors[at])
     return float(np.mean(inside))
 
