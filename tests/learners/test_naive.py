@@ -142,6 +142,7 @@ def test_on_counts_it_equals_multinomial_nb(n_classes, form, seed, weighted):
 
 
 def test_it_works_inside_scikit_learns_tools():
+    pytest.importorskip("pandas")
     X = datasets.titanic("pandas")
     y = X.pop("Survived")
     model, folds = EvidenceNB(), StratifiedKFold(3, shuffle=True, random_state=0)

@@ -90,7 +90,7 @@ class Modes:
         return cls(
             np.concatenate([[0], *columns.values()]).astype(np.intp),
             {j: slice(*own) for j, own in zip(columns, pairwise(ends), strict=True)},
-            csr_array(block_diag([np.ones((1, 1)), *(group.basis for group in groups)])),
+            csr_array(block_diag([csr_array([[1.0]]), *(group.basis for group in groups)])),
             np.concatenate([[-1], *(np.full(len(g.told), g.number) for g in groups)]).astype(int),
             np.concatenate([[np.inf], *(group.told for group in groups)]),
             np.concatenate([[0.0], *(group.pulled for group in groups)]),
