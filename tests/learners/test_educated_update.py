@@ -187,6 +187,16 @@ def test_scales_that_leave_one_out_has_divided_stay_so_in_updates_and_merges(tmp
     assert model.merge().decision_function(rest) == pytest.approx(totals, abs=1e-6 * size)
 
 
+def test_scales_of_nearly_separable_classes_stay_though_leave_one_out_left_them():
+    cuts = {name: np.linspace(-2, 2, 33).tolist() for name in "xy"}
+    old, new, rest = (nearly_separable(seed, n) for seed, n in ((1, 500), (101, 3), (9, 2000)))
+    model = fit(old, bins=cuts)
+    assert model.loosening_ == 1
+    joint = weigh.EducatedNB(bins=cuts, pairs=0).fit(pa.concat_tables([old, new]), "bad")
+    far = weigh.update(model, new, "bad").decision_function(rest) - joint.decision_function(rest)
+    assert np.abs(far).mean() < 0.05 * np.abs(model.decision_function(rest)).mean()
+
+
 def test_merged_sites_are_near_the_joint_fit():
     north = fit(OLD, bins="fine")
     south = fit(NEW, bins=weigh.cut_points(north))

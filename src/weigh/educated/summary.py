@@ -30,8 +30,7 @@ class Summary:
 
     `loss` is the loss as a function of all weights, the prior's first; `blanks` that of rows with
     answers blanked at random, as a function of what not known weighs in each table. `scales`, by
-    feature, are there if leave-one-out made the fit of the rows divide the scales of most marginal
-    likelihood: where classes are nearly separable, the quadratic cannot tell scales.
+    feature, are there if the classes are nearly separable, where the quadratic cannot tell them.
     """
 
     tally: Tally

@@ -10,6 +10,7 @@ from operator import add
 from typing import Any
 
 import numpy as np
+from scipy.stats import entropy
 from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
@@ -18,6 +19,7 @@ from weigh.bins import Binning, Cross, Feature
 from weigh.educated.blanks import settle
 from weigh.educated.design import Target
 from weigh.educated.learner import EducatedNB, fit_and_warn
+from weigh.educated.loo import SEPARABLE
 from weigh.educated.summary import (
     Beside,
     Summary,
@@ -156,8 +158,9 @@ def _fit(
 
 
 def _known_scales(model: EducatedNB) -> dict[str, float] | None:
-    """The scale of each feature, if leave-one-out told it."""
-    if (getattr(model, "loosening_", None) or 1.0) == 1.0:
+    """The scale of each feature, if classes are nearly separable: a quadratic cannot tell it."""
+    least = SEPARABLE * float(entropy(model.evidence_.class_counts, base=2))
+    if (getattr(model, "loosening_", None) or 1.0) == 1.0 and not model.loo_loss_ < least:
         return None
     return dict(zip(model.evidence_.names, model.scales_.tolist(), strict=True))
 
