@@ -13,12 +13,15 @@ from typing import Any
 class Parameter:
     """A parameter as a part of a sentence: its name, or its name with a value.
 
+    `part` is what of it is meant, such as the duration of y, where that has an option of its own.
+
     >>> str(Parameter("cv")), str(Parameter("cv", 5))
     ('cv', 'cv=5')
     """
 
     name: str
     value: Any = ...
+    part: str = ""
 
     def __str__(self) -> str:
         return self.name if self.value is ... else f"{self.name}={self.value!r}"

@@ -423,6 +423,23 @@ def test_the_command_line_takes_an_entry(files, tmp_path):
     np.testing.assert_allclose(found, own.predict_risk(draw()))
 
 
+def test_rows_with_an_entry_are_refused_and_rows_without_one_are_told(files, tmp_path):
+    train, rest, _ = files
+    model, page = tmp_path / "m.json", tmp_path / "r.html"
+    entered = ("--event", "died", "--duration", "days", "--entry", "start", "--set", "pairs=0")
+    assert run("fit", train, *entered, "-o", model).exit_code == 0
+    for words in (("evaluate", model, train), ("report", model, train, "-o", page)):
+        for named in ((), entered[:4]):
+            found = run(*words, *named)
+            assert found.exit_code in (1, 2)
+            assert "'start'" in found.stderr
+    assert not page.exists()
+    found = run("evaluate", model, rest, "--json")
+    own = evaluate(weigh.load(model), draw(seed=1), BOTH)
+    assert json.loads(found.stdout)["brier"] == pytest.approx(own.brier)
+    assert "'start'" in found.stderr
+
+
 def test_the_command_line_evaluates_as_python_does(files):
     _, rest, model = files
     own = evaluate(weigh.load(model), draw(seed=1), BOTH)
@@ -469,7 +486,10 @@ def test_the_export_of_a_hazard_agrees_with_the_model(files, tmp_path):
         ("fit {0} --event died --duration days --summary -o {3}", "--summary"),
         ("fit {0} --event died --duration days --recalibrate spline -o {3}", "--recalibrate"),
         ("fit {0} --event died --duration days --entry start --holdout 0.3 -o {3}", "--entry"),
-        ("fit {0} --event drug --duration days -o {3}", "'drug'"),
+        ("fit {0} --event drug --duration days -o {3}", "--event: event 'drug'"),
+        ("fit {0} --event died --duration nope -o {3}", "--duration names the column 'nope'"),
+        ("fit {0} --event nope --duration days -o {3}", "--event names the column 'nope'"),
+        ("fit {0} --event died --duration died -o {3}", "--duration"),
         ("evaluate {2} {1} --by drug", "--by"),
         ("evaluate {2} {1} --weight age", "--weight"),
         ("evaluate {2} {1} --target died", "--target"),

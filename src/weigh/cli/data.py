@@ -167,6 +167,19 @@ def outcome_of(model: Any, event: str | None, duration: str | None) -> tuple[str
     return event or model.event_name_, duration or model.time_name_
 
 
+def with_entry(model: Any, times: tuple[str, str], table: Any) -> tuple[str, ...]:
+    """Event and duration, and the entry of the model's fit where the rows have it."""
+    known = getattr(getattr(model, "provenance_", None), "target", None) or ""
+    start = f"{model.event_name_}, {model.time_name_}, "
+    if not known.startswith(start):
+        return times
+    entry = known.removeprefix(start)
+    if entry in column_names(table):
+        return (*times, entry)
+    say(f"note: the rows have no entry, {entry!r}: all are taken as observed from time 0")
+    return times
+
+
 def read_scorer(path: str, data: str) -> Any:
     """What scores and explains rows of a file: a model, its tables alone, or a scorecard."""
     from weigh.frames.formats import spare_pandas

@@ -19,6 +19,7 @@ from weigh.cli.data import (
     read_like,
     read_with_target,
     tell_class,
+    with_entry,
 )
 from weigh.cli.messages import print_found, say, terminal_width
 from weigh.cli.options import (
@@ -294,7 +295,9 @@ def _evaluate_times(
 
     if refused:
         raise click.UsageError("a survival model is evaluated without --target and --train")
-    print_found(weigh.evaluate(model, read_like(model, data), times, **asked), as_json)
+    table = read_like(model, data)
+    found = weigh.evaluate(model, table, with_entry(model, times, table), **asked)
+    print_found(found, as_json)
 
 
 def _evaluate_numbers(

@@ -96,6 +96,8 @@ def tell(error: Exception) -> str:
 
 def _name_option(parameter: Any) -> str:
     """A parameter as it is typed; what is given by column, or has no option, goes through --set."""
+    if parameter.part:
+        return f"--{parameter.part}"
     option: str = OPTIONS.get(parameter.name, parameter.name)
     value = parameter.value
     if value is ...:

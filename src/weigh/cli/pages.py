@@ -16,6 +16,7 @@ from weigh.cli.data import (
     read_like,
     read_with_target,
     tell_class,
+    with_entry,
 )
 from weigh.cli.messages import say
 from weigh.cli.options import (
@@ -169,6 +170,7 @@ def report(
         raise click.UsageError(f"{model} is a survival model: leave out --target")
     else:
         table = read_like(fitted, data)
+        y = with_entry(fitted, y, table)
     weigh.report(
         fitted,
         table,

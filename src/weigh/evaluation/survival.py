@@ -148,7 +148,7 @@ def evaluate_survival(model: Any, X: Any, y: Any, coverage: float) -> SurvivalEv
     table, outcomes, _ = read_survival(X, y, None)
     if outcomes.entry.any():
         raise ParameterError(
-            Parameter("y"),
+            Parameter("y", part="entry"),
             f" names an entry, {outcomes.names[-1]!r}, which evaluate does not take; evaluate rows "
             "that were observed from time 0",
         )

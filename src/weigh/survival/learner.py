@@ -267,7 +267,7 @@ class EducatedSurvival(TableEstimator):
         table, outcomes, _ = read_survival(X, y, None)
         if outcomes.entry.any():
             raise ParameterError(
-                Parameter("y"),
+                Parameter("y", part="entry"),
                 f" names an entry, {outcomes.names[-1]!r}, which score does not take; score rows "
                 "that were observed from time 0",
             )

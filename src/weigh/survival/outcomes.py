@@ -59,7 +59,7 @@ def read_outcomes(table: Table, y: Any) -> tuple[Table, Outcomes]:
             Parameter("y"), f" must have event, duration and at most an entry, got {[*names]}"
         )
     if len({*names}) < len(names):
-        raise ParameterError(Parameter("y"), f" names a column twice: {[*names]}")
+        raise ParameterError(Parameter("y", part="duration"), f" names a column twice: {[*names]}")
     told = [f"{role} {name!r}" for role, name in zip(ROLES, names, strict=False)]
     found = [_numbers(table, column, name) for column, name in zip(columns, told, strict=True)]
     event, duration = found[:2]
@@ -80,7 +80,8 @@ def _numbers(table: Table, column: Any, told: str) -> Floats:
         return read_numbers(table, column, "y")
     except ParameterError as error:
         _refuse_text(table, column, told)
-        raise ParameterError(*error.parts, f" ({told})") from None
+        own = (_part(told) if isinstance(part, Parameter) else part for part in error.parts)
+        raise ParameterError(*own, f" ({told})") from None
 
 
 def _refuse_text(table: Table, column: Any, told: str) -> None:
@@ -90,28 +91,34 @@ def _refuse_text(table: Table, column: Any, told: str) -> None:
     values = to_arrow(table.source(table.names.index(column))).to_pylist()
     text = next((value for value in values if isinstance(value, str)), None)
     if text is not None:
-        _refuse(f"{told} must be 0/1 or False/True, but holds {text!r:.60}")
+        _refuse(told, f"must be 0/1 or False/True, but holds {text!r:.60}")
 
 
 def _check(event: Floats, duration: Floats, entry: Floats, told: list[str]) -> None:
     if not np.isin(event, (0.0, 1.0)).all():
         odd = event[~np.isin(event, (0.0, 1.0))][0]
-        _refuse(f"{told[0]} must hold 0 and 1 (or False and True), but holds {odd:g}")
+        _refuse(told[0], f"must hold 0 and 1 (or False and True), but holds {odd:g}")
     if not event.any():
-        _refuse(f"{told[0]} is 0 in every row; a survival model needs rows with the event")
+        _refuse(told[0], "is 0 in every row; a survival model needs rows with the event")
     if (entry < 0).any():
-        _refuse(f"{told[2]} must be 0 or more, but holds {entry.min():g}")
+        _refuse(told[2], f"must be 0 or more, but holds {entry.min():g}")
     late = np.flatnonzero(duration <= entry)
     if not len(late):
         return
     row = late[0]
     if duration[row] <= 0:
-        _refuse(f"{told[1]} must be positive, but holds {duration[row]:g} in row {row} (from 0)")
+        _refuse(told[1], f"must be positive, but holds {duration[row]:g} in row {row} (from 0)")
     _refuse(
-        f"{told[1]} must be above the entry, but row {row} (from 0) has duration "
-        f"{duration[row]:g} and entry {entry[row]:g}; drop such rows"
+        told[1],
+        f"must be above the entry, but row {row} (from 0) has duration {duration[row]:g} and entry "
+        f"{entry[row]:g}; drop such rows",
     )
 
 
-def _refuse(text: str) -> None:
-    raise ParameterError(Parameter("y"), f": {text}")
+def _refuse(told: str, text: str) -> None:
+    raise ParameterError(_part(told), f": {told} {text}")
+
+
+def _part(told: str) -> Parameter:
+    """The target, of which the first word tells the role."""
+    return Parameter("y", part=told.split()[0])
