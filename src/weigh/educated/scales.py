@@ -31,9 +31,10 @@ FIRST, LEAST_SCALE, MOST_SCALE = 10.0, 1e-6, 1e6
 FIRM = 1 / (4 * np.log(3))
 """The least precision of a level given all others, where classes are told.
 
-A level with n rows that are all of one class then adds at most ln(2n + 1) to the log odds of rows
-that other levels leave at even odds or better: as much as Jeffreys' prior would, which adds half a
-row to each class.
+A category with n rows that are all of one class then adds at most ln(2n + 1) to the log odds of
+rows that other levels leave at even odds or better: as much as Jeffreys' prior would, which adds
+half a row to each class. A bin adds at most as much to what its neighbours predict. Where `loosen`
+lowers the scales of nearly separable classes, there is no such limit.
 """
 
 GAIN = 0.05
