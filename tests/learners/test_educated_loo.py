@@ -197,6 +197,17 @@ def test_scales_are_loosened_where_the_classes_are_nearly_separable():
     assert again.mean == judged.mean
 
 
+def test_the_loss_is_that_of_the_loosened_fit_also_where_no_step_is_left(monkeypatch):
+    monkeypatch.setattr(loo, "find_weights", lambda state, *_: find_weights(state, PRECISE))
+    codes, labels = draw_codes(3, n_rows=400)
+    labels = (codes[:, 0] >= 2).astype(int)
+    labels[:4] = 1 - labels[:4]
+    state = fit(make_problem(codes, labels), np.full(3, 3.0))
+    looser, judged = loosen(state)
+    assert looser is not state
+    assert judged == leave_one_out(looser)
+
+
 def test_scales_stay_where_no_looser_ones_tell_rows_left_out_better():
     codes, _ = draw_codes(4, n_rows=400)
     state = fit(make_problem(codes, np.random.default_rng(99).integers(0, 2, 400)))

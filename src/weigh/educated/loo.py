@@ -240,7 +240,7 @@ def loosen(state: State) -> tuple[State, HeldOut]:
     would say it, each left out alone: scales stay as they are. So they do beside a past, which
     cannot be left out row by row.
     """
-    problem, held_out = state.problem, leave_one_out(state)
+    problem, first, held_out = state.problem, state, leave_one_out(state)
     told_by_rows = problem.past is None and is_certain(problem.target, held_out, SEPARABLE)
     while told_by_rows and state.scales.min(initial=1.0) > LEAST_SCALE:
         other = find_weights(state.rescale(state.scales / 4), PRECISE, ROUGHLY)
@@ -249,7 +249,7 @@ def loosen(state: State) -> tuple[State, HeldOut]:
             break
         state = other
     exact = find_weights(state, PRECISE)
-    return exact, held_out if exact is state else leave_one_out(exact)
+    return exact, held_out if exact is first else leave_one_out(exact)
 
 
 def is_certain(target: Target | Numbers, held_out: HeldOut, left: float = CERTAIN) -> bool:
