@@ -1,5 +1,7 @@
 """EducatedNB updated and merged by a summary of its rows: the loss to second order, which adds."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -16,6 +18,7 @@ from weigh.educated.task import Task, problem_of
 from weigh.engine import CodedRows
 from weigh.frames import read, write_file
 from weigh.newton.families import Gaussian
+from weigh.store.file import checksum
 from weigh.tally import Counts
 
 
@@ -387,6 +390,16 @@ def test_a_summary_of_another_model_is_refused_by_its_file(old, tmp_path):
     }  # fmt: skip
     (tmp_path / "a.summary").replace(tmp_path / "a.summary.json")
     with pytest.raises(ValueError, match=r"a\.summary\.json"):
+        weigh.load(tmp_path / "a.json", summary=True)
+
+
+def test_a_summary_that_does_not_name_its_model_is_refused(old, tmp_path):
+    weigh.save(old, tmp_path / "a.json", summary=True)
+    file = tmp_path / "a.summary.json"
+    data = json.loads(file.read_text())
+    del data["model"], data["checksum"]
+    file.write_text(json.dumps(data | {"checksum": checksum(data)}))
+    with pytest.raises(ValueError, match="does not name its model"):
         weigh.load(tmp_path / "a.json", summary=True)
 
 

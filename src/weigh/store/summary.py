@@ -60,9 +60,13 @@ def load_summary(path: str | os.PathLike[str]) -> Summary:
     if not isinstance(data, dict) or data.get("format") != FORMAT or data.get("version") != VERSION:
         raise ValueError(f"{beside} is not a summary of version {VERSION}")
     check_sum(beside, data)
-    if data.get("model") != (own := version_of_file(path)):
+    if "model" not in data:
         raise ValueError(
-            f"{beside} is the summary of another model, {_short(data.get('model'))}: {path} is "
+            f"{beside} does not name its model; run `weigh fit --summary` or weigh.summarise again"
+        )
+    if data["model"] != (own := version_of_file(path)):
+        raise ValueError(
+            f"{beside} is the summary of another model, {_short(data['model'])}: {path} is "
             f"{_short(own)}. Give the model that the summary was written with, or summarise the "
             "training rows again (weigh fit --summary, weigh.summarise)"
         )
