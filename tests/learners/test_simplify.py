@@ -4,11 +4,13 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 
 import weigh
 from weigh.budget.levels import Shape, Ways, allot, choose_groups
@@ -17,6 +19,7 @@ from weigh.budget.quadratic import Quadratic
 from weigh.budget.rows import Rows
 from weigh.budget.small import Ranking
 from weigh.cli import main
+from weigh.frames import write_file
 
 
 def draw(n=500, seed=0, n_classes=2):
@@ -308,6 +311,39 @@ def test_weights_are_whole_points_of_one_size(fitted, points):
     assert_allclose(shares, shares.round(), atol=1e-9)
     assert 0 < np.abs(shares).max() <= points + 1e-9
     assert not np.isfinite(small.loo_loss_)
+
+
+def test_the_size_of_a_point_is_kept_in_files_and_dropped_with_the_points(fitted, tmp_path):
+    model, X, y = fitted
+    small = weigh.simplify(model, X, y, features=3, levels=4, points=5)
+    weigh.save(small, tmp_path / "small.json")
+    assert weigh.load(tmp_path / "small.json").point_ == small.point_
+    known = weigh.summarise(small, X, y)  # whose weights are the same
+    assert known.point_ == small.point_
+    for other in (weigh.update(known, X, y), known.merge(known), clone(small).fit(X, y)):
+        assert other.point_ is None
+
+
+def test_a_model_with_joined_categories_can_be_summarised_from_all_columns():
+    people = weigh.datasets.titanic()
+    model = weigh.EducatedNB(pairs=0).fit(people, "Survived")
+    small = weigh.simplify(model, people, "Survived", features=2, levels=3)
+    again = weigh.summarise(small, people, "Survived").merge()
+    assert len(small.evidence_["Class"].levels) < len(model.evidence_["Class"].levels)
+    assert_allclose(again.decision_function(people), small.decision_function(people), atol=0.02)
+
+
+def test_the_command_line_tells_that_all_points_are_zero(tmp_path):
+    paths = [str(tmp_path / name) for name in ("t.csv", "m.json", "s.json")]
+    write_file(pa.table({"x": ["a", "a", "b", "b"] * 50, "y": [0, 1, 0, 1] * 50}), paths[0])
+    for words in (
+        ["fit", paths[0], "--target", "y", "-o", paths[1]],
+        ["simplify", paths[1], paths[0], "--target", "y", "--points", "5", "-o", paths[2]],
+    ):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 0, done.output + done.stderr
+    assert "0" in done.stderr
+    assert weigh.load(paths[2]).point_ == 0
 
 
 def test_points_chosen_together_lose_less_than_weights_rounded_one_by_one(fitted):

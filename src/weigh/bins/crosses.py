@@ -195,7 +195,8 @@ def coarsen(fine: Feature | Cross, coarse: Feature | Cross) -> Integers:
         found = [*np.searchsorted(coarse.cuts, ends).tolist(), *special]
     else:
         known = dict(zip(keys(coarse.values), coarse.places, strict=True))
-        found = [known.get(value, coarse.rest) for value in keys(fine.values)]
+        each = dict(zip(fine.places, keys(fine.values), strict=True))  # one value of each level
+        found = [known.get(each[place], coarse.rest) for place in sorted(each)]
         found += [coarse.rest] if fine.other else []
     found += [nothing - coarse.has_missing] if fine.has_missing else []
     return np.array([*found, nothing], dtype=np.intp)

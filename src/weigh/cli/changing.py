@@ -167,7 +167,10 @@ def _hint_at_card(small: Any, output: str) -> None:
     from math import exp, log
 
     bad, _ = small.classes_.tolist()
-    say(f"One point is {100 * small.point_:.4g} hundredths of a nat.")
+    if not small.point_:
+        say("All points are 0: these features tell nothing of the classes.")
+        return
+    say(f"One point is {small.point_:.2g} nats.")
     scale = f"--points-to-double {log(2) / small.point_!r} --base-score 0"
     odds = f"--base-odds {exp(float(small.evidence_.prior_row[0]))!r}"
     hint(f"weigh scorecard {output} --adverse {quote(label_text(bad))} {scale} {odds} -o card.json")

@@ -118,13 +118,14 @@ class EducatedNB(EvidenceClassifier):
     0.96
     """
 
-    _extras = ("scales_", "loo_loss_", "n_passes_", "pair_gains_", "loosening_")
-    _later_extras = ("pair_gains_", "loosening_")
+    _extras = ("scales_", "loo_loss_", "n_passes_", "pair_gains_", "loosening_", "point_")
+    _later_extras = ("pair_gains_", "loosening_", "point_")
     _default_bins = "fine"
     loo_loss_: Any
     n_passes_: Any
     pair_gains_: Any
     loosening_: Any  # by how much the scales found were divided, as leave-one-out told
+    point_: Any  # the weight of one point, where `weigh.simplify` gave whole points
 
     def __init__(
         self,
@@ -169,6 +170,7 @@ class EducatedNB(EvidenceClassifier):
 
     def _learn(self, sample: Sample) -> Evidence:
         self.__dict__.pop("summary_", None)  # of other rows
+        self.point_ = None
         self._check(len(sample.classes))
         warn_light_rows(sample)
         tally = self._tally(sample)

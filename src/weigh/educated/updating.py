@@ -153,6 +153,7 @@ def _fit(
     new.scales_, new.n_passes_ = fit.scales, fit.n_passes + passes[0]
     new.loosening_ = fit.loosening if scales is None else model.loosening_
     new.loo_loss_ = fit.loo_bits  # of the new rows
+    new.point_ = None  # weights that are fitted again are no whole points
     new.pair_gains_ = np.full(len(features) - len(coded), np.nan)
     return new
 

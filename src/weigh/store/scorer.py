@@ -71,8 +71,8 @@ SUMS = {
             "random_state",
             "verbose",
         ),
-        ("scales_", "loo_loss_", "n_passes_", "pair_gains_", "loosening_"),
-        later=("pair_gains_", "loosening_"),
+        ("scales_", "loo_loss_", "n_passes_", "pair_gains_", "loosening_", "point_"),
+        later=("pair_gains_", "loosening_", "point_"),
     ),
     "EvidenceNB": Stored((*SHARED, "event_model")),
     "RecalibratedClassifier": Stored(
