@@ -585,7 +585,11 @@ def test_evaluate_takes_a_regressor(tmp_path):
     run("fit", path, *words)
     words = ["evaluate", tmp_path / "m.json", path, "--target", "y", "--json"]
     assert strict(run(*words).stdout)["r2"] > 0.9
-    assert "--target" in fails("evaluate", tmp_path / "m.json", path, code=2)
+    without = run("evaluate", tmp_path / "m.json", path, "--json")
+    assert strict(without.stdout)["r2"] > 0.9
+    assert "--by" in fails("evaluate", tmp_path / "m.json", path, "--by", "x")
+    write_csv(path, [["x", "z"], *[[i, i / 2] for i in range(40)]])
+    assert "--target" in fails("evaluate", tmp_path / "m.json", path)
 
 
 def test_pages_about_quality_fit_the_terminal(model, people):

@@ -287,7 +287,8 @@ def _find_target(model: Any, table: Any) -> str:
 
 def _find_number(model: Any, table: Any) -> str:
     """The column that is called as the model's target was."""
-    name = str(model.evidence_.classes[0])
+    known = getattr(getattr(model, "provenance_", None), "target", None)
+    name = str(known or model.evidence_.classes[0])
     if name in column_names(table):
         return name
     raise ValueError(

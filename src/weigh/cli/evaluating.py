@@ -98,7 +98,9 @@ def evaluate(
         _evaluate_times(fitted, data, times, target or train, asked, as_json)
         return
     if hasattr(fitted, "no_classes"):
-        _evaluate_numbers(fitted, read_like(fitted, data, target), target, weight, as_json, **own)
+        own |= {"by": by, "train": train, "pos_label": pos_label, "sample_weight": weight}
+        table, target = read_with_target(fitted, data, target)
+        print_found(weigh.evaluate(fitted, table, target, **own), as_json)
         return
     Question.of_model(fitted)
     table, target = read_with_target(fitted, data, target)
@@ -297,20 +299,4 @@ def _evaluate_times(
         raise click.UsageError("a survival model is evaluated without --target and --train")
     table = read_like(model, data)
     found = weigh.evaluate(model, table, with_entry(model, times, table), **asked)
-    print_found(found, as_json)
-
-
-def _evaluate_numbers(
-    model: Any,
-    table: Any,
-    target: str | None,
-    weight: str | None,
-    as_json: bool,
-    exposure: str | None = None,
-) -> None:
-    import weigh
-
-    if target is None:
-        raise click.UsageError("the model predicts a number; name its column with --target")
-    found = weigh.evaluate(model, table, target, sample_weight=weight, exposure=exposure)
     print_found(found, as_json)

@@ -200,7 +200,8 @@ def read_exposure(model: Any, exposure: str | None) -> dict[str, Any]:
         return {}
     if not hasattr(model, "family"):
         raise click.UsageError(
-            f"--exposure belongs to --learner educated-regressor, not to {type(model).__name__}"
+            f"--exposure needs a model of counts or amounts, not {type(model).__name__}; add "
+            "--task regression --set family=poisson"
         )
     if hasattr(model, "evidence_"):
         with suppress(ValueError):

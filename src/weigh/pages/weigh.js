@@ -79,7 +79,7 @@ const weigh = (() => {
   // Whether a number lies beyond the cut points by more than their own distance.
   function isFar(part, answer) {
     const { cuts } = part;
-    if (typeof answer !== "number" || cuts.length < 3 || part.specials.includes(answer)) return false;
+    if (typeof answer !== "number" || cuts.length < 10 || part.specials.includes(answer)) return false;
     const [first, last] = [cuts[0], cuts[cuts.length - 1]];
     return answer < first - (last - first) || answer > last + (last - first);
   }

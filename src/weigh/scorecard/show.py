@@ -95,11 +95,15 @@ def notes(card: Scorecard) -> list[str]:
     """What rounding did, and what was changed by hand."""
     found, done = [], card.rounding
     if done is not None:
-        ranks = "" if done.auc_before is None else (
-            f"the AUC from {done.auc_before:.4f} to {done.auc_after:.4f}, and "
-        )  # fmt: skip
+        before, after = (f"{auc:.4f}" for auc in (done.auc_before or 0.0, done.auc_after or 0.0))
+        moved = (
+            f"left the AUC at {after}"
+            if before == after
+            else f"moved the AUC from {before} to {after}"
+        )
+        ranks = "" if done.auc_before is None else f"{moved} and "
         found.append(
-            f"Rounding moved {ranks}a probability by {done.largest_change:.4f} at the most."
+            f"Rounding {ranks}changed no probability by more than {done.largest_change:.4f}."
         )
     against = [name for name in card.points if _runs_against(card, name)]
     if against:
