@@ -507,16 +507,50 @@ def regressor(request):
     return model.fit(draw_numbers(1500, 0, request.param), "y", exposure=exposure)
 
 
-@pytest.mark.parametrize("family", ["gaussian", "poisson"])
-def test_numbers_of_the_same_distribution_seldom_raise_anything(family):
-    raised, exposure = 0, "years" if family == "poisson" else None
-    for seed in range(12):
-        model = weigh.EducatedRegressor(family=family, pairs=0)
-        model.fit(draw_numbers(600, seed, family), "y", exposure=exposure)
-        found = weigh.drift(model, draw_numbers(300, seed + 100, family), "y", alpha=0.05)
+@pytest.fixture(scope="module", params=["gaussian", "skewed", "poisson"])
+def unchanged(request):
+    """A model, and a function that draws rows of the distribution that it was fitted to."""
+
+    def draw(n, seed):
+        if request.param != "skewed":
+            return draw_numbers(n, seed, request.param)
+        rows = draw_numbers(n, seed, noise=0.0)
+        return rows.assign(y=rows["y"] + np.random.default_rng(seed).exponential(2.0, n))
+
+    family = "poisson" if request.param == "poisson" else "gaussian"
+    exposure = "years" if family == "poisson" else None
+    model = weigh.EducatedRegressor(family=family, pairs=0)
+    return model.fit(draw(10_000, 0), "y", exposure=exposure), draw
+
+
+@pytest.mark.parametrize("n", [40, 300])
+def test_numbers_of_the_same_distribution_seldom_raise_anything(unchanged, n):
+    model, draw = unchanged
+    raised, alpha, draws = 0, 0.05, 200  # of many training rows, which all draws share
+    for seed in range(draws):
+        found = weigh.drift(model, draw(n, seed + 100), "y", alpha=alpha)
         assert {check.about for check in found.checks} == {"total", "in the large", "slope", "loss"}
-        raised += any(check.adjusted < 0.05 for check in checks_of(found))
-    assert raised <= binom.ppf(0.999, 12, 0.05)
+        raised += any(check.adjusted < alpha for check in checks_of(found))
+    assert raised <= binom.ppf(0.99, draws, alpha)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 29])
+def test_few_numbers_are_shown_but_not_checked(regressor, n):
+    rows = draw_numbers(n, 3, regressor.family, more=1.0)
+    found = weigh.drift(regressor, rows, "y")
+    assert {check.about for check in found.checks} == {"total"}
+    assert found.action in ("nothing", "get labels")
+    assert found.quality[0].mean_observed == pytest.approx(rows["y"].mean())
+    assert "oo few rows" in found.verdict or found.action == "get labels"
+    assert found.quality[0].in_the_large.has_interval() == (n > 1)
+
+
+def test_no_interval_of_a_ratio_or_a_loss_goes_below_zero():
+    rows = draw_numbers(800, 0, "poisson")
+    model = weigh.EducatedRegressor(family="poisson", pairs=0).fit(rows, "y", exposure="years")
+    found = weigh.drift(model, rows.head(50).assign(y=0.0), "y").quality[0]
+    assert (found.in_the_large.value, found.in_the_large.low) == (pytest.approx(0.0), 0.0)
+    assert found.loss.low >= 0
 
 
 def test_a_shift_of_the_mean_asks_for_another_scale(regressor):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import gammainc, ndtr
+from scipy.special import gammainc, ndtr, stdtr
 from scipy.stats import chi2
 
 from weigh import engine
@@ -25,6 +25,10 @@ FEWEST = 5.0
 """Rows that a level must have in either sample, as expected, for the chi-square to hold."""
 
 
+FEW = 30
+"""Of fewer rows without a significant difference, nobody can say that there is no drift."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One comparison: an index, what chance gives, a p-value, and the level of concern.
@@ -33,7 +37,7 @@ class Check:
     """
 
     name: str
-    about: str  # feature, total, classes, in the large, slope or weights
+    about: str  # feature, total, classes, in the large, slope, weights or loss
     index: float
     chance: float
     p_value: float
@@ -68,6 +72,20 @@ def check_normal(name: str, about: str, value: float, error: float, scale: float
     """A number that is 0 without drift. Times `scale`, it is a change of the total."""
     p = 2 * float(ndtr(-abs(value) / error)) if error > 0 and math.isfinite(value) else NAN
     return Check(name, about, (value * scale) ** 2, (error * scale) ** 2, p)
+
+
+def check_t(
+    name: str, about: str, value: float, error: float, degrees: int, scale: float = 1.0
+) -> Check:
+    """As `check_normal`, with an error of so many degrees of freedom."""
+    p = 2 * float(stdtr(degrees, -abs(value) / error)) if error > 0 else NAN
+    return replace(check_normal(name, about, value, error, scale), p_value=p)
+
+
+def check_rise(name: str, about: str, value: float, error: float, degrees: int) -> Check:
+    """As `check_t` of a number that is no concern where it falls."""
+    p = float(stdtr(degrees, -value / error)) if error > 0 else NAN
+    return replace(check_normal(name, about, max(value, 0.0), error), p_value=p)
 
 
 def expected_index(n_cells: int, old: float, new: float) -> float:

@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from weigh.evaluation import Bounded
 from weigh.evaluation.estimates import Estimated, name_loss
 from weigh.evaluation.numbers import slope_of
 from weigh.frames import Floats
 from weigh.metrics import COVERAGE
-from weigh.monitoring.checks import Check, check_normal
+from weigh.metrics.numbers import NAN
+from weigh.monitoring.checks import FEW, Check, check_rise, check_t
 
 
 @dataclass(frozen=True)
@@ -43,30 +45,37 @@ def check_numbers(
 
     Tests widen variances by 1 + n/N: training rows have sampling noise too. Without a log link,
     differences are in standard deviations of the noise; with one, they are relative to the mean.
-    Slope and loss are checked with the mean corrected, which would raise them otherwise.
+    Slope and loss are checked with the mean corrected, which would raise them otherwise. Fewer
+    rows than `FEW` are not checked: their error is hardly known.
     """
-    log, more = rows.power > 0, float(np.sqrt(1 + len(rows.numbers) / n_training))
-    unit = float(rows.means.mean()) if log else float(np.sqrt(model.dispersion_))
+    n, log, noise = len(rows.numbers), rows.power > 0, float(model.dispersion_)
+    unit = float(rows.means.mean()) if log else float(np.sqrt(noise))
     right = replace(rows, means=_correct(rows, log))
     large, slope, loss = _mean_error(rows), _slope(right), _mean(right.losses(rows.power))
     quality = NumberQuality(
         target=rows.target,
         mean_observed=float(rows.numbers.mean()),
         mean_estimate=float(rows.means.mean()),
-        in_the_large=_bounded(large, 1.0 if log else 0.0, unit if log else 1.0),
-        slope=Bounded.normal(slope[0], slope[1], COVERAGE),
-        loss=_bounded(_mean(rows.losses(rows.power))),
-        corrected_loss=_bounded(loss),
+        in_the_large=_ratio(large, unit, n) if log else _bounded(large, n - 1),
+        slope=_bounded(slope, n - 2),
+        loss=_positive(_bounded(_mean(rows.losses(rows.power)), n - 1)),
+        corrected_loss=_positive(_bounded(loss, n - 1)),
         training_loss=float(model.loo_deviance_),
         loss_name=f"mean {name_loss(rows.power)}",
         ratio=log,
     )
+    if n < FEW:
+        return quality, []
+    more = float(np.sqrt(1 + n / n_training))
     varies = float(right.means.std()) / (float(right.means.mean()) if log else unit)
-    relative = np.log(max(loss[0], 1e-300) / model.loo_deviance_), loss[1] / max(loss[0], 1e-300)
+    errors = [max(large[1], _stated_mean(rows, noise)), max(slope[1], _stated_slope(right, noise))]
+    before = max(quality.training_loss, 1e-300)
+    rise, relative = loss[0] / before - 1, more * loss[1] / before
+    off, wide = large[0] / unit, more * errors[0] / unit
     return quality, [
-        check_normal("mean estimate", "in the large", large[0] / unit, more * large[1] / unit),
-        check_normal("calibration slope", "slope", slope[0] - 1, more * slope[1], varies),
-        check_normal(quality.loss_name, "loss", float(relative[0]), more * float(relative[1])),
+        check_t("mean estimate", "in the large", off, wide, n - 1),
+        check_t("calibration slope", "slope", slope[0] - 1, more * errors[1], n - 2, varies),
+        check_rise(quality.loss_name, "loss", rise, relative, n - 1),
     ]
 
 
@@ -79,8 +88,9 @@ def _correct(rows: Estimated, log: bool) -> Floats:
 
 
 def _mean(values: Floats) -> tuple[float, float]:
-    """The mean of some values, and its standard error."""
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+    """The mean of some values, and its standard error, which one value does not tell."""
+    n = len(values)
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else NAN
 
 
 def _mean_error(rows: Estimated) -> tuple[float, float]:
@@ -88,14 +98,47 @@ def _mean_error(rows: Estimated) -> tuple[float, float]:
 
 
 def _slope(rows: Estimated) -> tuple[float, float]:
-    """Of a regression of the numbers on their estimates; its error allows for unequal noise."""
+    """Of a regression of the numbers on their estimates; its error (HC3) allows for unequal noise.
+
+    The residual of each row is that of a regression without it.
+    """
     centred = rows.means - rows.means.mean()
     square = float(centred @ centred)
     slope = slope_of(rows.means, rows.numbers, rows.weight)
+    if len(centred) < 3 or not square > 0:
+        return slope, NAN
+    pull = 1 / len(centred) + centred**2 / square
     left = rows.numbers - rows.numbers.mean() - slope * centred
-    error = float(np.sqrt(centred**2 @ left**2)) / square if square > 0 else float("nan")
-    return slope, error
+    left = left / np.maximum(1 - pull, 1e-9)
+    return slope, float(np.sqrt(centred**2 @ left**2)) / square
 
 
-def _bounded(found: tuple[float, float], start: float = 0.0, unit: float = 1.0) -> Bounded:
-    return Bounded.normal(start + found[0] / unit, found[1] / unit, COVERAGE)
+def _stated_mean(rows: Estimated, noise: float) -> float:
+    """The error of the mean if the noise is that of the model.
+
+    Where numbers are skewed, a mean that is too small comes with an error that is too small. That
+    of the model has no such part, and the larger of both is taken.
+    """
+    return float(np.sqrt((noise * rows.means**rows.power).sum())) / len(rows.means)
+
+
+def _stated_slope(rows: Estimated, noise: float) -> float:
+    centred = rows.means - rows.means.mean()
+    variance = noise * rows.means**rows.power
+    return float(np.sqrt(centred**2 @ variance) / max(centred @ centred, 1e-300))
+
+
+def _bounded(found: tuple[float, float], degrees: int) -> Bounded:
+    value, error = found
+    reach = float(stdtrit(degrees, (1 + COVERAGE) / 2)) * error if degrees > 0 else NAN
+    return Bounded(value, value - reach, value + reach)
+
+
+def _ratio(found: tuple[float, float], unit: float, n: int) -> Bounded:
+    """The mean of the numbers over that of the estimates, from the mean difference."""
+    return _positive(_bounded((1 + found[0] / unit, found[1] / unit), n - 1))
+
+
+def _positive(bounded: Bounded) -> Bounded:
+    """What has no limits below zero."""
+    return replace(bounded, low=float(np.maximum(bounded.low, 0.0)))

@@ -14,7 +14,7 @@ from weigh.frames import Floats, Value
 from weigh.layout import Grid, Shown, View
 from weigh.metrics import Stability
 from weigh.metrics.numbers import plain
-from weigh.monitoring.checks import LEVELS, Check, worst
+from weigh.monitoring.checks import FEW, LEVELS, Check, worst
 from weigh.monitoring.labels import Moved, Quality
 from weigh.monitoring.numbers import NumberQuality
 
@@ -35,9 +35,6 @@ NUMBERS = {
     "refit": "The estimates no longer hold: refit on recent rows.",
 }
 """What to do about the model of a number."""
-
-FEW = 30
-"""Of fewer rows without a significant difference, nobody can say that there is no drift."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +118,8 @@ class Drift(Shown):
 
         Of a number: nothing, get labels, rescale or refit.
         """
-        if not any(part.in_the_large.is_known() for part in self.quality):
+        few = self.link and self.n_rows < FEW  # whose numbers are not checked
+        if few or not any(part.in_the_large.is_known() for part in self.quality):
             return "get labels" if self.reaches("warning") else "nothing"
         raised = {check.about for check in self.checks if check.level != LEVELS[0]}
         steps = {"weights": "refit", "slope": "recalibrate", "in the large": "change the prior"}
@@ -149,6 +147,8 @@ class Drift(Shown):
 
     def _advice(self) -> str:
         if self.action == "nothing" and self.quality:
+            if self.link and self.n_rows < FEW:
+                return f"Too few rows ({self.n_rows}) to judge the estimates."
             told = "estimates still agree with the numbers" if self.link else UNCHANGED
             return f"The {told}: nothing needs to be done."
         first = self.quality[0] if self.quality else None
