@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error, mean_poisson_deviance, r2_score
 
-from weigh import BoostedNBRegressor, EducatedRegressor, evaluate
+from weigh import BoostedNBRegressor, EducatedRegressor, challenge, drift, evaluate
 
 
 def draw(n=400, seed=0):
@@ -109,3 +109,23 @@ def test_limits_of_means_of_counts_cover_the_mean_as_often_as_they_state():
         band = evaluate(model, np.ones((150, 1)), y).bands[0]
         inside.append(band.observed.low <= 0.2 <= band.observed.high)
     assert 0.92 < np.mean(inside) < 0.98
+
+
+@pytest.mark.parametrize(("family", "odd"), [("poisson", -1.0), ("gamma", 0.0), ("tweedie", -0.5)])
+def test_numbers_that_the_family_does_not_have_are_refused_by_name(family, odd):
+    rows = pd.DataFrame({"kind": [*"ab"] * 40, "sum": np.arange(1.0, 81.0)})
+    model = EducatedRegressor(family=family, pairs=0).fit(rows, "sum")
+    wrong = rows.assign(sum=[odd, *rows["sum"][1:]])
+    for use in (
+        lambda: evaluate(model, wrong, "sum"),
+        lambda: drift(model, wrong, "sum"),
+        lambda: challenge(model, model, wrong, "sum"),
+    ):
+        with pytest.raises(ValueError, match=f"sum holds {odd:g}.*{family}"):
+            use()
+
+
+def test_rows_of_zeros_alone_are_evaluated_though_no_model_is_fitted_to_them():
+    rows = pd.DataFrame({"kind": [*"ab"] * 40, "n": np.arange(80) % 3})
+    model = EducatedRegressor(family="poisson", pairs=0).fit(rows, "n")
+    assert evaluate(model, rows.assign(n=0), "n").mean_observed == 0

@@ -10,7 +10,7 @@ import numpy as np
 from weigh.engine import Block
 from weigh.evidence import Evidence
 from weigh.frames import Floats, Integers
-from weigh.newton.families import Family
+from weigh.newton.families import Family, refuse_outside
 from weigh.newton.regression import Moments
 
 
@@ -199,15 +199,7 @@ def in_unit(evidence: Evidence, unit: Unit) -> Evidence:
 
 
 def check_target(family: Family, numbers: Floats, name: str, told: str) -> None:
-    """Refuse numbers that the family does not have."""
-    if family.least is None:
-        return
-    if not numbers.any():
+    """Refuse numbers that the family does not have, or whose mean it cannot have."""
+    if family.least is not None and not numbers.any():
         raise ValueError(f"{name} is zero in every row; family={told!r} needs a positive mean")
-    low = float(numbers.min())
-    if low < family.least or (family.open and low == family.least):
-        wanted = "positive numbers" if family.open else "numbers of 0 or more"
-        raise ValueError(
-            f"{name} holds {low:g}, but family={told!r} takes {wanted}; drop such rows or choose "
-            "another family, such as family='gaussian'"
-        )
+    refuse_outside(family, numbers, name, told)

@@ -10,7 +10,7 @@ import numpy as np
 
 from weigh.evidence.exposure import given_to
 from weigh.frames import Floats, Integers, number_sample, read
-from weigh.newton.families import Power
+from weigh.newton.families import Power, refuse_outside
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,8 @@ class Estimated:
     def of(cls, model: Any, X: Any, y: Any, sample_weight: Any, exposure: Any = None) -> Estimated:
         """Of a fitted regressor of this package or of scikit-learn, or a pipeline."""
         sample, numbers = number_sample(read(X), y, sample_weight)
+        if hasattr(model, "_family"):
+            refuse_outside(model._family, numbers, sample.target, model.family)
         kept = np.flatnonzero(sample.kept)
         own = given_to(model, read(X).names, exposure)
         means = np.asarray(model.predict(_features(X, y), **own), dtype=np.float64)[kept]

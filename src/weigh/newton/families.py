@@ -110,3 +110,15 @@ FAR = 300.0
 GAUSSIAN, POISSON, GAMMA = Gaussian(), Power(1.0), Power(2.0)
 
 Family: TypeAlias = Gaussian | Power
+
+
+def refuse_outside(family: Family, numbers: Floats, name: str, told: str) -> None:
+    """Refuse numbers that a family does not have."""
+    low = float(numbers.min())
+    if family.least is None or low > family.least or (low == family.least and not family.open):
+        return
+    wanted = "positive numbers" if family.open else "numbers of 0 or more"
+    raise ValueError(
+        f"{name} holds {low:g}, but family={told!r} takes {wanted}; drop such rows or choose "
+        "another family, such as family='gaussian'"
+    )
