@@ -257,8 +257,17 @@ def test_levels_beyond_the_limit_are_counted_together_and_are_one_level_to_drift
     cells = [[*(c[v] for v in frequent), c.total() - sum(c[v] for v in frequent)]
              for c in (before, now)]  # fmt: skip
     old, new = (np.array(cell) / sum(cell) for cell in cells)
-    drift = {f.name: f.check.index for f in weigh.drift(model, metrics=text).features}
-    assert drift["Class"] == pytest.approx(((new - old) * np.log(new / old)).sum())
+    drift = {f.name: f for f in weigh.drift(model, metrics=text).features}
+    assert drift["Class"].check.index == pytest.approx(((new - old) * np.log(new / old)).sum())
+    pooled = weigh.EvidenceNB().fit(pool(PEOPLE.to_pylist(), frequent), "Survived")
+    own = {f.name: f.check for f in weigh.drift(pooled, pool(rows, frequent)).features}
+    for part in ("index", "chance", "p_value"):
+        assert getattr(drift["Class"].check, part) == pytest.approx(getattr(own["Class"], part))
+    assert len(drift["Class"].stability.labels) == 3
+
+
+def pool(rows, kept):
+    return [row | {"Class": row["Class"] if row["Class"] in kept else "others"} for row in rows]
 
 
 LEVELS_OF_CLASS = ("weigh_level_rows_total", "Class")

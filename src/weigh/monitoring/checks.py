@@ -16,6 +16,7 @@ from weigh.bins import AND, Cross, Feature, Placed, label
 from weigh.evidence import Evidence
 from weigh.frames import NOT_KNOWN, Codes, Floats, Scan, Table
 from weigh.metrics.numbers import NAN
+from weigh.metrics.scored import Flags
 
 LEVELS = ("none", "notice", "warning", "alarm")
 LIMITS = (0.01, 0.1, 0.25)
@@ -132,11 +133,22 @@ def compare_unseen(old: Floats, new: Floats) -> float:
 
 @dataclass
 class Seen:
-    """The rows of each level of a table, of values without a level, and of no value."""
+    """The rows of each level of a table, of values without a level, and of no value.
+
+    `pooled` marks levels that were counted together: their rows are shared out, and they are
+    compared as one level.
+    """
 
     levels: Floats
     absent: float
     unseen: Counter[str]
+    pooled: Flags | None = None
+
+    def pool(self, rows: Floats) -> Floats:
+        """The rows of levels, those of pooled ones in one cell at the end."""
+        if self.pooled is None:
+            return rows
+        return np.append(rows[~self.pooled], rows[self.pooled].sum())
 
 
 @dataclass(frozen=True)

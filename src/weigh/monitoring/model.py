@@ -37,7 +37,7 @@ from weigh.naive import EvidenceNB
 from weigh.parameters import is_number
 from weigh.store import version_of
 
-NEW = "new values"
+NEW, OTHERS = "new values", "other levels"
 LIGHT = 0.1
 """Training rows that count for less than this on average have weights that add up to one, say;
 rows that an update lets fade count for more."""
@@ -188,12 +188,14 @@ def _compare(evidence: Evidence, table: FeatureTable, seen: Seen) -> FeatureDrif
     old, new, n_old = table.counts.sum(axis=1), seen.levels, float(evidence.class_counts.sum())
     parts = table.feature.parts
     absent = "not known" if all(part.has_missing for part in parts) else "missing"
-    cells = [
-        np.append(old, [max(n_old - float(old.sum()), 0.0), 0.0]),
-        np.append(new, [seen.absent, seen.unseen.total()]),
-    ]
+    known = [max(n_old - float(old.sum()), 0.0), 0.0]
+    cells = [np.append(seen.pool(old), known)]
+    cells += [np.append(seen.pool(new), [seen.absent, seen.unseen.total()])]
     used = (cells[0] > 0) | (cells[1] > 0)
-    names = np.array([*table.labels, absent, NEW], dtype=object)[used]
+    labels = np.array(table.labels, dtype=object)
+    if seen.pooled is not None:
+        labels = np.append(labels[~seen.pooled], OTHERS)
+    names = np.array([*labels, absent, NEW], dtype=object)[used]
     stability = compare_counts(names.tolist(), cells[0][used], cells[1][used])
     n_new = float(cells[1].sum())
     unseen = np.array([*seen.unseen.values()], dtype=np.float64)
@@ -203,16 +205,17 @@ def _compare(evidence: Evidence, table: FeatureTable, seen: Seen) -> FeatureDrif
         p_value = min(1.0, 2 * min(p_value, compare_unseen(*each)))
     gone = (old > 0) & (new == 0)
     surprising = gone & ((n_old / (n_old + n_new)) ** old * len(old) < 0.01)
-    shares = [part / part.sum() for part in cells]
+    empty = np.array([level is None for level in table.levels])
+    levels = [own / float(part.sum()) for own, part in zip((old, new), cells, strict=True)]
     missing = [
-        float(share[-2] + sum(share[:-2][[level is None for level in table.levels]]))
-        for share in shares
+        float(part[-2] / part.sum() + share[empty].sum())
+        for share, part in zip(levels, cells, strict=True)
     ]
     chance = expected_index(int(used.sum()), n_old, n_new)
     return FeatureDrift(
         check=Check(table.name, "feature", stability.value, chance, p_value),
         stability=stability,
-        shift=((shares[1] - shares[0])[:-2] @ table.by_class),
+        shift=((levels[1] - levels[0]) @ table.by_class),
         missing_before=missing[0],
         missing_now=missing[1],
         new_values=dict(seen.unseen.most_common()),

@@ -11,6 +11,7 @@ import numpy as np
 
 from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import Floats
+from weigh.metrics.scored import Flags
 from weigh.monitoring.checks import Seen, Totals
 
 LINE = re.compile(r"weigh_(\w+)\{(.*)\} (\S+)")
@@ -62,27 +63,26 @@ def _labels(inner: str) -> dict[str, str]:
 
 
 def _seen(table: FeatureTable, own: dict[tuple[str, ...], float]) -> Seen:
-    levels = _levels(table, own)
+    levels, pooled = _levels(table, own)
     unseen = int(own["unseen_rows_total", table.name])
     values = Counter({"new values": unseen} if unseen else {})
-    return Seen(levels, own["absent_rows_total", table.name], values)
+    return Seen(levels, own["absent_rows_total", table.name], values, pooled)
 
 
-def _levels(table: FeatureTable, own: dict[tuple[str, ...], float]) -> Floats:
-    """The rows of each level.
+def _levels(table: FeatureTable, own: dict[tuple[str, ...], float]) -> tuple[Floats, Flags | None]:
+    """The rows of each level, and which levels a service does not list.
 
-    Levels that a service does not list are counted together. They get their shares in training, so
-    that their part of the index is that of one level.
+    These are counted together, and get their shares in training.
     """
     keys = [("level_rows_total", table.name, level) for level in table.feature.labels]
     rest = own.get(("other_rows_total", table.name))
     if rest is None:
-        return np.array([own[key] for key in keys])
+        return np.array([own[key] for key in keys]), None
     listed = np.array([key in own for key in keys])
     share = np.where(listed, 0.0, table.counts.sum(axis=1))
     share = share if share.any() else np.where(listed, 0.0, 1.0)
     rows = np.array([own.get(key, 0.0) for key in keys])
-    return np.asarray(rows + rest * share / share.sum())
+    return np.asarray(rows + rest * share / share.sum()), ~listed
 
 
 def _totals(evidence: Evidence, own: dict[tuple[str, ...], float], n: int) -> Totals:
