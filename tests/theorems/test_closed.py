@@ -292,8 +292,16 @@ def test_the_command_line_closes_intervals_on_the_left(files):
     assert labels_of(weigh.load(files / "card.json"))["x"] == ("< 0.1", "[0.1, 0.5)", ">= 0.5")
 
 
-def test_intervals_of_a_rule_that_closes_them_on_the_right_alone_are_refused(files):
+@pytest.mark.parametrize("rule", [5, "fine", "mdl"])
+def test_a_card_refuses_rules_that_close_intervals_on_the_right_alone(rule):
+    with pytest.raises(ValueError, match=r"closed='left'"):
+        weigh.Scorecard.from_table(X, Y, closed="left", bins={"x": rule})
+
+
+@pytest.mark.parametrize("more", [[], ["--groups", "town", "a;b"]])
+def test_intervals_of_a_rule_that_closes_them_on_the_right_alone_are_refused(files, more):
     words = ["fit", files / "rows.csv", "--target", "y", "--closed", "left", "-o", files / "m.json"]
+    words += more
     done = CliRunner().invoke(main, [*map(str, words)])
     assert done.exit_code == 2
     assert "--closed left" in done.output

@@ -16,7 +16,7 @@ density       a grid for a density in each class, in place of bins
 discretizer   the cuts alone, as a scikit-learn transformer
 """
 
-from weigh.bins.binning import Binning
+from weigh.bins.binning import Binning, close_left
 from weigh.bins.codes import find_codes
 from weigh.bins.conditions import SINGLE, Ask, Condition, Kind, finder, read_rules
 from weigh.bins.crosses import AND, Cross, coarsen, refine
@@ -64,6 +64,7 @@ __all__ = [
     "Rule",
     "are_whole",
     "check_cuts",
+    "close_left",
     "coarsen",
     "find_codes",
     "finder",

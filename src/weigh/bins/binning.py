@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -153,6 +153,27 @@ class Binning:
         within = 1 - TINY
         least = self.min_share * float(totals.sum()) * within
         return Limits(int(self.max_levels), least, self.min_class_share * totals * within, shapes)
+
+
+def close_left(bins: Any) -> Any:
+    """The same bins, of one column or by name, with intervals that include their lower end.
+
+    Lists of categories stay as they are; rules that include the upper end alone are refused.
+
+    >>> close_left({"age": [18, 65], "town": [["a", "b"], ["c"]]})["age"].closed
+    'left'
+    """
+    if isinstance(bins, Mapping):
+        return {name: close_left(rule) for name, rule in bins.items()}
+    if isinstance(bins, Binning):
+        return replace(bins, closed="left")
+    if not isinstance(bins, Sequence | np.ndarray) or isinstance(bins, str):
+        raise ValueError(
+            f"closed='left' takes cut points or a Binning, got bins {bins!r}: intervals of this "
+            "rule include their upper end"
+        )
+    listed = any(isinstance(item, list | tuple) for item in bins)
+    return bins if listed else Binning(cuts=bins, closed="left")
 
 
 def count_values(

@@ -61,8 +61,8 @@ def take_classing(options: dict[str, Any], table: Any, apart: set[str | None]) -
         check_column(table, name)
     bins: Any = {name: _type_like(table, name, found) for name, found in by_name.items()}
     rest = _read_rule(rule)
-    if closed == "left" and not (rest is None and bins):
-        rest = close_left(rest)
+    if closed == "left" and not (rest is None and path is not None):  # whose bins say it themselves
+        rest = _close_left(rest)
     if bins and rest is not None:
         names = [name for name in column_names(table) if name not in apart]
         bins = (rest if isinstance(rest, Mapping) else dict.fromkeys(names, rest)) | bins
@@ -88,23 +88,15 @@ def is_model_file(bins: Any) -> bool:
     return str(bins).endswith(".json")
 
 
-def close_left(bins: Any) -> Any:
-    """The same bins, with intervals that include their lower end."""
-    from dataclasses import replace
+def _close_left(bins: Any) -> Any:
+    from weigh.bins import close_left
 
-    from weigh import Binning
-
-    if isinstance(bins, Binning):
-        return replace(bins, closed="left")
-    if isinstance(bins, Mapping):
-        return {name: close_left(rule) for name, rule in bins.items()}
-    if isinstance(bins, list) and not any(isinstance(item, list) for item in bins):
-        return Binning(cuts=bins, closed="left")
-    if isinstance(bins, list):  # categories
-        return bins
-    raise click.UsageError(
-        "--closed left goes with --bins optimal, the cut points of a model, or --read-bins"
-    )
+    try:
+        return close_left(bins)
+    except ValueError:
+        raise click.UsageError(
+            "--closed left goes with --bins optimal, the cut points of a model, or --read-bins"
+        ) from None
 
 
 def read_special(given: tuple[str, ...]) -> Any:

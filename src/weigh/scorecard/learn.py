@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weigh.bins import Binning, Feature, Rule
+from weigh.bins import Binning, Feature, Rule, close_left
 from weigh.evidence import Evidence, FeatureTable, join_intervals
 from weigh.frames import Floats, Value
 from weigh.parameters import is_count
@@ -43,17 +43,8 @@ class Given:
     def bins_of(self, found: Mapping[str, Any]) -> dict[str, Any]:
         """The bins of numeric columns: those that are given in place of those that were found."""
         if isinstance(self.bins, Binning):
-            return dict.fromkeys(found, self._close(self.bins))
-        return {name: self._close(rule) for name, rule in {**found, **self.bins}.items()}
-
-    def _close(self, rule: Any) -> Any:
-        """A rule or cut points whose intervals include the end that is asked for."""
-        if self.closed == "right":
-            return rule
-        if isinstance(rule, Binning):
-            return replace(rule, closed="left")
-        listed = isinstance(rule, Rule) or any(isinstance(item, list | tuple) for item in rule)
-        return rule if listed else Binning(cuts=rule, closed="left")
+            return dict.fromkeys(found, self.bins)
+        return {**(close_left(found) if self.closed == "left" else found), **self.bins}
 
     @property
     def cut_by_hand(self) -> set[str]:
@@ -132,7 +123,8 @@ def fit_card(
     if closed not in ("right", "left"):
         raise ValueError(f"closed must be 'right' or 'left', got {closed!r}")
     options = {"categorical_features": categorical_features, "special_values": special_values}
-    given = Given({} if bins is None else bins, monotonic_cst or {}, options, closed)
+    own_bins = {} if bins is None else close_left(bins) if closed == "left" else bins
+    given = Given(own_bins, monotonic_cst or {}, options, closed)
     model = learn_model(X, y, levels, sample_weight, given)
     rows = {} if sample_weight is not None else {"X": X, "y": y}  # rows are measured, not weights
     own = {"pos_label": other_class(model, adverse), **rows, **settings}
