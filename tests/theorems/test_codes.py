@@ -62,6 +62,9 @@ def test_frequent_numbers_outside_the_range_of_the_rest_look_like_codes(values, 
         np.arange(500) % 100,  # up to 99
         RNG.integers(-12, 30, 500),  # degrees
         with_codes(AMOUNTS, 999999, rows=2),  # a rare amount
+        RNG.choice([9, 19, 29, 49, 99], 500),  # prices
+        RNG.choice(np.arange(99, 1000, 100), 500),
+        RNG.choice([0, 99, 199, 499, 999], 500),
         np.full(50, 9.0),
         np.array([0.0, 9.0] * 50),
         np.full(9, np.nan),

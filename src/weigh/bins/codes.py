@@ -16,6 +16,9 @@ FREQUENT = 0.01
 FAR, NEAR, END = 0.5, 0.05, 0.1
 """As shares of the range of the other numbers: a gap that is enough by itself, one that needs a
 code more frequent than the end of the range, and that end."""
+APART = 3
+"""So many times the largest gap between the other numbers is the gap before a code; prices such as
+9, 19, 29, 49, 99 have gaps like those between the others."""
 SINGLE = 9.0
 """The only code of one digit; 7 and 8 may stand beside it. Its gap is that of the whole range."""
 WIDE = 20
@@ -68,6 +71,8 @@ class _Side:
             return self.n_rows >= FREQUENT * n and low >= 0 and _spread(rest, width)
         if self.sign < 0 <= low:
             return width > 0
+        if gap < APART * np.diff(np.unique(rest)).max(initial=0.0):
+            return False
         if self.codes[0] == SINGLE:
             return gap >= width > 0
         return 0 < FAR * width <= gap or self._stands_out(rest, n, gap)
