@@ -399,7 +399,7 @@ def test_a_summary_that_does_not_name_its_model_is_refused(old, tmp_path):
     data = json.loads(file.read_text())
     del data["model"], data["checksum"]
     file.write_text(json.dumps(data | {"checksum": checksum(data)}))
-    with pytest.raises(ValueError, match="does not name its model"):
+    with pytest.raises(ValueError, match=r"a\.summary\.json.* name "):
         weigh.load(tmp_path / "a.json", summary=True)
 
 

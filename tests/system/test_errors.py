@@ -26,6 +26,7 @@ WRONG = {
     ),
     "max_levels": lambda: weigh.EvidenceNB(max_levels={"Nope": 3}).fit(PEOPLE, "Survived"),
     "smoothing": lambda: MODEL.merge(weigh.EvidenceNB(smoothing=2).fit(PEOPLE, "Survived")),
+    "bins": lambda: weigh.EvidenceNB(bins={"Sex": [["boat"]]}).fit(PEOPLE, "Survived"),
     "cut_off": lambda: weigh.calculator(MODEL, cut_off=2.0),
     "cv": lambda: weigh.compare(PEOPLE, "Survived", ["evidence"], cv=1),
     "holdout": lambda: weigh.split(PEOPLE, holdout=2.0),

@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import weigh
 from weigh.bins import Feature, Joined
-from weigh.errors import ParameterWarning
+from weigh.cli import main
+from weigh.errors import ParameterError, ParameterWarning
 
 TOWNS = [*"abcdef"]
 LISTED = [["c", "a"], ["b"], ["d", "e"]]
@@ -90,12 +92,38 @@ def test_a_listed_category_that_no_row_has_is_named():
     assert model.evidence_["town"].labels == ("a or boat", "b", "other")
 
 
-def test_rows_with_none_of_the_listed_categories_fit_and_score():
+@pytest.mark.parametrize("learner", [weigh.EvidenceNB, weigh.EducatedNB, weigh.WeightOfEvidence])
+@pytest.mark.parametrize("scanned", [False, True])
+def test_a_fit_to_rows_with_none_of_the_listed_categories_is_refused(learner, scanned, tmp_path):
     X, y = draw()
-    few = ~X.town.isin(["a", "b"])
+    X[["town"]].assign(y=y).to_csv(tmp_path / "d.csv", index=False)
+    rows = weigh.scan(tmp_path / "d.csv") if scanned else pd.read_csv(tmp_path / "d.csv")
+    with pytest.raises(ParameterError, match="'town'") as told:
+        learner(bins={"town": [["boat"], ["bridge"]]}).fit(rows, "y")
+    assert told.value.parameter == "bins"
+    with pytest.warns(ParameterWarning, match="'boat'"):
+        learner(bins={"town": [["a", "b"], ["boat"]]}).fit(rows, "y")
+
+
+def test_a_card_of_none_of_the_listed_categories_is_refused():
+    X, y = draw()
+    with pytest.raises(ParameterError, match="'town'"):
+        weigh.Scorecard.from_table(X, y, bins={"town": [["boat"], ["bridge"]]})
+
+
+def test_an_empty_column_has_none_of_the_listed_categories_and_fits():
+    X, y = draw()
     with pytest.warns(ParameterWarning, match="'a', 'b'"):
-        model = weigh.EducatedNB(pairs=0, bins={"town": [["a"], ["b"]]}).fit(X[few], y[few])
-    assert np.isfinite(model.predict_proba(X)).all()
+        weigh.EvidenceNB(bins={"town": [["a"], ["b"]]}).fit(X.assign(town=None), y)
+
+
+def test_the_command_line_names_its_option_for_categories_that_do_not_occur(tmp_path):
+    X, y = draw()
+    X[["town"]].assign(y=y).to_csv(tmp_path / "d.csv", index=False)
+    words = ["fit", tmp_path / "d.csv", "--target", "y", "-o", tmp_path / "m.json", "--groups"]
+    done = CliRunner().invoke(main, [*map(str, words), "town", "boat;bridge"])
+    assert done.exit_code == 1
+    assert "--groups" in done.stderr
 
 
 def test_a_fold_with_none_of_the_listed_categories_is_compared():
@@ -105,6 +133,8 @@ def test_a_fold_with_none_of_the_listed_categories_is_compared():
     folds = [(np.setdiff1d(np.arange(200), part), part) for part in np.split(np.arange(200), 5)]
     learner = weigh.AdjustedNB(bins={"town": [["a"], ["b"]]}, cv=folds)
     assert np.isfinite(learner.fit(X, y).predict_proba(X)).all()
+    found = weigh.compare(X, y, {"own": weigh.EvidenceNB(bins=learner.bins)}, cv=folds)
+    assert np.isfinite(found["own"].loss)
 
 
 def test_categories_of_another_kind_than_the_column_are_refused():

@@ -9,7 +9,7 @@ classifier   `EvidenceModel` has evidence; `EvidenceClassifier` learns it
 """
 
 from weigh.base.classifier import EvidenceClassifier, EvidenceModel
-from weigh.base.columns import warn_columns
+from weigh.base.columns import check_listed, part_of_rows, warn_columns
 from weigh.base.estimator import TableEstimator, branch, read_sample, remember
 
 __all__ = [
@@ -17,6 +17,8 @@ __all__ = [
     "EvidenceModel",
     "TableEstimator",
     "branch",
+    "check_listed",
+    "part_of_rows",
     "read_sample",
     "remember",
     "warn_columns",

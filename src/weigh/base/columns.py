@@ -2,26 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
 from weigh.bins import Cross, Feature, find_codes
-from weigh.errors import Parameter, ParameterWarning, warn_caller
+from weigh.errors import Parameter, ParameterError, ParameterWarning, warn_caller
 from weigh.evidence import FeatureTable
-from weigh.frames import Codes, Table, key, keys
+from weigh.frames import Codes, Floats, Table, key, keys
+
+_PART = ContextVar("_PART", default=False)
+
+
+@contextmanager
+def part_of_rows() -> Iterator[None]:
+    """Fits in here see a part of the rows, such as those of a fold, which may lack categories."""
+    token = _PART.set(True)
+    try:
+        yield
+    finally:
+        _PART.reset(token)
 
 
 def warn_columns(
     features: Sequence[Feature | Cross], table: Table, tables: Sequence[FeatureTable] = ()
 ) -> None:
-    """Warn of ids; of rows in memory also of codes, and of listed categories that do not occur."""
+    """Warn of ids, of listed categories that do not occur and, of rows in memory, of codes."""
     _warn_ids(features, table.n_rows, tables)
-    for part in [part for feature in features for part in feature.parts]:
+    for part in _first_parts(features):
         if part.is_numeric and type(table) is Table:
             _warn_codes(part, table)
-        elif part.groups and type(table) is Table:
-            _warn_absent(part, table)
+    check_listed(features, table, tables)
+
+
+def check_listed(
+    features: Sequence[Feature | Cross], table: Table, tables: Sequence[FeatureTable] = ()
+) -> None:
+    """Warn of listed categories that do not occur; an error where none of a column does.
+
+    Of rows that are not in memory, only levels without a row are found, from their counts.
+    """
+    rows = {
+        part.name: _rows_by_level(own, k)
+        for own in reversed(tables)
+        for k, part in enumerate(own.feature.parts)
+        if part.groups
+    }
+    for part in _first_parts(features):
+        if part.groups and (type(table) is Table or part.name in rows):
+            _check_part(part, table, rows.get(part.name))
+
+
+def _first_parts(features: Sequence[Feature | Cross]) -> list[Feature]:
+    """One feature of each column: that of its own table, which is before those of its pairs."""
+    found: dict[str, Feature] = {}
+    for part in [part for feature in features for part in feature.parts]:
+        found.setdefault(part.name, part)
+    return [*found.values()]
 
 
 def _warn_codes(part: Feature, table: Table) -> None:
@@ -35,27 +75,56 @@ def _warn_codes(part: Feature, table: Table) -> None:
                 f"column {part.name!r}: {', '.join(map(str, codes))} {look}, ",
                 "outside the range of the others; ",
                 Parameter("special_values", {part.name: codes}),
-                " gives each a level of its own",
+                " gives it a level of its own"
+                if len(codes) == 1
+                else " gives each a level of its own",
             )
         )
 
 
-def _warn_absent(part: Feature, table: Table) -> None:
+def _check_part(part: Feature, table: Table, rows: Floats | None) -> None:
     """A listed category that no row has is probably misspelt."""
+    if type(table) is Table:
+        absent, has = _absent_in_memory(part, table)
+        filled = bool(has)
+    else:
+        assert rows is not None
+        absent = [v for v, at in zip(part.values, part.groups, strict=True) if not rows[at]]
+        has, filled = [], bool(part.other and rows[part.rest])
+    if not absent:
+        return
+    named, told = Parameter("bins"), _name_some(absent)
+    example = f"; the column has {_name_some(has)}, for example" if has else ""
+    if len(absent) == len(part.values) and filled and not _PART.get():
+        raise ParameterError(
+            f"column {part.name!r}: no row has any category listed in ", named, f": {told}{example}"
+        )
+    warn_caller(
+        ParameterWarning(f"column {part.name!r}: no row has {told}, listed in ", named, example)
+    )
+
+
+def _absent_in_memory(part: Feature, table: Table) -> tuple[list[Any], list[Any]]:
+    """The listed categories that no row has, and the categories of the column."""
     column = table.column(part.name, True)
     assert isinstance(column, Codes)
     seen = {*keys([column.values[code] for code in np.unique(column.codes)])}
     absent = [value for value in part.values if key(value) not in seen]
-    if absent:
-        told = ", ".join(map(repr, absent[:MOST_NAMED])) + ", ..." * (len(absent) > MOST_NAMED)
-        has = [value for value in column.values if value is not None][:MOST_NAMED]
-        warn_caller(
-            ParameterWarning(
-                f"column {part.name!r}: no row has {told}, listed in ",
-                Parameter("bins"),
-                f"; the column has {', '.join(map(repr, has))}, for example",
-            )
-        )
+    return absent, [value for value in column.values if value is not None]
+
+
+def _name_some(values: Sequence[Any]) -> str:
+    return ", ".join(map(repr, values[:MOST_NAMED])) + ", ..." * (len(values) > MOST_NAMED)
+
+
+def _rows_by_level(table: FeatureTable, k: int) -> Floats:
+    """The rows of each level of a column, or of the first or second column of a cross."""
+    feature = table.feature
+    weight: Floats = table.counts.sum(axis=1)
+    if not isinstance(feature, Cross):
+        return weight
+    n = len(feature.parts[k].levels)
+    return np.bincount([at[k] for at in feature.pairs], weight, n).astype(np.float64)
 
 
 MOST_NAMED = 5
@@ -88,14 +157,10 @@ def _joined_ids(table: FeatureTable, n_rows: int) -> list[str]:
 
     The values kept are the heaviest, so that there are as many values as rows, at least.
     """
-    found, feature, weight = [], table.feature, table.counts.sum(axis=1)
-    for k, part in enumerate(feature.parts):
+    found = []
+    for k, part in enumerate(table.feature.parts):
         if part.other and not part.groups:
-            alone = [(i,) for i in range(len(weight))]
-            places = feature.pairs if isinstance(feature, Cross) else alone
-            *kept, rest = np.bincount([at[k] for at in places], weight, part.rest + 1)[
-                : part.rest + 1
-            ]
+            *kept, rest = _rows_by_level(table, k)[: part.rest + 1]
             if max(kept) * n_rows <= (sum(kept) + rest) * (1 + 1e-9):
                 found.append(part.name)
     return found

@@ -173,7 +173,7 @@ def close_left(bins: Any) -> Any:
             "rule include their upper end"
         )
     listed = any(isinstance(item, list | tuple) for item in bins)
-    return bins if listed else Binning(cuts=bins, closed="left")
+    return bins if listed else Binning(cuts=[*bins], closed="left")
 
 
 def count_values(

@@ -78,6 +78,7 @@ OPTIONS = {
     "holdout": "--holdout",
     "time": "--holdout-time",
     "special_values": "--special-values",
+    "bins": "--groups or --read-bins",
 }
 """Parameters that have an option; others go through --set."""
 

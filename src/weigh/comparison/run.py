@@ -16,6 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import weigh
 from weigh import engine
+from weigh.base import part_of_rows
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.measures import entropy
 from weigh.folds import Split, check_folds, read_splits
@@ -184,7 +185,11 @@ def run_learner(name: str, estimator: Any, task: Task, done: int, of: int) -> Ou
     parts, seconds, said = [], [], []
     try:
         for k, split in enumerate(task.splits):
-            with warnings.catch_warnings(record=True) as caught, engine.watch(_silence):
+            with (
+                warnings.catch_warnings(record=True) as caught,
+                engine.watch(_silence),
+                part_of_rows(),
+            ):
                 warnings.simplefilter("always")
                 started = time.perf_counter()
                 model = _fit(clone(estimator), task, split[0])

@@ -163,16 +163,19 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: Given) -
     Ordered categories, missing and special codes stay. Bins that are monotone but for noise in the
     second fit are held monotone in a third.
     """
-    from weigh.base import read_sample  # a card that is only shown needs no learner
+    from weigh.base import check_listed, read_sample  # a card that is only shown needs no learner
     from weigh.educated import EducatedNB
 
     first = EducatedNB(pairs=0, max_levels=MANY, **given.options)
     first.fit(X, y, sample_weight=sample_weight)
 
     def fit(**chosen: Any) -> Any:
-        """Fit again, without repeating the warnings about columns."""
+        """Fit again, without repeating what was said of columns."""
         model = EducatedNB(pairs=0, **given.options, **chosen)
-        model._fit_sample(read_sample(model, X, y, sample_weight))
+        sample = read_sample(model, X, y, sample_weight)
+        found = model._fit_sample(sample).evidence_
+        if "monotonic_cst" not in chosen:
+            check_listed(found.features, sample.table, found.tables)
         model.provenance_ = first.provenance_
         return model
 
