@@ -321,9 +321,11 @@ class EducatedSurvival(TableEstimator):
         value = np.full(1, np.nan if time is None else float(time))
         whole = table.with_numbers(self.time_name_, value, known=time is not None)
         sheet = explain(self.evidence_, whole, self.event_name_, None)
-        if time is not None:
-            return sheet
-        return replace(sheet, outcome=f"{self.event_name_} comes in one period")
+        periods = [str(item) for item in sheet.items if item.feature == self.time_name_]
+        when = (
+            f"at {periods[0]}, if not before" if time is not None and periods else "in one period"
+        )
+        return replace(sheet, outcome=f"{self.event_name_} comes {when}")
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
         if pos_label is not None or against is not None:
