@@ -129,3 +129,13 @@ def test_rows_of_zeros_alone_are_evaluated_though_no_model_is_fitted_to_them():
     rows = pd.DataFrame({"kind": [*"ab"] * 40, "n": np.arange(80) % 3})
     model = EducatedRegressor(family="poisson", pairs=0).fit(rows, "n")
     assert evaluate(model, rows.assign(n=0), "n").mean_observed == 0
+
+
+def test_training_rows_are_told_and_hold_out_rows_are_not():
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame({"x": random.normal(size=400), "y": random.normal(size=400)})
+    model = EducatedRegressor(pairs=0).fit(rows[:200], "y")
+    for part, share in ((rows[:200], 1.0), (rows, 0.5), (rows[200:], 0.0)):
+        found = evaluate(model, part, "y")
+        assert found.training_rows == pytest.approx(share, abs=0.1)
+        assert any("training rows" in line for line in found.findings) == (share > 0)

@@ -449,6 +449,14 @@ def test_the_command_line_evaluates_as_python_does(files):
         assert told["brier"] == pytest.approx(own.brier)
 
 
+def test_training_rows_are_told_and_hold_out_rows_are_not():
+    model = EducatedSurvival(pairs=0).fit(draw(), BOTH)
+    for seed, share in ((0, 1.0), (1, 0.0)):
+        found = evaluate(model, draw(seed=seed), BOTH)
+        assert found.training_rows == pytest.approx(share, abs=0.05)
+        assert any("training rows" in line for line in found.findings) == (share > 0)
+
+
 def test_hold_out_rows_of_a_fit_are_evaluated(files, tmp_path):
     words = ("--event", "died", "--duration", "days", "--drop", "start", "--set", "pairs=0")
     found = run("fit", files[0], *words, "--holdout", "0.3", "-o", tmp_path / "m.json")

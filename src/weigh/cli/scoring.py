@@ -82,7 +82,7 @@ def score(
     with show_progress("scoring"):
         n_rows = write_lines(parts, output) if as_json else write_scores(parts, output, spreadsheet)
     if output != "-":
-        say(f"{n_rows:,} rows: {output}")
+        say(f"{n_rows:,} row{'s' * (n_rows != 1)}: {output}")
 
 
 @main.command()
@@ -178,7 +178,7 @@ def write_reasons(
     with show_progress("explaining"):
         n_rows = write_scores(score_parts(model, table, kept, columns), output, spreadsheet)
     if output != "-":
-        say(f"{n_rows:,} rows: {output}")
+        say(f"{n_rows:,} row{'s' * (n_rows != 1)}: {output}")
 
 
 def _reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) -> Columns:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weigh.comparison.differences import BITS, spell_loss, tell_loss
+from weigh.comparison.differences import BITS, spell_loss
 from weigh.comparison.number_task import NumberDifferences, NumberMeasures
 from weigh.evaluation.measures import Measures
 from weigh.evaluation.multiclass import ManyMeasures
 from weigh.evaluation.page import Page, Section
 from weigh.evaluation.show import number
 from weigh.evidence.units import digits_of, spell
-from weigh.layout import percent
+from weigh.layout import count_of, percent
 from weigh.plot.axes import FOR, TOTAL, Drawing, new_figure
 from weigh.plot.labels import fit_all, shorten
 
@@ -29,12 +29,13 @@ LONGEST = 300
 
 def page(found: Comparison) -> Page:
     """The choice, the measures, the differences, and what went wrong."""
-    title = (
-        f"{len(found.entries)} learners on the same {found.n_splits} folds of {found.n_rows:,} rows"
-    )
-    alone = "base rate" if found.loss_name == BITS else "mean"
-    base = tell_loss(found.base_loss, found.loss_name)
-    words = (found.reason, f"The {alone} alone has a loss of {base}.")
+    learners, rows = count_of(len(found.entries), "learner"), count_of(found.n_rows, "row")
+    title = f"{learners} on the same {found.n_splits} folds of {rows}"
+    base = spell_loss(found.base_loss, found.loss_name)
+    alone = f"The mean alone has a {found.loss_name} of {base}."
+    if found.loss_name == BITS:
+        alone = f"The base rate alone has a loss of {base} {BITS}."
+    words = (found.reason, alone)
     fitted = [entry for entry in found.entries if entry.measures is not None]
     sections = []
     if fitted:

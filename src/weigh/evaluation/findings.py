@@ -30,7 +30,7 @@ VAGUE = 1.0
 
 def find(found: Evaluation) -> tuple[str, ...]:
     """Loss, ranking, calibration, decisions, and what training rows say beside."""
-    lines = [_met_again(found), _loss(found)]
+    lines = [tell_training_rows(found.training_rows), _loss(found)]
     if isinstance(found.validation, Measures):
         of, measures = label(found.pos_label), found.validation
         lines += [_ranking(measures, of), *_calibration(found, measures, of), *_groups(found)]
@@ -41,8 +41,8 @@ def find(found: Evaluation) -> tuple[str, ...]:
     return tuple(filter(None, lines))
 
 
-def _met_again(found: Evaluation) -> str:
-    share = found.training_rows
+def tell_training_rows(share: float | None) -> str:
+    """That so many of the rows were training rows; nothing of none."""
     if not share:
         return ""
     which = "These are" if share > ALL else f"About {share:.0%} of these rows are"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.estimates import Estimated, deviances
+from weigh.evaluation.findings import find_training_rows, tell_training_rows
 from weigh.evaluation.page import Page, Section
 from weigh.evidence.exposure import tell_exposure
 from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats, build
-from weigh.layout import Shown, percent
+from weigh.layout import Shown, count_of, percent
 from weigh.metrics.numbers import NAN, Bounded, check_coverage, plain, reach_of
 
 BANDS, STATED = 10, 0.9
@@ -58,6 +59,8 @@ class NumberEvaluation(Shown):
         Ten bands of rows from the smallest to the largest estimates.
     exposure : str
         What the estimates were multiplied by, in words; empty for a model without exposure.
+    training_rows : float or None
+        Estimated share of rows that the model was fitted on; None where it is not known.
     """
 
     model: str
@@ -76,6 +79,7 @@ class NumberEvaluation(Shown):
     bands: tuple[Band, ...]
     coverage: float
     exposure: str = ""
+    training_rows: float | None = None
 
     @property
     def findings(self) -> list[str]:
@@ -93,7 +97,7 @@ class NumberEvaluation(Shown):
             low, high = percent(round(self.covered.low, 3)), percent(round(self.covered.high, 3))
             share = percent(round(self.covered.value, 3))
             said.append(f"{percent(STATED)} intervals contain {share} of rows ({low} to {high}).")
-        return [*said, self.exposure] if self.exposure else said
+        return [*filter(None, [tell_training_rows(self.training_rows), *said, self.exposure])]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -120,7 +124,7 @@ class NumberEvaluation(Shown):
             for band in self.bands
         ]
         head = ("Rows", "Estimate", "Observed", f"{percent(self.coverage)} interval")
-        title = f"{self.model}: estimates of {self.target} ({self.n_rows:,.0f} rows)"
+        title = f"{self.model}: estimates of {self.target} ({count_of(self.n_rows, 'row')})"
         section = Section(
             "Calibration: rows from the smallest to the largest estimates", head, tuple(rows)
         )
@@ -140,7 +144,8 @@ def evaluate_numbers(
     """Evaluate a fitted regressor: one of this package, of scikit-learn, or a pipeline."""
     check_coverage(coverage)
     rows = Estimated.of(model, X, y, sample_weight, exposure)
-    return evaluate_estimates(model, X, rows, coverage)
+    found = evaluate_estimates(model, X, rows, coverage)
+    return replace(found, training_rows=find_training_rows(model, X))
 
 
 def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> NumberEvaluation:

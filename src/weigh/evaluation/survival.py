@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
+from weigh.evaluation.findings import find_training_rows, tell_training_rows
 from weigh.evaluation.page import Page, Section
 from weigh.frames import Floats, build
-from weigh.layout import Shown, percent
+from weigh.layout import Shown, count_of, percent
 from weigh.metrics.numbers import Bounded, check_coverage, plain
 from weigh.metrics.survival import KaplanMeier, brier_scores, concordance
 from weigh.survival.periods import read_survival
@@ -63,6 +64,8 @@ class SurvivalEvaluation(Shown):
         Five bands of rows, by the probability of the event by `band_time`, the smallest first.
     band_time : float
         The time of the bands, by which half of the events have come.
+    training_rows : float or None
+        Estimated share of rows that the model was fitted on; None where it is not known.
     """
 
     model: str
@@ -77,12 +80,14 @@ class SurvivalEvaluation(Shown):
     bands: tuple[Band, ...]
     band_time: float
     coverage: float
+    training_rows: float | None = None
 
     @property
     def findings(self) -> list[str]:
         """The main results, in sentences."""
-        last = self.moments[-1]
+        last, met = self.moments[-1], tell_training_rows(self.training_rows)
         return [
+            *([met] if met else []),
             f"Concordance {self.concordance:.3f} (0.5 is chance).",
             f"Brier score over time {self.brier:.4f}; Kaplan-Meier alone has "
             f"{self.brier_base:.4f}.",
@@ -120,9 +125,8 @@ class SurvivalEvaluation(Shown):
         bands = tuple(
             (f"{b.rows:,}", percent(round(b.estimate, 3)), _range(b.observed)) for b in self.bands
         )
-        title = (
-            f"{self.model}: time to {self.event} ({self.n_rows:,} rows, {self.n_events:,} events)"
-        )
+        rows, events = count_of(self.n_rows, "row"), count_of(self.n_events, "event")
+        title = f"{self.model}: time to {self.event} ({rows}, {events})"
         at = f"Calibration: event by {self.duration} = {self.band_time:g}, by estimate"
         return Page(
             title,
@@ -176,6 +180,7 @@ def evaluate_survival(model: Any, X: Any, y: Any, coverage: float) -> SurvivalEv
         bands=_bands(1 - model.predict_survival(table, at)[:, 0], event, duration, at, coverage),
         band_time=at,
         coverage=coverage,
+        training_rows=find_training_rows(model, table),
     )
 
 

@@ -152,6 +152,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.6g}%"
 
 
+def count_of(n: float, noun: str) -> str:
+    """How many of something there are.
+
+    >>> count_of(1, "row"), count_of(2201, "row")
+    ('1 row', '2,201 rows')
+    """
+    return f"{n:,.0f} {noun}{'s' * (n != 1)}"
+
+
 def natural_width(part: Any) -> int:
     """How wide a renderable is where nothing has to be folded."""
     return int(_console(io.StringIO(), ENDLESS).measure(part).maximum)

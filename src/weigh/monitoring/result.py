@@ -11,7 +11,7 @@ from weigh.bins import label
 from weigh.evaluation.show import bounded, number
 from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats, Value
-from weigh.layout import Grid, Shown, View
+from weigh.layout import Grid, Shown, View, count_of
 from weigh.metrics import Stability
 from weigh.metrics.numbers import plain
 from weigh.monitoring.checks import FEW, LEVELS, Check, worst
@@ -191,9 +191,8 @@ MOST = 12
 
 def to_view(found: Drift) -> View:
     """Everything worth reading, the verdict first."""
-    title = (
-        f"Drift of {found.model}: {found.n_rows:,} new rows, {found.n_training:,.0f} training rows"
-    )
+    new, old = count_of(found.n_rows, "new row"), count_of(found.n_training, "training row")
+    title = f"Drift of {found.model}: {new}, {old}"
     grids = [_features(found), _values(found), _checks(found), _quality(found), _moved(found)]
     left = len(found.features) - MOST
     more = f"... and {left} more feature{'s' * (left > 1)}, of less effect." if left > 0 else ""
