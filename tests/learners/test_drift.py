@@ -523,13 +523,14 @@ def unchanged(request):
     return model.fit(draw(10_000, 0), "y", exposure=exposure), draw
 
 
-@pytest.mark.parametrize("n", [40, 300])
+@pytest.mark.parametrize("n", [5, 40, 300])
 def test_numbers_of_the_same_distribution_seldom_raise_anything(unchanged, n):
     model, draw = unchanged
     raised, alpha, draws = 0, 0.05, 200  # of many training rows, which all draws share
     for seed in range(draws):
         found = weigh.drift(model, draw(n, seed + 100), "y", alpha=alpha)
-        assert {check.about for check in found.checks} == {"total", "in the large", "slope", "loss"}
+        judged = {"in the large", "slope", "loss"} if n > 5 else set()
+        assert {check.about for check in found.checks} == {"total", *judged}
         raised += any(check.adjusted < alpha for check in checks_of(found))
     assert raised <= binom.ppf(0.99, draws, alpha)
 

@@ -22,7 +22,7 @@ from weigh.monitoring.checks import (
     Check,
     Seen,
     Totals,
-    check_normal,
+    check_t,
     compare_samples,
     compare_unseen,
     count_rows,
@@ -226,18 +226,19 @@ def _compare(evidence: Evidence, table: FeatureTable, seen: Seen) -> FeatureDrif
 def _check_totals(evidence: Evidence, totals: Totals) -> list[Check]:
     """The mean of prior plus weights, before any recalibration, against that of training.
 
-    The variance of the training totals is not known. Without drift it is that of the new rows.
+    The variance of the training totals is not known. Without drift it is that of the new rows,
+    whose error is that of a t test.
     """
     n_old, n_new = float(evidence.class_counts.sum()), totals.n
     before = evidence.prior_row + sum(t.counts.sum(axis=1) @ t.by_class / n_old for t in evidence)
-    spread = totals.deviation
+    spread = totals.deviation if n_new > 1 else 0 * totals.deviation
     names = [label(c) for c in evidence.classes.tolist()]
     checks = []
     for c, (shift, sd) in enumerate(zip(totals.mean - before, spread, strict=True)):
         name = "mean total" + (f" of {names[c]}" if len(spread) > 1 else "")
         distance = shift / sd if sd > 0 else 0.0
-        error = np.sqrt(1 / n_old + 1 / n_new) if sd > 0 else 0.0
-        checks.append(check_normal(name, "total", float(distance), float(error)))
+        error = np.sqrt((1 / n_old + 1 / n_new) * n_new / (n_new - 1)) if sd > 0 else 0.0
+        checks.append(check_t(name, "total", float(distance), float(error), n_new - 1))
     return checks
 
 
