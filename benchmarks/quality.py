@@ -2,14 +2,18 @@
 
     WEIGH_DATA=... python -m benchmarks.quality
 
-writes docs/quality.md: 5 stratified folds, the same for all, of every set in `benchmarks.sets`.
-Everything runs on one thread of one processor, and seconds are processor seconds.
+runs 5 stratified folds, the same for all learners, of every set in `benchmarks.sets`, and writes
+benchmarks/results/quality.json and, from it, docs/quality.md. Everything runs on one thread of one
+processor, and seconds are processor seconds.
 
-    python -m benchmarks.quality --cache DIR --sets heart pima --learners AdjustedNB EBM
+Each fit is kept in build/quality (`--cache`) with a digest of its data, its library's version and
+our code, so a run that was ended goes on where it was: rivals are run again only if they changed,
+and all figures of `weigh` are those of one state of its source.
 
-is for development: what DIR holds of the same data and code is not run again, and the page, which
-says that it comes from several runs, goes to DIR. Part of the sets or learners without a
-cache writes no page.
+    python -m benchmarks.quality --sets heart pima --learners AdjustedNB EBM
+
+fills the cache with a part and writes no page. `--as-is` runs nothing: it writes the page from the
+folds that the cache holds, and the page lists those that are missing.
 """
 
 from __future__ import annotations
@@ -19,11 +23,13 @@ import ast
 import hashlib
 import json
 import os
+import platform
 import sys
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import date
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -36,7 +42,7 @@ from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 import weigh
-from benchmarks.quality_page import ADDITIVE, RIVAL, Outcome, Outcomes, Results, Shape, write_page
+from benchmarks.quality_page import ADDITIVE, RIVAL, Outcome, Results, Shape, write_page
 from benchmarks.rivals import interpret, lightgbm, scikit_learn
 from benchmarks.rivals import weigh as family
 from benchmarks.rivals.fitted import Fit
@@ -44,14 +50,13 @@ from benchmarks.sets import FOLDS, SOURCES, Problem, prepare
 
 Floats: TypeAlias = np.ndarray[Any, Any]
 
-PATIENCE, SLOW = 150.0, 10.0
-"""Processor seconds after which a learner gets no more folds of a set, and those of one fit of EBM
-without interactions above which EBM with them is left out."""
-
 LEAST = 1e-10
 """Probabilities are kept this far from 0 and 1."""
 
-PAGE = Path(__file__).parents[1] / "docs" / "quality.md"
+HERE = Path(__file__).parents[1]
+CACHE = HERE / "build" / "quality"
+RESULTS = HERE / "benchmarks" / "results" / "quality.json"
+PAGE = HERE / "docs" / "quality.md"
 
 
 @dataclass(frozen=True)
@@ -148,48 +153,71 @@ def _code_key(file: str) -> str:
 
 
 def run_folds(
-    problem: Problem, name: str, folder: Path | None, patience: float = np.inf
+    problem: Problem, name: str, folder: Path | None, as_is: bool = False
 ) -> Iterator[Run]:
-    """The runs of a learner, those of the cache as they are, until it has spent its seconds."""
+    """The runs of a learner: those of the cache as they are, then the others."""
     path = folder and folder / f"{problem.name}-{name.replace(' ', '_')}.jsonl"
     key, known = find_key(problem, LEARNERS[name]), {}
     if path and path.exists():
         runs = [Run(**json.loads(line)) for line in path.read_text().splitlines()]
         known = {run.fold: run for run in runs if run.key == key}
-    spent = 0.0
     for fold in range(FOLDS):
-        if spent > patience:
-            return
         if fold not in known:
+            if as_is:
+                continue
             known[fold] = measure(problem, name, fold)
             if path:
                 with path.open("a") as file:
                     file.write(json.dumps(asdict(known[fold])) + "\n")
-        spent += known[fold].fit_seconds
         yield known[fold]
 
 
 # ---------------------------------------------------------------- all of it
 
 
-def gather(problem: Problem, runs: list[Run]) -> Outcome:
+def gather(problem: Problem, runs: list[Run], rival: list[Run] | None = None) -> Outcome:
     """Loss over the rows of the folds that were run; their mean AUC and median seconds."""
-    log_odds = np.full(len(problem.y), np.nan)
-    for run in runs:
-        log_odds[problem.folds == run.fold] = run.log_odds
-    told, row_bits = ~np.isnan(log_odds), np.full(len(problem.y), np.nan)
-    wrong = np.where(problem.y == 1, -log_odds, log_odds)[told]
-    row_bits[told] = np.logaddexp(0, wrong) / np.log(2)
+    bits, log_odds = find_row_bits(problem, runs)
+    told = ~np.isnan(bits)
+    theirs = find_row_bits(problem, rival or [])[0]
+    both = told & ~np.isnan(theirs)
+    ratio, error = compare(bits[both], theirs[both], 1 / len(bits))
     return Outcome(
-        bits=float(row_bits[told].mean()),
-        row_bits=row_bits,
-        n_folds=len(runs),
+        bits=float(bits[told].mean()),
         auc=float(np.mean([run.auc for run in runs])),
         slope=calibration_slope(log_odds[told], problem.y[told]),
         fit_seconds=float(np.median([run.fit_seconds for run in runs])),
         predict_seconds=float(np.median([run.predict_seconds for run in runs])),
         size=float(np.median([run.size for run in runs])),
+        folds=len(runs),
+        ratio=ratio,
+        error=error,
     )
+
+
+def find_row_bits(problem: Problem, runs: list[Run]) -> tuple[Floats, Floats]:
+    """The loss and the log odds of each row; NaN in a fold that was not run."""
+    log_odds = np.full(len(problem.y), np.nan)
+    for run in runs:
+        log_odds[problem.folds == run.fold] = run.log_odds
+    told, bits = ~np.isnan(log_odds), np.full(len(problem.y), np.nan)
+    wrong = np.where(problem.y == 1, -log_odds, log_odds)[told]
+    bits[told] = np.logaddexp(0, wrong) / np.log(2)
+    return bits, log_odds
+
+
+def compare(ours: Floats, theirs: Floats, least: float) -> tuple[float, float]:
+    """The ratio of two mean losses of the same rows, and its standard error by linearisation.
+
+    Means below `least`, 1/n for n rows, count as that: n rows without a mistake cannot tell them
+    apart.
+    """
+    if not len(ours):
+        return float("nan"), float("nan")
+    below = max(theirs.mean(), least)
+    ratio = max(ours.mean(), least) / below
+    rest = ours - ratio * theirs
+    return float(ratio), float(rest.std(ddof=1) / (np.sqrt(len(rest)) * below))
 
 
 def calibration_slope(log_odds: Floats, y: Floats) -> float:
@@ -220,47 +248,58 @@ def hold_to_one_thread() -> Any:
 
 def read_arguments() -> argparse.Namespace:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("--cache", type=Path, help="a folder of results to use and to add to")
+    words.add_argument("--cache", type=Path, default=CACHE, help="a folder of what was run")
+    words.add_argument(
+        "--as-is", action="store_true", help="write what the cache holds, run nothing"
+    )
     words.add_argument("--sets", nargs="+", choices=[*SOURCES], default=[*SOURCES])
-    words.add_argument("--patience", type=float, default=PATIENCE, help="seconds for a set")
     words.add_argument("--learners", nargs="+", choices=[*LEARNERS], default=[*LEARNERS])
     return words.parse_args()
 
 
-def run_all(
-    sets: list[str], learners: list[str], folder: Path | None, patience: float = np.inf
-) -> Results:
-    outcomes: Outcomes = {}
-    shapes = {}
-    for name in sets:
-        problem, outcomes[name] = prepare(name), {}
-        shapes[name] = describe(problem)
-        for learner in learners:
-            if learner == RIVAL and _is_slow(outcomes[name]):
-                continue
-            outcome = gather(problem, [*run_folds(problem, learner, folder, patience)])
-            outcomes[name][learner] = outcome
-            words = f"{outcome.bits:.4f} bits, {outcome.fit_seconds:.2f} s"
-            print(f"{name:<12}{learner:<22}{words}", file=sys.stderr, flush=True)
-    versions = {learner.library: version(learner.library) for learner in LEARNERS.values()}
-    return Results(outcomes, shapes, versions, draft=folder is not None)
+def run_set(
+    problem: Problem, learners: list[str], folder: Path | None, as_is: bool = False
+) -> dict[str, Outcome]:
+    """What each learner did on a set; one without a fold is not there."""
+    runs = {name: [*run_folds(problem, name, folder, as_is)] for name in learners}
+    outcomes = {name: gather(problem, done, runs.get(RIVAL)) for name, done in runs.items() if done}
+    for name, outcome in outcomes.items():
+        words = f"{outcome.bits:.4f} bits, {outcome.fit_seconds:.2f} s"
+        print(f"{problem.name:<12}{name:<22}{words}", file=sys.stderr, flush=True)
+    return outcomes
 
 
-def _is_slow(done: dict[str, Outcome]) -> bool:
-    """Whether EBM with interactions, ten times as slow as without, would take all day."""
-    return ADDITIVE in done and done[ADDITIVE].fit_seconds > SLOW
+def run_all(sets: list[str], learners: list[str], folder: Path, as_is: bool = False) -> Results:
+    problems = {name: prepare(name) for name in sets}
+    return Results(
+        outcomes={
+            name: run_set(problem, learners, folder, as_is) for name, problem in problems.items()
+        },
+        shapes={name: describe(problem) for name, problem in problems.items()},
+        versions={learner.library: version(learner.library) for learner in LEARNERS.values()},
+        machine=describe_machine(),
+        source=_code_key(weigh.__file__)[:16],
+        date=date.today().isoformat(),
+    )
+
+
+def describe_machine() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    processor = names[0] if names else platform.processor() or platform.machine()
+    return f"{processor}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
 def main() -> None:
     asked = read_arguments()
     warnings.simplefilter("ignore")  # the rivals' own words on versions, gaps and convergence
-    if asked.cache:
-        asked.cache.mkdir(parents=True, exist_ok=True)
+    asked.cache.mkdir(parents=True, exist_ok=True)
     with hold_to_one_thread():
-        results = run_all(asked.sets, asked.learners, asked.cache, asked.patience)
-    if asked.cache:
-        write_page(results, asked.cache / "quality.md")
-    elif asked.sets == [*SOURCES] and asked.learners == [*LEARNERS]:
+        results = run_all(asked.sets, asked.learners, asked.cache, asked.as_is)
+    if asked.sets == [*SOURCES] and asked.learners == [*LEARNERS]:
+        RESULTS.parent.mkdir(exist_ok=True)
+        results.write(RESULTS)
         write_page(results, PAGE)
 
 
