@@ -260,14 +260,14 @@ def test_differences_are_those_of_the_rows(seed):
     folds = KFold(3)
     found = compare(X, y, TWO, cv=folds, coverage=0.9)
     p = {
-        name: cross_val_predict(learner, X, y, cv=folds, method="predict_proba")[:, 1]
+        name: cross_val_predict(learner, X, y, cv=folds, method="predict_proba")
         for name, learner in TWO.items()
     }
     best, other = (entry.name for entry in found.entries)
     gaps = {
-        "loss": lambda q: -np.log2(np.clip(np.where(y, q, 1 - q), 1e-10, 1 - 1e-10)),
-        "misclassification": lambda q: ((q > 0.5) != y).astype(float),
-        "brier": lambda q: (q - y) ** 2,
+        "loss": lambda q: -np.log2(np.clip(np.where(y, q[:, 1], q[:, 0]), 1e-10, 1 - 1e-10)),
+        "misclassification": lambda q: ((q[:, 1] > 0.5) != y).astype(float),
+        "brier": lambda q: (q[:, 1] - y) ** 2,
     }
     for name, rows in gaps.items():
         gap = rows(p[other]) - rows(p[best])
@@ -277,7 +277,9 @@ def test_differences_are_those_of_the_rows(seed):
         reach = 1.6448536 * error
         ends = gap.mean() - reach, gap.mean() + reach
         assert (apart.low, apart.high) == pytest.approx(ends, abs=1e-7)
-    parts = [auc_difference(y[rows], p[other][rows], p[best][rows]) for _, rows in folds.split(X)]
+    parts = [
+        auc_difference(y[rows], p[other][rows, 1], p[best][rows, 1]) for _, rows in folds.split(X)
+    ]
     area = within(y, parts, folds.split(X))
     apart = found[other].differences.auc
     assert (apart.value, apart.error) == pytest.approx((area.value, area.error), abs=1e-12)
