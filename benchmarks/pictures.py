@@ -17,6 +17,7 @@ import tempfile
 import time
 from base64 import b64decode
 from collections.abc import Callable
+from contextlib import chdir
 from io import BytesIO
 from pathlib import Path
 from queue import Queue
@@ -109,8 +110,9 @@ def draw_editor(rows: int, camera: Any, folder: Path) -> None:
     learner, table, target = census(rows)
     model = learner.set_params(pairs=0).fit(table.slice(0, rows), target)
     rest = table.slice(rows)
-    with tempfile.TemporaryDirectory() as place:
-        session = Session(weigh.edit(model, rest, target), rest, Path(place, "new.json"), by="sex")
+    folder = folder.absolute()
+    with tempfile.TemporaryDirectory() as place, chdir(place):
+        session = Session(weigh.edit(model, rest, target), rest, Path("new.json"), by="sex")
         addresses: Queue[str] = Queue()
         ends = {"title": "Edit model.json", "tell": addresses.put}
         Thread(target=edit_in_browser, args=(session,), kwargs=ends, daemon=True).start()
