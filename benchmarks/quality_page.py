@@ -28,6 +28,8 @@ RULES = ("tic_tac_toe", "kr_vs_kp", "mushroom")
 WHY: dict[str, str] = {}
 """For each set on which `EducatedNB` is more than 5% above EBM: why, by hand."""
 
+WHOLE, PART = "make quality", "python -m benchmarks.quality --as-is"
+
 HEAD = """# Quality: probabilities compared with other libraries
 
 This page compares the log loss, calibration and time of every learner of `weigh` with those of
@@ -37,7 +39,7 @@ EBM, LightGBM and logistic regression on {sets} public sets with two classes.
 
 ## How it was measured
 
-Written by `make quality`, on {machine}, {date}: 5-fold cross-validation (stratified, shuffled,
+Written by `{command}`, on {machine}, {date}: 5-fold cross-validation (stratified, shuffled,
 seed 0; the same folds for all). Each learner has one setting for all sets: those of `weigh` their
 defaults, and `EducatedNB` a second time without pairs of features. All figures of `weigh` are of
 one state of its source. {folds}
@@ -152,6 +154,7 @@ def write_page(results: Results, page: Path) -> None:
         findings=_say_findings(outcomes),
         machine=results.machine,
         date=results.date,
+        command=WHOLE if _is_whole(outcomes) else PART,
         folds=_say_folds(outcomes),
         **results.versions,
     )
@@ -345,6 +348,12 @@ def _summarise(
         float(mean([measure(row[learner]) for row in _whole(outcomes)]))
         for learner in _learners(outcomes)
     ]
+
+
+def _is_whole(outcomes: Outcomes) -> bool:
+    """Whether every fold of every learner was run."""
+    complete = len(_whole(outcomes)) == len(outcomes)
+    return complete and all(o.folds == FOLDS for row in outcomes.values() for o in row.values())
 
 
 def _whole(outcomes: Outcomes) -> list[dict[str, Outcome]]:

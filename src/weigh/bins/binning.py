@@ -156,7 +156,7 @@ class Binning:
 
 
 def close_left(bins: Any) -> Any:
-    """The same bins, of one column or by name, with intervals that include their lower end.
+    """Close the intervals of bins on the left; `bins` is of one column, or of columns by name.
 
     Lists of categories stay as they are; rules that include the upper end alone are refused.
 

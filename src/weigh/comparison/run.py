@@ -103,7 +103,7 @@ class Task:
 
     @property
     def _share(self) -> Floats | None:
-        """The same, or None where every prediction has the weight 1."""
+        """The weight of each prediction; None where every prediction has the weight 1."""
         return None if self.weight is None and self.times.max() == 1 else self.share
 
     def labels(self, places: Integers) -> Any:
