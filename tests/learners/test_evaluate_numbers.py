@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error, mean_poisson_deviance, r2_score
 
-from weigh import BoostedNBRegressor, EducatedRegressor, challenge, drift, evaluate
+from weigh import BoostedNBRegressor, EducatedRegressor, challenge, drift, evaluate, report
 
 
 def draw(n=400, seed=0):
@@ -82,9 +82,7 @@ def test_an_evaluation_is_text_html_and_plain_data():
     assert found.to_frame().num_rows == len(found.bands)
 
 
-@pytest.mark.parametrize(
-    "given", [{"pos_label": 1}, {"costs": (1, 5)}, {"thresholds": [0.5]}, {"by": "x"}]
-)
+@pytest.mark.parametrize("given", [{"pos_label": 1}, {"costs": (1, 5)}, {"thresholds": [0.5]}])
 def test_what_belongs_to_classes_is_refused_by_name(given):
     train = draw(60)
     with pytest.raises(ValueError, match=next(iter(given))):
@@ -139,3 +137,119 @@ def test_training_rows_are_told_and_hold_out_rows_are_not():
         found = evaluate(model, part, "y")
         assert found.training_rows == pytest.approx(share, abs=0.1)
         assert any("training rows" in line for line in found.findings) == (share > 0)
+
+
+# ------------------------------------------------------------ groups
+
+
+def policies(n=3000, seed=0):
+    random = np.random.default_rng(seed)
+    rows = pd.DataFrame({"age": random.integers(18, 80, n), "years": random.uniform(0.1, 1, n)})
+    rows["region"] = random.choice(["east", "north", "south"], n)
+    mean = (
+        rows["years"] * np.exp(-1 - 0.01 * rows["age"]) * np.where(rows["region"] == "south", 2, 1)
+    )
+    return rows.assign(claims=random.poisson(mean))
+
+
+@pytest.fixture(scope="module")
+def counted():
+    model = EducatedRegressor(family="poisson", pairs=0)
+    return model.fit(policies().drop(columns="region"), "claims", exposure="years")
+
+
+def test_groups_are_sums_over_their_rows_per_unit_of_exposure(counted):
+    rest = policies(seed=1)
+    found = evaluate(counted, rest, "claims", by="region")
+    means = counted.predict(rest, exposure="years")
+    assert [group.name for group in found.groups] == ["east", "north", "south"]
+    for group in (*found.groups, found.all_rows):
+        own = rest["region"].isin([group.name]) | (group is found.all_rows)
+        y, mean, years = rest["claims"][own], means[own], rest["years"][own].sum()
+        assert group.n_rows == group.weight == own.sum()
+        assert group.exposure == pytest.approx(years)
+        assert group.observed == pytest.approx(y.sum() / years)
+        assert group.estimate == pytest.approx(mean.sum() / years)
+        assert group.ratio.value == pytest.approx(y.sum() / mean.sum())
+        assert group.difference.value == pytest.approx((y - mean).sum() / years)
+        assert group.rmse == pytest.approx(np.sqrt(((y - mean) ** 2).mean()))
+        assert group.deviance == pytest.approx(mean_poisson_deviance(y, mean))
+    assert found.all_rows.deviance == pytest.approx(found.deviance)
+    for group in found.groups:
+        named = any(f"{group.name} (" in line for line in found.findings)
+        assert named == (not group.ratio.holds(1))
+
+
+def test_without_exposure_groups_have_means_over_rows():
+    train, rest = draw(), draw(seed=1)
+    found = evaluate(EducatedRegressor(pairs=0).fit(train, "y"), rest, "y", by=rest["x"] > 1)
+    for group, own in zip(found.groups, (rest["x"] <= 1, rest["x"] > 1), strict=True):
+        assert group.observed == pytest.approx(rest["y"][own].mean())
+        assert np.isnan(group.exposure)
+
+
+@pytest.mark.parametrize("rate", [0.2, 3.0])
+def test_intervals_of_the_ratio_cover_the_truth_as_often_as_they_state(rate):
+    random, inside = np.random.default_rng(0), []
+    model = LinearRegression().fit(np.arange(2.0)[:, None], np.arange(1.0, 3.0))
+    for _ in range(400):
+        x = random.uniform(0, 2, 80)
+        y = random.poisson(rate * (1 + x))
+        group = evaluate(model, x[:, None], y, by=np.zeros(80)).groups[0]
+        gap = y.mean() - (1 + x).mean() - group.difference.value
+        assert gap == pytest.approx(0, abs=1e-12)
+        inside.append(group.ratio.low <= rate <= group.ratio.high)
+    assert 0.92 < np.mean(inside) < 0.98
+
+
+def test_a_group_without_an_event_has_an_upper_limit_only(counted):
+    rest = policies(seed=1)
+    rest.loc[rest["region"] == "east", "claims"] = 0
+    east = evaluate(counted, rest, "claims", by="region").groups[0]
+    assert (east.ratio.value, east.ratio.low) == (0, 0)
+    assert 0 < east.ratio.high < 0.1  # of 150 that were expected
+
+
+def test_few_rows_have_no_interval_and_negative_numbers_no_ratio():
+    rows = pd.DataFrame({"kind": [*"ab"] * 40, "sum": np.arange(80.0) - 40})
+    model = EducatedRegressor(pairs=0).fit(rows, "sum")
+    rows["part"] = ["few"] * 9 + ["many"] * 71
+    few, many = evaluate(model, rows, "sum", by="part").groups
+    assert few.note
+    assert not few.difference.has_interval()
+    assert many.difference.has_interval()
+    assert not many.ratio.is_known()
+
+
+def test_in_groups_a_weight_of_two_is_the_row_twice(counted):
+    rest = policies(400, seed=1)
+    weight = np.where(np.arange(400) % 3, 1.0, 2.0)
+    one = evaluate(counted, rest, "claims", by="region", sample_weight=weight)
+    more = pd.concat([rest, rest[weight == 2]])
+    other = evaluate(counted, more, "claims", by="region")
+    for left, right in zip(one.groups, other.groups, strict=True):
+        for name in ("exposure", "observed", "estimate", "rmse", "deviance"):
+            assert getattr(left, name) == pytest.approx(getattr(right, name))
+        assert left.ratio.high == pytest.approx(right.ratio.high)
+
+
+def test_other_regressors_get_the_columns_of_their_fit_alone():
+    rest = policies(seed=1)
+    model = LinearRegression().fit(rest[["age"]], rest["claims"])
+    found = evaluate(model, rest, "claims", by=["region", "years"])
+    assert sum(group.n_rows for group in found.groups) == len(rest)
+    assert found.all_rows.ratio.value == pytest.approx(1)
+
+
+def test_groups_are_in_text_html_data_and_report(counted):
+    rest = policies(500, seed=1)
+    found = evaluate(counted, rest, "claims", by="region")
+    assert "south" in found.to_text(80)
+    assert "south" in found._repr_html_()
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert [group["name"] for group in told["groups"]] == ["east", "north", "south"]
+    frame = found.to_frame("groups").to_pandas()
+    assert frame["ratio_low"].tolist() == [group.ratio.low for group in found.groups]
+    page = report(counted, rest, "claims", by="region")
+    assert "Groups of region" in page
+    assert "Groups of region" in report(counted, evaluation=found)

@@ -62,6 +62,16 @@ def test_the_commands_take_a_model_of_numbers(folder):
     assert told["r2"] > 0.9
 
 
+def test_groups_of_numbers_are_those_of_python(folder):
+    data = folder / "homes.csv"
+    done = run("evaluate", folder / "m.json", data, "--target", "price", "--by", "kind", "--json")
+    found = weigh.evaluate(weigh.load(folder / "m.json"), pd.read_csv(data), "price", by="kind")
+    assert json.loads(done.stdout)["groups"] == found.to_dict()["groups"]
+    words = ["report", folder / "m.json", data, "--target", "price", "--by", "kind"]
+    assert run(*words, "-o", folder / "by.html").exit_code == 0
+    assert "Groups of kind" in (folder / "by.html").read_text()
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -81,6 +81,8 @@ def evaluate(
     the command takes the one column that is not a feature and holds the model's classes. A
     scorecard also has a cut-off table and a gains table. A survival model has concordance, Brier
     score and calibration over time; event and duration are the columns of its fit unless named.
+    A model of a number has errors and calibration, and with --by the ratio of observed to estimated
+    in each group, per unit of exposure if the model has one.
 
     Example: weigh evaluate model.json people.csv --target Survived --by Class
 

@@ -3,42 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from weigh.evidence.exposure import given_to
-from weigh.frames import Floats, Integers, number_sample, read
+from weigh.frames import Floats, Integers, number_sample, read, read_numbers
+from weigh.metrics.numbers import Bounded, reach_of
+from weigh.metrics.predicted import features_of
+from weigh.metrics.scored import Flags
 from weigh.newton.families import Power, refuse_outside
+from weigh.parameters import is_number
 
 
 @dataclass(frozen=True, eq=False)
 class Estimated:
     """The numbers of the rows that have a weight, and what a model estimates of them.
 
-    `power` is that of the model's family: 0 has squared errors as its deviance.
+    `power` is that of the model's family: 0 has squared errors as its deviance. `kept` marks which
+    of the rows given these are. `exposure` is None where every row has the same.
     """
 
     target: str
     numbers: Floats
     means: Floats
     weight: Floats
-    kept: Integers
+    kept: Flags
     power: float = 0.0
     given: dict[str, Any] = field(default_factory=dict)  # exposure and offset
+    exposure: Floats | None = None
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any, exposure: Any = None) -> Estimated:
-        """Of a fitted regressor of this package or of scikit-learn, or a pipeline."""
-        sample, numbers = number_sample(read(X), y, sample_weight)
+    def of(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        exposure: Any = None,
+        beside: Sequence[str] = (),
+    ) -> Estimated:
+        """Of a fitted regressor of this package or of scikit-learn, or a pipeline.
+
+        `beside` names columns of X that are none of the model's unless it was fitted with them.
+        """
+        table = read(X)
+        sample, numbers = number_sample(table, y, sample_weight)
         if hasattr(model, "_family"):
             refuse_outside(model._family, numbers, sample.target, model.family)
-        kept = np.flatnonzero(sample.kept)
-        own = given_to(model, read(X).names, exposure)
-        means = np.asarray(model.predict(_features(X, y), **own), dtype=np.float64)[kept]
+        own = given_to(model, table.names, exposure)
+        means = model.predict(_features(model, X, (y, sample_weight), beside), **own)
         weight = np.ones(len(numbers)) if sample.weight is None else sample.weight
-        return cls(sample.target, numbers, means, weight, kept, power_of(model), own)
+        means = np.asarray(means, dtype=np.float64)[sample.kept]
+        found = cls(sample.target, numbers, means, weight, sample.kept, power_of(model), own)
+        known = own.get("exposure")
+        if known is None or is_number(known):
+            return found
+        return replace(found, exposure=read_numbers(table, known, "exposure")[sample.kept])
+
+    def take(self, places: Integers) -> Estimated:
+        """Some of the rows."""
+        return replace(
+            self,
+            numbers=self.numbers[places],
+            means=self.means[places],
+            weight=self.weight[places],
+            exposure=None if self.exposure is None else self.exposure[places],
+        )
 
     @property
     def mean(self) -> float:
@@ -74,6 +106,35 @@ def name_loss(power: float) -> str:
     return "deviance" if power else "squared error"
 
 
-def _features(X: Any, y: Any) -> Any:
-    """X as it is: models of this package ignore the target's column, others must not see it."""
-    return X.drop(columns=y) if isinstance(y, str) and hasattr(X, "iloc") else X
+def _features(model: Any, X: Any, used: tuple[Any, ...], beside: Sequence[str]) -> Any:
+    """X as it is for models of this package, and for others the columns of their fit."""
+    named = {name for name in used if isinstance(name, str)}
+    if hasattr(model, "_read") or not (named or beside):
+        return X
+    return features_of(model, X, read(X), named, beside)
+
+
+def mean_of(
+    values: Floats, weight: Floats, coverage: float, signed: bool = False, rare: float = 0.0
+) -> Bounded:
+    """A mean with its interval, that of its logarithm where values are not `signed`.
+
+    `rare` is the upper limit of a sum of values that are all zero.
+    """
+    total = weight.sum()
+    mean = float(values @ weight / total)
+    error = float(np.sqrt((values - mean) ** 2 @ weight / max(total - 1, 1.0) / total))
+    if signed:
+        return Bounded.normal(mean, error, coverage)
+    if mean == 0:
+        return Bounded(0.0, 0.0, rare / float(total))
+    reach = float(np.exp(min(reach_of(coverage) * error / mean, 700.0)))
+    return Bounded(mean, mean / reach, mean * reach)
+
+
+def rare_sum(numbers: Floats, weight: Floats, coverage: float) -> float:
+    """The upper limit of a sum of which no event was seen: Poisson events of the usual size."""
+    positive = np.where(numbers > 0, weight, 0.0)
+    if not positive.any():
+        return 0.0
+    return -float(np.log((1 - coverage) / 2) * (numbers @ positive) / positive.sum())

@@ -12,7 +12,7 @@ from weigh.bins import Feature, are_whole, label, quantile_cuts, sort_values
 from weigh.evaluation.measures import Options
 from weigh.evaluation.multiclass import mean_of_rows
 from weigh.evidence import BOUND
-from weigh.frames import Codes, Floats, Integers, Value, key
+from weigh.frames import Codes, Floats, Integers, Value, count_rows, key, read
 from weigh.metrics import (
     Scored,
     Stability,
@@ -22,7 +22,7 @@ from weigh.metrics import (
     population_stability_index,
 )
 from weigh.metrics.numbers import NAN, Bounded
-from weigh.metrics.predicted import Predicted
+from weigh.metrics.predicted import Predicted, column_of
 from weigh.metrics.scored import read_codes
 from weigh.metrics.scores import Many
 
@@ -61,6 +61,37 @@ class ManyGroup:
     loss: Bounded
     misclassification: Bounded
     note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """What groups rows: an array, one column, or several by name; and what it is called."""
+
+    by: Any
+    name: str
+    names: tuple[str, ...]  # of the columns of X, if it is these
+
+    @classmethod
+    def of(cls, X: Any, by: Any) -> Grouping:
+        """From the argument `by` of `evaluate`."""
+        names = named_columns(X, by)
+        columns = {name: column_of(read(X), name, "by") for name in names}
+        name = ", ".join(names) or str(getattr(by, "name", None) or "group")
+        return cls(columns[name] if len(names) == 1 else columns or by, name, names)
+
+    def split(self, kept: Any, weight: Floats | None) -> Iterator[tuple[str, Integers]]:
+        """The name of each group and its rows."""
+        return split_rows(self.by, self.name, kept, weight)
+
+
+def named_columns(X: Any, by: Any) -> tuple[str, ...]:
+    """The columns that `by` names: one, or those of a list; none where it is an array."""
+    if isinstance(by, str):
+        return (by,)
+    listed = isinstance(by, list | tuple) and len(by) > 0 and all(isinstance(n, str) for n in by)
+    if not listed or len(by) == count_rows(X):
+        return ()
+    return tuple(dict.fromkeys(by))
 
 
 def measure_groups(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from weigh.evaluation.findings import find_leaks, find_training_rows
+from weigh.evaluation.groups import Grouping
 from weigh.evaluation.measures import Options
 from weigh.evaluation.numbers import (
     NumberEvaluation,
@@ -15,9 +16,8 @@ from weigh.evaluation.numbers import (
     refuse_exposure,
 )
 from weigh.evaluation.result import Evaluation, Given, build, read_train
-from weigh.frames import count_rows, read
 from weigh.metrics import COVERAGE
-from weigh.metrics.predicted import Question, column_of, predict_rows
+from weigh.metrics.predicted import Question, predict_rows
 
 if TYPE_CHECKING:
     from weigh.evaluation.survival import SurvivalEvaluation
@@ -45,10 +45,10 @@ def evaluate(
 
     The others are misclassification, AUC, Brier score and its parts, reliability, the calibration
     line, lift, and error rates, cost and net benefit by cut-off, as in `weigh.metrics`. For a
-    regressor: RMSE, mean absolute error, R2, deviance, calibration by decile, and the coverage of
-    its intervals. For a survival model: concordance, Brier score and calibration over time. A
-    weight of two equals a row given twice, also in intervals: pass sampling weights through
-    `weigh.metrics.effective_weight` first.
+    regressor: RMSE, mean absolute error, R2, deviance, calibration by decile, the coverage of its
+    intervals, and by group observed over estimated. For a survival model: concordance, Brier score
+    and calibration over time. A weight of two equals a row given twice, also in intervals: pass
+    sampling weights through `weigh.metrics.effective_weight` first.
 
     Parameters
     ----------
@@ -103,16 +103,13 @@ def evaluate(
         refuse_class_options(own | {"costs": None if costs == (1.0, 1.0) else costs}, "times")
         return evaluate_survival(model, X, y, coverage)
     if estimates_numbers(model):
-        own = {"train": train, "by": by, "thresholds": thresholds, "pos_label": pos_label}
+        own = {"train": train, "thresholds": thresholds, "pos_label": pos_label}
         refuse_class_options(own | {"costs": None if costs == (1.0, 1.0) else costs})
-        return evaluate_numbers(model, X, y, sample_weight, coverage, exposure)
+        return evaluate_numbers(model, X, y, sample_weight, coverage, exposure, by)
     refuse_exposure(exposure)
     options = Options.read(costs, thresholds, coverage)
     question = Question.of_model(model, pos_label)
-    names = named_columns(X, by)
-    groups: Any = {name: column_of(read(X), name, "by") for name in names} if names else by
-    if len(names) == 1:
-        groups = groups[names[0]]
+    grouping = Grouping.of(X, by)
     named = isinstance(sample_weight, str)
     predicted = [
         predict_rows(
@@ -121,21 +118,11 @@ def evaluate(
             part.second,
             sample_weight if named and part.sample_weight is None else part.sample_weight,
             pos_label=pos_label,
-            beside=names,
+            beside=grouping.names,
         )
         for part in (Given(X, y, sample_weight), *read_train(train))
     ]
-    name = ", ".join(names) or str(getattr(by, "name", None) or "group")
-    found = build(question, options, predicted, groups, type(model).__name__, name)
+    name = type(model).__name__
+    found = build(question, options, predicted, grouping.by, name, grouping.name)
     leaks = find_leaks(model, X, predicted[0])
     return replace(found, leaks=leaks, training_rows=find_training_rows(model, X))
-
-
-def named_columns(X: Any, by: Any) -> tuple[str, ...]:
-    """The columns that `by` names: one, or those of a list; none where it is an array."""
-    if isinstance(by, str):
-        return (by,)
-    listed = isinstance(by, list | tuple) and len(by) > 0 and all(isinstance(n, str) for n in by)
-    if not listed or len(by) == count_rows(X):
-        return ()
-    return tuple(dict.fromkeys(by))

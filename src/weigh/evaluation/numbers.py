@@ -8,14 +8,21 @@ from typing import Any
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
-from weigh.evaluation.estimates import Estimated, deviances
+from weigh.evaluation.estimates import Estimated, deviances, mean_of, rare_sum
 from weigh.evaluation.findings import find_training_rows, tell_training_rows
+from weigh.evaluation.groups import Grouping
+from weigh.evaluation.number_groups import (
+    NumberGroup,
+    measure_number_groups,
+    show_groups,
+    tell_groups,
+)
 from weigh.evaluation.page import Page, Section
-from weigh.evidence.exposure import tell_exposure
+from weigh.evidence.exposure import name_given, tell_exposure
 from weigh.evidence.units import digits_of, spell
 from weigh.frames import Floats, build
 from weigh.layout import Shown, count_of, percent
-from weigh.metrics.numbers import NAN, Bounded, check_coverage, plain, reach_of
+from weigh.metrics.numbers import NAN, Bounded, check_coverage, columns_of, flatten, plain
 
 BANDS, STATED = 10, 0.9
 """Bands of about equally many rows by estimate; the coverage of intervals that is checked."""
@@ -57,6 +64,14 @@ class NumberEvaluation(Shown):
         The share of rows inside the model's 90% intervals; NaN where it has none.
     bands : tuple of Band
         Ten bands of rows from the smallest to the largest estimates.
+    exposed : str
+        The name of the exposure, if rows have their own.
+    by : str
+        The name of the groups; empty without.
+    groups : tuple of NumberGroup
+        Measures by the values of `by`.
+    all_rows : NumberGroup or None
+        The same measures of all rows, if there are groups.
     exposure : str
         What the estimates were multiplied by, in words; empty for a model without exposure.
     training_rows : float or None
@@ -80,6 +95,10 @@ class NumberEvaluation(Shown):
     coverage: float
     exposure: str = ""
     training_rows: float | None = None
+    exposed: str = ""
+    by: str = ""
+    groups: tuple[NumberGroup, ...] = ()
+    all_rows: NumberGroup | None = None
 
     @property
     def findings(self) -> list[str]:
@@ -90,27 +109,30 @@ class NumberEvaluation(Shown):
             f"Mean estimate {self._number(self.mean_estimate)}, mean observed "
             f"{self._number(self.mean_observed)}; calibration slope {self.slope:.2f}.",
         ]
-        if abs(self.deviance_explained - self.r2) > 1e-9:
+        if self.has_deviance():
             explained = percent(round(self.deviance_explained, 3))
             said.append(f"Mean deviance {self.deviance:.4g}; {explained} of it is explained.")
         if self.covered.is_known():
             low, high = percent(round(self.covered.low, 3)), percent(round(self.covered.high, 3))
             share = percent(round(self.covered.value, 3))
             said.append(f"{percent(STATED)} intervals contain {share} of rows ({low} to {high}).")
-        return [*filter(None, [tell_training_rows(self.training_rows), *said, self.exposure])]
+        said += [self.exposure, tell_groups(self)]
+        return [*filter(None, [tell_training_rows(self.training_rows), *said])]
+
+    def has_deviance(self) -> bool:
+        """Whether the deviance is that of a family other than the gaussian."""
+        return abs(self.deviance_explained - self.r2) > 1e-9
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         return plain(self) | {"findings": self.findings}  # type: ignore[no-any-return]
 
-    def to_frame(self) -> Any:
-        """The bands, one row each."""
-        rows = [
-            (b.rows, b.estimate, b.observed.value, b.observed.low, b.observed.high)
-            for b in self.bands
-        ]
-        names = ("rows", "estimate", "observed", "observed_low", "observed_high")
-        return build(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), None)
+    def to_frame(self, part: str = "bands") -> Any:
+        """The "bands" or the "groups" as a table, one row each."""
+        if part not in ("bands", "groups"):
+            raise ParameterError(Parameter("part"), f" must be 'bands' or 'groups', got {part!r}")
+        rows = [flatten(plain(own)) for own in getattr(self, part)]
+        return build(columns_of(rows), None)
 
     def view(self) -> Page:
         """The measures as data for text and pages."""
@@ -128,7 +150,7 @@ class NumberEvaluation(Shown):
         section = Section(
             "Calibration: rows from the smallest to the largest estimates", head, tuple(rows)
         )
-        return Page(title, tuple(self.findings), (section,))
+        return Page(title, tuple(self.findings), (section, *show_groups(self)))
 
     def _number(self, value: float) -> str:
         return spell(value, digits_of(self.spread or self.mean_observed))
@@ -139,13 +161,24 @@ class NumberEvaluation(Shown):
 
 
 def evaluate_numbers(
-    model: Any, X: Any, y: Any, sample_weight: Any, coverage: float, exposure: Any = None
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    coverage: float,
+    exposure: Any = None,
+    by: Any = None,
 ) -> NumberEvaluation:
     """Evaluate a fitted regressor: one of this package, of scikit-learn, or a pipeline."""
     check_coverage(coverage)
-    rows = Estimated.of(model, X, y, sample_weight, exposure)
+    grouping = Grouping.of(X, by)
+    rows = Estimated.of(model, X, y, sample_weight, exposure, grouping.names)
     found = evaluate_estimates(model, X, rows, coverage)
-    return replace(found, training_rows=find_training_rows(model, X))
+    found = replace(found, training_rows=find_training_rows(model, X))
+    if by is None:
+        return found
+    groups, whole = measure_number_groups(grouping, rows, coverage)
+    return replace(found, by=grouping.name, groups=groups, all_rows=whole)
 
 
 def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> NumberEvaluation:
@@ -158,14 +191,14 @@ def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> 
     means = (estimates, np.full(len(numbers), rows.mean))
     deviance, base = (float(deviances(rows.power, numbers, m) @ weight / total) for m in means)
     spread = float((numbers - rows.mean) ** 2 @ weight / total)
-    mse = _mean((numbers - estimates) ** 2, weight, coverage)
+    mse = mean_of((numbers - estimates) ** 2, weight, coverage)
     roots = [float(np.sqrt(max(value, 0.0))) for value in (mse.value, mse.low, mse.high)]
     return NumberEvaluation(
         model=type(model).__name__,
         target=rows.target,
         n_rows=float(total),
         rmse=Bounded(*roots),
-        mae=_mean(np.abs(numbers - estimates), weight, coverage),
+        mae=mean_of(np.abs(numbers - estimates), weight, coverage),
         spread=float(np.sqrt(spread)),
         r2=1 - mse.value / spread if spread > 0 else NAN,
         deviance=deviance,
@@ -177,6 +210,7 @@ def evaluate_estimates(model: Any, X: Any, rows: Estimated, coverage: float) -> 
         bands=_bands(estimates, numbers, weight, coverage),
         coverage=coverage,
         exposure=tell_exposure(rows.given.get("exposure")),
+        exposed="" if rows.exposure is None else name_given(rows.given["exposure"]) or "exposure",
     )
 
 
@@ -215,24 +249,6 @@ def _inside(model: Any, X: Any, rows: Estimated) -> Floats | None:
     return np.asarray((low <= numbers) & (numbers <= high), dtype=np.float64)
 
 
-def _mean(
-    values: Floats, weight: Floats, coverage: float, signed: bool = False, rare: float = 0.0
-) -> Bounded:
-    """A mean with its interval, that of its logarithm where values are not `signed`.
-
-    `rare` is the upper limit of a sum of values that are all zero.
-    """
-    total = weight.sum()
-    mean = float(values @ weight / total)
-    error = float(np.sqrt((values - mean) ** 2 @ weight / max(total - 1, 1.0) / total))
-    if signed:
-        return Bounded.normal(mean, error, coverage)
-    if mean == 0:
-        return Bounded(0.0, 0.0, rare / float(total))
-    reach = float(np.exp(min(reach_of(coverage) * error / mean, 700.0)))
-    return Bounded(mean, mean / reach, mean * reach)
-
-
 def slope_of(estimates: Floats, numbers: Floats, weight: Floats) -> float:
     """Of a regression of the numbers on their estimates."""
     centred = estimates - estimates @ weight / weight.sum()
@@ -245,19 +261,11 @@ def _bands(estimates: Floats, numbers: Floats, weight: Floats, coverage: float) 
     values, codes = np.unique(estimates, return_inverse=True)
     reached = np.cumsum(np.bincount(codes, weight, len(values))) - 1e-9
     band = np.minimum((reached / weight.sum() * BANDS).astype(int), BANDS - 1)[codes]
-    found, signed, rare = [], bool(numbers.min() < 0), _rare(numbers, weight, coverage)
+    found, signed, rare = [], bool(numbers.min() < 0), rare_sum(numbers, weight, coverage)
     for b in np.unique(band):
         own = weight[band == b]
-        observed = _mean(numbers[band == b], own, coverage, signed, rare)
+        observed = mean_of(numbers[band == b], own, coverage, signed, rare)
         found.append(
             Band(float(own.sum()), float(estimates[band == b] @ own / own.sum()), observed)
         )
     return tuple(found)
-
-
-def _rare(numbers: Floats, weight: Floats, coverage: float) -> float:
-    """The upper limit of a sum of which no event was seen: Poisson events of the usual size."""
-    positive = np.where(numbers > 0, weight, 0.0)
-    if not positive.any():
-        return 0.0
-    return -float(np.log((1 - coverage) / 2) * (numbers @ positive) / positive.sum())

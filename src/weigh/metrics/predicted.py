@@ -160,7 +160,7 @@ def predict_rows(
     labels = column_of(table, y, "y")
     weight = column_of(table, sample_weight, "sample_weight")
     used = {name for name in (y, sample_weight) if isinstance(name, str)}
-    p = model.predict_proba(_features(model, X, table, used, beside))
+    p = model.predict_proba(features_of(model, X, table, used, beside))
     return question.read(labels, p, weight)
 
 
@@ -171,7 +171,7 @@ def column_of(table: Table, value: Any, role: str) -> Any:
     return table.source(table.names.index(check_name(table, value, role)))
 
 
-def _features(model: Any, X: Any, table: Table, used: set[str], beside: Sequence[str]) -> Any:
+def features_of(model: Any, X: Any, table: Table, used: set[str], beside: Sequence[str]) -> Any:
     """The columns that the model was fitted with, as far as they can be told."""
     fitted, left = getattr(model, "feature_names_in_", None), [*table.without(used).names]
     if fitted is not None:

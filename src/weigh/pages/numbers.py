@@ -100,7 +100,7 @@ def number_quality(
         weight = np.ones(len(errors)) if weight is None else weight
         charts.append(_draw_errors(found, errors, weight))
     notes = (ALONE,) if errors is None else ()
-    return {"tables": found.view().sections, "figures": [Figures(charts, notes=notes)]}
+    return {"tables": found.view().sections[:1], "figures": [Figures(charts, notes=notes)]}
 
 
 def draw_calibration(bands: Sequence[Any], told: str) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from weigh.evaluation import Evaluation, NumberEvaluation, evaluate, named_columns
+from weigh.evaluation.number_groups import show_groups
 from weigh.evaluation.page import Section
 from weigh.evaluation.show import page as evaluation_page
 from weigh.evaluation.survival import SurvivalEvaluation
@@ -262,7 +263,7 @@ def _of_number(subject: Subject, found: NumberEvaluation, judged: _Judged) -> di
         "unit": "Weights are logarithms of factors." if log else "Weights in the target's unit.",
         "quality": number_quality(found, judged.errors, judged.weight),
         "thresholds": None,
-        "groups": {"tables": ()},
+        "groups": {"by": found.by, "tables": show_groups(found)},
         "examples": judged.cases,
     }
 

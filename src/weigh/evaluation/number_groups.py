@@ -1,0 +1,180 @@
+"""Estimates of numbers by group: observed beside estimated, their ratio, and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import stdtrit
+
+from weigh.evaluation.estimates import Estimated, rare_sum
+from weigh.evaluation.groups import LEAST, Grouping
+from weigh.evaluation.page import Section
+from weigh.evidence.units import digits_of, spell
+from weigh.layout import percent
+from weigh.metrics.numbers import NAN, Bounded
+
+if TYPE_CHECKING:
+    from weigh.evaluation.numbers import NumberEvaluation
+
+SHOWN = 3
+"""Groups that the findings name."""
+
+
+@dataclass(frozen=True)
+class NumberGroup:
+    """One group of rows: what was observed, what the model estimates, and how far they differ.
+
+    `observed` and `estimate` are means over rows, or per unit of exposure where rows have their
+    own. `ratio` is observed/estimate, unknown where numbers are negative, and `difference` is
+    observed - estimate; their intervals take the estimates as given. `deviance` is a mean over
+    rows. `note` says why something is not known.
+    """
+
+    name: str
+    n_rows: int
+    weight: float
+    exposure: float
+    observed: float
+    estimate: float
+    ratio: Bounded
+    difference: Bounded
+    rmse: float
+    deviance: float
+    note: str = ""
+
+
+def measure_number_groups(
+    grouping: Grouping, rows: Estimated, coverage: float
+) -> tuple[tuple[NumberGroup, ...], NumberGroup]:
+    """Every group, in the order of its values, and all rows as one."""
+    signed = bool(rows.numbers.min() < 0 or rows.means.min() < 0)
+    rare = rare_sum(rows.numbers, rows.weight, coverage)
+    parts = [(n, rows.take(at)) for n, at in grouping.split(rows.kept, rows.weight)]
+    found = [_measure(n, part, signed, rare, coverage) for n, part in (*parts, ("All rows", rows))]
+    return tuple(found[:-1]), found[-1]
+
+
+def _measure(name: str, rows: Estimated, signed: bool, rare: float, coverage: float) -> NumberGroup:
+    weight, errors = rows.weight, rows.numbers - rows.means
+    total = float(weight.sum())
+    units = total if rows.exposure is None else float(weight @ rows.exposure)
+    observed, estimate = float(weight @ rows.numbers), float(weight @ rows.means)
+    enough = total >= LEAST
+    off = _error(errors - errors @ weight / total, weight)
+    reach = float(stdtrit(total - 1, (1 + coverage) / 2)) if enough else NAN
+    gap = (observed - estimate) / units
+    wide = reach * off / units if off > 0 else NAN
+    return NumberGroup(
+        name=name,
+        n_rows=len(errors),
+        weight=total,
+        exposure=NAN if rows.exposure is None else units,
+        observed=observed / units,
+        estimate=estimate / units,
+        ratio=Bounded(NAN) if signed or estimate <= 0 else _ratio(rows, reach, rare),
+        difference=Bounded(gap, gap - wide, gap + wide),
+        rmse=float(np.sqrt(weight @ errors**2 / total)),
+        deviance=float(weight @ rows.losses(rows.power) / total),
+        note="" if enough else f"too few rows for an interval: {total:g}, and {LEAST} are needed",
+    )
+
+
+def _error(errors: np.ndarray, weight: np.ndarray) -> float:
+    """The standard error of a sum over rows whose errors have a mean of zero."""
+    total = float(weight.sum())
+    return float(np.sqrt(weight @ errors**2 * total / max(total - 1, 1.0)))
+
+
+def _ratio(rows: Estimated, reach: float, rare: float) -> Bounded:
+    """Observed over estimated, with the interval of its logarithm.
+
+    The error of a ratio of sums is that of the sum of y - ratio mean, over the sum of means.
+    """
+    whole, part = float(rows.weight @ rows.means), float(rows.weight @ rows.numbers)
+    if part == 0:
+        return Bounded(0.0, 0.0, rare / whole) if np.isfinite(reach) and rare else Bounded(0.0)
+    ratio = part / whole
+    error = _error(rows.numbers - ratio * rows.means, rows.weight) / part
+    if not error > 1e-12 or not np.isfinite(reach):  # rows all alike tell nothing of others
+        return Bounded(ratio)
+    factor = float(np.exp(min(reach * error, 700.0)))
+    return Bounded(ratio, ratio / factor, ratio * factor)
+
+
+# ------------------------------------------------------------ in words and tables
+
+
+def tell_groups(found: NumberEvaluation) -> str:
+    """The groups whose estimates are off as a whole, the largest first."""
+    off = [group for group in found.groups if _is_off(group)]
+    if not off:
+        return ""
+    off.sort(key=lambda group: -group.weight)
+    told = [
+        f"{group.name} (estimate {_mean(found, group.estimate)}, "
+        f"observed {_mean(found, group.observed)})"
+        for group in off[:SHOWN]
+    ]
+    more = f" and {len(off) - SHOWN} more" if len(off) > SHOWN else ""
+    chance = f"{(1 - found.coverage) * len(found.groups):.1g}"
+    return (
+        f"Groups with biased estimates: {'; '.join(told)}{more}. By chance alone about {chance} "
+        f"of {len(found.groups)} would be listed."
+    )
+
+
+def _is_off(group: NumberGroup) -> bool:
+    """Whether the interval of the ratio, or of the difference without one, says so."""
+    known, right = (group.ratio, 1.0) if group.ratio.is_known() else (group.difference, 0.0)
+    return known.has_interval() and not known.holds(right)
+
+
+def _mean(found: NumberEvaluation, value: float) -> str:
+    """A mean, or a rate per unit of exposure, with three figures of that of all rows."""
+    size = found.spread or found.mean_observed
+    if found.exposed and found.all_rows is not None:
+        size = found.all_rows.estimate
+    return spell(value, digits_of(size))
+
+
+def _range(bounded: Bounded, spelled: Callable[[float], str]) -> str:
+    if not bounded.has_interval():
+        return spelled(bounded.value)
+    value, low, high = map(spelled, (bounded.value, bounded.low, bounded.high))
+    return f"{value} ({low} to {high})"
+
+
+def show_groups(found: NumberEvaluation) -> tuple[Section, ...]:
+    """The table of the groups, and a last line of all rows; none without groups."""
+    if not found.groups or found.all_rows is None:
+        return ()
+    lines, exposed = (*found.groups, found.all_rows), digits_of(found.all_rows.exposure)
+    columns = [
+        ("Rows", [f"{group.weight:,.6g}" for group in lines]),
+        (found.exposed, [spell(group.exposure, exposed) for group in lines]),
+        ("Observed", [_mean(found, group.observed) for group in lines]),
+        ("Estimate", [_mean(found, group.estimate) for group in lines]),
+        _bias(found, lines),
+        ("RMSE", [spell(group.rmse, digits_of(found.spread)) for group in lines]),
+        ("Deviance", [f"{group.deviance:.3g}" for group in lines]),
+    ]
+    unit = f" per unit of {found.exposed}" if found.exposed else ""
+    left_out = {"", "" if found.has_deviance() else "Deviance"}
+    columns = [column for column in columns if column[0] not in left_out]
+    names = [group.name for group in lines]
+    rows = tuple(zip(names, *(cells for _, cells in columns), strict=True))
+    notes = [f"{group.name}: {group.note}." for group in lines if group.note]
+    title = f"Observed and estimated {found.target}{unit}, by {found.by}"
+    return (Section(title, (found.by, *(head for head, _ in columns)), rows, (*notes,)),)
+
+
+def _bias(found: NumberEvaluation, lines: tuple[NumberGroup, ...]) -> tuple[str, list[str]]:
+    """The ratio of each group, or the difference where some have no ratio."""
+    interval = f"({percent(found.coverage)} interval)"
+    if all(group.ratio.is_known() for group in lines):
+        return f"Observed/estimate {interval}", [_range(g.ratio, "{:.2f}".format) for g in lines]
+    spelled = [_range(g.difference, lambda x: _mean(found, x)) for g in lines]
+    return f"Observed - estimate {interval}", spelled
