@@ -31,7 +31,7 @@ from weigh.frames import (
     wrap,
 )
 from weigh.parameters import is_number
-from weigh.sheet import find_reasons
+from weigh.sheet import reason_columns
 from weigh.writing import make_folder, open_whole, refuse_inputs
 
 PART = 1 << 22
@@ -188,7 +188,8 @@ def score_table(
     keep : list of str, optional
         Columns of X to keep beside the scores. Default: all, or none in a file.
     reasons : int, default=0
-        Number of the heaviest features of each row to name, with their weights.
+        Number of the heaviest features of each row to name, with their weights; of a scorecard,
+        those that cost most points.
     spreadsheet : bool, default=False
         Whether, in a file, an apostrophe protects text that a spreadsheet would run as a formula:
         text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return.
@@ -265,13 +266,12 @@ def _with_given(
 
 
 def _with_reasons(n: int) -> Columns:
-    """Scores, and the heaviest features of each row."""
+    """Scores, and the reasons of each row."""
     if not n:
         return score_columns
 
     def columns(model: Any, table: Table) -> dict[str, Any]:
-        found = find_reasons(model.evidence_, model._read(table), n)
-        return score_columns(model, table) | found.columns()
+        return score_columns(model, table) | reason_columns(model, model._read(table), n)
 
     return columns
 

@@ -464,6 +464,17 @@ def test_reasons_are_those_that_python_gives(spark, n_classes):
         assert got[f"weight_{k}"].to_pylist() == want[f"weight_{k}"].to_pylist()
 
 
+def test_reasons_of_a_card_are_what_costs_points(spark):
+    table = make().drop(columns="w")
+    card = weigh.Scorecard(weigh.EvidenceNB().fit(table, "y"), texts={"a": "Amount"})
+    rows = table.drop(columns="y").head(12)
+    got = weigh.score_table(card, send(spark, rows), keep=["a"], reasons=3).toArrow()
+    want = weigh.score_table(card, pa.Table.from_pandas(rows), keep=["a"], reasons=3)
+    for k in (1, 2, 3):
+        assert got[f"reason_{k}"].to_pylist() == want[f"reason_{k}"].to_pylist()
+        assert got[f"cost_{k}"].to_pylist() == want[f"cost_{k}"].to_pylist()
+
+
 def test_scoring_says_what_it_cannot_do(spark):
     table = make(100).drop(columns="w")
     frame, model = send(spark, table), weigh.EvidenceNB().fit(table, "y")

@@ -1,24 +1,29 @@
 """Scorecards: whole points, what they mean, what they cost, and what was changed by hand."""
 
 import json
+import math
 from itertools import product
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.special import expit, logit
 from tests.exported import draw_table, fitted
+from tests.serving import ask
 
 import weigh
 from weigh import Scorecard, engine
+from weigh.errors import ParameterError
 from weigh.exports import Formula, checks
 from weigh.exports.run import run_duckdb, run_sqlite
 from weigh.exports.sql import plan
 from weigh.scorecard import reasons, show
 from weigh.scorecard.points import mean_added, round_nearest, round_together
+from weigh.serving import make_app
 
 LIGHT = settings(max_examples=60, deadline=None, database=None)
 ROWS = draw_table()[0]
@@ -262,6 +267,41 @@ def test_a_level_may_have_a_text_of_its_own(worded):
         assert told == slow_reasons(worded, row)
     said = {text for j in range(1, 6) for text in found[f"reason_{j}"]}
     assert {"Age not given", "Age", "Job not given", "income"} <= said
+
+
+def test_the_reasons_of_every_function_that_takes_a_model_are_those_of_the_card(worded):
+    rows = checks.visit(Formula.of(worded))
+    wanted = reasons.find_costs(worded, worded._read(rows), 3, "best").columns()
+    assert weigh.reasons(worded, rows, n=3).equals(worded.reasons(rows, n=3))
+    assert [*weigh.reasons(worded, rows, n=3)] == [*wanted]
+    table = weigh.score_table(worded, pa.Table.from_pylist(known_only(rows)), reasons=3).to_pydict()
+    blank = reasons.find_costs(worded, worded._read(known_only(rows)), 3, "best").columns()
+    assert {name: table[name] for name in blank} == blank
+    for asked in ({"pos_label": worded.pos_label}, {"only": "for"}):
+        with pytest.raises(ParameterError) as refused:
+            weigh.reasons(worded, rows, **asked)
+        assert refused.value.parameter == next(iter(asked))
+
+
+def known_only(rows):
+    """Rows in which what is not known is missing, as in a table."""
+    return [{k: None if v is weigh.NOT_KNOWN else v for k, v in row.items()} for row in rows]
+
+
+def test_the_reasons_of_the_service_are_those_of_the_card(worded, tmp_path):
+    weigh.save(worded, tmp_path / "card.json")
+    rows = [row for row in checks.visit(Formula.of(worded)) if all(map(is_json, row.values()))]
+    told = [{k: v for k, v in row.items() if v is not weigh.NOT_KNOWN} for row in rows]
+    app = make_app(tmp_path / "card.json")
+    answers = ask(app, "POST", "/score?reasons=3", {"rows": told}).json["rows"]
+    assert len(answers) > 10
+    for row, answer in zip(rows, answers, strict=True):
+        wanted = [pair for pair in slow_reasons(worded, row)[:3] if pair[0] is not None]
+        assert [(r["reason"], r["cost"]) for r in answer["reasons"]] == wanted
+
+
+def is_json(value):
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])

@@ -21,6 +21,7 @@ from weigh.bins import printable
 from weigh.formula import Formula
 from weigh.frames import canonical, key
 from weigh.pages.model import spell_levels, spell_sheet
+from weigh.scorecard import reasons
 
 
 def rows_of(model, n=60, seed=1):
@@ -162,6 +163,30 @@ def test_of_many_classes_a_page_begins_with_the_one_that_was_asked_for(browser, 
     likely = model.balance_sheet(case).pos_label
     browser.open(tmp_path / "page.html", "#" + address.partition("#")[2])
     assert shown(browser, "of-what") == f"Probability of {likely}"
+
+
+@pytest.mark.system
+def test_the_page_of_a_card_lists_its_reason_codes(browser, tmp_path):
+    model = weigh.EvidenceNB(special_values=CODES).fit(mixed(), "y")
+    texts = {"age": {"missing": "Age not given"}}
+    card = weigh.Scorecard(model, texts={"colour": "Colour <of> the car"}, level_texts=texts)
+    path = tmp_path / "page.html"
+    weigh.calculator(card, path=path)
+    browser.open(path)
+    assert browser.run("return document.getElementById('costs').hidden")  # nothing is known yet
+    for row in rows_of(card, 12):
+        given = {k: v for k, v in row.items() if isinstance(v, str | bool) and v != "never seen"}
+        given["age"] = 33.0
+        words = "&".join(
+            f"{k}={str(v).lower() if v in (True, False) else v}" for k, v in given.items()
+        )
+        browser.open(path, "#" + words)
+        case = {name: given.get(name, weigh.NOT_KNOWN) for name in card.feature_names_in_}
+        found = reasons.find_costs(card, card._read([case]), 4, "best")
+        pairs = zip(found.texts[0], found.costs[0], strict=True)
+        wanted = [f"{text}: {cost:.0f} points" for text, cost in pairs if text is not None]
+        assert shown(browser, "reasons").splitlines() == wanted
+    assert browser.violations() == []
 
 
 LABELS = {

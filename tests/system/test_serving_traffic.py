@@ -92,19 +92,6 @@ def test_reasons_are_those_of_python(tmp_path, name):
             assert reason["weight"] == pytest.approx(wanted[f"weight_{k}"][i].as_py())
 
 
-def test_reasons_of_a_card_have_their_points(tmp_path):
-    card = weigh.Scorecard(weigh.EvidenceNB().fit(PEOPLE, "Survived"))
-    weigh.save(card, tmp_path / "card.json")
-    row = ROWS[0]
-    answer = ask(make_app(tmp_path / "card.json"), "POST", "/score?reasons=3", row).json
-    points = {reason["reason"]: reason["points"] for reason in answer["reasons"]}
-    assert points == {
-        f"{name} = {value}": card.points[name][card.evidence_[name].labels.index(value)]
-        for name, value in row.items()
-    }
-    assert card.base_points + sum(points.values()) == answer["score"]
-
-
 def test_notes_name_fields_that_are_not_known_or_new(app):
     told = ask(app, "POST", "/score?notes=true", {"rows": ROWS}).json["rows"]
     fields = [[(note["field"], note["note"]) for note in row["notes"]] for row in told]

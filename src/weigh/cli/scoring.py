@@ -14,7 +14,6 @@ from weigh.cli.data import (
     column_names,
     count_rows,
     find_class,
-    is_card,
     keep_apart,
     read_labels,
     read_like,
@@ -183,23 +182,10 @@ def write_reasons(
 
 def _reason_columns(model: Any, n: int, pos_label: str | None, only: str | None) -> Columns:
     """What `weigh explain --reasons` says of rows: what weighs most, or costs most points."""
-    if is_card(model):
-        given = [
-            name
-            for name, value in (("--pos-label", pos_label), ("--only", only))
-            if value is not None
-        ]
-        if given:
-            words = f"reasons of a scorecard are what costs points: leave out {' and '.join(given)}"
-            raise ValueError(words)
-        from weigh.scorecard.points import cost_columns
+    from weigh.sheet import reason_columns
 
-        return lambda card, part: cost_columns(card, part, n)
-    from weigh.evidence import evidence_of
-    from weigh.sheet import find_reasons
-
-    evidence, label = evidence_of(model), find_class(model, pos_label)
-    return lambda model, part: find_reasons(evidence, model._read(part), n, label, only).columns()
+    label = find_class(model, pos_label)
+    return lambda model, part: reason_columns(model, model._read(part), n, label, only)
 
 
 def _explain_row(

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from weigh.bins import label, printable
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.numbers import refuse_class_options
-from weigh.formula import Formula, Input
+from weigh.formula import Costs, Formula, Input
 from weigh.formula.data import to_data
 from weigh.frames import canonical
 from weigh.layout import asset, document, render
@@ -140,6 +140,7 @@ def _describe(subject: Subject, formula: Formula, texts: Mapping[str, str]) -> d
         "caveat": evidence.caveat,
         "method": evidence.recalibration and evidence.recalibration.method,
         "units": _units(subject),
+        "costs": _costs(subject, formula),
     }
 
 
@@ -162,6 +163,19 @@ def _units(subject: Subject) -> dict[str, Any]:
     """How the weights of the sheet read, which is about the first class of two if `of` is 0."""
     units = subject.evidence.units.turned if subject.of == 0 else subject.evidence.units
     return {**vars(units), "points": units.are_points}
+
+
+def _costs(subject: Subject, formula: Formula) -> dict[str, Any] | None:
+    """What the points of each feature are compared with, and the texts of its reason codes.
+
+    A feature without texts of its own has none here: the page has its name.
+    """
+    if subject.card is None:
+        return None
+    costs: Costs = subject.card.costs
+    pairs = zip(costs.texts, formula.terms, strict=True)
+    texts = [None if {*own} == {term.name} else [*map(printable, own)] for own, term in pairs]
+    return {"baselines": [*costs.baselines], "texts": texts}
 
 
 def _codes_without_rows(formula: Formula) -> set[tuple[str, float]]:

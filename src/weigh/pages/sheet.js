@@ -52,6 +52,7 @@ function sheetView(model) {
   const rounded = (weight) => whole(scale * weight);
   const readTotal = (total) => whole(start + scale * total);
   const hundredths = (weight) => signed(rounded(weight));
+  const REASONS = 4; // reason codes at most
   const LISTED = 12; // questions without an answer that a note names
 
   function questionOf(sheet) {
@@ -197,6 +198,27 @@ function sheetView(model) {
     byId("notes").replaceChildren(...notes(sheet).map((text) => make("li", { textContent: text })));
   }
 
+  // What costs a case of a scorecard most points, against the best usual level of each feature.
+  function reasonsOf(sheet) {
+    const { baselines, texts } = model.costs;
+    return sheet.items
+      .map((item, j) => ({
+        text: texts[j]?.at(item.level) ?? item.title, // the last text is that of no level
+        cost: baselines[j] - rounded(item.weight),
+      }))
+      .filter(({ cost }) => cost > 0)
+      .sort((a, b) => b.cost - a.cost)
+      .slice(0, REASONS);
+  }
+
+  function showReasons(sheet) {
+    const found = model.costs && sheet.answered ? reasonsOf(sheet) : [];
+    byId("costs").hidden = !found.length;
+    byId("reasons").replaceChildren(
+      ...found.map(({ text, cost }) => make("li", { textContent: `${text}: ${whole(cost)} points` })),
+    );
+  }
+
   function attenuated(sheet) {
     const rule = sheet.attenuation;
     if (!rule) return [];
@@ -261,5 +283,6 @@ function sheetView(model) {
     showProbability(sheet);
     showSides(sheet);
     showFoot(sheet);
+    showReasons(sheet);
   };
 }

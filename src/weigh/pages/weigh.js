@@ -141,6 +141,7 @@ const weigh = (() => {
       label,
       words: wordsOf(model, table, places, given, at, label),
       relation: asked ? relation(table, at) : "=",
+      level: at,
       at: at < 0 ? -1 : table.start + at,
       known: at >= 0 || !asked || lacks,
       lacks: at < 0 && asked && lacks && !table.uses.some((part) => part.skip),

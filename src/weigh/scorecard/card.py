@@ -10,7 +10,7 @@ from typing import Any, Self
 from weigh.bins import Level
 from weigh.evidence import Provenance
 from weigh.formula import Costs, Formula
-from weigh.frames import Floats, build, label_sample, read
+from weigh.frames import Floats, Table, build, label_sample, read
 from weigh.layout import Shown, View
 from weigh.parameters import is_count
 from weigh.scorecard import file, reasons, show
@@ -136,14 +136,19 @@ class Scorecard(CardModel, Shown):
 
     def formula(self) -> Formula:
         """The card as data that exports render: its score, and what costs points."""
-        told = Costs(
+        told = self.costs
+        return Formula.of_evidence(self.evidence, "Scorecard", score_name="score", costs=told)
+
+    @property
+    def costs(self) -> Costs:
+        """What the points of each feature are compared with, and the texts of reason codes."""
+        return Costs(
             self.baselines("best"),
             self._level_texts(),
             show.title(self),
             show.count_levels(self),
             self.woe == "bad",
         )
-        return Formula.of_evidence(self.evidence, "Scorecard", score_name="score", costs=told)
 
     def bands(
         self,
@@ -229,6 +234,10 @@ class Scorecard(CardModel, Shown):
         """
         found = reasons.find_costs(self, self._read(X), n, against)
         return build(found.columns(), self._source.backend)
+
+    def _cost_columns(self, table: Table, n: int) -> dict[str, list[Any]]:
+        """The reasons of rows as columns, where other models name their heaviest levels."""
+        return reasons.find_costs(self, self._match(table), n, "best").columns()
 
     def letter(
         self, row: Any, cut_off: int, *, n: int = 4, may_change: Any = None, **texts: Any

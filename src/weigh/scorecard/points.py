@@ -12,7 +12,7 @@ from scipy.special import expit
 from scipy.stats import kendalltau
 
 from weigh.evidence import Evidence, evidence_of
-from weigh.frames import Floats, Table, label_sample, read
+from weigh.frames import Floats, label_sample, read
 from weigh.metrics import auc
 from weigh.parameters import is_number
 
@@ -136,13 +136,6 @@ def _ranks(totals: Floats) -> Floats:
     """Ranks as shares of 1: all that an AUC asks for, and ties stay ties."""
     found, places = np.unique(totals, return_inverse=True)
     return np.asarray((places + 1) / (len(found) + 1), dtype=np.float64)
-
-
-def cost_columns(card: Scorecard, table: Table, n: int) -> dict[str, Any]:
-    """What cost each row most points, against the best case."""
-    from weigh.scorecard.reasons import find_costs
-
-    return find_costs(card, card._match(table), n, "best").columns()
 
 
 def read_model(model: Any) -> Evidence:

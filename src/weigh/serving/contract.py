@@ -98,7 +98,8 @@ WISHES: list[dict[str, Any]] = [
     {
         "name": "reasons",
         "in": "query",
-        "description": "How many levels of largest weight to return.",
+        "description": "How many reasons to return: the levels of largest weight, or of a "
+        "scorecard the features that cost most points.",
         "schema": {"type": "integer", "minimum": 0, "maximum": 9999},
     },
     {
@@ -196,8 +197,9 @@ def _score(formula: Formula) -> dict[str, Any]:
 def _details(formula: Formula) -> dict[str, Any]:
     """What an answer holds if it is asked for."""
     text = {"type": "string"}
-    points = {"points": {"type": "integer"}} if formula.score_name else {}
-    reason = _object({"reason": text, "weight": {"type": "number"}} | points)
+    whole = {"type": "integer"}
+    card = {"reason": text, "cost": whole, "points": whole}
+    reason = _object(card if formula.score_name else {"reason": text, "weight": {"type": "number"}})
     note = _object({"field": text, "note": text})
     return {
         "reasons": {"type": "array", "items": reason},

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from weigh.bins import finder
 from weigh.evidence import Units, evidence_of, is_sum, model_of
-from weigh.formula import Formula, Row, Scorer
+from weigh.formula import Costs, Formula, Row, Scorer
 from weigh.frames import NOT_KNOWN
 from weigh.pages import calculator
 from weigh.serving import contract
@@ -52,6 +52,7 @@ class Served:
     contract: bytes
     docs: bytes
     version: str
+    costs: Costs | None = None  # of a scorecard
     generation: int = 1
     traffic: Traffic | None = None
 
@@ -84,6 +85,7 @@ class Served:
             b"",
             b"",
             version_of(model),
+            model.costs if units.are_points else None,
         )
         served = served.described(described)
         served.score(Asked(({}, {}), single=False))  # kernels are loaded before the first request
@@ -153,16 +155,23 @@ class Served:
 
     def _reasons(self, places: Sequence[int], best: int) -> list[dict[str, Any]]:
         """Levels and their weights, the heaviest first; of many classes those of the best."""
+        if self.costs is not None:
+            return self._cost_reasons(self.costs, places)
         terms, weights = self.scorer.formula.terms, self.scorer.weights
         many = len(self.scorer.formula.prior) > 1
         each = [own[at][best] if many else own[at] for own, at in zip(weights, places, strict=True)]
         heavy = sorted((j for j, weight in enumerate(each) if weight), key=lambda j: -abs(each[j]))
-        found: list[dict[str, Any]] = [
-            {"reason": terms[j].feature.phrase(places[j]), "weight": each[j]} for j in heavy
-        ]
-        if self.units.are_points:
-            return [reason | {"points": self.units.whole(reason["weight"])} for reason in found]
-        return found
+        return [{"reason": terms[j].feature.phrase(places[j]), "weight": each[j]} for j in heavy]
+
+    def _cost_reasons(self, costs: Costs, places: Sequence[int]) -> list[dict[str, Any]]:
+        """The features that cost a row points, the dearest first, as `Scorecard.reasons` has it."""
+        found = []
+        for own, at, best, texts in zip(
+            self.scorer.weights, places, costs.baselines, costs.texts, strict=True
+        ):
+            points = self.units.whole(own[at])
+            found.append({"reason": texts[at], "cost": round(best - points), "points": points})
+        return sorted((r for r in found if r["cost"] > 0), key=lambda reason: -reason["cost"])
 
     def _notes(self, row: Row) -> list[dict[str, Any]]:
         """The fields of a row that have no level: absent, or never seen in training."""

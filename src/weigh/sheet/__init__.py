@@ -26,7 +26,7 @@ from weigh.sheet.estimate import (
     total_variances,
 )
 from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of
-from weigh.sheet.rows import Reasons, contribute, find_reasons, reasons
+from weigh.sheet.rows import Reasons, contribute, find_reasons, reason_columns, reasons
 from weigh.sheet.show import foot_of, notes_of, probability, sides_of
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "items_of",
     "notes_of",
     "probability",
+    "reason_columns",
     "reasons",
     "sides_of",
     "total_variances",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from weigh import engine
-from weigh.evidence import Evidence
+from weigh.errors import Parameter, ParameterError
+from weigh.evidence import Evidence, evidence_of
 from weigh.frames import Floats, Integers, Table, build, count_matrix
 from weigh.sheet.explain import difference, find_class
 
@@ -37,11 +38,12 @@ def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | N
     """Name the n levels of largest absolute weight in every row, heaviest first.
 
     In a document, these are the n tokens that contribute most: the weight of a token times how
-    often it occurs.
+    often it occurs. Of a scorecard, they are the n features that cost a row most points, as in
+    `Scorecard.reasons`.
 
     Parameters
     ----------
-    model : classifier
+    model : classifier or Scorecard
         A fitted model with tables of weights.
     X : table
         Rows.
@@ -58,7 +60,7 @@ def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | N
     -------
     table
         Columns reason_1, weight_1, ... in the dataframe library of the training table. Null and
-        zero where fewer features have a weight.
+        zero where fewer features have a weight. Of a scorecard: reason_1, cost_1, ...
 
     Examples
     --------
@@ -71,10 +73,26 @@ def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | N
     """
     if not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n must be a whole number of at least 1, got {n!r}")
-    evidence: Evidence = model.evidence_
-    find = find_tokens if evidence.event_model == "counts" else find_reasons
-    found = find(evidence, model._read(X), int(n), pos_label, only)
-    return build(found.columns(), evidence.backend)
+    found = reason_columns(model, model._read(X), int(n), pos_label, only)
+    return build(found, model.evidence_.backend)
+
+
+def reason_columns(
+    model: Any, table: Table, n: int, pos_label: Any = None, only: str | None = None
+) -> dict[str, list[Any]]:
+    """The reasons of every row as columns: what weighs most; of a card, what costs most points."""
+    costs: Callable[[Table, int], dict[str, list[Any]]] | None
+    costs = getattr(model, "_cost_columns", None)
+    if costs is None:
+        evidence: Evidence = evidence_of(model, True)
+        find = find_tokens if evidence.event_model == "counts" else find_reasons
+        return find(evidence, table, n, pos_label, only).columns()
+    for name, value in (("pos_label", pos_label), ("only", only)):
+        if value is not None:
+            raise ParameterError(
+                "the reasons of a scorecard are what costs points: leave out ", Parameter(name)
+            )
+    return costs(table, n)
 
 
 def find_reasons(

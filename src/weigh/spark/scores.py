@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from weigh.bins import label
 from weigh.evidence import BOUND, Attenuation, Curve, Evidence, evidence_of
+from weigh.formula import Costs
 from weigh.frames import Table, list_names
 from weigh.spark.levels import Places, count_below, find_places
 
@@ -73,11 +74,11 @@ def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int
     keep : list of str or None
         Columns to keep, before the new ones; None keeps all.
     reasons : int
-        Number of reasons per row: the features with the largest absolute weights, as in
-        `weigh.reasons`.
+        Number of reasons per row, as in `weigh.reasons`: the features with the largest absolute
+        weights, or of a scorecard those that cost most points.
     """
     evidence = _table_of(model)
-    scorer = _Scorer(evidence, min(reasons, len(evidence)))
+    scorer = _Scorer(evidence, min(reasons, len(evidence)), getattr(model, "costs", None))
     names = tuple(frame.columns)
     kept = _kept(names, keep, scorer.names)
     plain = frame.toDF(*[f"c{j}" for j in range(len(names))])
@@ -117,6 +118,7 @@ def _columns_of(model: Any, names: tuple[str, ...]) -> dict[str, int]:
 class _Scorer:
     evidence: Evidence
     reasons: int
+    costs: Costs | None = None  # of a scorecard
 
     @property
     def labels(self) -> list[str]:
@@ -130,7 +132,8 @@ class _Scorer:
     def names(self) -> list[str]:
         """Names of the new columns."""
         chances = [f"probability_{name}" for name in self.labels]
-        reasons = [f"{what}_{i + 1}" for i in range(self.reasons) for what in ("reason", "weight")]
+        of = ("reason", "weight" if self.costs is None else "cost")
+        reasons = [f"{what}_{i + 1}" for i in range(self.reasons) for what in of]
         return ["prediction", *self.heads, *chances, *reasons]
 
     def score(self, places: Places, columns: list[int]) -> Any:
@@ -191,15 +194,21 @@ class _Scorer:
         return [part / norm for part in raised]
 
     def _reasons(self) -> list[Any]:
-        """Reasons and their weights, by descending absolute weight; ties in order of features."""
+        """Reasons and their weights, by descending absolute weight; ties in order of features.
+
+        Of a scorecard, reasons and their costs, by descending cost.
+        """
         items = []
         for j, table in enumerate(self.evidence):
             place = F.col(f"p{j}")
             by_class = [listed(weights)[place] for weights in table.padded.T]
             weight = _choose(by_class, F.col("winner")) if len(by_class) > 1 else by_class[0]
-            words = [table.feature.phrase(i) for i in range(len(table.levels))]
-            phrase = _texts([*words, ""])[place]
-            fields = (-F.abs(weight), F.lit(j), phrase, weight)
+            words = [*(table.feature.phrase(i) for i in range(len(table.levels))), ""]
+            order = -F.abs(weight)
+            if self.costs is not None:
+                weight, words = self.costs.baselines[j] - weight, [*self.costs.texts[j]]
+                order = -weight
+            fields = (order, F.lit(j), _texts(words)[place], weight)
             named = zip(("order", "j", "phrase", "weight"), fields, strict=True)
             items.append(F.struct(*[field.alias(name) for name, field in named]))
         heavy = F.array_sort(F.filter(F.array(*items), lambda item: item["order"] < 0))
