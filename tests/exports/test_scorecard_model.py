@@ -254,14 +254,18 @@ def test_commands_take_a_card_in_place_of_a_model(folder, words):
     assert done.exit_code == 0, done.output
 
 
-def test_cut_points_and_trends_of_points_are_options_of_the_command(folder):
+@pytest.fixture(scope="module")
+def loans(folder):
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 10, 600)
     status = np.where(rng.random(600) < x / 10, "bad", "good")
-    pd.DataFrame({"x": x, "z": rng.normal(size=600), "status": status}).to_csv(
-        folder / "loans.csv", index=False
-    )
-    done = run("scorecard", folder / "loans.csv", "--target", "status", "--adverse", "bad",
+    rows = pd.DataFrame({"x": x, "z": rng.normal(size=600), "status": status})
+    rows.to_csv(folder / "loans.csv", index=False)
+    return folder / "loans.csv"
+
+
+def test_cut_points_and_trends_of_points_are_options_of_the_command(folder, loans):
+    done = run("scorecard", loans, "--target", "status", "--adverse", "bad",
                "--bins", "x", "2,5", "--monotone", "z", "up", "-o", folder / "z.json")  # fmt: skip
     assert done.exit_code == 0, done.output
     card = weigh.load(folder / "z.json")
@@ -292,6 +296,23 @@ def woe_of(column, status):
     """The literal version: ln of the two shares of each level."""
     shares = pd.crosstab(column, status, normalize="columns") + 1e-9
     return column.map(np.log(shares["good"] / shares["bad"]).clip(-3, 3))
+
+
+def test_a_column_whose_levels_two_options_give_is_refused(folder, loans):
+    (folder / "breaks.json").write_text(json.dumps({"x": ["2", "5"], "z": ["0"]}))
+    made = ("scorecard", loans, "--target", "status", "--adverse", "bad")
+    given = ("--read-bins", folder / "breaks.json")
+    for odd in ((*given, "--bins", "x", "3"), ("--bins", "x", "3", "--bins", "x", "4"),
+                (*given, "--groups", "z", "1,2")):  # fmt: skip
+        done = run(*made, *odd, "-o", folder / "none.json")
+        assert done.exit_code == 2
+        assert f"column {'z' if '--groups' in odd else 'x'}" in done.output
+    (folder / "breaks.json").write_text(json.dumps({"z": ["0"]}))
+    done = run(*made, *given, "--bins", "x", "3", "-o", folder / "both.json")
+    assert done.exit_code == 0, done.output
+    card = weigh.load(folder / "both.json")
+    assert card.evidence["x"].feature.cuts == (3.0,)
+    assert card.evidence["z"].labels == ("< 0.0", ">= 0.0")  # as the other libraries close them
 
 
 @pytest.mark.parametrize("odd", [("--bins", "x", "two"), ("--monotone", "x", "sideways")])
@@ -368,3 +389,49 @@ def test_commands_list_levers_and_write_letters(folder):
     refused = run("levers", *files)
     assert refused.exit_code == 2
     assert "--may-change" in refused.output
+
+
+TEXTS = {
+    "texts": {"Sex": "Men came last"},
+    "level_texts": {"Class": {"Crew": "The crew had to stay"}},
+    "letter": {"sender": "White Star Line", "closing": ["Yours faithfully", "B. Ismay"]},
+}
+
+
+def test_a_file_of_texts_words_the_card_and_the_letter(folder):
+    path = folder / "texts.json"
+    path.write_text(json.dumps(TEXTS))
+    row = pd.DataFrame(PEOPLE.to_pydict()).query("Class == 'Crew' and Sex == 'Male'").index[0]
+    case = ("--row", row, "--cut-off", 900)
+    told = run("letter", folder / "card.json", folder / "people.csv", *case, "--texts", path)
+    assert told.exit_code == 0, told.output
+    card = weigh.load(folder / "card.json").with_texts(TEXTS["texts"], TEXTS["level_texts"])
+    person = pd.DataFrame(PEOPLE.to_pydict()).iloc[row].to_dict()
+    parts = TEXTS["letter"] | {"closing": tuple(TEXTS["letter"]["closing"])}
+    assert told.output == card.letter(person, 900, **parts).to_text()
+    assert {"Men came last", "The crew had to stay"} <= {*card.letter(person, 900).reasons}
+    made = run("scorecard", folder / "people.csv", "--target", "Survived", "--adverse", "No",
+               "--texts", path, "-o", folder / "worded.json")  # fmt: skip
+    assert made.exit_code == 0, made.output
+    assert weigh.load(folder / "worded.json").texts["Sex"] == "Men came last"
+
+
+def test_texts_that_are_not_named_stay_as_they_were():
+    card = Scorecard(MODEL, texts={"Sex": "a"}, level_texts={"Class": {"Crew": "b", "1st": "c"}})
+    changed = card.with_texts({"Age": "d"}, {"Class": {"1st": "e"}})
+    assert changed.texts == {"Class": "Class", "Sex": "a", "Age": "d"}
+    assert changed.level_texts == {"Class": {"Crew": "b", "1st": "e"}}
+    assert card.texts["Age"] == "Age"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [[], {"text": {}}, {"texts": {"Sax": "x"}}, {"letter": {"sender": 3}},
+     {"letter": {"closing": "x"}}, {"level_texts": {"Class": {"4th": "x"}}}],
+)  # fmt: skip
+def test_odd_files_of_texts_are_refused(folder, odd):
+    (folder / "odd.json").write_text(json.dumps(odd))
+    case = (folder / "card.json", folder / "people.csv", "--cut-off", 900)
+    done = run("letter", *case, "--texts", folder / "odd.json")
+    assert done.exit_code == 1
+    assert "text" in done.output or "letter" in done.output or "4th" in done.output

@@ -1,17 +1,20 @@
 """Cards from tables: levels within a budget, the trade's columns, cut-off tables, the command."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 import weigh
 from weigh import Scorecard
 from weigh.cli import main
+from weigh.evidence import find_reversed
 from weigh.scorecard.bands import count_bands
 from weigh.scorecard.impact import compare_rates
 from weigh.scorecard.learn import find_trend
@@ -144,16 +147,52 @@ def test_an_empty_cell_has_half_a_row_added_to_both_counts():
     assert level["woe"] == pytest.approx(np.log((0.5 / 2) / (4.5 / 6)))
 
 
-def test_points_that_run_against_their_woe_are_named():
+def test_features_whose_effect_reverses_are_the_same_in_the_card_and_its_report():
     """Of two columns that say nearly the same, one may take the other's effect back."""
     rng = np.random.default_rng(0)
     a = rng.random(4000) < 0.5
     b = np.where(rng.random(4000) < 0.85, a, ~a)
+    c = rng.random(4000) < 0.5  # says nothing: a point of rounding is no reversal
     bad = rng.random(4000) < 1 / (1 + np.exp(-(3 * a - 1.5 * b - 0.75)))
-    table = pd.DataFrame({"a": a, "b": b, "status": np.where(bad, "bad", "good")})
+    table = pd.DataFrame({"a": a, "b": b, "c": c, "status": np.where(bad, "bad", "good")})
     card = Scorecard.from_table(table, "status", adverse="bad")
-    (line,) = [line for line in str(card).splitlines() if "WoE of" in line]
-    assert "WoE of b:" in line
+    assert [t.name for t in find_reversed(card.evidence)] == ["b"]
+    assert [t.name for t in find_reversed(card.evidence_)] == ["b"]
+    assert "WoE of b:" in str(card)
+    page = weigh.report(card, table, "status")
+    assert page.count("once the other features are included") == 3  # card, caveat, reversals
+
+
+@given(
+    hnp.arrays(np.int64, (4, 2), elements=st.integers(1, 400)),
+    hnp.arrays(np.float64, 4, elements=st.floats(-3, 3)),
+)
+@LIGHT
+def test_an_effect_reverses_where_weights_correlate_with_the_counts_below_minus_a_half(n, weights):
+    x, y = np.repeat(np.indices((4, 2)).reshape(2, -1), n.ravel(), axis=1)
+    model = weigh.EvidenceNB().fit(pd.DataFrame({"x": x.astype(str), "y": y}), "y")
+    table = replace(model.evidence_["x"], by_class=weights[:, None])
+    found = find_reversed(replace(model.evidence_, tables=(table,)))
+    alone = np.log(n[:, 1] / n[:, 1].sum()) - np.log(n[:, 0] / n[:, 0].sum())
+    own, counts = weights[x], alone[x]
+    if own.std() <= 0.0101 or counts.std() < 1e-9:
+        return
+    r = np.corrcoef(own, counts)[0, 1]
+    assume(abs(r + 0.5) > 1e-9)
+    assert bool(found) == (r < -0.5)
+
+
+def test_the_evidence_of_a_card_prints_points(card):
+    for evidence in (card.evidence, card.evidence_):
+        text = str(evidence)
+        assert "times 100" not in text
+        for table in evidence:
+            for points in card.points[table.name]:
+                assert f" {points:+d} " in text if points else " 0 " in text
+        assert f"{card.base_points:+d}" in text
+        assert evidence.total(card._read(LOANS)).ravel() == pytest.approx(
+            np.log(card.predict_proba(LOANS)[:, 1] / card.predict_proba(LOANS)[:, 0])
+        )
 
 
 def test_levels_of_few_rows_missing_and_codes_are_no_best_case():

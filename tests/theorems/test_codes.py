@@ -40,6 +40,7 @@ def with_codes(values, *codes, rows=12):
         (FEW % 2, (9,)),
         (RNG.normal(size=500), (-99, 99)),
         (RNG.random(500), (-1,)),
+        (10 * FEW, (999,)),
     ],
 )
 def test_frequent_numbers_outside_the_range_of_the_rest_look_like_codes(values, codes):
@@ -58,6 +59,8 @@ def test_frequent_numbers_outside_the_range_of_the_rest_look_like_codes(values, 
         RNG.integers(-1, 2, 500),  # three answers
         RNG.integers(1, 10, 500),
         RNG.choice([3, 4, 5, 6, 8], 500),  # cylinders
+        RNG.choice([9, 19, 29, 99], 500),  # prices
+        RNG.choice([199, 299, 999], 500),
         RNG.choice([1, 2, 3, 4, 5, 7, 8, 9], 500),  # categories with numbers for names
         np.arange(500) % 100,  # up to 99
         RNG.integers(-12, 30, 500),  # degrees

@@ -19,6 +19,8 @@ code more frequent than the end of the range, and that end."""
 APART = 3
 """So many times the largest gap between the other numbers is the gap before a code; prices such as
 9, 19, 29, 49, 99 have gaps like those between the others."""
+TEN = 10.0
+"""Numbers that all have the same last digit are no codes: prices end in 9."""
 SINGLE = 9.0
 """The only code of one digit; 7 and 8 may stand beside it. Its gap is that of the whole range."""
 WIDE = 20
@@ -71,11 +73,16 @@ class _Side:
             return self.n_rows >= FREQUENT * n and low >= 0 and _spread(rest, width)
         if self.sign < 0 <= low:
             return width > 0
-        if gap < APART * np.diff(np.unique(rest)).max(initial=0.0):
+        if gap < APART * np.diff(np.unique(rest)).max(initial=0.0) or self._ends_alike(rest):
             return False
         if self.codes[0] == SINGLE:
             return gap >= width > 0
         return 0 < FAR * width <= gap or self._stands_out(rest, n, gap)
+
+    def _ends_alike(self, rest: Floats) -> bool:
+        """Whether the numbers left have the last digit of these: prices such as 9, 19, 29, 99."""
+        last = self.codes[-1] % TEN
+        return bool(all(code % TEN == last for code in self.codes) and (rest % TEN == last).all())
 
     def _stands_out(self, rest: Floats, n: int, gap: float) -> bool:
         """Whether they have more rows than the end of the range that is next to them."""

@@ -7,7 +7,8 @@ evaluating  evaluate, drift, challenge
 comparing  compare, split
 pages      report, calculator, serve
 exporting  export, check
-scorecards  scorecard, levers, letter
+scorecards  scorecard
+letters    levers, letter, and texts of reason codes
 screening  screen
 changing   simplify, price, recalibrate, set-prior, update
 help       the group of commands: help by task, errors as one line

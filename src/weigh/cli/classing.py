@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import combinations
 from typing import Any
 
 import click
@@ -55,12 +56,15 @@ def take_classing(options: dict[str, Any], table: Any, apart: set[str | None]) -
     import weigh
 
     rule, groups, path, closed, special = (options.pop(name) for name in TAKEN)
-    by_name = {} if path is None else weigh.read_bins(path)
-    by_name |= dict(map(_read_groups, groups))
+    rest = _read_rule(rule)
+    cuts = rest if isinstance(rest, Mapping) and not is_model_file(rule) else {}
+    read = {} if path is None else weigh.read_bins(path)
+    joined = name_once(map(_read_groups, groups), "--groups")
+    _refuse_twice({"--bins": cuts, "--read-bins": read, "--groups": joined})
+    by_name = read | joined
     for name in by_name:
         check_column(table, name)
     bins: Any = {name: _type_like(table, name, found) for name, found in by_name.items()}
-    rest = _read_rule(rule)
     if closed == "left" and not (rest is None and path is not None):  # whose bins say it themselves
         rest = _close_left(rest)
     if bins and rest is not None:
@@ -68,6 +72,26 @@ def take_classing(options: dict[str, Any], table: Any, apart: set[str | None]) -
         bins = (rest if isinstance(rest, Mapping) else dict.fromkeys(names, rest)) | bins
     chosen = {"bins": bins or rest, "special_values": read_special(special)}
     return {name: value for name, value in chosen.items() if value is not None}
+
+
+def name_once(pairs: Iterable[tuple[str, Any]], option: str) -> dict[str, Any]:
+    """Options of columns by name; a column that is named twice is refused."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise click.UsageError(f"{option} names column {name} twice; give it once")
+        found[name] = value
+    return found
+
+
+def _refuse_twice(by_option: dict[str, Mapping[str, Any]]) -> None:
+    """Refuse a column whose levels two options give: one would be ignored."""
+    for (one, own), (other, more) in combinations(by_option.items(), 2):
+        for name in own:
+            if name in more:
+                raise click.UsageError(
+                    f"both {one} and {other} give the levels of column {name}; leave it out of one"
+                )
 
 
 TAKEN = ("bins", "groups", "read_bins", "closed", "special")

@@ -1,17 +1,15 @@
-"""The commands of scorecards, levers and letters. Each imports what it needs when it runs."""
+"""The command that makes a scorecard. It imports what it needs when it runs."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from weigh.cli.advice import advise_alike
-from weigh.cli.classing import classing_options, take_classing
+from weigh.cli.classing import classing_options, name_once, take_classing
 from weigh.cli.commands import main
 from weigh.cli.data import (
-    count_rows,
     find_class,
     is_card,
     keep_apart,
@@ -19,18 +17,13 @@ from weigh.cli.data import (
     list_classes,
     pick_class,
     read_any,
-    read_like,
     read_table,
-    take_row,
 )
-from weigh.cli.messages import hint, say, terminal_width
+from weigh.cli.letters import read_texts, texts_option
+from weigh.cli.messages import hint, say
 from weigh.cli.options import (
     categorical_option,
-    class_option,
-    data_argument,
     drop_option,
-    json_option,
-    model_argument,
     reading_options,
     weight_option,
 )
@@ -106,6 +99,7 @@ from weigh.progress import show_progress
     show_default=True,
     help="The class for which the printed WoE is positive.",
 )
+@texts_option
 @weight_option
 @drop_option
 @categorical_option
@@ -120,6 +114,7 @@ def scorecard(
     weight: str | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
+    texts: str | None,
     **more: Any,
 ) -> None:
     """Make a scorecard from a table or a model.
@@ -138,6 +133,7 @@ def scorecard(
     keep_apart(output, source)
     asked = {name: more.pop(name) for name in ("groups", "read_bins", "special")}
     closed = more.pop("closed")
+    more |= read_texts(texts)
     if source.endswith(".json"):
         _refuse_table_options(source)
         card = _from_model(source, adverse, more)
@@ -147,7 +143,7 @@ def scorecard(
         table = read_table(source, categorical, drop)
         classes = list_classes(table, target)
         bad = pick_class(classes, adverse, "--adverse", target)
-        asked |= {"bins": dict(map(_read_cuts, cuts)) or None, "closed": "right"}
+        asked |= {"bins": name_once(map(_read_cuts, cuts), "--bins") or None, "closed": "right"}
         more |= take_classing(asked, table, {target, weight})
         more |= {"closed": closed, "levels": levels, "sample_weight": weight}
         more["monotonic_cst"] = _read_trends(trends, rises=adverse == next(iter(classes)))
@@ -186,129 +182,6 @@ def _refuse_table_options(source: str) -> None:
         raise click.UsageError(f"{source} is a model: {', '.join(given)} goes with a table")
 
 
-may_change_option = click.option(
-    "--may-change",
-    multiple=True,
-    metavar="COL[:up|:down]",
-    help="A column that may change, and in which direction (repeatable).",
-)
-row_option = click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
-
-
-@main.command()
-@model_argument
-@data_argument
-@row_option
-@may_change_option
-@click.option(
-    "--cut-off",
-    type=float,
-    metavar="P|SCORE",
-    help="What is accepted from: a probability of the class (MODEL is a model), or a score "
-    "(MODEL is a card). Default: even odds.",
-)
-@class_option
-@click.option("-n", default=3, show_default=True, type=click.IntRange(1), help="Levers to list.")
-@json_option
-def levers(
-    model: str,
-    data: str,
-    row: int,
-    may_change: tuple[str, ...],
-    cut_off: float | None,
-    pos_label: str | None,
-    n: int,
-    as_json: bool,
-) -> None:
-    """List the smallest changes of a row that cross a cut-off.
-
-    Example: weigh levers card.json loans.csv --row 3 --may-change income:up --cut-off 600
-    """
-    import weigh
-
-    fitted = read_any(model)
-    case = _case(fitted, data, row)
-    chosen = {"cut_off": cut_off, "pos_label": find_class(fitted, pos_label), "n": n}
-    found = weigh.levers(fitted, case, _read_changes(may_change, fitted), **chosen)
-    if as_json:
-        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
-    else:
-        click.echo(found.to_text(terminal_width()))
-
-
-@main.command()
-@click.argument("card", metavar="CARD")
-@data_argument
-@row_option
-@click.option(
-    "--cut-off",
-    type=int,
-    required=True,
-    metavar="SCORE",
-    help="The lowest score that is accepted (a score, not a probability).",
-)
-@click.option(
-    "--reasons", default=4, show_default=True, type=click.IntRange(1), help="Number of reasons."
-)
-@may_change_option
-@click.option("-o", "--output", default="-", metavar="FILE", help="Text, or HTML (.html).")
-def letter(
-    card: str,
-    data: str,
-    row: int,
-    cut_off: int,
-    reasons: int,
-    may_change: tuple[str, ...],
-    output: str,
-) -> None:
-    """Write an adverse-action letter with the main reasons.
-
-    It is for an applicant whose score is below a cut-off.
-
-    With --may-change it lists the smallest changes that reach the cut-off.
-
-    Example: weigh letter card.json loans.csv --row 3 --cut-off 600 -o letter.html
-    """
-    from weigh.writing import write_text
-
-    keep_apart(output, card, data)
-    fitted = read_any(card)
-    if not is_card(fitted):
-        raise ValueError(
-            f"{card} is a model, not a scorecard; weigh scorecard makes a card from it"
-        )
-    changes = _read_changes(may_change, fitted) if may_change else None
-    made = fitted.letter(_case(fitted, data, row), cut_off, n=reasons, may_change=changes)
-    if output == "-":
-        click.echo(made.to_text(), nl=False)
-        return
-    write_text(made.to_html() if output.endswith(".html") else made.to_text(), output)
-    say(f"Letter: {output}")
-
-
-def _case(model: Any, data: str, row: int) -> Any:
-    """One row of a file."""
-    table = read_like(model, data)
-    last = count_rows(table) - 1
-    if not 0 <= row <= last:
-        raise click.BadParameter(
-            f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
-        )
-    return take_row(table, row)
-
-
-def _read_changes(given: tuple[str, ...], model: Any) -> dict[str, str]:
-    """Columns and directions; a column whose own name ends so is meant where there is one."""
-    if not given:
-        raise click.UsageError("--may-change names the columns that may change")
-    found = {}
-    for text in given:
-        name, colon, direction = text.rpartition(":")
-        whole = not colon or direction not in ("up", "down") or text in model._column_names()
-        found[text if whole else name] = "any" if whole else direction
-    return found
-
-
 def _from_model(path: str, adverse: str, settings: dict[str, Any]) -> Any:
     import weigh
     from weigh.scorecard.learn import other_class
@@ -338,7 +211,7 @@ TRENDS = {"up": 1, "down": -1, "free": 0}
 
 def _read_trends(pairs: tuple[tuple[str, str], ...], rises: bool) -> dict[str, int]:
     """Trends of points by column; `rises` says that points favour the second class."""
-    for name, trend in pairs:
+    for name, trend in name_once(pairs, "--monotone").items():
         if trend not in TRENDS:
             raise click.UsageError(f"--monotone {name} {trend}: give up, down or free")
     return {name: TRENDS[trend] if rises else -TRENDS[trend] for name, trend in pairs}

@@ -6,6 +6,7 @@ tables          `Evidence`, also seen from its other class
 feature_table   `FeatureTable`: the weights of one feature, and how much they matter
 curve           recalibration and attenuation, in pieces of cubics that every target computes
 estimate        counts to weights, with their uncertainty
+reversals       features whose weights run against those of their own counts
 densities       densities of numeric columns, as weights by cell
 model           what a fitted model can do, and where its table is
 exposure        exposure and offset of a regressor: what its estimates are for
@@ -60,6 +61,7 @@ from weigh.evidence.provenance import (
     now,
     record,
 )
+from weigh.evidence.reversals import find_reversed
 from weigh.evidence.show import join_intervals, rule
 from weigh.evidence.tables import Evidence, contrast, flip, squeeze
 from weigh.evidence.units import HUNDREDTHS, Units, hundredths, signed
@@ -89,6 +91,7 @@ __all__ = [
     "attenuate",
     "contrast",
     "evidence_of",
+    "find_reversed",
     "flip",
     "hash_files",
     "hundredths",

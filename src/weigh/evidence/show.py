@@ -128,6 +128,8 @@ def title(evidence: Evidence) -> str:
         return f"Weights in the unit of {names[0]}, added to the prior ({rows})"
     if evidence.link == "log":
         return f"Factors of {evidence.class_names[0]}, by which the prior is multiplied ({rows})"
+    if evidence.units.are_points:
+        return f"Points for {names[1]} against {names[0]} ({rows})"
     if evidence.form == "hazard":
         return f"Weights of the hazard of {names[1]}, times 100 ({rows} and periods)"
     if len(names) == 2:
@@ -154,7 +156,7 @@ def rule(evidence: Evidence) -> str:
 def worth(evidence: Evidence) -> str:
     """What totals are worth after the recalibration, at a few of them."""
     curve = evidence.recalibration
-    if curve is None:
+    if curve is None or evidence.units.are_points:  # the card says what scores mean
         return ""
     pairs = zip(SHOWN, curve.apply(np.array(SHOWN)) - curve.shift, strict=True)
     told = ", ".join(f"{hundredths(x)} is worth {hundredths(y)}" for x, y in pairs)
@@ -213,16 +215,26 @@ def _headings(evidence: Evidence) -> list[str]:
     return [label(c) for c in evidence.classes.tolist()[:MOST_CLASSES]] + whole
 
 
+def name_start(evidence: Evidence) -> str:
+    """What a row starts from, in tables of weights."""
+    return words_of(evidence).start if evidence.units.are_points else "Prior"
+
+
+def stands_alone(evidence: Evidence) -> bool:
+    """Whether the start is no weight beside the others: a mean, or the base points of a card."""
+    return evidence.estimates or evidence.units.are_points
+
+
 def _lines(evidence: Evidence, max_rows: int | None) -> list[tuple[str, ...]]:
     prior = evidence.prior_row[:MOST_CLASSES]
     strongest = max((float(np.abs(t.by_class).max(initial=0)) for t in evidence), default=1.0)
-    words, numbers = words_of(evidence), evidence.estimates
-    start = 0.0 if numbers else float(np.abs(prior).max())
+    words, alone = words_of(evidence), stands_alone(evidence)
+    start = 0.0 if alone else float(np.abs(prior).max())
     scale = max(strongest, start, words.smallest) or 1.0
     one = len(prior) == 1
     empty = ("",) * (5 if one else 4)
-    bar = (_bar(0.0 if numbers else prior[0], scale),) if one else ()
-    lines = [("Prior", "", *map(words.prior, prior), *empty, *bar)]
+    bar = (_bar(0.0 if alone else prior[0], scale),) if one else ()
+    lines = [(name_start(evidence), "", *map(words.prior, prior), *empty, *bar)]
     shown = _most_important(evidence, None if max_rows is None else MOST_FEATURES)
     for table in shown:
         lines += _feature_lines(table, scale, max_rows, words)

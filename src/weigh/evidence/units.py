@@ -136,8 +136,32 @@ class Hazards(Words):
     importance_is: str = "the mean absolute contribution to the log odds of the hazard, times 100"
 
 
+@dataclass(frozen=True)
+class Points(Words):
+    """Weights as the points of a scorecard."""
+
+    heading: str = "Points"
+    start: str = "Base points"
+    importance_is: str = "the mean absolute points over the training rows"
+    units: Units = HUNDREDTHS
+
+    def weight(self, weight: float) -> str:
+        """The points of a level."""
+        return self.units.text(weight)
+
+    def prior(self, prior: float) -> str:
+        """What a score starts from."""
+        return signed(self.units.total(prior))
+
+    def error(self, error: float) -> str:
+        """A standard error, or a mean absolute contribution."""
+        return f"{abs(self.units.scale) * error:.0f}"
+
+
 def words_of(evidence: Evidence) -> Words:
-    """How the weights of a model are written."""
+    """How the weights of a model or a scorecard are written."""
+    if evidence.units.are_points:
+        return Points(units=evidence.units)
     if evidence.form == "hazard":
         return Hazards()
     if evidence.link == "log":

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.evidence.show import MOST_CLASSES, edited, rule, tell_left_out, title, worth
+from weigh.evidence.show import (
+    MOST_CLASSES,
+    edited,
+    name_start,
+    rule,
+    stands_alone,
+    tell_left_out,
+    title,
+    worth,
+)
 from weigh.evidence.units import Words, words_of
 from weigh.layout import Bar, Grid, View
 
@@ -33,8 +42,8 @@ def to_view(evidence: Evidence) -> View:
     scale, words = _scale(evidence), words_of(evidence)
     told: list[str | Bar] = [*map(words.prior, evidence.prior_row[:MOST_CLASSES])]
     if len(told) == 1:
-        told.append(Bar(0.0 if evidence.estimates else float(evidence.prior_row[0]) / scale))
-    prior = Grid(("", *_heads(evidence)[1:]), (("Prior", *told),))
+        told.append(Bar(0.0 if stands_alone(evidence) else float(evidence.prior_row[0]) / scale))
+    prior = Grid(("", *_heads(evidence)[1:]), ((name_start(evidence), *told),))
     grids = [
         _table(evidence, table, scale, folded and place >= OPEN)
         for place, table in enumerate(ranked[:TABLES])
@@ -93,7 +102,7 @@ def _facts(evidence: Evidence) -> list[tuple[str, str]]:
 
 def _scale(evidence: Evidence) -> float:
     parts = [table.by_class for table in evidence]
-    parts += [] if evidence.estimates else [evidence.prior_row]
+    parts += [] if stands_alone(evidence) else [evidence.prior_row]
     largest = max((float(np.abs(part).max(initial=0)) for part in parts), default=0.0)
     return max(words_of(evidence).smallest, largest) or 1.0
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from weigh.bins import label, printable
 from weigh.evidence import Evidence, FeatureTable, Recalibration, rule
-from weigh.evidence.units import Words
+from weigh.evidence.units import Words, words_of
 from weigh.layout import render
-from weigh.pages.model import exact_levels, spell_levels, words_for
+from weigh.pages.model import exact_levels, spell_levels
 
 DIGITS = 12
 
@@ -18,7 +18,7 @@ MOST = 30
 
 def static_table(evidence: Evidence) -> Any:
     """Prior and weights, level by level; many levels share a row, or would be most of the file."""
-    words, one = words_for(evidence), len(evidence.prior_row) == 1
+    words, one = words_of(evidence), len(evidence.prior_row) == 1
     return render(
         "static.html",
         heads=["Feature", "Level", *([words.heading] if one else evidence.class_names)],

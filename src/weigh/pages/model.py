@@ -12,46 +12,15 @@ from weigh.bins import WORDS, Cross, Feature, Interval, Level
 from weigh.evaluation import Evaluation, ManyMeasures, Measures
 from weigh.evaluation.numbers import refuse_class_options
 from weigh.evidence import (
-    HUNDREDTHS,
     Evidence,
-    Units,
     evidence_of,
     flip,
     is_sum,
     model_of,
-    signed,
     with_labels,
 )
-from weigh.evidence.units import Words, words_of
 from weigh.frames import canonical, read
 from weigh.sheet import BalanceSheet, Item, find_class
-
-
-@dataclass(frozen=True)
-class Points(Words):
-    """Weights as the points of a scorecard."""
-
-    heading: str = "Points"
-    start: str = "Base points"
-    units: Units = HUNDREDTHS
-
-    def weight(self, weight: float) -> str:
-        """The points of a level."""
-        return self.units.text(weight)
-
-    def prior(self, prior: float) -> str:
-        """What a score starts from."""
-        return signed(self.units.total(prior))
-
-    def error(self, error: float) -> str:
-        """A standard error, or a mean absolute contribution."""
-        return f"{abs(self.units.scale) * error:.0f}"
-
-
-def words_for(evidence: Evidence) -> Words:
-    """How the weights of a model or a scorecard read on a page."""
-    units = evidence.units
-    return Points(units=units) if units.are_points else words_of(evidence)
 
 
 def spell_levels(feature: Feature | Cross) -> tuple[str, ...]:

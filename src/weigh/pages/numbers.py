@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from weigh.evaluation.numbers import NumberEvaluation
-from weigh.evidence.units import digits_of, factor, spell
+from weigh.evidence.units import digits_of, factor, spell, words_of
 from weigh.frames import Floats, number_sample, read
 from weigh.layout import percent
 from weigh.metrics.numbers import Bounded
 from weigh.pages.charts import Plane
-from weigh.pages.model import Subject, name_ends, words_for
+from weigh.pages.model import Subject, name_ends
 from weigh.pages.quality import Figures
 from weigh.sheet import EstimateSheet
 
@@ -44,7 +44,7 @@ def lead_number(subject: Subject, found: NumberEvaluation) -> list[str]:
 
 def number_means(subject: Subject) -> str:
     """What the weights of the page are."""
-    words = words_for(subject.evidence)
+    words = words_of(subject.evidence)
     what = (
         f"Factors that the estimate of {subject.classes[0]} is multiplied by."
         if subject.evidence.link == "log"

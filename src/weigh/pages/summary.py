@@ -9,11 +9,10 @@ import numpy as np
 from weigh.bins import Cross
 from weigh.evaluation import Evaluation, Measures
 from weigh.evaluation.show import bounded, number
-from weigh.evidence import FeatureTable, weigh_counts
-from weigh.evidence.units import Words
+from weigh.evidence import FeatureTable, find_reversed
+from weigh.evidence.units import Words, words_of
 from weigh.metrics.numbers import Bounded
-from weigh.pages.model import Subject, words_for
-from weigh.tally import Counts
+from weigh.pages.model import Subject
 
 MOST = 12
 """Tables that the summary lists."""
@@ -83,7 +82,7 @@ def _percent(share: float) -> str:
 
 def rank_tables(subject: Subject) -> dict[str, Any]:
     """The most important tables: how much each matters, and from which to which level it goes."""
-    words = words_for(subject.evidence)
+    words = words_of(subject.evidence)
     tables = sorted(subject.evidence.tables, key=lambda table: -table.importance)
     most = max((table.importance for table in tables), default=0.0) or 1.0
     total = sum(table.importance for table in tables) or 1.0
@@ -111,7 +110,7 @@ def _rank(subject: Subject, table: FeatureTable, most: float) -> dict[str, Any]:
     lost = table.added_loss
     return {
         "name": table.shown,
-        "importance": words_for(subject.evidence).error(table.importance),
+        "importance": words_of(subject.evidence).error(table.importance),
         "share": round(100 * table.importance / most, 1),
         "lost": "" if lost is None else f"{lost:.4f}",
         "ends": _ends(subject, table),
@@ -126,7 +125,7 @@ def _ends(subject: Subject, table: FeatureTable) -> list[str]:
     column = (subject.of or 0) if table.by_class.shape[1] > 1 else 0
     weights, texts = table.by_class[:, column], subject.levels(table.feature)
     order = places[np.argsort(weights[places], kind="stable")]
-    read = words_for(subject.evidence).weight
+    read = words_of(subject.evidence).weight
     return [f"{_cut(texts[i])}: {read(weights[i])}" for i in (int(order[0]), int(order[-1]))]
 
 
@@ -141,7 +140,6 @@ NAMED = 5
 """Names that one sentence lists."""
 
 TURNED = "{}: the effect reverses once the other features are included."
-AGREE, FAINT = -0.5, 0.01
 
 
 def caveats(subject: Subject) -> list[str]:
@@ -176,7 +174,7 @@ def _rare(subject: Subject) -> list[str]:
 
 
 def _turned(subject: Subject) -> list[str]:
-    names = [table.shown for table in subject.evidence if _is_turned(table)]
+    names = [table.shown for table in find_reversed(subject.evidence)]
     if not names:
         return []
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
@@ -195,16 +193,5 @@ def reversals(subject: Subject) -> list[str]:
     if known is not None:
         told = [f"{text}." for text in known]
     else:
-        told = [TURNED.format(table.shown) for table in subject.evidence if _is_turned(table)]
+        told = [TURNED.format(table.shown) for table in find_reversed(subject.evidence)]
     return told or ["None: every feature has the direction that it has alone."]
-
-
-def _is_turned(table: FeatureTable) -> bool:
-    """Whether the weights run against those of its own counts, by more than noise."""
-    if isinstance(table.feature, Cross) or table.counts.shape[1] != 2:
-        return False
-    alone = weigh_counts(Counts(table.feature, table.counts), table.smoothing).by_class[:, 0]
-    alone, own, share = alone - table.share @ alone, table.centred[:, 0], table.share
-    spread = float(share @ own**2) * float(share @ alone**2)
-    faint = float(share @ np.abs(own)) < FAINT
-    return not faint and spread > 0 and float(share @ (own * alone)) < AGREE * spread**0.5

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from weigh.evaluation.survival import SurvivalEvaluation
+from weigh.evidence.units import words_of
 from weigh.layout import percent
-from weigh.pages.model import Subject, name_ends, words_for
+from weigh.pages.model import Subject, name_ends
 from weigh.pages.numbers import draw_calibration
 from weigh.pages.quality import Figures
 
@@ -59,7 +60,7 @@ def _measures(found: SurvivalEvaluation) -> list[tuple[str, str]]:
 
 
 def _means(subject: Subject) -> str:
-    words = words_for(subject.evidence)
+    words = words_of(subject.evidence)
     return (
         "Weights of the log odds of the hazard, times 100. Tables are in the order of importance: "
         f"{words.importance_is}. {name_ends(subject.evidence)}"

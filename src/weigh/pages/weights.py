@@ -10,10 +10,11 @@ from scipy.special import ndtri
 
 from weigh.bins import Feature
 from weigh.evidence import FeatureTable, hundredths
-from weigh.evidence.units import Words
+from weigh.evidence.show import stands_alone
+from weigh.evidence.units import Words, words_of
 from weigh.frames import Floats
 from weigh.layout import render
-from weigh.pages.model import Subject, spell_levels, words_for
+from weigh.pages.model import Subject, spell_levels
 from weigh.pages.steps import Steps
 from weigh.sheet import COVERAGE
 
@@ -48,9 +49,9 @@ class Layout:
         """Bars are drawn against the heaviest weight."""
         evidence = subject.evidence
         known = [float(np.abs(table.by_class).max(initial=0.0)) for table in evidence]
-        alone = evidence.units.are_points or evidence.estimates
+        alone = stands_alone(evidence)
         start = 0.0 if alone else float(np.abs(evidence.prior_row).max())
-        words = words_for(evidence)
+        words = words_of(evidence)
         scale = max(*known, start, words.smallest) or 1.0
         of = 0 if evidence.estimates else subject.of
         return cls(subject.classes, of, scale, words)

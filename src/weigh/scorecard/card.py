@@ -265,6 +265,26 @@ class Scorecard(CardModel, Shown):
         """
         return write_letter(self, row, cut_off, n, may_change, **texts)
 
+    def with_texts(
+        self,
+        texts: Mapping[str, str] | None = None,
+        level_texts: Mapping[str, Mapping[Any, str]] | None = None,
+    ) -> Self:
+        """A card with other texts of its reason codes.
+
+        Parameters
+        ----------
+        texts : dict, optional
+            Texts by feature. Features that are not named keep theirs.
+        level_texts : dict, optional
+            Texts by feature and level. Levels that are not named keep theirs.
+        """
+        card, own = copy.copy(self), read_level_texts(level_texts, self._source)
+        card.texts = read_texts({**self.texts, **(texts or {})}, self._source)
+        kept = self.level_texts
+        card.level_texts = kept | {name: kept.get(name, {}) | own[name] for name in own}
+        return card
+
     def _level_texts(self) -> tuple[tuple[str, ...], ...]:
         """By feature: what reason codes say of each level, and last of what is no level."""
         own = self.level_texts

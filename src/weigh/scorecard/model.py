@@ -97,12 +97,24 @@ class CardModel:
             recalibration=line,
             prior_variances=None,
             covariance=None,
+            units=Units(1.0),
         )
 
     @property
     def evidence_(self) -> Evidence:
-        """The card as evidence, by the name that models have for it."""
-        return self.evidence
+        """The card as evidence in nats, as models have it; it prints as points.
+
+        `evidence` has the points themselves as weights.
+        """
+        evidence, per_nat = self.evidence, self.scale.per_nat
+        tables = tuple(replace(t, by_class=t.by_class / per_nat) for t in evidence)
+        return replace(
+            evidence,
+            prior=(self.base_points - self.scale.even) / per_nat,
+            tables=tables,
+            recalibration=None,
+            units=Units(per_nat, self.scale.even),
+        )
 
     def _table(self, table: FeatureTable) -> FeatureTable:
         points = self._points[table.name].reshape(-1, 1)
@@ -115,17 +127,7 @@ class CardModel:
         """
         from weigh.base import EvidenceModel
 
-        evidence = self.evidence
-        per_nat = self.scale.per_nat
-        tables = tuple(replace(t, by_class=t.by_class / per_nat) for t in evidence)
-        weights = replace(
-            evidence,
-            prior=(self.base_points - self.scale.even) / per_nat,
-            tables=tables,
-            recalibration=None,
-            units=Units(per_nat, self.scale.even),
-        )
-        return EvidenceModel.of(weights, True, self.provenance_)
+        return EvidenceModel.of(self.evidence_, True, self.provenance_)
 
     def _read(self, X: Any) -> Table:
         return self._match(read(X))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.evidence import share_halves, weigh_halves
+from weigh.evidence import find_reversed, share_halves, weigh_halves
 from weigh.frames import build
 from weigh.layout import Bar, Grid, View
 from weigh.scorecard.gains import spell_count
@@ -105,7 +105,7 @@ def notes(card: Scorecard) -> list[str]:
         found.append(
             f"Rounding {ranks}changed no probability by more than {done.largest_change:.4f}."
         )
-    against = [name for name in card.points if _runs_against(card, name)]
+    against = [table.name for table in find_reversed(card.evidence)]
     if against:
         found.append(
             f"Points run against the WoE of {', '.join(against)}: the effect reverses once the "
@@ -116,24 +116,6 @@ def notes(card: Scorecard) -> list[str]:
         text = f"{edit.feature} = {edit.level}: {edit.before} became {edit.after}{why}"
         found.append(f"By hand: {text}.")
     return found
-
-
-def _runs_against(card: Scorecard, name: str) -> bool:
-    """Whether points fall where WoE rises, over the rows, by more than rounding would."""
-    table = card.evidence[name]
-    counts, points = table.counts, table.by_class[:, 0]
-    rows = counts.sum(axis=1)
-    if np.count_nonzero(rows) < 2:
-        return False
-    woe = weigh_halves(counts)
-    share = rows / rows.sum()
-    mean = share @ points
-    spread = float(np.sqrt(share @ (points - mean) ** 2))
-    return bool(share @ ((points - mean) * (woe - share @ woe)) < 0 and spread > LEAST_POINTS)
-
-
-LEAST_POINTS = 1.0
-"""Points that vary less over the rows are noise of rounding."""
 
 
 HEAD = ("Feature", "Level", "Rows", "Share", "Bads", "Bad rate", "WoE", "IV", "Points", "")

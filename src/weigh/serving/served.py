@@ -165,7 +165,7 @@ class Served:
 
     def _cost_reasons(self, costs: Costs, places: Sequence[int]) -> list[dict[str, Any]]:
         """The features that cost a row points, the dearest first, as `Scorecard.reasons` has it."""
-        found = []
+        found: list[dict[str, Any]] = []
         for own, at, best, texts in zip(
             self.scorer.weights, places, costs.baselines, costs.texts, strict=True
         ):

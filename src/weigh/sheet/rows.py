@@ -81,8 +81,9 @@ def reason_columns(
     model: Any, table: Table, n: int, pos_label: Any = None, only: str | None = None
 ) -> dict[str, list[Any]]:
     """The reasons of every row as columns: what weighs most; of a card, what costs most points."""
-    costs: Callable[[Table, int], dict[str, list[Any]]] | None
-    costs = getattr(model, "_cost_columns", None)
+    costs: Callable[[Table, int], dict[str, list[Any]]] | None = getattr(
+        model, "_cost_columns", None
+    )
     if costs is None:
         evidence: Evidence = evidence_of(model, True)
         find = find_tokens if evidence.event_model == "counts" else find_reasons

@@ -206,7 +206,8 @@ class _Scorer:
             words = [*(table.feature.phrase(i) for i in range(len(table.levels))), ""]
             order = -F.abs(weight)
             if self.costs is not None:
-                weight, words = self.costs.baselines[j] - weight, [*self.costs.texts[j]]
+                points = F.round(self.evidence.units.scale * weight)
+                weight, words = self.costs.baselines[j] - points, [*self.costs.texts[j]]
                 order = -weight
             fields = (order, F.lit(j), _texts(words)[place], weight)
             named = zip(("order", "j", "phrase", "weight"), fields, strict=True)

@@ -1,0 +1,188 @@
+"""The commands of levers and letters, and the texts of reason codes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from weigh.cli.commands import main
+from weigh.cli.data import (
+    count_rows,
+    find_class,
+    is_card,
+    keep_apart,
+    read_any,
+    read_like,
+    take_row,
+)
+from weigh.cli.messages import say, terminal_width
+from weigh.cli.options import class_option, data_argument, json_option, model_argument
+
+texts_option = click.option(
+    "--texts",
+    metavar="FILE",
+    help="Texts of the reason codes (JSON): texts by feature, level_texts by feature and level.",
+)
+
+
+may_change_option = click.option(
+    "--may-change",
+    multiple=True,
+    metavar="COL[:up|:down]",
+    help="A column that may change, and in which direction (repeatable).",
+)
+row_option = click.option("--row", default=0, show_default=True, help="Which row; the first is 0.")
+
+
+@main.command()
+@model_argument
+@data_argument
+@row_option
+@may_change_option
+@click.option(
+    "--cut-off",
+    type=float,
+    metavar="P|SCORE",
+    help="What is accepted from: a probability of the class (MODEL is a model), or a score "
+    "(MODEL is a card). Default: even odds.",
+)
+@class_option
+@click.option("-n", default=3, show_default=True, type=click.IntRange(1), help="Levers to list.")
+@json_option
+def levers(
+    model: str,
+    data: str,
+    row: int,
+    may_change: tuple[str, ...],
+    cut_off: float | None,
+    pos_label: str | None,
+    n: int,
+    as_json: bool,
+) -> None:
+    """List the smallest changes of a row that cross a cut-off.
+
+    Example: weigh levers card.json loans.csv --row 3 --may-change income:up --cut-off 600
+    """
+    import weigh
+
+    fitted = read_any(model)
+    case = _case(fitted, data, row)
+    chosen = {"cut_off": cut_off, "pos_label": find_class(fitted, pos_label), "n": n}
+    found = weigh.levers(fitted, case, _read_changes(may_change, fitted), **chosen)
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+    else:
+        click.echo(found.to_text(terminal_width()))
+
+
+@main.command()
+@click.argument("card", metavar="CARD")
+@data_argument
+@row_option
+@click.option(
+    "--cut-off",
+    type=int,
+    required=True,
+    metavar="SCORE",
+    help="The lowest score that is accepted (a score, not a probability).",
+)
+@click.option(
+    "--reasons", default=4, show_default=True, type=click.IntRange(1), help="Number of reasons."
+)
+@may_change_option
+@texts_option
+@click.option("-o", "--output", default="-", metavar="FILE", help="Text, or HTML (.html).")
+def letter(
+    card: str,
+    data: str,
+    row: int,
+    cut_off: int,
+    reasons: int,
+    may_change: tuple[str, ...],
+    texts: str | None,
+    output: str,
+) -> None:
+    """Write an adverse-action letter with the main reasons.
+
+    It is for an applicant whose score is below a cut-off.
+
+    With --may-change it lists the smallest changes that reach the cut-off. The file of --texts may
+    also hold the parts of the letter: sender, recipient, date, title and closing.
+
+    Example: weigh letter card.json loans.csv --row 3 --cut-off 600 -o letter.html
+    """
+    from weigh.writing import write_text
+
+    keep_apart(output, card, data, *([] if texts is None else [texts]))
+    fitted = read_any(card)
+    if not is_card(fitted):
+        raise ValueError(
+            f"{card} is a model, not a scorecard; weigh scorecard makes a card from it"
+        )
+    changes = _read_changes(may_change, fitted) if may_change else None
+    given = read_texts(texts, parts=True)
+    worded = fitted.with_texts(given.pop("texts", None), given.pop("level_texts", None))
+    case = _case(fitted, data, row)
+    made = worded.letter(case, cut_off, n=reasons, may_change=changes, **given.pop("letter", {}))
+    if output == "-":
+        click.echo(made.to_text(), nl=False)
+        return
+    write_text(made.to_html() if output.endswith(".html") else made.to_text(), output)
+    say(f"Letter: {output}")
+
+
+REASONS = ("texts", "level_texts")
+LETTER = ("sender", "recipient", "date", "title", "closing")
+
+
+def read_texts(path: str | None, parts: bool = False) -> dict[str, Any]:
+    """What a file of texts holds: those of reason codes, and with `parts` also of a letter."""
+    from weigh.store import read_json
+
+    if path is None:
+        return {}
+    found = read_json(path, "a file of texts")
+    known = (*REASONS, "letter")
+    if not isinstance(found, dict) or not all(name in known for name in found):
+        raise ValueError(f"{path} must hold an object with {', '.join(known)}, as the docs show")
+    letter = found.pop("letter", {})
+    if not isinstance(letter, dict) or not all(map(_is_part, letter.items())):
+        raise ValueError(
+            f"{path}: letter must hold texts of {', '.join(LETTER)} (closing: a list of paragraphs)"
+        )
+    if "closing" in letter:
+        letter["closing"] = tuple(letter["closing"])
+    return found | ({"letter": letter} if parts else {})
+
+
+def _is_part(item: tuple[str, Any]) -> bool:
+    """Whether it is a part of a letter, and text; the closing is a list of texts."""
+    name, text = item
+    lines = text if name == "closing" and isinstance(text, list) else [text]
+    right = isinstance(text, list) == (name == "closing")
+    return name in LETTER and right and all(isinstance(line, str) for line in lines)
+
+
+def _case(model: Any, data: str, row: int) -> Any:
+    """One row of a file."""
+    table = read_like(model, data)
+    last = count_rows(table) - 1
+    if not 0 <= row <= last:
+        raise click.BadParameter(
+            f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
+        )
+    return take_row(table, row)
+
+
+def _read_changes(given: tuple[str, ...], model: Any) -> dict[str, str]:
+    """Columns and directions; a column whose own name ends so is meant where there is one."""
+    if not given:
+        raise click.UsageError("--may-change names the columns that may change")
+    found = {}
+    for text in given:
+        name, colon, direction = text.rpartition(":")
+        whole = not colon or direction not in ("up", "down") or text in model._column_names()
+        found[text if whole else name] = "any" if whole else direction
+    return found
