@@ -173,6 +173,7 @@ def score_table(
     reasons: int = 0,
     spreadsheet: bool = False,
     exposure: Any = None,
+    times: Any = None,
 ) -> Any:
     """Predict every row of a table: class, total weight of evidence, probabilities.
 
@@ -196,6 +197,9 @@ def score_table(
     exposure : str or number, optional
         For a regressor with a log link: the column by which estimates are multiplied, or one number
         for all rows. Default: the column that the model was fitted with.
+    times : float or list of float, optional
+        For a survival model: times to give the probability of survival to, each as a column such as
+        `survival_365`.
 
     Returns
     -------
@@ -219,6 +223,7 @@ def score_table(
                 "Spark writes its own files: score_table(model, df).write.parquet(path)"
             )
         _refuse_exposure(model, exposure)
+        with_times(model, {}, times)
         return far.score(model, X, keep, reasons)
     frame = wrap(X)
     table = read(X if frame is None else frame.to_native())
@@ -228,6 +233,7 @@ def score_table(
             Parameter("exposure"),
             f" is not for {type(model).__name__}, which has none; leave it out",
         )
+    given = with_times(model, given, times)
     if path is None:
         if isinstance(table, Scan):
             raise ValueError("a scan may be larger than memory: give the path of a file to write")
@@ -251,6 +257,18 @@ def _refuse_exposure(model: Any, exposure: Any) -> None:
             Parameter("exposure", 1),
             " for estimates per unit and multiply them by the exposure, or score a table in memory",
         )
+
+
+def with_times(model: Any, given: dict[str, Any], times: Any) -> dict[str, Any]:
+    """What is given to a model of times to an event; others refuse times."""
+    if times is None:
+        return given
+    if not hasattr(model, "predict_survival"):
+        raise ParameterError(
+            Parameter("times"),
+            f" need a survival model, and {type(model).__name__} is none; leave them out",
+        )
+    return given | {"times": times}
 
 
 def score_columns(model: Model, table: Table) -> dict[str, Any]:
@@ -293,7 +311,7 @@ def score_parts(
 ) -> Iterator[Any]:
     """The scores of a table, or other columns of it, part by part, as Arrow has it.
 
-    `given` holds the exposure and offset of estimates.
+    `given` holds the exposure and offset of estimates, or the times of survival.
     """
     table = read(X)
     beside = [name for name in (given or {}).values() if isinstance(name, str)]

@@ -510,3 +510,74 @@ def test_what_a_survival_model_does_not_take_is_refused_by_name(words, named, fi
     found = run(*words.format(*files, tmp_path / "out.json").split())
     assert found.exit_code in (1, 2)
     assert named in found.stderr
+
+
+# ---------------------------------------------------------------- at given times
+
+
+def test_scores_hold_survival_to_each_time(files, tmp_path):
+    rest, model = pd.read_csv(files[1]), weigh.load(files[2])
+    expected = model.predict_survival(rest, [30, 60.5])
+    scored = weigh.score_table(model, rest, keep=[], times=[60.5, 30])
+    assert [*scored.columns] == ["median", "risk", "survival_30", "survival_60.5"]
+    np.testing.assert_allclose(scored[["survival_30", "survival_60.5"]], expected)
+    written = tmp_path / "scores.csv"
+    assert run("score", files[2], files[1], "--times", "30,60.5", "-o", written).exit_code == 0
+    np.testing.assert_allclose(pd.read_csv(written), scored, rtol=1e-12)
+    assert weigh.score_table(model, rest, written, times=30) == len(rest)
+    assert [*pd.read_csv(written)] == ["median", "risk", "survival_30"]
+
+
+def test_a_sheet_at_a_time_has_the_probability_of_the_event_by_then(files):
+    rest, model = pd.read_csv(files[1]), weigh.load(files[2])
+    case = rest.iloc[[2]]
+    sheet = model.balance_sheet(case, time=60.0)
+    when, reached = sheet.event_by
+    assert when == "days = 60"
+    assert reached == pytest.approx(1 - model.predict_survival(case, 60.0)[0, 0])
+    assert model.balance_sheet(case).event_by is None
+    told = run("explain", files[2], files[1], "--row", 2, "--time", 60, "--json")
+    assert json.loads(told.stdout) == json.loads(json.dumps(sheet.to_dict()))
+    shown = run("explain", files[2], files[1], "--row", 2, "--time", 60).stdout
+    assert "died comes by days = 60" in shown
+
+
+def test_an_evaluation_at_given_times_has_these_moments(files):
+    rest, model = pd.read_csv(files[1]), weigh.load(files[2])
+    found = evaluate(model, rest, BOTH, times=[90, 30, 60])
+    assert [moment.time for moment in found.moments] == [30, 60, 90]
+    assert found.band_time == 60
+    known = KaplanMeier.of(rest["died"].to_numpy(), rest["days"].to_numpy())
+    for moment in found.moments:
+        came = 1 - model.predict_survival(rest, moment.time).mean()
+        assert moment.estimate == pytest.approx(came)
+        assert moment.observed.value == pytest.approx(1 - known.at([moment.time])[0])
+    assert found.brier == evaluate(model, rest, BOTH).brier
+    told = run("evaluate", files[2], files[1], "--times", "30,60,90", "--json")
+    assert json.loads(told.stdout) == json.loads(json.dumps(found.to_dict()))
+
+
+def test_times_are_refused_by_name_where_there_are_none(files, tmp_path):
+    rest, model = pd.read_csv(files[1]), weigh.load(files[2])
+    other = EducatedNB(pairs=0).fit(rest.drop(columns="days"), "died")
+    weigh.save(other, tmp_path / "other.json")
+    for use in (
+        lambda: weigh.score_table(other, rest, times=[30]),
+        lambda: weigh.score_table(model, rest, times=[-1]),
+        lambda: evaluate(other, rest, "died", times=[30]),
+        lambda: evaluate(model, rest, BOTH, times=[1e9]),
+        lambda: evaluate(model, rest, BOTH, times=[0]),
+    ):
+        with pytest.raises(ParameterError) as error:
+            use()
+        assert error.value.parameter == "times"
+    for words in (
+        ("score", tmp_path / "other.json", files[1], "--times", "30"),
+        ("evaluate", tmp_path / "other.json", files[1], "--target", "died", "--times", "30"),
+        ("explain", tmp_path / "other.json", files[1], "--time", "30"),
+        ("score", files[2], files[1], "--times", "soon"),
+        ("explain", files[2], files[1], "--time", "-3"),
+    ):
+        found = run(*words)
+        assert found.exit_code in (1, 2), words
+        assert "--time" in found.stderr

@@ -36,6 +36,7 @@ WRONG = {
     ),
     "crosses": lambda: weigh.EvidenceNB(crosses=[("Class", "Nope")]).fit(PEOPLE, "Survived"),
     "may_change": lambda: weigh.levers(MODEL, ROW, may_change=["Nope"]),
+    "times": lambda: weigh.score_table(MODEL, PEOPLE, times=[30]),
     "exposure": lambda: weigh.EducatedRegressor(family="poisson").fit(
         [{"a": 1.0, "n": 0}, {"a": 2.0, "n": 1}, {"a": 3.0, "n": 2}], "n", exposure="Nope"
     ),

@@ -36,6 +36,7 @@ from weigh.cli.options import (
     reading_options,
     score_option,
     target_option,
+    times_option,
     weight_option,
 )
 from weigh.cli.training import read_exposure
@@ -59,6 +60,7 @@ DRIFTED = 3
 @exposure_option
 @event_option
 @duration_option
+@times_option
 @json_option
 def evaluate(
     model: str,
@@ -72,6 +74,7 @@ def evaluate(
     exposure: str | None,
     event: str | None,
     duration: str | None,
+    times: list[float] | None,
     as_json: bool,
     **of_card: Any,
 ) -> None:
@@ -94,11 +97,13 @@ def evaluate(
     fitted = read_any(model, times=True)
     _check_card_options(fitted, model, by, of_card)
     own = read_exposure(fitted, exposure)
-    times = outcome_of(fitted, event, duration)
-    if times is not None:
+    outcome = outcome_of(fitted, event, duration)
+    if outcome is not None:
         asked = {"by": by, "costs": cost, "pos_label": pos_label, "sample_weight": weight}
-        _evaluate_times(fitted, data, times, target or train, asked, as_json)
+        _evaluate_times(fitted, data, outcome, target or train, asked | {"times": times}, as_json)
         return
+    if times is not None:
+        raise click.UsageError(f"--times needs a survival model, and {model} is none")
     if hasattr(fitted, "no_classes"):
         own |= {"by": by, "train": train, "pos_label": pos_label, "sample_weight": weight}
         table, target = read_with_target(fitted, data, target)
@@ -293,12 +298,12 @@ def challenge(
 
 
 def _evaluate_times(
-    model: Any, data: str, times: Any, refused: Any, asked: dict[str, Any], as_json: bool
+    model: Any, data: str, outcome: Any, refused: Any, asked: dict[str, Any], as_json: bool
 ) -> None:
     import weigh
 
     if refused:
         raise click.UsageError("a survival model is evaluated without --target and --train")
     table = read_like(model, data)
-    found = weigh.evaluate(model, table, with_entry(model, times, table), **asked)
+    found = weigh.evaluate(model, table, with_entry(model, outcome, table), **asked)
     print_found(found, as_json)

@@ -77,6 +77,7 @@ OPTIONS = {
     "cv": "--folds",
     "holdout": "--holdout",
     "time": "--holdout-time",
+    "times": "--times",
     "special_values": "--special-values",
     "bins": "--groups or --read-bins",
 }

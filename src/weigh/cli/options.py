@@ -90,6 +90,16 @@ def dialect_of_command() -> dict[str, Any]:
     return {} if ctx is None else dict(ctx.meta.get(DIALECT, {}))
 
 
+def read_times(given: str | None) -> list[float] | None:
+    """The numbers of a list such as 365,730."""
+    if given is None:
+        return None
+    try:
+        return [float(part) for part in given.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{given!r} is no list of numbers such as 365,730") from None
+
+
 def data_argument(command: Any) -> Any:
     """The table to read, with the options that say how it is written."""
     return click.argument("data", metavar="DATA")(reading_options(command))
@@ -121,6 +131,12 @@ event_option = click.option(
 )
 duration_option = click.option(
     "--duration", metavar="COL", help="Survival: column of the time to the event, or observed."
+)
+times_option = click.option(
+    "--times",
+    metavar="T,T",
+    callback=lambda ctx, param, given: read_times(given),
+    help="Survival: times, such as 365,730, to give the probabilities of.",
 )
 by_option = click.option("--by", metavar="COL", help="Also measure each group of this column.")
 cost_option = click.option(

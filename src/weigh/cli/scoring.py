@@ -28,6 +28,7 @@ from weigh.cli.options import (
     json_option,
     labels_option,
     model_argument,
+    times_option,
 )
 from weigh.cli.training import read_exposure
 from weigh.progress import show_progress
@@ -47,6 +48,7 @@ spreadsheet_option = click.option(
 @click.option("-o", "--output", default="-", metavar="FILE", help="CSV, TSV or Parquet to write.")
 @click.option("--keep", multiple=True, metavar="COL", help="A column to copy (repeatable).")
 @exposure_option
+@times_option
 @spreadsheet_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per row.")
 def score(
@@ -55,12 +57,15 @@ def score(
     output: str,
     keep: tuple[str, ...],
     exposure: str | None,
+    times: list[float] | None,
     spreadsheet: bool,
     as_json: bool,
 ) -> None:
     """Predict every row of a table.
 
-    The output has the class, the total weight of evidence and the probabilities.
+    The output has the class, the total weight of evidence and the probabilities. A model of a
+    number gives the estimate and its interval. A survival model gives the median time, the risk,
+    and with --times the probability of survival to each.
 
     A file larger than 256 MiB, a folder or a glob is read and written batch by batch. An output
     without an ending is a folder of Parquet files.
@@ -68,16 +73,18 @@ def score(
     Example: weigh score model.json people.csv -o scores.csv
 
     Example: weigh score model.json 'people/*.parquet' -o scores/
+
+    Example: weigh score survival.json patients.csv --times 365,730 -o scores.csv
     """
     from weigh.evidence.exposure import given_to
-    from weigh.scoring import score_parts, write_lines, write_scores
+    from weigh.scoring import score_parts, with_times, write_lines, write_scores
 
     keep_apart(output, model, data)
     fitted = read_scorer(model, data)
     table = read_like(fitted, data)
     kept = tuple(check_column(table, name) for name in keep)
     given = given_to(fitted, column_names(table), **read_exposure(fitted, exposure))
-    parts = score_parts(fitted, table, kept, given=given)
+    parts = score_parts(fitted, table, kept, given=with_times(fitted, given, times))
     with show_progress("scoring"):
         n_rows = write_lines(parts, output) if as_json else write_scores(parts, output, spreadsheet)
     if output != "-":
@@ -109,6 +116,12 @@ def score(
 @click.option(
     "-o", "--output", default="-", metavar="FILE", help="With --reasons: the file to write."
 )
+@click.option(
+    "--time",
+    type=float,
+    metavar="T",
+    help="Survival: explain the hazard at this time, and give the probability of the event by it.",
+)
 @spreadsheet_option
 @labels_option
 @json_option
@@ -122,6 +135,7 @@ def explain(
     only: str | None,
     keep: tuple[str, ...],
     output: str,
+    time: float | None,
     spreadsheet: bool,
     labels: str | None,
     as_json: bool,
@@ -132,6 +146,8 @@ def explain(
 
     Example: weigh explain model.json people.csv --row 3
 
+    Example: weigh explain survival.json patients.csv --row 3 --time 365
+
     The reasons of a scorecard are the features that cost a row most points.
 
     Example: weigh explain model.json people.csv --reasons 3 -o reasons.csv
@@ -139,6 +155,7 @@ def explain(
     keep_apart(output, model, data)
     fitted = read_scorer(model, data)
     table = read_like(fitted, data)
+    _check_time(fitted, time, reasons, labels)
     if reasons is not None:
         source = click.get_current_context().get_parameter_source("row")
         if source is click.core.ParameterSource.COMMANDLINE:
@@ -155,11 +172,24 @@ def explain(
         raise click.BadParameter(
             f"row {row} does not exist; rows are numbered from 0 to {last}", param_hint="--row"
         )
-    page = _explain_row(fitted, take_row(table, row), pos_label, against, read_labels(labels))
+    case = take_row(table, row)
+    if time is None:
+        page = _explain_row(fitted, case, pos_label, against, read_labels(labels))
+    else:
+        page = fitted._explain_case(case, pos_label, against, time)
     if as_json:
         click.echo(json.dumps(page.to_dict(), ensure_ascii=False))
     else:
         click.echo(page.to_text(terminal_width()))
+
+
+def _check_time(model: Any, time: float | None, reasons: int | None, labels: str | None) -> None:
+    """Refuse a time for other models, and names for a survival model, whose sheet takes none."""
+    survival = hasattr(model, "predict_survival")
+    if time is not None and (reasons is not None or not survival):
+        raise click.UsageError("--time explains one row of a survival model")
+    if labels is not None and survival:
+        raise click.UsageError("--labels is not for survival models; leave it out")
 
 
 def write_reasons(

@@ -14,6 +14,7 @@ from weigh.evaluation.numbers import (
     evaluate_numbers,
     refuse_class_options,
     refuse_exposure,
+    refuse_times,
 )
 from weigh.evaluation.result import Evaluation, Given, build, read_train
 from weigh.metrics import COVERAGE
@@ -36,6 +37,7 @@ def evaluate(
     coverage: float = COVERAGE,
     pos_label: Any = None,
     exposure: Any = None,
+    times: Any = None,
 ) -> Evaluation | NumberEvaluation | SurvivalEvaluation:
     """Measure how good a fitted model is, on hold-out rows.
 
@@ -80,6 +82,9 @@ def evaluate(
     exposure : array, str or number, optional
         For a regressor with a log link: factor of the mean of each row. Default: the column that
         the model was fitted with; 1 evaluates estimates per unit of exposure.
+    times : float or list of float, optional
+        For a survival model: times to evaluate the probability of the event by. Default: when 10,
+        25, 50, 75 and 90% of the events have come.
 
     Returns
     -------
@@ -101,7 +106,8 @@ def evaluate(
         own = {"train": train, "by": by, "thresholds": thresholds, "pos_label": pos_label}
         own |= {"exposure": exposure, "sample_weight": sample_weight}
         refuse_class_options(own | {"costs": None if costs == (1.0, 1.0) else costs}, "times")
-        return evaluate_survival(model, X, y, coverage)
+        return evaluate_survival(model, X, y, coverage, times)
+    refuse_times(times)
     if estimates_numbers(model):
         own = {"train": train, "thresholds": thresholds, "pos_label": pos_label}
         refuse_class_options(own | {"costs": None if costs == (1.0, 1.0) else costs})

@@ -230,6 +230,12 @@ def refuse_exposure(exposure: Any) -> None:
         raise ParameterError(Parameter("exposure"), " is for regression only; leave it out")
 
 
+def refuse_times(times: Any) -> None:
+    """Only survival has times."""
+    if times is not None:
+        raise ParameterError(Parameter("times"), " are for survival models only; leave them out")
+
+
 def estimates_numbers(model: Any) -> bool:
     """Whether a model is a regressor."""
     from sklearn.base import is_regressor

@@ -56,14 +56,15 @@ class SurvivalEvaluation(Shown):
     concordance : float
         Harrell's index: how often, of two rows, the one with the earlier event has the larger risk.
     brier, brier_base : float
-        The Brier score, weighted for censoring, as a mean over the times up to the last of
-        `moments`; `brier_base` is that of the Kaplan-Meier estimate of these rows.
+        The Brier score, weighted for censoring, as a mean over the times by which 2 to 90% of the
+        events have come; `brier_base` is that of the Kaplan-Meier estimate of these rows.
     moments : tuple of Moment
-        The times by which 10, 25, 50, 75 and 90% of the events have come.
+        The times that were asked for, or by which 10, 25, 50, 75 and 90% of the events have come.
     bands : tuple of Band
         Five bands of rows, by the probability of the event by `band_time`, the smallest first.
     band_time : float
-        The time of the bands, by which half of the events have come.
+        The time of the bands: the middle one of those asked for, or by which half of the events
+        have come.
     training_rows : float or None
         Estimated share of rows that the model was fitted on; None where it is not known.
     """
@@ -146,8 +147,10 @@ def _range(bounded: Bounded) -> str:
     return f"{value} ({low} to {high})"
 
 
-def evaluate_survival(model: Any, X: Any, y: Any, coverage: float) -> SurvivalEvaluation:
-    """Evaluate a fitted survival model."""
+def evaluate_survival(
+    model: Any, X: Any, y: Any, coverage: float, times: Any = None
+) -> SurvivalEvaluation:
+    """Evaluate a fitted survival model, at some times or when shares of the events have come."""
     check_coverage(coverage)
     table, outcomes, _ = read_survival(X, y, None)
     if outcomes.entry.any():
@@ -160,13 +163,16 @@ def evaluate_survival(model: Any, X: Any, y: Any, coverage: float) -> SurvivalEv
     known = KaplanMeier.of(event, duration)
     last = min(float(duration[event].max()), model.horizon_)
     came = np.sort(duration[event & (duration <= last)])
-    times = np.unique(np.quantile(came, MOMENTS, method="inverted_cdf"))
-    moments = _moments(model, table, event, duration, known, times, coverage)
+    asked = np.quantile(came, MOMENTS, method="inverted_cdf")
+    at = float(asked[2])
+    if times is not None:
+        asked = _read_times(model, times, last)
+        at = float(asked[len(asked) // 2])
+    moments = _moments(model, table, event, duration, known, np.unique(asked), coverage)
     grid = np.unique(np.quantile(came, np.linspace(0.02, 0.9, 45), method="inverted_cdf"))
     survival = model.predict_survival(table, grid)
     base = np.broadcast_to(known.at(grid), survival.shape)
     scores = [brier_scores(event, duration, own, grid).mean() for own in (survival, base)]
-    at = float(np.quantile(came, 0.5, method="inverted_cdf"))
     return SurvivalEvaluation(
         model=type(model).__name__,
         event=outcomes.event_name,
@@ -182,6 +188,17 @@ def evaluate_survival(model: Any, X: Any, y: Any, coverage: float) -> SurvivalEv
         coverage=coverage,
         training_rows=find_training_rows(model, table),
     )
+
+
+def _read_times(model: Any, times: Any, last: float) -> Floats:
+    """Times by which these rows tell how many had the event, in order."""
+    found = np.unique(model._check_times(times))
+    if not len(found) or found[0] <= 0 or found[-1] > last:
+        raise ParameterError(
+            Parameter("times"),
+            f" must be above 0 and at most {last:g}, the last event of these rows, got {times!r}",
+        )
+    return found
 
 
 def _moments(

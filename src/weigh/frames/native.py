@@ -73,7 +73,7 @@ def add_columns(frame: nw.DataFrame[Any], names: Sequence[str], new: Mapping[str
     """Select columns of a dataframe and add new ones, in its own library."""
     kind = frame.implementation
     series = [nw.new_series(name, values, backend=kind) for name, values in new.items()]
-    return frame.select(*names).with_columns(*series).to_native()
+    return frame.with_columns(*series).select(*names, *new).to_native()  # names may be none
 
 
 def to_arrow(source: Any) -> Any:

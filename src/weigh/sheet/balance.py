@@ -174,6 +174,7 @@ class BalanceSheet:
     names: Mapping[Any, str] = field(default_factory=dict, compare=False)  # of classes, by label
     outcome: str = field(default="", compare=False)  # completes "Probability that"
     units: Units = HUNDREDTHS  # how people read the weights
+    event_by: tuple[str, float] | None = None  # of an event over time: by when, how probable
     far: tuple[str, ...] = ()  # numbers far beyond the cut points, in words
 
     def name_of(self, class_label: Any) -> str:
@@ -222,21 +223,25 @@ class BalanceSheet:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        return {
-            "pos_label": self.pos_label,
-            "against": self.against,
-            "prior": self.prior,
-            "items": [
-                {k: v for k, v in vars(i).items() if k not in ("words", "title")}
-                for i in self.items
-            ],
-            "total": self.total,
-            "probability": self.probability,
-            "interval": self.interval and list(self.interval),
-            "totals": self.totals and {label(c): t for c, t in self.totals.items()},
-            "attenuation": self.attenuation and {**vars(self.attenuation)},
-            "recalibration": self.recalibration and {**vars(self.recalibration)},
-        } | self._points()
+        return (
+            {
+                "pos_label": self.pos_label,
+                "against": self.against,
+                "prior": self.prior,
+                "items": [
+                    {k: v for k, v in vars(i).items() if k not in ("words", "title")}
+                    for i in self.items
+                ],
+                "total": self.total,
+                "probability": self.probability,
+                "interval": self.interval and list(self.interval),
+                "totals": self.totals and {label(c): t for c, t in self.totals.items()},
+                "attenuation": self.attenuation and {**vars(self.attenuation)},
+                "recalibration": self.recalibration and {**vars(self.recalibration)},
+            }
+            | ({} if self.event_by is None else {"event_by": [*self.event_by]})
+            | self._points()
+        )
 
     def _points(self) -> dict[str, Any]:
         """Of a scorecard: the base points, those of each item, and the score."""

@@ -76,6 +76,10 @@ def foot_of(sheet: BalanceSheet) -> list[tuple[str, str]]:
         rows.append(
             (f"{percent(sheet.coverage)} interval", f"{probability(low)} to {probability(high)}")
         )
+    if sheet.event_by is not None:
+        when, reached = sheet.event_by
+        event = sheet.name_of(sheet.pos_label)
+        rows.append((f"Probability that {event} comes by {when}", probability(reached)))
     return rows
 
 

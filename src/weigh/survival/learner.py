@@ -273,10 +273,15 @@ class EducatedSurvival(TableEstimator):
             )
         return concordance(outcomes.event, outcomes.duration, self.predict_risk(table))
 
-    def _score_columns(self, table: Table) -> dict[str, Any]:
-        """The median time and the risk of every row, as columns."""
+    def _score_columns(self, table: Table, times: Any = None) -> dict[str, Any]:
+        """The median time, the risk and the survival to each of some times, as columns."""
         rows = self._read(table)
-        return {"median": self.predict_median(rows), "risk": self.predict_risk(rows)}
+        found = {"median": self.predict_median(rows), "risk": self.predict_risk(rows)}
+        if times is None:
+            return found
+        asked = np.unique(self._check_times(times))
+        names = [f"survival_{time:.12g}" for time in asked]
+        return found | dict(zip(names, self.predict_survival(rows, asked).T, strict=True))
 
     def _logs(self, table: Table) -> Floats:
         """log(1 - hazard) of each row and period."""
@@ -309,7 +314,8 @@ class EducatedSurvival(TableEstimator):
         row : mapping, sequence or table of one row
             The case. A mapping may leave out answers that are not known.
         time : float, optional
-            A time in the period to explain. Default: no period, so that the time weighs nothing.
+            A time in the period to explain; the sheet also has the probability of the event by
+            then. Default: no period, so that the time weighs nothing.
         """
         return self._explain(self._read_one(row, "a balance sheet"), time)
 
@@ -317,7 +323,7 @@ class EducatedSurvival(TableEstimator):
         if time is not None and not (is_number(time) and 0 < time <= self._periods.ends[-1]):
             last = f"{self._periods.ends[-1]:g}"
             told = f" must be above 0 and at most {last}, the end of the last period, got {time!r}"
-            raise ParameterError(Parameter("time"), told)
+            raise ParameterError(Parameter("time", part="time"), told)
         value = np.full(1, np.nan if time is None else float(time))
         whole = table.with_numbers(self.time_name_, value, known=time is not None)
         sheet = explain(self.evidence_, whole, self.event_name_, None)
@@ -325,13 +331,19 @@ class EducatedSurvival(TableEstimator):
         when = (
             f"at {periods[0]}, if not before" if time is not None and periods else "in one period"
         )
-        return replace(sheet, outcome=f"{self.event_name_} comes {when}")
+        sheet = replace(sheet, outcome=f"{self.event_name_} comes {when}")
+        if time is None:
+            return sheet
+        came = float(1 - self.predict_survival(table, time)[0, 0])
+        return replace(sheet, event_by=(f"{self.time_name_} = {time:.12g}", came))
 
-    def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
+    def _explain_case(
+        self, row: Any, pos_label: Any, against: Any, time: float | None = None
+    ) -> BalanceSheet:
         if pos_label is not None or against is not None:
             both = Parameter("pos_label"), " and ", Parameter("against")
             raise ParameterError("a survival model has one event: leave ", *both, " out")
-        return self.balance_sheet(row)
+        return self.balance_sheet(row, time)
 
 
 def _lengthen(given: Any, n_columns: int) -> Any:
