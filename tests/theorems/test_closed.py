@@ -254,7 +254,8 @@ def test_commands_take_groups_of_categories_and_of_numbers(files, command):
 
 
 def test_screen_counts_levels_that_are_given(files):
-    done = run("screen", files / "rows.csv", "--target", "y", "--read-bins", files / "breaks.json",
+    (files / "few.json").write_text(json.dumps({"x": [-0.5, 0.1, 1.2], "code": ["0%,%1", 2, 3]}))
+    done = run("screen", files / "rows.csv", "--target", "y", "--read-bins", files / "few.json",
                "--groups", "town", "N;S;E", "--json")  # fmt: skip
     levels = {column["name"]: column["levels"] for column in json.loads(done.stdout)["columns"]}
     assert (levels["x"], levels["town"], levels["code"]) == (4, 3, 3)
