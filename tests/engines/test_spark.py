@@ -464,15 +464,19 @@ def test_reasons_are_those_that_python_gives(spark, n_classes):
         assert got[f"weight_{k}"].to_pylist() == want[f"weight_{k}"].to_pylist()
 
 
-def test_reasons_of_a_card_are_what_costs_points(spark):
-    table = make().drop(columns="w")
-    card = weigh.Scorecard(weigh.EvidenceNB().fit(table, "y"), texts={"a": "Amount"})
-    rows = table.drop(columns="y").head(12)
-    got = weigh.score_table(card, send(spark, rows), keep=["a"], reasons=3).toArrow()
-    want = weigh.score_table(card, pa.Table.from_pandas(rows), keep=["a"], reasons=3)
-    for k in (1, 2, 3):
-        assert got[f"reason_{k}"].to_pylist() == want[f"reason_{k}"].to_pylist()
-        assert got[f"cost_{k}"].to_pylist() == want[f"cost_{k}"].to_pylist()
+def test_points_and_numbers_are_those_in_memory(spark):
+    table = make(300).drop(columns="w")
+    rows, y = table.drop(columns="y"), table["y"]
+    card = weigh.Scorecard(weigh.EvidenceNB().fit(rows, y), texts={"a": "Amount"})
+    amounts = np.random.default_rng(0).gamma(2.0 + rows["flag"])
+    numbers = weigh.EducatedRegressor(family="gamma", pairs=0).fit(rows, amounts)
+    for model in (card, numbers):
+        want = weigh.score_table(model, pa.Table.from_pandas(rows), keep=["a"], reasons=3)
+        got = weigh.score_table(model, send(spark, rows), keep=["a"], reasons=3).toArrow()
+        assert got.column_names == [n for n in want.column_names if n not in ("low", "high")]
+        for name in got.column_names:
+            one, two = got[name].to_pylist(), want[name].to_pylist()
+            assert one == (pytest.approx(two, rel=1e-12) if isinstance(two[0], float) else two)
 
 
 def test_scoring_says_what_it_cannot_do(spark):

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pyspark.sql import functions as F  # noqa: N812
 
-from weigh.bins import label
-from weigh.evidence import BOUND, Attenuation, Curve, Evidence, evidence_of
-from weigh.formula import Costs
+from weigh.evidence import BOUND, Attenuation, Curve
+from weigh.formula import Formula
 from weigh.frames import Table, list_names
 from weigh.spark.levels import Places, count_below, find_places
 
@@ -63,12 +62,12 @@ def recalibrate(frame: Any, curve: Curve) -> Any:
 
 
 def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int) -> Any:
-    """Add the predicted class, totals and probabilities of every row to a DataFrame.
+    """Add what a model says of every row to a DataFrame.
 
     Parameters
     ----------
-    model : fitted estimator of this package
-        A model with a table of weights.
+    model : fitted estimator or scorecard of this package
+        A model with tables of weights.
     frame : Spark DataFrame
         The rows to score.
     keep : list of str or None
@@ -77,12 +76,13 @@ def score_frame(model: Any, frame: Any, keep: Sequence[str] | None, reasons: int
         Number of reasons per row, as in `weigh.reasons`: the features with the largest absolute
         weights, or of a scorecard those that cost most points.
     """
-    evidence = _table_of(model)
-    scorer = _Scorer(evidence, min(reasons, len(evidence)), getattr(model, "costs", None))
+    formula = _read_formula(model)
+    scorer = _Scorer(formula, min(reasons, len(formula.terms)))
     names = tuple(frame.columns)
     kept = _kept(names, keep, scorer.names)
     plain = frame.toDF(*[f"c{j}" for j in range(len(names))])
-    places = find_places(plain, evidence.features, _columns_of(model, names))
+    features = [term.feature for term in formula.terms]
+    places = find_places(plain, features, _columns_of(model, names))
     return scorer.score(places, kept).toDF(*[names[j] for j in kept], *scorer.names)
 
 
@@ -98,14 +98,14 @@ def _kept(names: tuple[str, ...], keep: Sequence[str] | None, new: list[str]) ->
     return [*range(len(names))] if keep is None else [names.index(name) for name in keep]
 
 
-def _table_of(model: Any) -> Evidence:
-    evidence = evidence_of(model)
-    if evidence.event_model == "counts":
+def _read_formula(model: Any) -> Formula:
+    formula = Formula.of(model)
+    if formula.tokens:
         raise ValueError(
             f"Spark scores models whose weights are by level, but this {type(model).__name__} has "
             "weights of tokens; score batches of rows in memory"
         )
-    return evidence
+    return formula
 
 
 def _columns_of(model: Any, names: tuple[str, ...]) -> dict[str, int]:
@@ -116,56 +116,63 @@ def _columns_of(model: Any, names: tuple[str, ...]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Scorer:
-    evidence: Evidence
+    formula: Formula
     reasons: int
-    costs: Costs | None = None  # of a scorecard
-
-    @property
-    def labels(self) -> list[str]:
-        return [label(value) for value in self.evidence.classes.tolist()]
-
-    @property
-    def heads(self) -> list[str]:
-        return ["log_odds"] if len(self.labels) == 2 else [f"total_{name}" for name in self.labels]
 
     @property
     def names(self) -> list[str]:
-        """Names of the new columns."""
-        chances = [f"probability_{name}" for name in self.labels]
-        of = ("reason", "weight" if self.costs is None else "cost")
-        reasons = [f"{what}_{i + 1}" for i in range(self.reasons) for what in of]
-        return ["prediction", *self.heads, *chances, *reasons]
+        """Names of the new columns: those of `score_table` in memory, intervals left out."""
+        formula = self.formula
+        if formula.estimates:
+            told = [*formula.prediction_names]
+        else:
+            first = formula.score_name or "prediction"
+            told = [first, *formula.total_names, *formula.prediction_names]
+        of = ("reason", "weight" if formula.costs is None else "cost")
+        return told + [f"{what}_{i + 1}" for i in range(self.reasons) for what in of]
 
     def score(self, places: Places, columns: list[int]) -> Any:
         """Select the kept columns (c0, c1, ...) and the new ones."""
         kept = [F.col(f"c{j}") for j in columns]
         totals = self._totals(places)
-        passed = [F.col(f"p{j}") for j in range(len(self.evidence)) if self.reasons]
+        passed = [F.col(f"p{j}") for j in range(len(self.formula.terms)) if self.reasons]
         frame = places.frame.select(*kept, *passed, *_named("t", totals))
-        if self.evidence.recalibration is not None:
-            frame = recalibrate(frame, self.evidence.recalibration.curve)
-        columns = [F.col(f"t{k}") for k in range(len(totals))]
-        frame = frame.select("*", self._winner(columns).alias("winner"))
-        classes = _pick(self.evidence.classes.tolist(), F.col("winner"))
+        if self.formula.score_name:
+            frame = frame.withColumn("score", F.col("t0"))
+        if self.formula.curve is not None:
+            frame = recalibrate(frame, self.formula.curve)
+        totals = [F.col(f"t{k}") for k in range(len(totals))]
+        frame = frame.select("*", self._winner(totals).alias("winner"))
         reasons = self._reasons() if self.reasons else []
-        return frame.select(*kept, classes, *columns, *self._chances(columns), *reasons)
+        return frame.select(*kept, *self._told(totals), *reasons)
+
+    def _told(self, totals: list[Any]) -> list[Any]:
+        """What the model says: a class or score, totals and probabilities, or an estimate."""
+        formula = self.formula
+        if formula.estimates:
+            return [F.exp(totals[0]) if formula.link == "log" else totals[0]]
+        if formula.score_name:
+            first = F.rint(F.col("score")).cast("bigint")
+        else:
+            first = _choose([F.lit(value) for value in formula.classes], F.col("winner"))
+        return [first, *totals, *self._chances(totals)]
 
     def _totals(self, places: Places) -> list[Any]:
         """One total, or with more than two classes one per class; features are added in order."""
-        evidence, sums = self.evidence, []
-        rule = evidence.attenuation
-        for k, prior in enumerate(evidence.prior_row.tolist()):
+        rule, sums = self.formula.attenuation, []
+        for k, prior in enumerate(self.formula.prior):
             start = F.lit(prior if rule is None else 0.0)
-            total = reduce(add, self._weights(k), start)
+            weights = [self._weight(j, k) for j in range(len(self.formula.terms))]
+            total = reduce(add, weights, start)
             if rule is not None:
                 total = attenuated(total, prior, rule, places.answers, k)
             sums.append(total)
         return sums
 
-    def _weights(self, k: int) -> list[Any]:
-        """Weight of each feature at the row's level."""
-        tables = [table.padded[:, k] for table in self.evidence]
-        return [listed(weights)[F.col(f"p{j}")] for j, weights in enumerate(tables)]
+    def _weight(self, j: int, k: int) -> Any:
+        """Weight of a term, for one total, at the row's level; 0 where it has none."""
+        weights = [row[k] for row in self.formula.terms[j].weights]
+        return listed([*weights, 0.0])[F.col(f"p{j}")]
 
     def _winner(self, totals: list[Any]) -> Any:
         """Position of the most probable class, the first if tied."""
@@ -184,7 +191,7 @@ class _Scorer:
             second = totals[0] >= 0
             return [F.when(second, less).otherwise(more), F.when(second, more).otherwise(less)]
         top = F.greatest(*totals)
-        if self.evidence.link == "ovr":
+        if self.formula.link == "ovr":
             top = F.least(top, F.lit(0.0))
             rises = [F.when(t >= 0, F.exp(-top)).otherwise(F.exp(t - top)) for t in totals]
             raised = [r / (1.0 + F.exp(-F.abs(t))) for r, t in zip(rises, totals, strict=True)]
@@ -198,18 +205,15 @@ class _Scorer:
 
         Of a scorecard, reasons and their costs, by descending cost.
         """
-        items = []
-        for j, table in enumerate(self.evidence):
-            place = F.col(f"p{j}")
-            by_class = [listed(weights)[place] for weights in table.padded.T]
-            weight = _choose(by_class, F.col("winner")) if len(by_class) > 1 else by_class[0]
-            words = [*(table.feature.phrase(i) for i in range(len(table.levels))), ""]
+        items, costs = [], self.formula.costs
+        for j, term in enumerate(self.formula.terms):
+            by_class = [self._weight(j, k) for k in range(len(self.formula.prior))]
+            weight, words = _choose(by_class, F.col("winner")), (*term.phrases, "")
             order = -F.abs(weight)
-            if self.costs is not None:
-                points = F.round(self.evidence.units.scale * weight)
-                weight, words = self.costs.baselines[j] - points, [*self.costs.texts[j]]
+            if costs is not None:
+                weight, words = costs.baselines[j] - weight, costs.texts[j]
                 order = -weight
-            fields = (order, F.lit(j), _texts(words)[place], weight)
+            fields = (order, F.lit(j), _texts(words)[F.col(f"p{j}")], weight)
             named = zip(("order", "j", "phrase", "weight"), fields, strict=True)
             items.append(F.struct(*[field.alias(name) for name, field in named]))
         heavy = F.array_sort(F.filter(F.array(*items), lambda item: item["order"] < 0))
@@ -232,10 +236,5 @@ def _choose(options: list[Any], place: Any) -> Any:
     return found
 
 
-def _pick(values: list[Any], place: Any) -> Any:
-    """Choose one of some values by its position."""
-    return _choose([F.lit(value) for value in values], place)
-
-
-def _texts(values: list[str]) -> Any:
-    return F.from_json(F.lit(json.dumps(values)), "array<string>")
+def _texts(values: Sequence[str]) -> Any:
+    return F.from_json(F.lit(json.dumps([*values])), "array<string>")
