@@ -14,8 +14,7 @@ from sklearn.base import clone
 import weigh
 from weigh import AdjustedNB, BoostedNB, engine
 from weigh.adjusted.moments import Ask, Design, DesignMatrix
-from weigh.adjusted.polytomous import Polytomous
-from weigh.adjusted.solve import Logistic
+from weigh.adjusted.solve import Logistic, Polytomous
 from weigh.bins import Placed
 from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Sums
 from weigh.folds import Dealer, deal_small, group_splits, read_splits

@@ -20,9 +20,8 @@ import weigh
 from weigh import AdjustedNB, EvidenceNB, datasets, engine
 from weigh.adjusted.fit import SEPARABLE
 from weigh.adjusted.moments import ALL
-from weigh.adjusted.polytomous import Polytomous
 from weigh.adjusted.search import begin_search
-from weigh.adjusted.solve import Logistic, Path, run
+from weigh.adjusted.solve import Logistic, Path, Polytomous, run
 from weigh.cli import main
 from weigh.folds import deal
 from weigh.frames import read_csv

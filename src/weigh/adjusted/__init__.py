@@ -1,8 +1,7 @@
 """Naive Bayes with an exponent per feature (Hong, Hosking & Natarajan 2002): APM and APMR.
 
 moments      the design matrix, and loss, gradient and Hessian summed over blocks of rows
-solve        the loss of one class against the rest, and its minimum for a given norm
-polytomous   the softmax loss of all classes jointly
+solve        the loss of one class against the rest, or of all jointly, and its minimum for a norm
 search       APMR: the norm, chosen by the paper's two-stage search over folds
 fit          the exponents of one problem, and their tables
 learner      `AdjustedNB`

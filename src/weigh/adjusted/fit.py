@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from weigh.adjusted.moments import Design, DesignMatrix, Moments, Problem
-from weigh.adjusted.polytomous import Polytomous
 from weigh.adjusted.search import NormPath, choose_norm
-from weigh.adjusted.solve import Logistic, Path
+from weigh.adjusted.solve import Logistic, Path, Polytomous
 from weigh.bins import Placed, label
 from weigh.engine import (
     Block,

@@ -21,12 +21,12 @@ from weigh.boosted.projection import (
     project,
 )
 from weigh.boosted.sheet import Estimate, explain_estimate, log_odds_below
-from weigh.errors import Parameter, ParameterError, warn_caller
+from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, rows_added
 from weigh.folds import Mask, check_folds, read_splits
 from weigh.frames import Floats, Sample, Table, number_sample, read
 from weigh.parameters import check_parameters, is_count, is_number
-from weigh.sheet import EstimateSheet
+from weigh.sheet import EstimateSheet, refuse_classes
 from weigh.tally import Tally, count_placed_soft
 
 MAX_HOLD_OUT, ONE_FOLD_FROM = 2_000, 10_000
@@ -292,14 +292,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         return {"estimate": self.predict(table), "low": low, "high": high}
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> EstimateSheet:
-        if pos_label is not None or against is not None:
-            raise ParameterError(
-                "a regressor has no classes: leave ",
-                Parameter("pos_label"),
-                " and ",
-                Parameter("against"),
-                " out",
-            )
+        refuse_classes("a regressor has no classes", pos_label, against)
         return self.balance_sheet(row)
 
     def balance_sheet(self, row: Any) -> EstimateSheet:

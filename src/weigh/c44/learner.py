@@ -11,10 +11,10 @@ from weigh.base import TableEstimator, read_sample
 from weigh.bins import label
 from weigh.c44.path import TreePath, trace
 from weigh.c44.tree import Tree, grow
-from weigh.errors import Parameter, ParameterError
 from weigh.evidence import rows_added
 from weigh.frames import Floats, Table
 from weigh.parameters import is_number
+from weigh.sheet import refuse_classes
 
 TABLES_ONLY = ("balance_sheet", "decision_function", "evidence_", "merge", "with_prior")
 
@@ -164,14 +164,7 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         return found | dict(zip(names, shares.T, strict=True))
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> TreePath:
-        if pos_label is not None or against is not None:
-            raise ParameterError(
-                "a path shows every class: leave ",
-                Parameter("pos_label"),
-                " and ",
-                Parameter("against"),
-                " out",
-            )
+        refuse_classes("a path shows every class", pos_label, against)
         return self.path(row)
 
     def path(self, row: Any) -> TreePath:

@@ -13,6 +13,7 @@ screening  screen
 changing   simplify, price, recalibrate, set-prior, update
 help       the group of commands: help by task, errors as one line
 options    what the options mean
+classing   options that say which levels columns have
 training   what fit decides: classes or a number, hold-out rows, checkpoints
 data       tables on their way between files and models
 advice     what columns look like that were fitted as something else

@@ -55,6 +55,7 @@ from weigh.sheet import (
     contribute,
     explain_number,
     find_blanks,
+    refuse_classes,
     total_variances,
 )
 
@@ -411,9 +412,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         return explain_number(self._learnt, table, (low, high))
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> EstimateSheet:
-        if pos_label is not None or against is not None:
-            both = Parameter("pos_label"), " and ", Parameter("against")
-            raise ParameterError("a regressor has no classes: leave ", *both, " out")
+        refuse_classes("a regressor has no classes", pos_label, against)
         return self.balance_sheet(row)
 
     def __sklearn_tags__(self) -> Any:

@@ -2,13 +2,12 @@
 
 scores     totals of naive Bayes for rows and documents, before the exponent
 tuning     the choice of k: criteria and grid search
-dampen     applies the exponent to naive Bayes, and removes it
-mean       the arithmetic mean of Eq. 15
+forms      applies the exponent to naive Bayes, and removes it; the arithmetic mean of Eq. 15
 learner    `PerplexedNB`
 """
 
+from weigh.perplexed.forms import Mean
 from weigh.perplexed.learner import PerplexedNB
-from weigh.perplexed.mean import Mean
 from weigh.perplexed.tuning import AttenuationPath
 
 __all__ = ["AttenuationPath", "Mean", "PerplexedNB"]

@@ -14,8 +14,7 @@ from weigh.evidence import Evidence, Scorer, weigh_tally
 from weigh.folds import check_folds, read_splits
 from weigh.frames import FarTable, Floats, Sample, Table
 from weigh.parameters import is_count, is_number
-from weigh.perplexed.dampen import dampen, naive_totals, undo
-from weigh.perplexed.mean import Mean
+from weigh.perplexed.forms import Mean, dampen, naive_totals, undo
 from weigh.perplexed.scores import Scored, score_held_out, score_own, score_rows
 from weigh.perplexed.tuning import CRITERIA, AttenuationPath, choose_k
 from weigh.tally import Tally

@@ -25,7 +25,7 @@ from weigh.sheet.estimate import (
     find_blanks,
     total_variances,
 )
-from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of
+from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of, refuse_classes
 from weigh.sheet.rows import Reasons, contribute, find_reasons, reason_columns, reasons
 from weigh.sheet.show import foot_of, notes_of, probability, sides_of
 
@@ -53,6 +53,7 @@ __all__ = [
     "probability",
     "reason_columns",
     "reasons",
+    "refuse_classes",
     "sides_of",
     "total_variances",
 ]

@@ -154,6 +154,13 @@ def _choose(classes: list[Any], pos_label: Any, against: Any, row: Floats) -> tu
     return a, b
 
 
+def refuse_classes(why: str, pos_label: Any, against: Any) -> None:
+    """Refuse classes that are named for a model which does not explain one against another."""
+    if pos_label is not None or against is not None:
+        both = Parameter("pos_label"), " and ", Parameter("against")
+        raise ParameterError(f"{why}: leave ", *both, " out")
+
+
 def _interval(
     evidence: Evidence, sign: Floats, log_odds: float, error: float
 ) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, record
 from weigh.frames import Floats, Table
 from weigh.parameters import check_parameters, is_number
-from weigh.sheet import BalanceSheet, explain
+from weigh.sheet import BalanceSheet, explain, refuse_classes
 from weigh.survival.outcomes import Outcomes
 from weigh.survival.periods import Periods, read_survival
 
@@ -340,9 +340,7 @@ class EducatedSurvival(TableEstimator):
     def _explain_case(
         self, row: Any, pos_label: Any, against: Any, time: float | None = None
     ) -> BalanceSheet:
-        if pos_label is not None or against is not None:
-            both = Parameter("pos_label"), " and ", Parameter("against")
-            raise ParameterError("a survival model has one event: leave ", *both, " out")
+        refuse_classes("a survival model has one event", pos_label, against)
         return self.balance_sheet(row, time)
 
 
