@@ -11,6 +11,8 @@
 # make bench-scale files larger than memory, beside DuckDB (50 million rows; ROWS=2e6 for a try)
 # make pictures  draw the pictures of docs/plots and docs/pictures
 # make quality   compare the probabilities with other libraries' (hours; needs WEIGH_DATA)
+# Tests start hundreds of processes: without bytecode each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 OLD_PYTHON ?= python3.11
 BIN := .venv/bin

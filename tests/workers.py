@@ -12,6 +12,7 @@ TOGETHER = (  # files whose tests share what is slow to start: a cluster, server
     "test_serving_gate",
     "test_serving_load",
     "test_shap",
+    "test_skops",
 )
 APART = ("test_readme",)
 """Files whose cases share nothing and take long: each goes to whoever is free."""

@@ -7,14 +7,18 @@ from sklearn.datasets import load_iris
 
 from weigh import AdjustedNB, EducatedNB, EvidenceNB
 
-shap = pytest.importorskip("shap")
-
 MODELS = [EvidenceNB(), AdjustedNB(), EducatedNB(pairs=0)]
+
+
+@pytest.fixture(scope="module")
+def shap():
+    """The package, which takes seconds to import, in the one process that needs it."""
+    return pytest.importorskip("shap")
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("algorithm", ["exact", "permutation"])
-def test_shap_values_of_an_additive_model_are_contributions_less_their_mean(model, algorithm):
+def test_shap_values_of_an_additive_model_are_contributions_less_their_mean(shap, model, algorithm):
     X, y = load_iris(return_X_y=True, as_frame=True)
     fitted = model.fit(X, y == 1)
     background = shap.maskers.Independent(X, max_samples=len(X))
@@ -26,7 +30,7 @@ def test_shap_values_of_an_additive_model_are_contributions_less_their_mean(mode
     np.testing.assert_allclose(found.base_values, fitted.decision_function(X).mean())
 
 
-def test_shap_values_made_of_contributions_add_up_for_a_table_of_text():
+def test_shap_values_made_of_contributions_add_up_for_a_table_of_text(shap):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({name: rng.choice([*"abc"], 200) for name in ("first", "second")})
     y = (X["first"] == "a") ^ (rng.random(200) < 0.3)

@@ -24,8 +24,6 @@ from weigh import (
     WeightOfEvidence,
 )
 
-io = pytest.importorskip("skops.io")
-
 MODELS = [
     AdjustedNB(),
     BoostedNB(n_rounds=3),
@@ -64,6 +62,7 @@ def make_table():
 
 def pass_through(model):
     """Write and read a model, trusting the classes of weigh and what skops itself knows."""
+    io = pytest.importorskip("skops.io")  # which takes seconds, in the one process that needs it
     data = io.dumps(model)
     wanted = io.get_untrusted_types(data=data)
     trusted = [name for name in wanted if name.startswith("weigh.")]
