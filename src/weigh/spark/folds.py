@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import IntegerType, StructField, StructType
-from sklearn.utils import check_random_state
 
 from weigh.folds import Dealer
 from weigh.frames import Integers, Sample
@@ -41,6 +40,9 @@ def deal_parts(
     numbers: dict[int, Integers], cv: Any, random_state: Any, of: int | None = None
 ) -> Dealer:
     """Make a dealer of folds, from the number of rows by partition and class."""
+    # Not at start-up: executors import this module and need no scikit-learn, which takes longest.
+    from sklearn.utils import check_random_state
+
     if not isinstance(cv, int | np.integer) or cv > MOST_FOLDS:
         raise ValueError(
             f"cv={cv!r}: rows on a cluster have no row numbers, so splits cannot be used; set cv "
