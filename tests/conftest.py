@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,13 @@ def lacking(what: str) -> None:
     if REQUIRE_ALL:
         pytest.fail(f"WEIGH_REQUIRE_ALL=1, but {what}", pytrace=False)
     pytest.skip(what)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test marked `needs` where a module of an extra is not installed."""
+    for name in [name for mark in item.iter_markers("needs") for name in mark.args]:
+        if find_spec(name) is None:
+            lacking(f"{name} is not installed")
 
 
 def data_folder() -> Path | None:

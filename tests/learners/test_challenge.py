@@ -219,11 +219,13 @@ def test_a_challenge_of_counts_has_their_deviance_and_exposure():
 
 
 def test_models_of_other_families_are_compared_by_squared_errors():
-    train, rest = draw_amounts(), draw_amounts(seed=1)
-    old = LinearRegression().fit(train.select(["x"]).to_pandas(), train["y"])
-    new = weigh.EducatedRegressor(family="poisson", pairs=0).fit(train.select(["x"]), train["y"])
-    rows = rest.select(["x"]).to_pandas()
-    found = weigh.challenge(old, new, rows, rest["y"].to_numpy())
+    (x, y), rest = (
+        (rows["x"].to_numpy()[:, None], rows["y"].to_numpy())
+        for rows in (draw_amounts(), draw_amounts(seed=1))
+    )
+    old = LinearRegression().fit(x, y)
+    new = weigh.EducatedRegressor(family="poisson", pairs=0).fit(x, y)
+    found = weigh.challenge(old, new, *rest)
     assert found.measure == "squared error"
     assert np.isnan(found.old.covered.value)
 

@@ -29,10 +29,13 @@ def folder(tmp_path_factory):
     return made
 
 
+NEEDS_SQL = pytest.mark.needs("sqlglot", "duckdb")
+SQL = pytest.param("sql", "sql", marks=NEEDS_SQL)
+ONNX = pytest.param("onnx", "onnx", marks=pytest.mark.needs("onnx", "onnxruntime"))
+
+
 @pytest.mark.parametrize("source", ["model", "card"])
-@pytest.mark.parametrize(
-    ("to", "ending"), [("sql", "sql"), ("onnx", "onnx"), ("python", "py"), ("json", "json")]
-)
+@pytest.mark.parametrize(("to", "ending"), [SQL, ONNX, ("python", "py"), ("json", "json")])
 def test_an_export_passes_its_own_check(folder, source, to, ending):
     path, model = folder / f"{source}-out.{ending}", folder / f"{source}.json"
     assert run("export", model, "--to", to, "-o", path).exit_code == 0
@@ -59,6 +62,7 @@ def test_an_export_passes_its_own_check_with_system_programs(folder, to, program
     assert done.exit_code == 0, done.output
 
 
+@NEEDS_SQL
 @pytest.mark.parametrize(
     "dialect", ["postgres", "sqlite", "spark", "bigquery", "snowflake", "tsql", "mysql"]
 )
@@ -71,7 +75,7 @@ def test_every_dialect_can_be_checked_whatever_was_asked_for(folder, dialect):
     assert ("translated from" in done.stdout) == (dialect != "sqlite")
 
 
-@pytest.mark.parametrize(("to", "ending"), [("sql", "sql"), ("python", "py")])
+@pytest.mark.parametrize(("to", "ending"), [SQL, ("python", "py")])
 def test_a_weight_that_was_changed_is_found_out(folder, to, ending):
     path, model = folder / f"wrong.{ending}", folder / "model.json"
     run("export", model, "--to", to, "-o", path)
@@ -85,7 +89,7 @@ def test_a_weight_that_was_changed_is_found_out(folder, to, ending):
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize(("to", "ending"), [("python", "py"), ("onnx", "onnx"), ("json", "json")])
+@pytest.mark.parametrize(("to", "ending"), [("python", "py"), ONNX, ("json", "json")])
 def test_classes_of_other_names_are_found_out(folder, tmp_path, to, ending):
     weigh.export(weigh.load(folder / "model.json"), to, path=tmp_path / f"out.{ending}")
     said = {"No": "alive", "Yes": "dead"}  # in the same order, so that all numbers are the same
@@ -98,6 +102,7 @@ def test_classes_of_other_names_are_found_out(folder, tmp_path, to, ending):
     assert "its classes are ['No', 'Yes'], not ['alive', 'dead']" in done.stderr
 
 
+@NEEDS_SQL
 @pytest.mark.parametrize(
     ("source", "old", "new", "says"),
     [
@@ -117,6 +122,7 @@ def test_a_query_whose_other_columns_were_changed_is_found_out(folder, source, o
     assert says in done.stderr
 
 
+@NEEDS_SQL
 def test_a_query_of_a_model_with_other_classes_lacks_columns_and_says_so(folder, tmp_path):
     rows = PEOPLE.drop_columns("Survived")
     other = weigh.EvidenceNB().fit(rows, [c != "No" for c in PEOPLE["Survived"].to_pylist()])
@@ -137,6 +143,7 @@ def test_a_file_of_an_unknown_ending_cannot_be_checked(folder):
     assert "must end in one of .sql" in run("check", "a.txt", folder / "model.json").stderr
 
 
+@NEEDS_SQL
 def test_sql_that_does_not_say_its_dialect_needs_one(folder):
     path, model = folder / "bare.sql", folder / "model.json"
     run("export", model, "--to", "sql", "-o", path)

@@ -168,7 +168,13 @@ def test_only_goes_with_reasons_and_takes_two_words(model, people):
 
 
 @pytest.mark.parametrize(
-    "command", [["show"], ["score", "DATA"], ["serve"], ["export", "--to", "sql"]]
+    "command",
+    [
+        ["show"],
+        ["score", "DATA"],
+        pytest.param(["serve"], marks=pytest.mark.needs("fastapi", "uvicorn")),
+        ["export", "--to", "sql"],
+    ],
 )
 def test_a_model_that_is_not_there_is_said_in_words(people, tmp_path, command):
     name, *rest = [str(people) if word == "DATA" else word for word in command]
@@ -308,6 +314,7 @@ def test_an_export_whose_name_says_something_else_is_refused(model, tmp_path):
     assert not (tmp_path / "x.csv").exists()
 
 
+@pytest.mark.needs("sqlglot")
 def test_a_kept_column_of_a_query_that_may_be_misspelt_is_noted(model, tmp_path):
     words = ["export", model, "--to", "sql", "-o", tmp_path / "x.sql", "--keep"]
     assert "did you mean 'Class'?" in run(*words, "Clas").stderr

@@ -198,6 +198,7 @@ def talk(url, data):
     return said
 
 
+@pytest.mark.needs("fastapi", "uvicorn")
 def test_a_changed_request_meets_no_failure_and_holds_up_nobody(tmp_path):
     good = make_request("POST", "/score", CASE)
     save_people(tmp_path / "model.json")

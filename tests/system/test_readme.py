@@ -76,6 +76,7 @@ def tidy(text: str) -> list[str]:
     return [line.rstrip() for line in text.strip("\n").splitlines()]
 
 
+@pytest.mark.needs("pandas", "polars", "duckdb", "matplotlib", "fastapi", "openpyxl", "sqlglot")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_runs_and_prints_what_the_page_says(page, tmp_path, monkeypatch, request):
     if "datasets.load(" in page.read_text(encoding="utf-8"):

@@ -19,6 +19,8 @@ import weigh
 from weigh.cli import main
 from weigh.serving.server import bind
 
+pytestmark = pytest.mark.needs("fastapi", "uvicorn")
+
 ROWS = [CASE, {"Class": "1st", "Sex": "Male"}, {}, {"Age": "Adult"}]
 REQUESTS = [make_request("POST", "/score", row) for row in ROWS]
 

@@ -15,6 +15,8 @@ import weigh
 from weigh.cli import main
 from weigh.serving import make_app
 
+pytestmark = pytest.mark.needs("fastapi", "uvicorn")
+
 PEOPLE = weigh.datasets.titanic()
 ROWS = [
     {"Class": "3rd", "Sex": "Female", "Age": "Child"},
