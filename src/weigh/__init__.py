@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from weigh.holdout import split as split
     from weigh.monitoring import Drift as Drift
     from weigh.monitoring import DriftDisplay as DriftDisplay
+    from weigh.monitoring import DriftSeries as DriftSeries
     from weigh.monitoring import drift as drift
+    from weigh.monitoring import drift_series as drift_series
     from weigh.monitoring import update as update
     from weigh.naive import EvidenceNB as EvidenceNB
     from weigh.pages import calculator as calculator
@@ -99,6 +101,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "Density": "bins",
     "Drift": "monitoring",
     "DriftDisplay": "monitoring",
+    "DriftSeries": "monitoring",
     "Editor": "editing",
     "EducatedNB": "educated",
     "EducatedRegressor": "educated",
@@ -134,6 +137,7 @@ _HOMES = {  # every public name and its module: the one line of a new learner
     "conversion_table": "sheet",
     "cut_points": "educated.updating",
     "drift": "monitoring",
+    "drift_series": "monitoring",
     "edit": "editing",
     "evaluate": "evaluation",
     "export": "exports",

@@ -11,7 +11,7 @@ from weigh.bins import label
 from weigh.evidence import Evidence, FeatureTable, weigh_halves
 from weigh.frames import NOT_KNOWN, Codes, Floats, Numbers, Table, build, label_sample, read
 from weigh.holdout import mark_holdout
-from weigh.layout import Grid, Shown, View
+from weigh.layout import Grid, Shown, View, count_of
 from weigh.metrics.stability import compare_counts
 from weigh.sheet import find_class
 from weigh.woe import WeightOfEvidence, measure_information
@@ -91,7 +91,7 @@ class Screening(Shown):
             notes.append(
                 f"PSI compares the later half of the rows, by {self.time}, with the other."
             )
-        title = f"Screening of {len(rows)} columns on {self.n_rows:,} rows"
+        title = f"Screening of {count_of(len(rows), 'column')} on {count_of(self.n_rows, 'row')}"
         return View(title, (Grid(tuple(head), tuple(rows)),), notes=tuple(notes))
 
     def select(

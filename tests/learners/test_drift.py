@@ -246,6 +246,48 @@ def test_new_and_vanished_levels_are_named():
     assert town.check.level == "alarm"
 
 
+def towns(rng, n, newcomer=0.0):
+    """A few frequent towns and many rare ones, which `max_levels` joins."""
+    share = np.array([0.4, 0.3, 0.05, *[0.01] * 25])
+    town = rng.choice([f"t{k}" for k in range(28)], n, p=share)
+    rare = np.isin(town, ["t0", "t1", "t2"], invert=True)
+    moved = rare & (rng.random(n) < newcomer)
+    return pa.table({"town": np.where(moved, "Oz", town)}), np.where(rng.random(n) < 0.5, "a", "b")
+
+
+def test_a_new_category_within_other_raises_an_alarm_though_the_share_of_other_is_as_before():
+    rng = np.random.default_rng(0)
+    model = weigh.EvidenceNB(max_levels=3).fit(*towns(rng, 3000))
+    X, _ = towns(rng, 1000, newcomer=0.9)
+    (town,) = weigh.drift(model, X).features
+    n = X["town"].to_pylist().count("Oz")
+    assert town.grown == {"Oz": n}
+    assert town.check.level == "alarm"
+    shares = dict(zip(town.stability.labels, town.stability.actual, strict=True))
+    assert shares["Oz"] == n / 1000
+    assert sum(shares.values()) == pytest.approx(1)
+    assert town.effect < 0.05  # the weights of its level are those of other
+
+
+def test_a_value_in_no_list_that_exceeds_all_such_training_rows_is_named():
+    rng = np.random.default_rng(0)
+    bins = {"town": [["t0", "t1"], ["t2"]]}
+    model = weigh.EvidenceNB(bins=bins).fit(*towns(rng, 300))
+    (town,) = weigh.drift(model, towns(rng, 300, newcomer=1.0)[0]).features
+    assert town.grown == {}  # one value may have had all training rows of other
+    assert [*town.within_other] == ["Oz"]
+    many = pa.table({"town": ["t0"] * 200 + ["Oz"] * 400})
+    (town,) = weigh.drift(model, many).features
+    assert town.grown == {"Oz": 400}
+
+
+def test_values_within_other_seldom_seem_to_grow_without_drift():
+    rng = np.random.default_rng(0)
+    model = weigh.EvidenceNB(max_levels=5).fit(*towns(rng, 1500))  # cut among equal towns
+    found = [weigh.drift(model, towns(rng, 400)[0]).features[0] for _ in range(300)]
+    assert sum(bool(town.grown) for town in found) <= binom.ppf(0.999, 300, 0.001)
+
+
 def test_new_pairs_of_a_cross_are_named():
     rng = np.random.default_rng(7)
     a, b = rng.choice(["p", "q"], 600), rng.choice(["u", "v"], 600)
@@ -286,6 +328,52 @@ def test_a_scan_gives_what_a_table_gives(tmp_path, monkeypatch):
 
 
 # ------------------------------------------------------------ what people see
+
+
+def test_the_index_of_totals_is_that_of_two_samples_of_log_odds():
+    rng = np.random.default_rng(2)
+    model = fit(2000)
+    (old, _), (new, y) = draw(rng, 1500), draw(rng, 700, shift=0.3)
+    found = weigh.drift(model, new, y, reference=old)
+    total = [logit(model.predict_proba(X)[:, 1]) for X in (old, new)]
+    index = population_stability_index(*total)
+    check = check_of(found, "distribution of totals")
+    assert check.index == pytest.approx(index.value, rel=1e-6)
+    assert check.chance == pytest.approx((len(index.labels) - 1) * (1 / 1500 + 1 / 700))
+    assert "distribution of totals" not in [c.name for c in weigh.drift(model, new).checks]
+
+
+def test_the_index_of_totals_raises_no_more_than_the_nominal_rate():
+    rng = np.random.default_rng(3)
+    model = fit(2000)
+    found = [
+        check_of(
+            weigh.drift(model, draw(rng, 200)[0], reference=draw(rng, 300)[0]),
+            "distribution of totals",
+        ).p_value
+        < 0.05
+        for _ in range(300)
+    ]
+    assert binom.ppf(0.0005, 300, 0.05) <= sum(found) <= binom.ppf(0.9995, 300, 0.05)
+
+
+def test_features_that_drift_beside_right_probabilities_ask_to_check_the_data():
+    rng = np.random.default_rng(1)
+    model = fit(3000)
+    X, y = draw(rng, 2000)
+    town = np.where(rng.random(2000) < 0.3, "Oz", X["town"].to_pylist())
+    found = weigh.drift(model, X.set_column(0, "town", pa.array(town)), y)
+    assert found.level == "alarm"
+    assert found.action == "check the data"
+    assert "town" in found.verdict
+    assert "Oz" in found.verdict
+    assert weigh.drift(model, X, y).action == "nothing"
+
+
+def test_every_sentence_below_the_tables_is_a_note():
+    found = weigh.drift(fit(300), draw(np.random.default_rng(1), 300)[0])
+    assert found.notes
+    assert found.view().notes == found.notes
 
 
 def test_labels_of_one_class_do_not_judge_calibration():
@@ -430,6 +518,24 @@ def test_json_is_what_python_gives(files):
     assert json.loads(done.stdout) == weigh.drift(model, table, "y").to_dict()
 
 
+def test_several_files_are_compared_one_by_one(files):
+    both = [str(files / "moved.csv"), "-o", str(files / "page.html")]
+    done = run(files, "same.csv", *both, "--target", "y", "--json", "--fail-on", "alarm")
+    assert done.exit_code == 3
+    alone = [run(files, f"{name}.csv", "--target", "y", "--json") for name in ("same", "moved")]
+    wanted = dict(zip(["same", "moved"], [json.loads(one.stdout) for one in alone], strict=True))
+    assert json.loads(done.stdout) == wanted
+    assert "moved" in (files / "page.html").read_text("utf-8")
+    assert run(files, "same.csv", str(files / "none.csv")).exit_code == 1
+    assert run(files, "same.csv", "-", "-").exit_code == 2
+
+
+def test_reference_rows_add_the_index_of_the_totals(files):
+    done = run(files, "moved.csv", "--reference", str(files / "same.csv"), "--json")
+    checks = [check["name"] for check in json.loads(done.stdout)["checks"]]
+    assert checks == ["mean total", "distribution of totals"]
+
+
 def test_the_page_is_that_of_python_and_replaces_no_input(files):
     done = run(files, "moved.csv", "-o", str(files / "page.html"))
     assert done.exit_code == 0
@@ -470,6 +576,52 @@ def test_months_with_and_without_labels_stand_side_by_side():
     assert slope.checks[0] is None
     assert slope.checks[1] is not None
     plt.close(display.plot(n_columns=2).figure_)
+
+
+def test_a_series_is_the_drift_of_each_table_with_labels_where_it_has_them():
+    model = fit()
+    X, y = draw(np.random.default_rng(1), 500)
+    moved, _ = draw(np.random.default_rng(2), 500, shift=1.0)
+    found = weigh.drift_series(model, {"a": X.append_column("y", pa.array(y)), "b": moved}, "y")
+    assert found.drifts["a"].to_dict() == weigh.drift(model, X, y).to_dict()
+    assert found.to_dict()["b"] == weigh.drift(model, moved).to_dict()
+    assert found.level == "alarm"
+    assert found.reaches("warning")
+    assert weigh.DriftDisplay(found.drifts).panels[0].checks[1].level == "alarm"
+    with pytest.raises(ValueError, match="tables"):
+        weigh.drift_series(model, {})
+
+
+class Marks(HTMLParser):
+    """The marks of each panel, by level."""
+
+    def __init__(self):
+        super().__init__()
+        self.panels, self.inside = [], False
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "svg":
+            self.panels.append([])
+        self.inside = tag == "title" and bool(self.panels)
+
+    def handle_data(self, data):
+        if self.inside:
+            self.panels[-1].append(data)
+        self.inside = False
+
+
+def test_the_page_of_a_series_marks_every_check_at_every_time():
+    model, rng = fit(), np.random.default_rng(1)
+    months = {f"<{k}>": draw(rng, 500, shift=0.7 * k)[0] for k in range(3)}
+    found = weigh.drift_series(model, months)
+    page = Marks()
+    page.feed(found.to_html())
+    panels = weigh.DriftDisplay(found.drifts).panels
+    wanted = [
+        [f"{name}: {check.level}" for name, check in zip(months, panel.checks, strict=True)]
+        for panel in panels
+    ]
+    assert page.panels == wanted
 
 
 @pytest.mark.parametrize("given", [{}, {"a": 1}])

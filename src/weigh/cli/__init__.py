@@ -3,7 +3,8 @@
 commands   fit, show, merge, demo
 scoring    score, explain
 editing    edit
-evaluating  evaluate, drift, challenge
+evaluating  evaluate, challenge
+monitoring  drift
 comparing  compare, split
 pages      report, calculator, serve
 exporting  export, check
@@ -26,6 +27,7 @@ from weigh.cli import (
     editing,
     evaluating,
     exporting,
+    monitoring,
     pages,
     scorecards,
     scoring,
@@ -40,6 +42,7 @@ __all__ = [
     "evaluating",
     "exporting",
     "main",
+    "monitoring",
     "pages",
     "scorecards",
     "scoring",

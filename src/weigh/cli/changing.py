@@ -245,6 +245,7 @@ def recalibrate(
     Example: weigh recalibrate model.json new.csv --target Survived -o mended.json
     """
     from weigh import RecalibratedClassifier
+    from weigh.layout import count_of
     from weigh.store import load_model, save
 
     keep_apart(output, model, data)
@@ -254,7 +255,7 @@ def recalibrate(
     mended = RecalibratedClassifier(fitted, method=method, cv="prefit")
     mended.fit(table, target, sample_weight=weight)
     save(mended, output)
-    say(f"{type(fitted).__name__} recalibrated on {count_rows(table):,} rows: {output}")
+    say(f"{type(fitted).__name__} recalibrated on {count_of(count_rows(table), 'row')}: {output}")
     hint(f"weigh drift {output} NEXT.csv --target {target}")
 
 

@@ -280,9 +280,12 @@ def _write_fitted(
 
 def _say_fitted(model: Any, table: Any, output: str) -> None:
     """What was fitted, to what, and how to see it."""
+    from weigh.layout import count_of
+
     inner = getattr(model, "estimator", None)
     name = type(model).__name__ if inner is None else f"{type(inner).__name__}, recalibrated,"
-    say(f"{name} from {count_rows(table):,} rows and {model.n_features_in_} columns: {output}")
+    shape = count_of(count_rows(table), "row"), count_of(model.n_features_in_, "column")
+    say(f"{name} from {' and '.join(shape)}: {output}")
     say_class(getattr(model, "evidence_", model._learnt))
     hint(f"weigh show {output}")
 

@@ -128,6 +128,7 @@ def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any)
 
     Example: weigh split people.csv --target Survived -o train.csv rest.csv
     """
+    from weigh.layout import count_of
     from weigh.scoring import write_scores
 
     if data == "-":
@@ -142,7 +143,7 @@ def split(data: str, outputs: tuple[str, str], target: str | None, **asked: Any)
     held.say()
     for part, output in zip((held.train, held.rest), outputs, strict=True):
         write_scores(_tables(part), output)
-        say(f"{count_rows(part):,} rows: {output}")
+        say(f"{count_of(count_rows(part), 'row')}: {output}")
 
 
 def _tables(table: Any) -> Any:

@@ -33,16 +33,12 @@ from weigh.cli.options import (
     json_option,
     model_argument,
     profit_option,
-    reading_options,
     score_option,
     target_option,
     times_option,
     weight_option,
 )
 from weigh.cli.training import read_exposure
-
-DRIFTED = 3
-"""The exit code where drift is found; 1 is an error and 2 a mistyped option."""
 
 
 @main.command()
@@ -171,76 +167,6 @@ def _score_tables(
                 write_file(pa.table(part.to_dict()), f"{folder}/{name}.csv")
         say(f"Tables: {', '.join(f'{name}.csv' for name in parts)} in {asked['tables']}")
     return parts
-
-
-@main.command()
-@model_argument
-@click.argument("data", metavar="[DATA]", required=False)
-@reading_options
-@target_option
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.01,
-    show_default=True,
-    help="The probability of a false alarm, for all checks together.",
-)
-@click.option(
-    "--fail-on",
-    type=click.Choice(["notice", "warning", "alarm"]),
-    help="Exit with code 3 if drift is of this level or a higher one (default: never).",
-)
-@click.option(
-    "--metrics",
-    metavar="FILE",
-    help="In place of DATA: what the address /metrics of weigh serve has given.",
-)
-@exposure_option
-@click.option("-o", "--output", metavar="FILE.html", help="Also write the page as HTML.")
-@json_option
-@click.pass_context
-def drift(
-    ctx: click.Context,
-    model: str,
-    data: str | None,
-    target: str | None,
-    alpha: float,
-    fail_on: str | None,
-    metrics: str | None,
-    exposure: str | None,
-    output: str | None,
-    as_json: bool,
-) -> None:
-    """Compare new rows with the training rows of a model.
-
-    The training rows are not needed: the model has their counts. With --target, the column of the
-    true classes, calibration and weights are checked too; of a number, mean, slope and deviance.
-
-    Example: weigh drift model.json new.csv --fail-on warning
-
-    A service counts the rows that it scores: curl 127.0.0.1:8000/metrics > metrics.txt
-
-    Example: weigh drift model.json --metrics metrics.txt
-    """
-    import weigh
-    from weigh.writing import write_text
-
-    if (data is None) == (metrics is None):
-        raise click.UsageError("give DATA, a file of new rows, or --metrics FILE")
-    if metrics is not None and target is not None:
-        raise click.UsageError("--metrics has no classes: leave out --target")
-    if output is not None:
-        keep_apart(output, model, *filter(None, (data, metrics)))
-        check_output(output)
-    fitted = read_any(model)
-    rows = None if data is None else read_like(fitted, data, target)
-    own = read_exposure(fitted, exposure)
-    found = weigh.drift(fitted, rows, target, metrics=metrics, alpha=alpha, **own)
-    if output is not None:
-        write_text(found.to_html(), output)
-    print_found(found, as_json)
-    if fail_on is not None and found.reaches(fail_on):
-        ctx.exit(DRIFTED)
 
 
 @main.command()

@@ -157,6 +157,7 @@ def report(
     Example: weigh report card.json loans.csv --target class --profit 100 -900 -o report.html
     """
     import weigh
+    from weigh.layout import count_of
     from weigh.pages.model import read_subject
 
     keep_apart(output, model, data)
@@ -186,7 +187,7 @@ def report(
         profit=profit and dict(zip(("good", "bad"), profit, strict=True)),
         **more,
     )
-    say(f"report of {type(fitted).__name__} on {table.num_rows:,} rows: {output}")
+    say(f"report of {type(fitted).__name__} on {count_of(table.num_rows, 'row')}: {output}")
 
 
 @main.command()

@@ -17,7 +17,7 @@ from weigh.evaluation.numbers import estimates_numbers, refuse_class_options, re
 from weigh.evaluation.show import bounded, number
 from weigh.evidence import BOUND
 from weigh.frames import Floats, Integers, Value
-from weigh.layout import Grid, View
+from weigh.layout import Grid, View, count_of
 from weigh.metrics import COVERAGE, Scored, auc, auc_difference, calibration_line
 from weigh.metrics.numbers import Bounded, read_threshold
 from weigh.metrics.predicted import Predicted, Question, predict_rows
@@ -78,7 +78,7 @@ class SwapCell:
         """How many rows there are, and the share of the positive class."""
         if not self.rate.is_known():
             return "no rows"
-        return f"{self.weight:,.6g} rows ({_percent(self.rate.value)} {name})"
+        return f"{count_of(self.weight, 'row')} ({_percent(self.rate.value)} {name})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,7 +152,7 @@ class Challenge(Paired):
             ("", "Rows", f"Observed {name}"), cells, f"Above the cut-off {self.cut_off:g} of {name}"
         )
         title = (
-            f"Challenge: {self.new.name} against {self.old.name}, {self.n_rows:,.6g} rows, "
+            f"Challenge: {self.new.name} against {self.old.name}, {count_of(self.n_rows, 'row')}, "
             f"{_percent(self.base_rate)} {name}"
         )
         note = "Intervals have 95% coverage. Errors compare the models row by row."

@@ -14,7 +14,7 @@ from weigh.evaluation.estimates import Estimated, name_loss, shared_power
 from weigh.evaluation.findings import find_training_rows
 from weigh.evaluation.numbers import NumberEvaluation, evaluate_estimates
 from weigh.evidence.units import digits_of, spell
-from weigh.layout import Grid, View, percent
+from weigh.layout import Grid, View, count_of, percent
 from weigh.metrics import COVERAGE
 from weigh.metrics.numbers import Bounded
 
@@ -78,7 +78,7 @@ class NumberChallenge(Paired):
         head = ("", f"old: {self.old.model}", f"new: {self.new.model}", "new - old (error)")
         title = (
             f"Challenge: {self.new.model} against {self.old.model}, estimates of "
-            f"{self.old.target} ({self.n_rows:,.6g} rows, mean "
+            f"{self.old.target} ({count_of(self.n_rows, 'row')}, mean "
             f"{self._number(self.old.mean_observed)})"
         )
         note = "Intervals have 95% coverage. Errors compare the models row by row."

@@ -153,12 +153,13 @@ def percent(share: float) -> str:
 
 
 def count_of(n: float, noun: str) -> str:
-    """How many of something there are.
+    """How many of something there are; weights of rows may be no whole number.
 
-    >>> count_of(1, "row"), count_of(2201, "row")
-    ('1 row', '2,201 rows')
+    >>> count_of(1, "row"), count_of(2201, "row"), count_of(2.5, "row")
+    ('1 row', '2,201 rows', '2.5 rows')
     """
-    return f"{n:,.0f} {noun}{'s' * (n != 1)}"
+    number = f"{n:,.0f}" if n == round(n) else f"{n:,.6g}"
+    return f"{number} {noun}{'s' * (number != '1')}"
 
 
 def natural_width(part: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import gammainc, ndtr, stdtr
@@ -135,13 +135,14 @@ def compare_unseen(old: Floats, new: Floats) -> float:
 class Seen:
     """The rows of each level of a table, of values without a level, and of no value.
 
-    `pooled` marks levels that were counted together: their rows are shared out, and they are
-    compared as one level.
+    `inside` has the rows of the values that share the level `other`. `pooled` marks levels that
+    were counted together: their rows are shared out, and they are compared as one level.
     """
 
     levels: Floats
     absent: float
     unseen: Counter[str]
+    inside: Counter[str] = field(default_factory=Counter)
     pooled: Flags | None = None
 
     def pool(self, rows: Floats) -> Floats:
@@ -153,11 +154,12 @@ class Seen:
 
 @dataclass(frozen=True)
 class Totals:
-    """How many rows there are, and the mean and standard deviation of their totals."""
+    """How many rows there are, the mean and standard deviation of their totals, and these."""
 
     n: int
     mean: Floats
     deviation: Floats
+    each: Floats | None = None  # a service does not keep them
 
 
 def in_batches(table: Table) -> Iterator[tuple[slice, Table]]:
@@ -182,7 +184,9 @@ def count_rows(evidence: Evidence, table: Table) -> tuple[list[Seen], Totals]:
             found.levels += by_level[:-1]
             found.absent += float(by_level[-1] - unseen.total())
             found.unseen += unseen
-    return seen, Totals(table.n_rows, totals.mean(axis=0), totals.std(axis=0))
+            if isinstance(feature, Feature) and feature.other:
+                found.inside += _name_values(feature, batch, places, feature.rest)
+    return seen, Totals(table.n_rows, totals.mean(axis=0), totals.std(axis=0), totals)
 
 
 def sum_by_level(table: Table, evidence: Evidence, columns: Floats) -> list[Floats]:
@@ -198,11 +202,16 @@ def _unseen(feature: Feature | Cross, table: Table, placed: Placed) -> Counter[s
     """The values without a level, by the name that people read; missing is none."""
     if isinstance(feature, Cross):
         return _unseen_pairs(feature, table, placed)
+    return _name_values(feature, table, placed, feature.no_level)
+
+
+def _name_values(feature: Feature, table: Table, placed: Placed, place: int) -> Counter[str]:
+    """The values of one level, with their rows."""
     column = table.column(feature.name, not feature.is_numeric)
     if not isinstance(column, Codes) or feature.is_numeric:
         return Counter()
     rows = np.bincount(column.codes, minlength=len(placed.levels)).tolist()
-    codes = [code for code in np.flatnonzero(placed.levels == feature.no_level) if rows[code]]
+    codes = [code for code in np.flatnonzero(placed.levels == place) if rows[code]]
     named = [(column.values[code], rows[code]) for code in codes]
     return Counter({label(v): n for v, n in named if v is not None and v is not NOT_KNOWN})
 

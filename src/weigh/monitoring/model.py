@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from weigh.educated import EducatedNB
 from weigh.educated.updating import add_rows
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evaluation.estimates import Estimated
-from weigh.evidence import Evidence, FeatureTable, evidence_of, inherit, is_sum, model_of
+from weigh.evidence import Evidence, evidence_of, inherit, is_sum, model_of
 from weigh.frames import FarTable, Sample, Table, label_sample, match, read
 from weigh.metrics.numbers import read_number
 from weigh.metrics.stability import compare_counts
@@ -22,22 +22,21 @@ from weigh.monitoring.checks import (
     Check,
     Seen,
     Totals,
-    check_t,
     compare_samples,
-    compare_unseen,
     count_rows,
     expected_index,
     judge,
 )
-from weigh.monitoring.labels import Labelled, Moved, Quality, compare_weights, measure
+from weigh.monitoring.features import compare_table
+from weigh.monitoring.labels import Labelled, Moved, compare_weights, measure
 from weigh.monitoring.numbers import check_numbers
-from weigh.monitoring.result import Drift, FeatureDrift
+from weigh.monitoring.result import Drift
+from weigh.monitoring.totals import check_distribution, check_means
 from weigh.monitoring.traffic import read_metrics
 from weigh.naive import EvidenceNB
 from weigh.parameters import is_number
 from weigh.store import version_of
 
-NEW, OTHERS = "new values", "other levels"
 LIGHT = 0.1
 """Training rows that count for less than this on average have weights that add up to one, say;
 rows that an update lets fade count for more."""
@@ -49,6 +48,7 @@ def drift(
     y: Any = None,
     *,
     metrics: Any = None,
+    reference: Any = None,
     alpha: float = 0.01,
     exposure: Any = None,
 ) -> Drift:
@@ -65,7 +65,8 @@ def drift(
     0.25.
 
     The model stores the counts of its training rows, not their totals. So the check of the total
-    compares means: its index is the squared shift in standard deviations.
+    compares means: its index is the squared shift in standard deviations. With `reference`, the PSI
+    of the totals is checked, too.
 
     Parameters
     ----------
@@ -80,6 +81,9 @@ def drift(
     metrics : path or str, optional
         In place of X: the counts of a service, as its address /metrics gives them, in a file or as
         text.
+    reference : table, optional
+        Rows whose totals are those to expect, such as the training or the hold-out rows. The PSI
+        of the totals is cut at their deciles.
     alpha : float, default=0.01
         Probability of any finding without drift.
     exposure : array, str or number, optional
@@ -102,50 +106,61 @@ def drift(
     >>> found.level, found.features[0].name, found.action
     ('alarm', 'Sex', 'get labels')
     """
-    name, given, model = type(model).__name__, model, model_of(model)
+    alpha = _read_alpha(alpha)
+    given, model = model, model_of(model)
     evidence = _read_model(model)
-    wanted = "between 0 and 1, such as 0.01"
-    if not 0 < read_number(alpha, "alpha", wanted) < 1:
-        raise ValueError(f"alpha must be {wanted}, got {alpha!r}")
-    if (X is None) == (metrics is None):
-        raise ValueError("drift takes new rows (X) or metrics, the counts of a service: give one")
-    numbers = y if evidence.estimates else None
-    rows = None if X is None else _read_rows(model, evidence, X, y if numbers is None else None)
-    if rows is None:
-        seen, totals = read_metrics(metrics, evidence, version_of(given))
-    else:
-        seen, totals = count_rows(evidence, rows.table if isinstance(rows, Sample) else rows)
-    features = [_compare(evidence, *pair) for pair in zip(evidence, seen, strict=True)]
-    checks = [f.check for f in features] + _check_totals(evidence, totals)
-    quality: list[Any] = []
-    moved: list[Moved] = []
-    if numbers is not None:
-        told, found = check_numbers(
-            model,
-            Estimated.of(model, X, numbers, None, exposure),
-            float(evidence.class_counts.sum()),
-        )
-        quality, checks = [told], checks + found
-    elif exposure is not None:
-        raise ParameterError(Parameter("exposure"), " is for numbers (y) only; leave it out")
-    if isinstance(rows, Sample):
-        quality, found, moved = _check_labels(evidence, rows)
-        checks += found
-    checks = judge(checks, alpha)
+    rows = _read_new(model, evidence, X, None if evidence.estimates else y, metrics)
+    seen, totals = _count(evidence, rows, metrics, given)
+    features = [compare_table(evidence, *pair) for pair in zip(evidence, seen, strict=True)]
+    known = _check_known(model, evidence, rows, X, y, exposure)
+    checks = [f.check for f in features] + check_means(evidence, totals)
+    if reference is not None:
+        expected = _count_reference(model, evidence, reference, totals)
+        checks += check_distribution(evidence, expected, totals)
+    checks = judge(checks + known.checks, alpha)
     features = [replace(f, check=check) for f, check in zip(features, checks, strict=False)]
     return Drift(
-        model=name,
+        model=type(given).__name__,
         classes=tuple(evidence.classes.tolist()),
         n_training=float(evidence.class_counts.sum()),
         n_rows=totals.n,
-        alpha=float(alpha),
+        alpha=alpha,
         features=tuple(sorted(features, key=lambda f: -f.effect)),
         checks=tuple(checks[len(features) :]),
-        quality=tuple(quality),
-        moved=tuple(sorted((m for m in moved if m.p_value < alpha), key=lambda m: m.p_value)),
+        quality=tuple(known.quality),
+        moved=tuple(sorted((m for m in known.moved if m.p_value < alpha), key=lambda m: m.p_value)),
         points_per_nat=evidence.units.scale if evidence.units.are_points else None,
         link=evidence.link if evidence.estimates else "",
     )
+
+
+def _read_alpha(alpha: Any) -> float:
+    wanted = "between 0 and 1, such as 0.01"
+    if not 0 < read_number(alpha, "alpha", wanted) < 1:
+        raise ValueError(f"alpha must be {wanted}, got {alpha!r}")
+    return float(alpha)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What labels or numbers say of the model."""
+
+    checks: list[Check] = field(default_factory=list)
+    quality: list[Any] = field(default_factory=list)
+    moved: list[Moved] = field(default_factory=list)
+
+
+def _check_known(
+    model: Any, evidence: Evidence, rows: Table | Sample | None, X: Any, y: Any, exposure: Any
+) -> Known:
+    """The checks that need labels or numbers, where there are any."""
+    if evidence.estimates and y is not None:
+        told = Estimated.of(model, X, y, None, exposure)
+        quality, checks = check_numbers(model, told, float(evidence.class_counts.sum()))
+        return Known(checks, [quality])
+    if exposure is not None:
+        raise ParameterError(Parameter("exposure"), " is for numbers (y) only; leave it out")
+    return _check_labels(evidence, rows) if isinstance(rows, Sample) else Known()
 
 
 def _read_model(model: Any) -> Evidence:
@@ -166,6 +181,31 @@ def _read_model(model: Any) -> Evidence:
     return evidence
 
 
+def _read_new(
+    model: Any, evidence: Evidence, X: Any, y: Any, metrics: Any
+) -> Table | Sample | None:
+    """The new rows; a service has none."""
+    if (X is None) == (metrics is None):
+        raise ValueError("drift takes new rows (X) or metrics, the counts of a service: give one")
+    return None if X is None else _read_rows(model, evidence, X, y)
+
+
+def _count(
+    evidence: Evidence, rows: Table | Sample | None, metrics: Any, model: Any
+) -> tuple[list[Seen], Totals]:
+    if rows is None:
+        return read_metrics(metrics, evidence, version_of(model))
+    return count_rows(evidence, rows.table if isinstance(rows, Sample) else rows)
+
+
+def _count_reference(model: Any, evidence: Evidence, reference: Any, totals: Totals) -> Totals:
+    if totals.each is None:
+        raise ParameterError(
+            Parameter("reference"), " needs the new rows: a service does not keep their totals"
+        )
+    return _count(evidence, _read_rows(model, evidence, reference, None), None, model)[1]
+
+
 def _read_rows(model: Any, evidence: Evidence, X: Any, y: Any) -> Table | Sample:
     """The columns that the model reads, with their labels where there are any."""
     table = read(X)
@@ -183,80 +223,19 @@ def _read_rows(model: Any, evidence: Evidence, X: Any, y: Any) -> Table | Sample
     return replace(sample, table=match(sample.table, evidence.column_names, table.named, name))
 
 
-def _compare(evidence: Evidence, table: FeatureTable, seen: Seen) -> FeatureDrift:
-    """One table: the shares of its levels, of missing values and of new ones."""
-    old, new, n_old = table.counts.sum(axis=1), seen.levels, float(evidence.class_counts.sum())
-    parts = table.feature.parts
-    absent = "not known" if all(part.has_missing for part in parts) else "missing"
-    known = [max(n_old - float(old.sum()), 0.0), 0.0]
-    cells = [np.append(seen.pool(old), known)]
-    cells += [np.append(seen.pool(new), [seen.absent, seen.unseen.total()])]
-    used = (cells[0] > 0) | (cells[1] > 0)
-    labels = np.array(table.labels, dtype=object)
-    if seen.pooled is not None:
-        labels = np.append(labels[~seen.pooled], OTHERS)
-    names = np.array([*labels, absent, NEW], dtype=object)[used]
-    stability = compare_counts(names.tolist(), cells[0][used], cells[1][used])
-    n_new = float(cells[1].sum())
-    unseen = np.array([*seen.unseen.values()], dtype=np.float64)
-    each = [np.append(cells[0][:-1], np.zeros(len(unseen))), np.append(cells[1][:-1], unseen)]
-    p_value = compare_samples(*each)
-    if len(unseen):
-        p_value = min(1.0, 2 * min(p_value, compare_unseen(*each)))
-    gone = (old > 0) & (new == 0)
-    surprising = gone & ((n_old / (n_old + n_new)) ** old * len(old) < 0.01)
-    empty = np.array([level is None for level in table.levels])
-    levels = [own / float(part.sum()) for own, part in zip((old, new), cells, strict=True)]
-    missing = [
-        float(part[-2] / part.sum() + share[empty].sum())
-        for share, part in zip(levels, cells, strict=True)
-    ]
-    chance = expected_index(int(used.sum()), n_old, n_new)
-    return FeatureDrift(
-        check=Check(table.name, "feature", stability.value, chance, p_value),
-        stability=stability,
-        shift=((levels[1] - levels[0]) @ table.by_class),
-        missing_before=missing[0],
-        missing_now=missing[1],
-        new_values=dict(seen.unseen.most_common()),
-        vanished=tuple(table.labels[v] for v in np.flatnonzero(surprising)),
-    )
-
-
-def _check_totals(evidence: Evidence, totals: Totals) -> list[Check]:
-    """The mean of prior plus weights, before any recalibration, against that of training.
-
-    The variance of the training totals is not known. Without drift it is that of the new rows,
-    whose error is that of a t test.
-    """
-    n_old, n_new = float(evidence.class_counts.sum()), totals.n
-    before = evidence.prior_row + sum(t.counts.sum(axis=1) @ t.by_class / n_old for t in evidence)
-    spread = totals.deviation if n_new > 1 else 0 * totals.deviation
-    names = [label(c) for c in evidence.classes.tolist()]
-    checks = []
-    for c, (shift, sd) in enumerate(zip(totals.mean - before, spread, strict=True)):
-        name = "mean total" + (f" of {names[c]}" if len(spread) > 1 else "")
-        distance = shift / sd if sd > 0 else 0.0
-        error = np.sqrt((1 / n_old + 1 / n_new) * n_new / (n_new - 1)) if sd > 0 else 0.0
-        checks.append(check_t(name, "total", float(distance), float(error), n_new - 1))
-    return checks
-
-
-def _check_labels(
-    evidence: Evidence, sample: Sample
-) -> tuple[list[Quality], list[Check], list[Moved]]:
+def _check_labels(evidence: Evidence, sample: Sample) -> Known:
     rows = Labelled(evidence, sample, evidence.probabilities(evidence.total(sample.table)))
-    quality, checks, moved = [], [_check_classes(evidence, sample)], []
+    known = Known([_check_classes(evidence, sample)])
     for c in rows.places:
-        measured, found = measure(rows, c)
-        quality.append(measured)
-        checks += found
-        shift = measured.in_the_large.value
+        quality, checks = measure(rows, c)
+        known.quality.append(quality)
+        known.checks.extend(checks)
+        shift = quality.in_the_large.value
         if np.isfinite(shift):
-            held, own = compare_weights(rows, c, shift)
-            checks += held
-            moved += own
-    return quality, checks, moved
+            held, moved = compare_weights(rows, c, shift)
+            known.checks.extend(held)
+            known.moved.extend(moved)
+    return known
 
 
 def _check_classes(evidence: Evidence, sample: Sample) -> Check:

@@ -5,71 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from weigh.bins import label
 from weigh.evaluation.show import bounded, number
 from weigh.evidence.units import digits_of, spell
-from weigh.frames import Floats, Value
+from weigh.frames import Value
 from weigh.layout import Grid, Shown, View, count_of
-from weigh.metrics import Stability
 from weigh.metrics.numbers import plain
 from weigh.monitoring.checks import FEW, LEVELS, Check, worst
+from weigh.monitoring.features import FeatureDrift
 from weigh.monitoring.labels import Moved, Quality
 from weigh.monitoring.numbers import NumberQuality
 
 ADVICE = {
     "nothing": "Nothing needs to be done.",
-    "get labels": "Check where these columns come from, and get labels of all classes to see "
-    "whether the probabilities still hold.",
+    "check the data": "The probabilities still agree with the labels.",
+    "get labels": "Get labels of all classes to see whether the probabilities still hold.",
     "change the prior": "Probabilities are off by the same log odds everywhere: change the prior.",
     "recalibrate": "The weights hold, but the probabilities are not calibrated: recalibrate.",
     "refit": "The weights no longer hold: refit on recent rows.",
 }
 
-UNCHANGED = "probabilities still agree with the labels"
 NUMBERS = {
-    "get labels": "Check where these columns come from, and get the numbers of recent rows to see "
-    "whether the estimates still hold.",
+    "nothing": "The estimates still agree with the numbers: nothing needs to be done.",
+    "check the data": "The estimates still agree with the numbers.",
+    "get labels": "Get the numbers of recent rows to see whether the estimates still hold.",
     "rescale": "Estimates are off by {} everywhere: correct them by it, or refit on recent rows.",
     "refit": "The estimates no longer hold: refit on recent rows.",
 }
 """What to do about the model of a number."""
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureDrift:
-    """One table of a model: its check, the shares of its levels, and its effect on the total.
-
-    `shift` is the change of the table's mean contribution, in nats: sum over levels of
-    (new share - old share) * weight; by class of more than two.
-    """
-
-    check: Check
-    stability: Stability
-    shift: Floats
-    missing_before: float
-    missing_now: float
-    new_values: dict[str, int]
-    vanished: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The feature's name."""
-        return self.check.name
-
-    @property
-    def effect(self) -> float:
-        """The size of the shift; the largest of several classes."""
-        return float(np.abs(self.shift).max())
-
-    @property
-    def largest_change(self) -> str:
-        """The level whose share changed most."""
-        change = np.abs(self.stability.actual - self.stability.expected)
-        v = int(change.argmax())
-        before, now = self.stability.expected[v], self.stability.actual[v]
-        return f"{self.stability.labels[v]}: {100 * before:.1f}% to {100 * now:.1f}%"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,13 +73,14 @@ class Drift(Shown):
     @property
     def level(self) -> str:
         """The level of the most serious check: none, notice, warning or alarm."""
-        return worst(self._every())
+        return worst(self.every)
 
     @property
     def action(self) -> str:
-        """What to do: nothing, get labels, change the prior, recalibrate or refit.
+        """What to do: nothing, check the data, get labels, change the prior, recalibrate or refit.
 
-        Of a number: nothing, get labels, rescale or refit.
+        Of a number: nothing, check the data, get labels, rescale or refit. Where features drift and
+        probabilities still agree with the labels, the data should be checked.
         """
         few = self.link and self.n_rows < FEW  # whose numbers are not checked
         if few or not any(part.in_the_large.is_known() for part in self.quality):
@@ -125,12 +89,18 @@ class Drift(Shown):
         steps = {"weights": "refit", "slope": "recalibrate", "in the large": "change the prior"}
         if self.link:
             steps = {"loss": "refit", "slope": "refit", "in the large": "rescale"}
-        return next((step for about, step in steps.items() if about in raised), "nothing")
+        rest = "check the data" if self._drifting else "nothing"
+        return next((step for about, step in steps.items() if about in raised), rest)
+
+    @property
+    def _drifting(self) -> list[FeatureDrift]:
+        """The features of a warning or an alarm."""
+        return [f for f in self.features if f.check.level in LEVELS[2:]]
 
     @property
     def verdict(self) -> str:
         """What was found and what to do, in a few sentences."""
-        raised = [check for check in self._every() if check.level == self.level]
+        raised = [check for check in self.every if check.level == self.level]
         if self.level == LEVELS[0] and self.n_rows < FEW:
             return (
                 f"Too few rows to tell ({self.n_rows}): no difference is significant, and fewer "
@@ -142,17 +112,24 @@ class Drift(Shown):
         more = f" and {len(raised) - 3} more" if len(raised) > 3 else ""
         return f"{self.level.capitalize()} raised by {', '.join(named)}{more}. {self._advice()}"
 
-    def _every(self) -> list[Check]:
+    @property
+    def every(self) -> list[Check]:
+        """All checks, those of the features first."""
         return [*(f.check for f in self.features), *self.checks]
 
     def _advice(self) -> str:
-        if self.action == "nothing" and self.quality:
-            if self.link and self.n_rows < FEW:
-                return f"Too few rows ({self.n_rows}) to judge the estimates."
-            told = "estimates still agree with the numbers" if self.link else UNCHANGED
-            return f"The {told}: nothing needs to be done."
+        if self.link and self.quality and self.n_rows < FEW:
+            told = f"Too few rows ({self.n_rows}) to judge the estimates."
+        elif self.action == "nothing" and self.quality and not self.link:
+            told = f"{ADVICE['check the data'][:-1]}: nothing needs to be done."
+        else:
+            told = self._step()
+        return " ".join([told, *_advise_columns(self._drifting)])
+
+    def _step(self) -> str:
+        """What the action asks for."""
         first = self.quality[0] if self.quality else None
-        if self.link and self.action in NUMBERS:
+        if self.link:
             factor = first is not None and first.in_the_large.value
             how = f"a factor of {factor:.3g}" if self.link == "log" else f"{factor:+.4g}"
             return NUMBERS[self.action].format(how)
@@ -161,6 +138,13 @@ class Drift(Shown):
             assert isinstance(first, Quality)
             advice += f" with_prior({first.wanted_rate:.3g}) does it."
         return advice
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The sentences below the tables: features that are left out, and what a level means."""
+        left = len(self.features) - MOST
+        more = f"... and {left} more feature{'s' * (left > 1)}, of less effect." if left > 0 else ""
+        return tuple(filter(None, (more, _rule(self))))
 
     def reaches(self, level: str) -> bool:
         """Whether the drift reaches a level ("notice", "warning" or "alarm")."""
@@ -185,6 +169,27 @@ def _describe(check: Check) -> str:
     return f"the weights of {check.name}" if check.about == "weights" else check.name
 
 
+def _advise_columns(drifting: list[FeatureDrift]) -> list[str]:
+    """Where to look, for features of a warning or an alarm."""
+    if not drifting:
+        return []
+    names = [f.name for f in drifting]
+    advice = [f"Check where {_name_all(names)} come{'s' * (len(names) == 1)} from."]
+    new = [f"{value} ({f.name})" for f in drifting for value in f.new_values]
+    shared = [f"{value} ({f.name})" for f in drifting for value in f.grown]
+    if new:
+        advice.append(f"New values weigh nothing before an update or a refit: {_list(new)}.")
+    if shared:
+        advice.append(f"Values that share the level other need a refit: {_list(shared)}.")
+    return advice
+
+
+def _name_all(names: list[str]) -> str:
+    if len(names) > 3:
+        names = [*names[:3], f"{len(names) - 3} more"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
 MOST = 12
 """Features, levels and values that a page lists."""
 
@@ -193,21 +198,24 @@ def to_view(found: Drift) -> View:
     """Everything worth reading, the verdict first."""
     new, old = count_of(found.n_rows, "new row"), count_of(found.n_training, "training row")
     title = f"Drift of {found.model}: {new}, {old}"
-    grids = [_features(found), _values(found), _checks(found), _quality(found), _moved(found)]
-    left = len(found.features) - MOST
-    more = f"... and {left} more feature{'s' * (left > 1)}, of less effect." if left > 0 else ""
-    notes = [more, _rule(found)]
+    grids = [_features(found), _values(found), _others(found)]
+    grids += [_checks(found), _quality(found), _moved(found)]
     shown = tuple(grid for grid in grids if grid.rows)
-    return View(title, shown, (found.verdict,), tuple(filter(None, notes)))
+    return View(title, shown, (found.verdict,), found.notes)
+
+
+def explain_levels(alpha: float) -> str:
+    """What a notice, a warning and an alarm are."""
+    return (
+        "PSI is the population stability index, and Chance what sampling noise alone gives. "
+        f"A significant check (p below {alpha:g}, adjusted for all checks) whose index "
+        "exceeds chance by 0.01 is a notice, by 0.1 a warning, by 0.25 an alarm."
+    )
 
 
 def _rule(found: Drift) -> str:
-    return (
-        "PSI is the population stability index, and Chance what sampling noise alone gives. "
-        f"A significant check (p below {found.alpha:g}, adjusted for all checks) whose index "
-        "exceeds chance by 0.01 is a notice, by 0.1 a warning, by 0.25 an alarm. "
-        f"Effect is the change of the mean {_contribution(found)}."
-    )
+    effect = f"Effect is the change of the mean {_contribution(found)}."
+    return f"{explain_levels(found.alpha)} {effect}"
 
 
 def _contribution(found: Drift) -> str:
@@ -259,19 +267,35 @@ def _p(value: float) -> str:
 
 
 def _values(found: Drift) -> Grid:
-    odd = [f for f in found.features if f.new_values or f.vanished or _missing_differs(f)]
+    odd = [f for f in found.features if _new(f) or f.vanished or _missing_differs(f)]
     rows = [
         (
             f.name,
             f"{100 * f.missing_before:.1f}%",
             f"{100 * f.missing_now:.1f}%",
-            _list([f"{value} ({n:,})" for value, n in f.new_values.items()]),
+            _list(_new(f)),
             _list([*f.vanished]),
         )
         for f in odd[:MOST]
     ]
     head = ("Feature", "Missing before", "Missing now", "New values (rows)", "Vanished levels")
     return Grid(head, tuple(rows), "Missing, new and vanished values")
+
+
+def _others(found: Drift) -> Grid:
+    """Which values share the level `other`, where a new one is not seen otherwise."""
+    rows = tuple(
+        (f.name, _list([f"{value} ({n:,})" for value, n in f.within_other.items()]))
+        for f in found.features
+        if f.within_other
+    )
+    head = ("Feature", "Values (rows)")
+    return Grid(head, rows[:MOST], "New rows at the level other, the largest values", n_names=2)
+
+
+def _new(feature: FeatureDrift) -> list[str]:
+    new = [f"{value} ({n:,})" for value, n in feature.new_values.items()]
+    return new + [f"{value} ({n:,}, in other)" for value, n in feature.grown.items()]
 
 
 def _missing_differs(feature: FeatureDrift) -> bool:

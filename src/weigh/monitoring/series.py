@@ -35,6 +35,14 @@ class Panel:
         return max((LEVELS.index(c.level), c.index) for c in known)
 
 
+def list_panels(drifts: Mapping[str, Drift], n: int) -> list[Panel]:
+    """One panel for each feature and each check, the most serious drift first."""
+    by_time = [{(c.about, c.name): c for c in found.every} for found in drifts.values()]
+    keys = dict.fromkeys(key for checks in by_time for key in checks)
+    panels = [Panel(_name(*key), tuple(checks.get(key) for checks in by_time)) for key in keys]
+    return sorted(panels, key=lambda panel: panel.worst, reverse=True)[:n]
+
+
 class DriftDisplay:
     """Drift over time: the index of each feature and of each check, as small multiples.
 
@@ -77,13 +85,7 @@ class DriftDisplay:
     @property
     def panels(self) -> list[Panel]:
         """The panels, the most serious drift first."""
-        by_time = [
-            {(c.about, c.name): c for c in (*(f.check for f in found.features), *found.checks)}
-            for found in self.drifts.values()
-        ]
-        keys = dict.fromkeys(key for checks in by_time for key in checks)
-        panels = [Panel(_name(*key), tuple(checks.get(key) for checks in by_time)) for key in keys]
-        return sorted(panels, key=lambda panel: panel.worst, reverse=True)[: self.n]
+        return list_panels(self.drifts, self.n)
 
     def plot(self, n_columns: int = 3) -> Self:
         """Draw on a new figure with so many panels side by side."""

@@ -66,7 +66,7 @@ def _seen(table: FeatureTable, own: dict[tuple[str, ...], float]) -> Seen:
     levels, pooled = _levels(table, own)
     unseen = int(own["unseen_rows_total", table.name])
     values = Counter({"new values": unseen} if unseen else {})
-    return Seen(levels, own["absent_rows_total", table.name], values, pooled)
+    return Seen(levels, own["absent_rows_total", table.name], values, pooled=pooled)
 
 
 def _levels(table: FeatureTable, own: dict[tuple[str, ...], float]) -> tuple[Floats, Flags | None]:

@@ -10,7 +10,7 @@ import numpy as np
 from weigh.evaluation.numbers import NumberEvaluation
 from weigh.evidence.units import digits_of, factor, spell, words_of
 from weigh.frames import Floats, number_sample, read
-from weigh.layout import percent
+from weigh.layout import count_of, percent
 from weigh.metrics.numbers import Bounded
 from weigh.pages.charts import Plane
 from weigh.pages.model import Subject, name_ends
@@ -38,7 +38,9 @@ def lead_number(subject: Subject, found: NumberEvaluation) -> list[str]:
         f"This model estimates {target}. It starts from the mean of the training rows. {how}",
         f"{subject.name}, fitted on {evidence.class_counts.sum():,.6g} rows. It has a start "
         f"value and {len(evidence):,} tables with {n_levels:,} levels.",
-        " ".join(filter(None, (f"It is judged here on {found.n_rows:,.6g} rows.", found.exposure))),
+        " ".join(
+            filter(None, (f"It is judged here on {count_of(found.n_rows, 'row')}.", found.exposure))
+        ),
     ]
 
 

@@ -11,6 +11,7 @@ from weigh.evaluation import Evaluation, Measures
 from weigh.evaluation.show import bounded, number
 from weigh.evidence import FeatureTable, find_reversed
 from weigh.evidence.units import Words, words_of
+from weigh.layout import count_of
 from weigh.metrics.numbers import Bounded
 from weigh.pages.model import Subject
 
@@ -31,7 +32,7 @@ def lead(subject: Subject, found: Evaluation) -> list[str]:
         _predicts(subject),
         f"{subject.name}, fitted on {evidence.class_counts.sum():,.6g} rows: {shares}. It has a "
         f"prior and {len(evidence):,} tables with {n_levels:,} weights.",
-        f"It is judged here on {found.validation.n_rows:,} rows.",
+        f"It is judged here on {count_of(found.validation.n_rows, 'row')}.",
     ]
 
 

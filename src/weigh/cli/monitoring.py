@@ -1,0 +1,121 @@
+"""The command that watches a model in use. It imports what it needs when it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from weigh.cli.commands import main
+from weigh.cli.data import check_output, keep_apart, read_any, read_like
+from weigh.cli.messages import print_found
+from weigh.cli.options import (
+    exposure_option,
+    json_option,
+    model_argument,
+    reading_options,
+    target_option,
+)
+from weigh.cli.training import read_exposure
+
+DRIFTED = 3
+"""The exit code where drift is found; 1 is an error and 2 a mistyped option."""
+
+
+@main.command()
+@model_argument
+@click.argument("data", metavar="[DATA]...", nargs=-1)
+@reading_options
+@target_option
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.01,
+    show_default=True,
+    help="The probability of a false alarm, for all checks of one file together.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["notice", "warning", "alarm"]),
+    help="Exit with code 3 if drift is of this level or a higher one (default: never).",
+)
+@click.option(
+    "--metrics",
+    metavar="FILE",
+    help="In place of DATA: what the address /metrics of weigh serve has given.",
+)
+@click.option(
+    "--reference",
+    metavar="DATA",
+    help="Training or hold-out rows: adds the PSI of the totals against theirs.",
+)
+@exposure_option
+@click.option("-o", "--output", metavar="FILE.html", help="Also write the page as HTML.")
+@json_option
+@click.pass_context
+def drift(
+    ctx: click.Context,
+    /,
+    model: str,
+    data: tuple[str, ...],
+    target: str | None,
+    fail_on: str | None,
+    metrics: str | None,
+    reference: str | None,
+    exposure: str | None,
+    output: str | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Compare new rows with the training rows of a model.
+
+    The training rows are not needed: the model has their counts. With --target, the column of the
+    true classes, calibration and weights are checked too; of a number, mean, slope and deviance.
+
+    Example: weigh drift model.json new.csv --fail-on warning
+
+    Several files, such as months, are compared one by one. The page has a panel for each check.
+
+    Example: weigh drift model.json may.csv june.csv july.csv -o drift.html
+
+    A service counts the rows that it scores: curl 127.0.0.1:8000/metrics > metrics.txt
+
+    Example: weigh drift model.json --metrics metrics.txt
+    """
+    import weigh
+    from weigh.writing import write_text
+
+    _check_given(data, metrics, target)
+    if output is not None:
+        keep_apart(output, model, *data, *filter(None, (metrics, reference)))
+        check_output(output)
+    fitted = read_any(model)
+    asked |= read_exposure(fitted, exposure)
+    asked["reference"] = None if reference is None else read_like(fitted, reference)
+    tables = {name: read_like(fitted, path, target) for name, path in _name_files(data).items()}
+    if len(tables) > 1:
+        found: Any = weigh.drift_series(fitted, tables, target, **asked)
+    else:
+        rows = next(iter(tables.values()), None)
+        found = weigh.drift(fitted, rows, target, metrics=metrics, **asked)
+    if output is not None:
+        write_text(found.to_html(), output)
+    print_found(found, as_json)
+    if fail_on is not None and found.reaches(fail_on):
+        ctx.exit(DRIFTED)
+
+
+def _check_given(data: tuple[str, ...], metrics: str | None, target: str | None) -> None:
+    if (not data) == (metrics is None):
+        raise click.UsageError("give DATA, a file of new rows, or --metrics FILE")
+    if metrics is not None and target is not None:
+        raise click.UsageError("--metrics has no classes: leave out --target")
+    if data.count("-") > 1:
+        raise click.UsageError("standard input (-) can be read only once")
+
+
+def _name_files(data: tuple[str, ...]) -> dict[str, str]:
+    """Files by their names without folders and endings, where these differ."""
+    stems = [Path(path).stem for path in data]
+    return dict(zip(stems if len({*stems}) == len(stems) else data, data, strict=True))

@@ -1,0 +1,198 @@
+"""Drift file by file: one result for months of new rows, with a page of small multiples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weigh.frames import read
+from weigh.layout import Grid, Shown, View, count_of, render
+from weigh.monitoring.checks import LEVELS, LIMITS
+from weigh.monitoring.model import drift
+from weigh.monitoring.result import Drift, explain_levels
+from weigh.monitoring.series import COLOURS, Panel, list_panels
+
+PANELS = 9
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 240, 120, 30, 8, 6, 20
+"""Of a panel on the page, and of its margins."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DriftSeries(Shown):
+    """The drift of several sets of new rows, such as months, from one model.
+
+    It prints as a table, shows as HTML in notebooks, and `to_dict()` is plain data for JSON.
+    `weigh.DriftDisplay(series.drifts)` draws it with matplotlib.
+
+    Attributes
+    ----------
+    drifts : dict of Drift
+        What `weigh.drift` found, by the names of the tables.
+    """
+
+    drifts: dict[str, Drift]
+
+    @property
+    def level(self) -> str:
+        """The level of the most serious drift: none, notice, warning or alarm."""
+        return max((found.level for found in self.drifts.values()), key=LEVELS.index)
+
+    @property
+    def verdict(self) -> str:
+        """Where the drift is most serious, and what the last rows ask for."""
+        if self.level == LEVELS[0]:
+            return "No drift: all differences are within sampling noise or too small to matter."
+        raised = [name for name, found in self.drifts.items() if found.level == self.level]
+        name, last = [*self.drifts.items()][-1]
+        return (
+            f"{self.level.capitalize()} in {len(raised)} of {len(self.drifts)}, first in "
+            f"{raised[0]}. The last, {name}: {last.verdict}"
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the levels mean."""
+        return (explain_levels(next(iter(self.drifts.values())).alpha),)
+
+    def reaches(self, level: str) -> bool:
+        """Whether any of the drifts reaches a level ("notice", "warning" or "alarm")."""
+        return any(found.reaches(level) for found in self.drifts.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON: what `Drift.to_dict` gives, by the names of the tables."""
+        return {name: found.to_dict() for name, found in self.drifts.items()}
+
+    def to_html(self) -> str:
+        """A page of its own with a panel for each check, which needs no script."""
+        return self.view().to_page()
+
+    def view(self) -> SeriesView:
+        """The table, and the panels of the page."""
+        first = next(iter(self.drifts.values()))
+        many = count_of(len(self.drifts), "set")
+        title = (
+            f"Drift of {first.model}: {many} of new rows, "
+            f"{count_of(first.n_training, 'training row')}"
+        )
+        rows = tuple(
+            (name, found.level, found.action, _raised(found), f"{found.n_rows:,}")
+            for name, found in self.drifts.items()
+        )
+        head = ("New rows", "Drift", "Action", "Raised by", "Number")
+        grid = Grid(head, rows, n_names=4)
+        return SeriesView(title, (grid,), (self.verdict,), self.notes, self.drifts)
+
+
+def _raised(found: Drift) -> str:
+    """The checks of the highest level."""
+    names = [check.name for check in found.every if check.level == found.level != LEVELS[0]]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more or "-"
+
+
+@dataclass(frozen=True)
+class SeriesView(View):
+    """A view with a panel for each check."""
+
+    drifts: Mapping[str, Drift] | None = None
+
+    def to_html(self) -> str:
+        """One element with its style, which needs no script; every name is escaped."""
+        return str(self._body())
+
+    def to_page(self) -> str:
+        """A document of its own."""
+        return str(render("page.html", title=self.title, body=self._body()))
+
+    def _body(self) -> Any:
+        drifts = self.drifts or {}
+        panels = list_panels(drifts, PANELS)
+        top = max([LIMITS[-1], *(panel.worst[1] for panel in panels)])
+        drawn = [_draw(panel, [*drifts], top) for panel in panels]
+        ticks = [(f"{limit:g}", _height(limit, top)) for limit in LIMITS[1:]]
+        places = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": WIDTH - RIGHT}
+        key = [{"level": level, "colour": COLOURS[level]} for level in LEVELS]
+        return render("view.html", view=self) + render(
+            "panels.html", panels=drawn, ticks=ticks, key=key, **places
+        )
+
+
+def _draw(panel: Panel, names: list[str], top: float) -> dict[str, Any]:
+    """One panel: where its points stand, and words for those who do not see them."""
+    step = (WIDTH - LEFT - RIGHT) / len(names)
+    known = [
+        (LEFT + (at + 0.5) * step, names[at], check)
+        for at, check in enumerate(panel.checks)
+        if check is not None
+    ]
+    return {
+        "name": panel.name,
+        "told": "; ".join(f"{name} {check.index:.3g} ({check.level})" for _, name, check in known),
+        "line": [(x, _height(check.index, top)) for x, _, check in known],
+        "chance": [(x, _height(check.chance, top)) for x, _, check in known],
+        "marks": [
+            {"x": x, "y": _height(check.index, top), "level": check.level, "name": name,
+             "colour": COLOURS[check.level]}
+            for x, name, check in known
+        ],
+        "ends": (names[0], names[-1] if len(names) > 1 else ""),
+    }  # fmt: skip
+
+
+def _height(index: float, top: float) -> float:
+    """Heights are distances: square roots of the index."""
+    return float(HEIGHT - BOTTOM - (max(index, 0.0) / top) ** 0.5 * (HEIGHT - BOTTOM - TOP))
+
+
+def drift_series(
+    model: Any,
+    tables: Mapping[str, Any],
+    y: str | None = None,
+    *,
+    reference: Any = None,
+    alpha: float = 0.01,
+    exposure: str | float | None = None,
+) -> DriftSeries:
+    """Compare several sets of new rows, such as months, with the training rows of a model.
+
+    Each is compared as `weigh.drift` does. The probability of a finding without drift is `alpha`
+    for each of them.
+
+    Parameters
+    ----------
+    model : classifier, Scorecard or EducatedRegressor
+        Fitted model with tables of weights (`evidence_`).
+    tables : dict of tables
+        New rows by name, in the order of time, such as {"2025-01": january, ...}.
+    y : str, optional
+        The column of their classes or numbers. Tables without it are compared without labels.
+    reference, alpha, exposure
+        As in `weigh.drift`.
+
+    Returns
+    -------
+    DriftSeries
+        Prints as a table; `to_html()` is a page with small multiples.
+
+    Examples
+    --------
+    >>> import weigh
+    >>> people = weigh.datasets.titanic()
+    >>> model = weigh.EvidenceNB().fit(people, "Survived")
+    >>> men = [{"Class": "3rd", "Sex": "Male", "Age": "Adult"}] * 500
+    >>> found = weigh.drift_series(model, {"May": people, "June": men}, "Survived")
+    >>> [one.level for one in found.drifts.values()]
+    ['none', 'alarm']
+    """
+    if not isinstance(tables, Mapping) or not tables:
+        raise ValueError("tables must be a dict of new rows by name, such as {'2025-01': table}")
+    asked = {"reference": reference, "alpha": alpha, "exposure": exposure}
+    return DriftSeries(
+        {str(name): drift(model, X, _labels(X, y), **asked) for name, X in tables.items()}
+    )
+
+
+def _labels(X: Any, y: str | None) -> str | None:
+    """The column of the labels, where a table has it."""
+    return y if y is not None and y in read(X).names else None
