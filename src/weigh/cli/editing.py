@@ -92,6 +92,11 @@ def edit(
         keep_apart(written, model, data, *([train] if train else []))
     check_output(output)
     fitted = load_model(model)
+    if hasattr(fitted, "no_classes"):
+        raise ValueError(
+            f"the page edits classifiers, and {model} is an {type(fitted).__name__}; weigh.edit in "
+            "Python edits an EducatedRegressor"
+        )
     table, target = read_with_target(fitted, data, target)
     rows = None if train is None else (read_like(fitted, train, target), target)
     editor = weigh.edit(fitted, table, target, train=rows, who=who)

@@ -11,12 +11,13 @@ import numpy as np
 
 from weigh.bins import Binning, Feature
 from weigh.budget.levels import list_bins
-from weigh.budget.rows import Rows
 from weigh.editing.actions import ACTIONS, HOLD, REBIN
 from weigh.editing.refit import Start, refit_others
-from weigh.errors import warn_caller
-from weigh.evidence import BOUND, Change, Evidence, inherit, login_name, now
-from weigh.frames import Floats, Sample
+from weigh.editing.rows import ClassRows, NumberRows, read_rows
+from weigh.errors import Parameter, ParameterError, warn_caller
+from weigh.evidence import Change, Evidence, inherit, login_name, now
+from weigh.frames import Sample
+from weigh.parameters import is_number
 
 LARGE = 5.0
 """Nats: a weight above it, and above three times the largest of the model, is doubted."""
@@ -55,16 +56,17 @@ def edit(
     train: Any = None,
     who: str | None = None,
     sample_weight: Any = None,
+    exposure: Any = None,
 ) -> Editor:
     """Change a fitted model by hand, and record who, why and the change of the loss.
 
     Parameters
     ----------
-    model : classifier
-        A fitted classifier of this package.
+    model : classifier or EducatedRegressor
+        A fitted model of this package with tables of weights.
     X, y : table, and array or str
-        Rows that measure the loss, with column names, and their classes or the name of their
-        column. Use hold-out rows.
+        Rows that measure the loss, with column names, and their classes or numbers, or the name of
+        their column. Use hold-out rows.
     train : tuple of table, classes and perhaps weights, optional
         Rows for `refit=True`, and for new counts when a cut point moves. Default: X and y, and then
         the loss after a refit is too favourable.
@@ -72,6 +74,9 @@ def edit(
         The name to record; by default the login name.
     sample_weight : array or str, optional
         Weights of the rows X, or the name of their column.
+    exposure : str or number, optional
+        For a regressor with a log link: the column of X, and of the training rows, that multiplies
+        the mean. Default: the column of the fit.
 
     Returns
     -------
@@ -90,9 +95,11 @@ def edit(
     >>> editor.edits[0].who
     'ada'
     """
-    rows = Rows.read(model, X, y, sample_weight)
-    fitted = rows if train is None else Rows.read(model, *train)
-    return Editor(model, rows.sample, fitted.sample, who)
+    rows = read_rows(model, X, y, sample_weight, exposure)
+    if train is None:
+        return Editor(model, rows, rows, who)
+    X, y, weight = (*train, None)[:3]
+    return Editor(model, rows, read_rows(model, X, y, weight, exposure), who)
 
 
 class Editor:
@@ -111,22 +118,31 @@ class Editor:
     model : classifier
         The model as it is now.
     edits : tuple of Change
-        The changes: what, who and why, and the loss in bits before and after.
+        The changes: what, who and why, and the loss before and after.
     loss : float
-        The loss on the rows X, in bits a row.
+        The loss on the rows X: bits a row, or the mean deviance of a regressor.
     """
 
-    def __init__(self, model: Any, sample: Sample, train: Sample, who: str | None = None) -> None:
-        self._given, self._sample, self._train = model, sample, train
+    def __init__(
+        self,
+        model: Any,
+        rows: ClassRows | NumberRows,
+        train: ClassRows | NumberRows,
+        who: str | None = None,
+    ) -> None:
+        self._given, self._rows, self._fitted = model, rows, train
         self._who = login_name() if who is None else who
-        self._states = [_State(model.evidence_, Start.of(model))]
+        self._states = [_State(model.evidence_, Start.of(model, train))]
         self._at = 0
 
     def __repr__(self) -> str:
         made = self.edits
         last = f", last: {made[-1].action} ({made[-1].why})" if made else ""
         edits = "1 edit" if len(made) == 1 else f"{len(made)} edits"
-        return f"<Editor: loss {self.loss:.4f} bits a row, {edits}{last}>"
+        loss = f"loss {self.loss:.4f} bits a row"
+        if isinstance(self._rows, NumberRows):
+            loss = f"mean deviance {self.loss:.4g}"
+        return f"<Editor: {loss}, {edits}{last}>"
 
     # ------------------------------------------------------------ what it is
 
@@ -142,17 +158,24 @@ class Editor:
 
     @property
     def loss(self) -> float:
-        """The loss on the rows X, in bits a row."""
-        return self._loss(self.evidence)
+        """The loss on the rows X: bits a row, or the mean deviance of a regressor."""
+        return self._rows.loss(self.evidence)
 
     @property
     def model(self) -> Any:
-        """The current model. Of the other results of its fit, only the scales are kept."""
+        """The current model. Of the other results of its fit, only the scales are kept.
+
+        A regressor also keeps the shape of its errors. Its dispersion is that of the fit, times how
+        much Pearson's statistic of the training rows has grown since.
+        """
         if self._at == 0:
             return self._given
         model = copy.copy(self._given)._keep(self.evidence)
         for name in model._extras:
-            setattr(model, name, None)
+            if name != "error_quantiles_":
+                setattr(model, name, None)
+        if isinstance(self._fitted, NumberRows):
+            model.dispersion_ = self._fitted.disperse(self._given.evidence_, self.evidence)
         for name, value in self._states[self._at].start.attributes().items():
             setattr(model, name, value)
         inherit(model._name(self.evidence.column_names, True), self._given)
@@ -160,7 +183,7 @@ class Editor:
         if hasattr(model, "bins"):
             model.bins = _name_bins(model, self.evidence, made)
         if hasattr(model, "provenance_") and any(change.refit for change in made):
-            model.provenance_ = model.provenance_.join(self._train.table)
+            model.provenance_ = model.provenance_.join(self.train.table)
         return model
 
     @property
@@ -171,12 +194,12 @@ class Editor:
     @property
     def sample(self) -> Sample:
         """The rows to judge by."""
-        return self._sample
+        return self._rows.sample
 
     @property
     def train(self) -> Sample:
         """The rows for refits."""
-        return self._train
+        return self._fitted.sample
 
     @property
     def can_undo(self) -> bool:
@@ -188,14 +211,11 @@ class Editor:
         """Whether a change was undone and can be made again."""
         return self._at + 1 < len(self._states)
 
-    def _loss(self, evidence: Evidence) -> float:
-        return loss_of(evidence, evidence.total(self._sample.table), self._sample)
-
     # ------------------------------------------------------------ changes
 
     def preview(self, action: str, arguments: Mapping[str, Any]) -> Evidence:
         """The tables as a change would leave them, without making it."""
-        return _find(action)(self.evidence, self._train, **arguments)
+        return _find(action)(self.evidence, self.train, **arguments)
 
     def change(
         self, action: str, arguments: Mapping[str, Any], **signed: Unpack[Signature]
@@ -215,8 +235,21 @@ class Editor:
         """Join neighbouring bins, or categories, into one level."""
         return self._do("merge", {"feature": feature, "levels": [*levels]}, **signed)
 
-    def set(self, feature: str, level: Any, weight: Any, **signed: Unpack[Signature]) -> Self:
-        """Set the weight of a level, in nats; with more than two classes, one per class."""
+    def set(
+        self,
+        feature: str,
+        level: Any,
+        weight: Any = None,
+        *,
+        factor: float | None = None,
+        **signed: Unpack[Signature],
+    ) -> Self:
+        """Set the weight of a level, in nats; with more than two classes, one per class.
+
+        A regressor has weights in the unit of the target. With a log link, give `factor`, such as
+        1.2, or its logarithm as `weight`.
+        """
+        weight = _read_weight(self.evidence, weight, factor)
         given = {"feature": feature, "level": level, "weight": np.asarray(weight).tolist()}
         return self._do("set", given, **signed)
 
@@ -275,7 +308,7 @@ class Editor:
     ) -> Self:
         if not (isinstance(why, str) and why.strip()):
             raise ValueError(f"{action} needs a reason: give why= as text, got {why!r}")
-        if action == "set":
+        if action == "set" and not self.evidence.estimates:
             self._doubt(**arguments)
         self._apply(action, arguments, _Signed(why, who or self._who, now()), refit)
         return self
@@ -296,11 +329,11 @@ class Editor:
 
     def _apply(self, action: str, given: dict[str, Any], signed: _Signed, refit: bool) -> None:
         before, start = self.evidence, self._states[self._at].start
-        after = _find(action)(before, self._train, **given)
-        start = start.changed(action, self._train, given)
+        after = _find(action)(before, self.train, **given)
+        start = start.changed(action, self.train, given)
         if refit:
-            after = refit_others(after, self._train, self._held(action, given), start)
-        losses = self._loss(before), self._loss(after)
+            after = refit_others(after, self._fitted, self._held(action, given), start)
+        losses = self._rows.loss(before), self._rows.loss(after)
         done = Change(action, given, signed.why, signed.who, signed.when, *losses, refit)
         state = _State(replace(after, edits=(*before.edits, done)), start)
         self._states = [*self._states[: self._at + 1], state]
@@ -326,14 +359,21 @@ def _name_bins(model: Any, evidence: Evidence, edits: Iterable[Change]) -> Any:
     return {f.name: model.bins for f in every if f.is_numeric or joins} | own
 
 
+def _read_weight(evidence: Evidence, weight: Any, factor: float | None) -> Any:
+    """The weight of a level, given as it is or as a factor of the estimate."""
+    if (weight is None) == (factor is None):
+        raise ValueError("set takes a weight, or the factor of a model with a log link: give one")
+    if factor is None:
+        return weight
+    if evidence.link != "log" or not (is_number(factor) and 0 < factor < np.inf):
+        raise ParameterError(
+            Parameter("factor"),
+            f" must be a positive number, for a regressor with a log link only; got {factor!r}",
+        )
+    return float(np.log(factor))
+
+
 def _find(action: str) -> Callable[..., Evidence]:
     if action not in ACTIONS:
         raise ValueError(f"action must be one of {[*ACTIONS]}, got {action!r}")
     return ACTIONS[action]
-
-
-def loss_of(evidence: Evidence, totals: Floats, sample: Sample) -> float:
-    """The loss of rows with these totals, in bits a row."""
-    p = evidence.probabilities(totals)
-    own = np.clip(p[np.arange(len(p)), sample.labels], BOUND, 1.0)
-    return float(np.average(-np.log2(own), weights=sample.weight))

@@ -20,8 +20,9 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
 from weigh import engine
-from weigh.budget.quadratic import RIDGE, design_of, moments_of, places_of, row_weights, weights_of
+from weigh.budget.quadratic import RIDGE, design_of, places_of, row_weights, weights_of
 from weigh.editing.actions import ACTIONS, RESHAPE
+from weigh.editing.rows import ClassRows, NumberRows
 from weigh.educated.prior import Prior, count_intervals, prior_of
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
@@ -36,19 +37,23 @@ class Start:
     """The tables that were given, and the same with the levels that tables have now.
 
     `scales` are those of EducatedNB by table, one for each total; `signs` say which tables rise (1)
-    or fall (-1).
+    or fall (-1). `size` is the variance of a gaussian target, which weights are relative to.
     """
 
     given: Evidence
     reshaped: Evidence
     scales: Mapping[str, Floats]
     signs: Mapping[str, int]
+    size: float = 1.0
 
     @classmethod
-    def of(cls, model: Any) -> Self:
-        """The start of all changes to a model."""
+    def of(cls, model: Any, rows: ClassRows | NumberRows) -> Self:
+        """The start of all changes to a model, which is to be fitted to these rows."""
         evidence = model.evidence_
-        return cls(evidence, evidence, _scales(model), _signs(model))
+        size = 1.0
+        if isinstance(rows, NumberRows) and evidence.link == "identity":
+            size = float(rows.numbers.var()) or 1.0
+        return cls(evidence, evidence, _scales(model), _signs(model), size)
 
     def changed(self, action: str, sample: Sample, given: Mapping[str, Any]) -> Self:
         """The start with tables and levels as a change leaves them, and the weights that it had."""
@@ -69,7 +74,7 @@ class Start:
                 continue
             blocks, centres = prior_of(table.feature, table.counts, start)
             prior = Prior(tuple(blocks), tuple(centres))
-            later = [1 / block.variance for block in blocks[1:]]
+            later = [1 / (block.variance * self.size) for block in blocks[1:]]
             for k in range(n_totals if len(places) else 0):
                 own = np.array([scales[k], *later])[: len(blocks)]
                 prior.add_to(found[k], own, np.arange(n))
@@ -131,11 +136,11 @@ CLASSES = 1e-8, 200
 
 
 def refit_others(
-    evidence: Evidence, sample: Sample, held: Collection[str], start: Start
+    evidence: Evidence, rows: ClassRows | NumberRows, held: Collection[str], start: Start
 ) -> Evidence:
     """The weights of least loss of the tables that are not held, and of the prior."""
     with engine.one_blas_thread():
-        found = _minimise(_Weights(_problem(evidence, sample, held, start), weights_of(evidence)))
+        found = _minimise(_Weights(_problem(evidence, rows, held, start), weights_of(evidence)))
     parts = np.split(found.weights[1:], np.cumsum([len(table.levels) for table in evidence])[:-1])
     tables = tuple(
         table
@@ -153,7 +158,7 @@ class _Problem:
 
     evidence: Evidence
     design: csr_array
-    labels: Integers
+    rows: ClassRows | NumberRows
     weight: Floats
     start: Floats
     slope: Floats  # of the loss at the start
@@ -162,18 +167,20 @@ class _Problem:
     orders: tuple[Order, ...]
 
 
-def _problem(evidence: Evidence, sample: Sample, held: Collection[str], start: Start) -> _Problem:
-    weights, rows = weights_of(start.reshaped), row_weights(sample)
+def _problem(
+    evidence: Evidence, rows: ClassRows | NumberRows, held: Collection[str], start: Start
+) -> _Problem:
+    weights, sample = weights_of(start.reshaped), rows.sample
     design = design_of(places_of(evidence, sample), len(weights))
     before = weights_of(start.given)
     totals = design_of(places_of(start.given, sample), len(before)) @ before
-    slope = moments_of(start.given, totals, sample.labels, rows).slope
+    slope = rows.moments(start.given, totals).slope
     free = [np.full(len(table.levels), table.name not in held) for table in evidence]
     return _Problem(
         evidence,
         design,
-        sample.labels,
         rows,
+        row_weights(sample),
         weights,
         design.T @ slope,
         start.pull(),
@@ -192,7 +199,7 @@ class _Weights:
     @cached_property
     def _moments(self) -> Moments:
         own = self.problem
-        return moments_of(own.evidence, own.design @ self.weights, own.labels, own.weight)
+        return own.rows.moments(own.evidence, own.design @ self.weights)
 
     @cached_property
     def _away(self) -> Floats:

@@ -189,7 +189,10 @@ def _hash_file(path: str) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """What somebody changed, who and why, and the loss in bits a row before and after."""
+    """What somebody changed, who and why, and the loss before and after.
+
+    The loss is in bits a row, or the mean deviance of a model of numbers.
+    """
 
     action: str
     arguments: Mapping[str, Any]
@@ -225,12 +228,16 @@ class Change:
         return f"{self.action}({given})"
 
     def __str__(self) -> str:
+        return self.told()
+
+    def told(self, estimates: bool = False) -> str:
+        """The change in words; `estimates` says that the model is of numbers."""
         change = self.loss_after - self.loss_before
         fitted = ", others refitted" if self.refit else ""
-        return (
-            f"{self.call}{fitted}: {self.why} ({self.who}, {self.when}; loss "
-            f"{self.loss_after:.4f} bits, {change:+.4f})"
-        )
+        loss = f"loss {self.loss_after:.4f} bits, {change:+.4f}"
+        if estimates:
+            loss = f"mean deviance {self.loss_after:.4g}, {change:+.2g}"
+        return f"{self.call}{fitted}: {self.why} ({self.who}, {self.when}; {loss})"
 
 
 def login_name() -> str:

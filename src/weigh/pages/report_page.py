@@ -309,7 +309,8 @@ def _provenance(subject: Subject) -> list[tuple[str, str]]:
         return []
     known = getattr(subject.model, "provenance_", None)
     lines = [] if known is None else known.lines()
-    edits = [(f"Edit {i}", str(edit)) for i, edit in enumerate(subject.evidence.edits, 1)]
+    evidence = subject.evidence
+    edits = [(f"Edit {i}", e.told(evidence.estimates)) for i, e in enumerate(evidence.edits, 1)]
     told = tell_parameters(subject.card or subject.model)
     return [("Model", subject.name), *lines, *told, *edits]
 

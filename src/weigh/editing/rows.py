@@ -1,0 +1,114 @@
+"""Rows to edit a model by: with their classes, or with their numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from weigh.budget.quadratic import moments_of, row_weights
+from weigh.budget.rows import Rows
+from weigh.errors import Parameter, ParameterError
+from weigh.evidence import BOUND, Evidence
+from weigh.evidence.exposure import find_given, read_apart, spread_out
+from weigh.frames import Floats, Sample, number_sample, read
+from weigh.newton.families import Family, refuse_outside
+from weigh.newton.regression import Moments
+from weigh.sheet import total_variances
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRows:
+    """Rows with their classes; the loss is in bits a row."""
+
+    sample: Sample
+    loss_name: ClassVar[str] = "bits"
+
+    def loss(self, evidence: Evidence) -> float:
+        """The loss of a model, in bits a row."""
+        return loss_of(evidence, evidence.total(self.sample.table), self.sample)
+
+    def moments(self, evidence: Evidence, totals: Floats) -> Moments:
+        """Loss in nats, slope and curvature of each row at its total."""
+        return moments_of(evidence, totals, self.sample.labels, row_weights(self.sample))
+
+
+@dataclass(frozen=True, eq=False)
+class NumberRows:
+    """Rows with their numbers and what is added to their totals; the loss is the mean deviance.
+
+    `dispersion` is that of the model before all changes, by which a loss in nats is divided.
+    """
+
+    sample: Sample
+    family: Family
+    numbers: Floats
+    apart: Floats
+    dispersion: float
+    loss_name: ClassVar[str] = "deviance"
+
+    @classmethod
+    def read(
+        cls, model: Any, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None
+    ) -> NumberRows:
+        """Rows with the columns that a fitted EducatedRegressor reads."""
+        table = read(X)
+        sample, numbers = number_sample(table, y, sample_weight)
+        if not sample.table.named:
+            raise ValueError("X has no column names, which edits need; pass a dataframe")
+        refuse_outside(model._family, numbers, sample.target, model.family)
+        given = find_given(model.evidence_, table.names, exposure)
+        known = spread_out(given.get("exposure"), table.n_rows)
+        apart = read_apart(model._family, model.family, table, known, given.get("offset"))
+        own = model._match(sample.table).select(model._column_names())
+        sample = replace(sample, table=own)
+        return cls(sample, model._family, numbers, apart[sample.kept], float(model.dispersion_))
+
+    def loss(self, evidence: Evidence) -> float:
+        """The mean deviance of a model: the mean squared error of the gaussian family."""
+        losses = 2 * self.family.losses(self._totals(evidence), self.numbers)
+        return float(np.average(losses, weights=row_weights(self.sample)))
+
+    def moments(self, evidence: Evidence, totals: Floats) -> Moments:
+        """Loss in nats, slope and curvature of each row at its total."""
+        weight = row_weights(self.sample) / self.dispersion
+        return self.family.moments(totals + self.apart[:, None], self.numbers, weight)
+
+    def disperse(self, before: Evidence, after: Evidence) -> float:
+        """The dispersion after changes: as many times as large as Pearson's statistic has become.
+
+        The variances of gaussian estimates, which a changed model does not have, are added to it.
+        """
+        known = 0.0
+        if not self.family.power and after.covariance is None:
+            variances = total_variances(before, self.sample.table)
+            known = float(np.average(variances, weights=row_weights(self.sample)))
+        return (self.dispersion + known) * self._pearson(after) / self._pearson(before)
+
+    def _pearson(self, evidence: Evidence) -> float:
+        """The mean over rows of squared errors over what the family gives the mean."""
+        means = self.family.mean(self._totals(evidence))
+        errors = (self.numbers - means) ** 2 / means**self.family.power
+        return float(np.average(errors, weights=row_weights(self.sample))) or 1.0
+
+    def _totals(self, evidence: Evidence) -> Floats:
+        return np.asarray(evidence.total(self.sample.table)[:, 0] + self.apart)
+
+
+def read_rows(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None
+) -> ClassRows | NumberRows:
+    """Rows of a classifier or of an EducatedRegressor; other models are refused."""
+    if hasattr(model, "dispersion_"):
+        return NumberRows.read(model, X, y, sample_weight, exposure)
+    if exposure is not None:
+        raise ParameterError(Parameter("exposure"), " is for regression only; leave it out")
+    return ClassRows(Rows.read(model, X, y, sample_weight).sample)
+
+
+def loss_of(evidence: Evidence, totals: Floats, sample: Sample) -> float:
+    """The loss of rows with these totals, in bits a row."""
+    p = evidence.probabilities(totals)
+    own = np.clip(p[np.arange(len(p)), sample.labels], BOUND, 1.0)
+    return float(np.average(-np.log2(own), weights=sample.weight))
