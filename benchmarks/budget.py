@@ -1,11 +1,13 @@
 """Small models beside those of other libraries: hold-out loss at 5 and 10 features, 5 levels each.
 
-    python -m benchmarks.budget [--fasterrisk PYTHON] [--interpret PYTHON] [SET ...]
+    python -m benchmarks.budget [--fasterrisk PYTHON] [--interpret PYTHON] [--folds N] [--rows N]
+                                [SET ...]
 
 PYTHON is the interpreter of an environment that holds the rival. Every learner sees the same folds
-(`benchmarks.sets`). Losses are in bits, as a mean over all hold-out rows; differences from weigh
-are paired by row, with standard errors. Seconds are processor seconds of a
-fold, the whole model and its simplification together.
+(`benchmarks.sets`): all five, or the first --folds of them, of a sample of --rows. Losses are in
+bits, as a mean over the hold-out rows of these folds; differences from weigh are paired by row,
+with standard errors. Seconds are processor seconds of a fold, the whole model and its
+simplification together.
 """
 
 from __future__ import annotations
@@ -32,10 +34,15 @@ FEATURES, LEVELS, POINTS = (5, 10), 5, 5
 RIVALS = Path(__file__).parent / "rivals" / "small.py"
 
 
-def read(name: str) -> Problem:
-    """A set by name: one of scikit-learn's own, or of the data folder."""
+def read(name: str, rows: int | None = None) -> Problem:
+    """A set by name: one of scikit-learn's own, or of the data folder; perhaps a sample of it."""
     if name != "breast_cancer":
-        return prepare(name)
+        found = prepare(name)
+        if rows is None or rows >= len(found.y):
+            return found
+        kept = np.random.default_rng(SEED).permutation(len(found.y))[:rows]
+        X = found.X.iloc[kept].reset_index(drop=True)
+        return Problem(name, X, found.y[kept], found.folds[kept])
     bunch = load_breast_cancer(as_frame=True)
     order = np.random.default_rng(SEED).permutation(len(bunch.target))
     folds = np.empty(len(order), int)
@@ -83,22 +90,35 @@ def losses(p: Any, y: Any) -> Any:
     return -np.log2(np.where(y == 1, p, 1 - p))
 
 
-def measure(problem: Problem, features: int, pythons: dict[str, str]) -> pd.DataFrame:
-    """One line for each learner: loss, difference from weigh and its error, features, seconds."""
-    own = [problem.folds != fold for fold in range(FOLDS)]
+def measure(problem: Problem, folds: int, pythons: dict[str, str]) -> pd.DataFrame:
+    """A line for each learner and budget: loss, difference from weigh, features used, seconds."""
+    own = [problem.folds != fold for fold in range(folds)]
     tasks = [
         {
+            "fold": fold,
             "X": problem.X[train],
             "y": problem.y[train],
             "Z": problem.X[~train],
             "features": features,
             "levels": LEVELS,
         }
-        for train in own
+        for features in FEATURES
+        for fold, train in enumerate(own)
     ]
     answers = {"weigh": [run_weigh(task) for task in tasks]}
     answers["weigh, points"] = [run_weigh(task, POINTS) for task in tasks]
     answers |= {name: run_rival(name, python, tasks) for name, python in pythons.items()}
+    parts = []
+    for k, features in enumerate(FEATURES):
+        chosen = {name: found[k * folds : (k + 1) * folds] for name, found in answers.items()}
+        parts.append(summarise(problem, features, own, chosen))
+    return pd.concat(parts)
+
+
+def summarise(
+    problem: Problem, features: int, own: list[Any], answers: dict[str, list[dict[str, Any]]]
+) -> pd.DataFrame:
+    """A line for each learner, within one budget."""
     found = {
         name: [
             (losses(got["p"], problem.y[~train]), got["features"], got["seconds"])
@@ -125,16 +145,16 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=SETS)
     for rival in ("fasterrisk", "interpret"):
         parser.add_argument(f"--{rival}", metavar="PYTHON")
+    parser.add_argument("--folds", type=int, default=FOLDS, choices=range(1, FOLDS + 1))
+    parser.add_argument("--rows", type=int)
     asked = parser.parse_args()
     pythons = {"lasso": sys.executable}
     for rival in ("interpret", "fasterrisk"):
         if getattr(asked, rival):
             pythons[rival] = getattr(asked, rival)
     for name in asked.sets:
-        problem = read(name)
-        for features in FEATURES:
-            table = measure(problem, features, pythons)
-            print(table.round(4).to_csv(index=False, header=False), end="", flush=True)
+        table = measure(read(name, asked.rows), asked.folds, pythons)
+        print(table.round(4).to_csv(index=False, header=False), end="", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ fasterrisk  the same indicators as lasso, at most `features` columns, whole poin
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import time
@@ -65,12 +66,20 @@ def lasso(task):
     return model.predict_proba(Z[:, own])[:, 1], len(chosen)
 
 
+FITTED = {}
+"""EBM by fold: budgets of features differ only in the terms that are cut."""
+
+
 def interpret(task):
     from interpret.glassbox import ExplainableBoostingClassifier
 
-    model = ExplainableBoostingClassifier(
-        interactions=0, max_bins=task["levels"], n_jobs=1, random_state=0
-    ).fit(task["X"], task["y"])
+    if task["fold"] not in FITTED:
+        started = time.process_time()
+        model = ExplainableBoostingClassifier(
+            interactions=0, max_bins=task["levels"], n_jobs=1, random_state=0
+        ).fit(task["X"], task["y"])
+        FITTED[task["fold"]] = model, time.process_time() - started
+    model = copy.deepcopy(FITTED[task["fold"]][0])
     order = np.argsort(model.term_importances())
     model.remove_terms([int(j) for j in order[: -task["features"]]])
     return model.predict_proba(task["Z"])[:, 1], len(model.term_names_)
@@ -109,6 +118,8 @@ def answer(name, task):
     started = time.process_time()
     p, used = {"lasso": lasso, "interpret": interpret, "fasterrisk": fasterrisk}[name](task)
     seconds = time.process_time() - started
+    if name == "interpret":  # the fit counts for every budget
+        seconds = max(seconds, FITTED[task["fold"]][1])
     return {"p": [float(x) for x in p], "features": int(used), "seconds": seconds}
 
 

@@ -691,6 +691,7 @@ def test_the_schema_is_one_and_describes_every_field():
             "other",
             "left",
             "whole",
+            "binary",
             "ordered",
             "groups",
             "edits",

@@ -629,3 +629,44 @@ def test_the_transformer_refuses_text_by_the_name_of_the_column(iris_like):
         MDLDiscretizer().fit(text, y)
     with pytest.raises(ValueError, match=r"'length'.*'long'"):
         MDLDiscretizer().fit(X, y).transform(text)
+
+
+# ---------------------------------------------------------------- columns of 0 and 1
+
+
+def draw_binary(n=600):
+    rng = np.random.default_rng(0)
+    flag, few = rng.integers(0, 2, n), rng.integers(0, 4, n)
+    y = rng.random(n) < 0.2 + 0.3 * flag + 0.3 * (few > 0)
+    coded = np.where(rng.random(n) < 0.1, -9, flag)
+    return pd.DataFrame({"flag": flag, "few": few, "coded": coded, "y": np.where(y, "b", "a")})
+
+
+def test_a_column_of_0_and_1_has_the_levels_0_and_1(tmp_path):
+    rows = draw_binary()
+    cuts = {name: [0.5] for name in ("flag", "few", "coded")}
+    made = weigh.EvidenceNB(bins=cuts, special_values={"coded": [-9]})
+    wanted = {"flag": ("0", "1"), "few": ("<= 0", ">= 1"), "coded": ("0", "1", "-9")}
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    parts = clone(made)
+    for start in range(0, len(rows), 100):
+        parts.partial_fit(rows[start : start + 100], "y", classes=["a", "b"])
+    weigh.save(parts, tmp_path / "model.json")
+    for model in (
+        made.fit(rows, "y"),
+        clone(made).fit(weigh.scan(tmp_path / "rows.csv"), "y"),
+        parts,
+        weigh.load(tmp_path / "model.json"),
+    ):
+        assert {table.name: table.labels for table in model.evidence_} == wanted
+        assert model.evidence_["flag"].feature.phrase(0) == "flag = 0"
+
+
+def test_a_number_that_is_neither_0_nor_1_takes_the_two_names_away():
+    rows = draw_binary()
+    model = weigh.EvidenceNB(bins={"flag": [0.5], "few": [0.5], "coded": [-1]})
+    model.partial_fit(rows, "y", classes=["a", "b"])
+    model.partial_fit(rows.assign(flag=2), "y")
+    assert model.evidence_["flag"].labels == ("<= 0", ">= 1")
+    odd = weigh.EvidenceNB(bins={"flag": [0.5]}, special_values={"flag": [1]})
+    assert odd.fit(rows[["flag", "y"]], "y").evidence_["flag"].labels[-1] == "1"

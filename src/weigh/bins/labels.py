@@ -102,6 +102,24 @@ def are_whole(
     return True
 
 
+def are_binary(
+    values: Floats, weight: Floats | None = None, special: Sequence[float] | Floats = ()
+) -> bool:
+    """Whether every number that counts is 0 or 1; missing and special ones do not count.
+
+    >>> are_binary(np.array([1.0, 0.0, np.nan])), are_binary(np.array([1.0, 2.0]))
+    (True, False)
+    """
+    odd = ~((values == 0.0) | (values == 1.0) | np.isnan(values))
+    if weight is not None:
+        odd &= weight > 0
+    return not odd.any() or bool(np.isin(values[odd], np.asarray(special, dtype=np.float64)).all())
+
+
+BINARY = ("0", "1")
+"""How the two intervals of a column of 0 and 1 are called."""
+
+
 @dataclass(frozen=True)
 class Notation:
     """How to write intervals: up to a cut point, between two, above one; of whole numbers, from."""

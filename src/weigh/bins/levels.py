@@ -17,6 +17,7 @@ import numpy as np
 from weigh import few
 from weigh.bins.conditions import Ask, Condition, Kind, list_conditions
 from weigh.bins.labels import (
+    BINARY,
     EXACT,
     OTHER,
     Interval,
@@ -60,9 +61,10 @@ class Feature:
     """The levels of one feature: intervals, categories or special codes, other, then missing.
 
     `other` holds the kinds of the values that share the level `other`; empty, there is none.
-    `whole` says that training had only whole numbers, by which intervals are then called. `groups`
-    holds the level of each category, from 0, where some share one; empty, each has its own. A
-    `left` feature has cut points just below those that its labels name.
+    `whole` says that training had only whole numbers, by which intervals are then called, and
+    `binary` that these were 0 and 1. `groups` holds the level of each category, from 0, where some
+    share one; empty, each has its own. A `left` feature has cut points just below those that its
+    labels name.
 
     >>> from weigh.frames import Numbers
     >>> age = Feature("age", values=(-1,), cuts=(18.0, 65.0), has_missing=True)
@@ -90,6 +92,7 @@ class Feature:
     groups: tuple[int, ...] = ()
     asked: tuple[Ask, ...] = ()  # the question is asked only where all of these hold
     left: bool = False  # intervals are called by the lower ends that they hold, just above cuts
+    binary: bool = False
     title: str = field(default="", compare=False)  # what people read in place of the name
     texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # and of some labels
 
@@ -223,7 +226,8 @@ class Feature:
         if self.cuts is None:
             return ()
         if self.reads_whole:
-            return notation.whole_numbers(self.cuts)
+            both = self.binary and len(self.cuts) == 1 and 0.0 <= self.cuts[0] < 1.0
+            return BINARY if both else notation.whole_numbers(self.cuts)
         return notation.intervals(self.cuts, self.left)
 
     @cached_property
@@ -231,7 +235,8 @@ class Feature:
         """Whether intervals are called by whole numbers: each holds some, and none reads a code."""
         if not (self.whole and self.cuts and hold_whole_numbers(self.cuts)):
             return False
-        return not {*EXACT.whole_numbers(self.cuts)} & {*map(label, self.values)}
+        called = {*EXACT.whole_numbers(self.cuts), *(BINARY if self.binary else ())}
+        return not called & {*map(label, self.values)}
 
     def relation(self, place: int, notation: Notation = EXACT) -> str:
         """What stands between the feature's name and a level: `=`, `in`, or nothing before <=."""

@@ -15,7 +15,6 @@ from weigh.bins import (
     Feature,
     Kind,
     Rule,
-    are_whole,
     check_cuts,
     fine_cuts,
     hold_lower_ends,
@@ -173,8 +172,7 @@ def tally_levels(
             return count_categories(feature.name, column, rows, feature.skip_missing, declared)
         if feature.is_numeric:
             numbers = column.numbers(feature.name) if isinstance(column, Codes) else column
-            own = are_whole(numbers.values, rows.weight, feature.values)  # type: ignore[arg-type]
-            feature, column = replace(feature, whole=own), numbers
+            feature, column = _read_numbers(feature, ColumnSummary(numbers, rows)), numbers
         return count_levels(_with_missing(feature), column, rows)
 
     return _tally(sample, [feature.parts for feature in features], count_part)
@@ -212,8 +210,15 @@ def count_summary(summary: ColumnSummary, name: str, settings: Mapping[str, Sett
             held = np.isin(cuts, column.values)  # the value below stays below
             cuts = tuple(np.where(held, cuts, hold_lower_ends(cuts)).tolist())
     feature = Feature(name, setting.special, cuts, skip_missing=setting.skip_missing)
-    feature = replace(feature, whole=summary.is_whole(setting.special), left=setting.left)
+    feature = replace(_read_numbers(feature, summary), left=setting.left)
     return count_levels(_with_missing(feature), column, rows)
+
+
+def _read_numbers(feature: Feature, summary: ColumnSummary) -> Feature:
+    """How the intervals of a column are called: by whole numbers, or as 0 and 1."""
+    whole = summary.is_whole(feature.values)
+    binary = whole and len(feature.cuts or ()) == 1 and summary.is_binary(feature.values)
+    return replace(feature, whole=whole, binary=binary)
 
 
 def _check_listed(feature: Any, listed: Sequence[Sequence[Value]], summary: ColumnSummary) -> None:

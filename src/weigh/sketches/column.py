@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from weigh.bins import are_whole, midpoint
+from weigh.bins import are_binary, are_whole, midpoint
 from weigh.frames import Codes, Column, Floats, Numbers
 from weigh.sketches.codes import DistinctCodes
 from weigh.sketches.numbers import CellCounts, DistinctNumbers
@@ -25,8 +25,8 @@ class ColumnSummary:
     """Summary of a column: each value once per class, with its weight.
 
     If `least` is given, each number stands for a cell of which it is the largest and `least` the
-    smallest, and `whole` is whether all numbers were whole. `rare` holds the categories that were
-    counted together.
+    smallest, `whole` is whether all numbers were whole, and `binary` whether they were 0 or 1.
+    `rare` holds the categories that were counted together.
     """
 
     column: Column
@@ -34,6 +34,7 @@ class ColumnSummary:
     least: Floats | None = None
     rare: Rare | None = None
     whole: bool | None = None
+    binary: bool | None = None
 
     def is_whole(self, special: Sequence[Any]) -> bool:
         """Whether all numbers are whole, special values aside."""
@@ -41,6 +42,13 @@ class ColumnSummary:
         if self.whole is not None:
             return self.whole
         return are_whole(self.column.values, self.rows.weight, special)
+
+    def is_binary(self, special: Sequence[Any]) -> bool:
+        """Whether all numbers are 0 or 1, special values aside."""
+        assert isinstance(self.column, Numbers)
+        if self.binary is not None:
+            return self.binary
+        return are_binary(self.column.values, self.rows.weight, special)
 
     def in_order(self) -> ColumnSummary:
         """Sort the numbers, so that the parts need no sorting."""
@@ -200,14 +208,14 @@ class Survey:
             return replace(_repeat(codes.codes, self.codes.counts, codes), rare=self.codes.rare)
         if self.cells is not None:
             values, counts, least = self._cells()
-            missing, whole = self.cells.missing, self.cells.whole
+            missing, whole, binary = self.cells.missing, self.cells.whole, self.cells.binary
         else:
             assert self.numbers is not None
             values, counts, least = self.numbers.values, self.numbers.counts, None
-            missing, whole = self.numbers.missing, None
+            missing, whole, binary = self.numbers.missing, None, None
         if missing.any():
             values, counts = np.append(values, np.nan), np.vstack([counts, missing])
-        return replace(_repeat(values, counts, None, least), whole=whole)
+        return replace(_repeat(values, counts, None, least), whole=whole, binary=binary)
 
     def _cells(self) -> tuple[Floats, Floats, Floats]:
         """Largest number, counts and smallest number of each cell that has rows."""

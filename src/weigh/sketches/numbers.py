@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.bins import are_whole
+from weigh.bins import are_binary, are_whole
 from weigh.frames import Floats, Integers
 from weigh.tally import Rows
 
@@ -131,12 +131,13 @@ class DistinctNumbers:
 class CellCounts:
     """Weight of each cell by class, and the least and largest number of each cell.
 
-    `whole` is whether all numbers are whole, special values aside.
+    `whole` is whether all numbers are whole, special values aside, and `binary` whether they are 0
+    or 1.
     """
 
     def __init__(self, ends: Floats, n_classes: int, special: Floats) -> None:
         self.ends, self.missing = ends, np.zeros(n_classes)
-        self.special, self.whole = special, True
+        self.special, self.whole, self.binary = special, True, True
         self.counts = np.zeros((len(ends) + 1, n_classes))
         self.least = np.full(len(ends) + 1, np.inf)
         self.most = np.full(len(ends) + 1, -np.inf)
@@ -148,6 +149,7 @@ class CellCounts:
         values, rows = _count_missing(values, rows, self.missing)
         weight = np.ones(1) if rows.weight is None else rows.weight
         self.whole = self.whole and are_whole(values, rows.weight, self.special)
+        self.binary = self.binary and are_binary(values, rows.weight, self.special)
         kernels.count_cells(
             values + 0.0, rows.labels, weight, self.ends, self.counts, self.least, self.most
         )
@@ -156,6 +158,7 @@ class CellCounts:
         """Add the counts of other rows."""
         self.missing += other.missing
         self.whole = self.whole and other.whole
+        self.binary = self.binary and other.binary
         self.counts += other.counts
         self.least = np.minimum(self.least, other.least)
         self.most = np.maximum(self.most, other.most)

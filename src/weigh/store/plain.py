@@ -197,6 +197,8 @@ def _part_to_dict(feature: Feature) -> dict[str, Any]:
             {"feature": _part_to_dict(ask.feature), "levels": [*ask.places]}
             for ask in feature.asked
         ]
+    if feature.binary:
+        own["binary"] = True
     return own | {"whole": True} if feature.whole else own
 
 
@@ -242,6 +244,7 @@ def _part_from_dict(data: Mapping[str, Any], in_order: bool = False) -> Feature:
         groups=_groups(data),
         asked=_asked(data),
         left=_flag(data, "left", data["cuts"] is not None, "of a feature with cuts"),
+        binary=_flag(data, "binary", data["cuts"] is not None, "of a feature with cuts"),
     )
 
 
