@@ -59,6 +59,9 @@ def lasso(task):
         model = LogisticRegression(penalty="l1", C=strength, solver="liblinear").fit(X, task["y"])
         used = np.unique(columns[np.abs(model.coef_[0]) > 1e-9])
         if len(used) > task["features"]:
+            if chosen is None:  # the first that has any has too many: the largest are kept
+                size = np.bincount(columns, np.abs(model.coef_[0]))
+                chosen = np.argsort(-size)[: task["features"]]
             break
         chosen = used if len(used) else chosen
     own = np.isin(columns, chosen)

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import weigh
 from weigh.bins import Joined
 from weigh.editing import refit as refit_module
+from weigh.editing.refit import Start
 from weigh.educated.prior import curve
 from weigh.evidence.show import ROWS, summarise
 from weigh.exports.selftest import check
@@ -52,6 +53,8 @@ CHANGES = {
     "monotone": lambda e, **k: e.monotone("age", -1, **k),
     "scale": lambda e, **k: e.scale("age", 0.5, **k),
     "remove_pair": lambda e, **k: e.remove_pair("town", "age", **k),
+    "add_pair": lambda e, **k: e.add_pair("age", "noise", **k),
+    "rename": lambda e, **k: e.rename("town", "Town of birth", {"a": "Aachen"}, **k),
 }
 
 
@@ -451,3 +454,89 @@ def test_the_report_shows_the_record(editor, fitted, tmp_path):
     model = editor.drop("noise", why="a proxy").model
     weigh.report(model, X, y, path=tmp_path / "report.html")
     assert "a proxy" in (tmp_path / "report.html").read_text("utf-8")
+
+
+# ---------------------------------------------------------------- pairs that are added
+
+
+@pytest.mark.parametrize("learner", ["educated", "evidence"])
+def test_an_added_pair_has_the_least_penalised_loss_with_all_other_weights_held(learner):
+    X, y = draw(800, seed=3)
+    y = np.where((X.town < "c") == (X.noise > 0), 1 - (y & (X.age < 45)), y & (X.age > 45))
+    bins = {"age": [45.0], "noise": [0.0]}
+    made = {
+        "educated": weigh.EducatedNB(pairs=0, bins=bins),
+        "evidence": weigh.EvidenceNB(bins=bins),
+    }
+    model = made[learner].fit(X, y)
+    editor = weigh.edit(model, X, y).add_pair("town", "noise", **WHY)
+    table = editor.evidence["town & noise"]
+    assert [t.by_class.tolist() for t in editor.evidence.tables[:-1]] == [
+        t.by_class.tolist() for t in model.evidence_
+    ]
+    assert table.counts.sum() == len(X)
+    rows = read(X)
+    totals = model.evidence_.total(rows)[:, 0]
+    placed = table.feature.read(rows)
+    at = placed.levels[placed.codes]
+    slope = np.zeros(len(table.levels))
+    np.add.at(slope, at, expit(totals + table.weights[at]) - y)
+    own = Start.of(model, editor._fitted).changed(
+        "add_pair", editor.train, {"first": "town", "second": "noise"}
+    )
+    pull = own.pull()[0][-len(slope) :, -len(slope) :]
+    assert_allclose(slope + pull @ table.weights, 0.0, atol=1e-6)
+    assert editor.edits[0].loss_after < editor.edits[0].loss_before - 0.02
+
+
+def test_numbers_of_an_added_pair_are_cut_at_most_at_their_quartiles():
+    X, y = draw()
+    model = weigh.EducatedNB(pairs=0, bins=20).fit(X, y)
+    pair = weigh.edit(model, X, y).add_pair("age", "noise", **WHY).evidence["age & noise"].feature
+    for part in pair.parts:
+        assert len(part.cuts) == 3
+        assert {*part.cuts} < {*model.evidence_[part.name].feature.cuts}
+        assert np.bincount(part.read(read(X)).codes).min() > 0.15 * len(X)
+
+
+def test_a_pair_that_is_there_is_not_added_again(editor):
+    with pytest.raises(ValueError, match="already"):
+        editor.add_pair("town", "age", **WHY)
+    with pytest.raises(ValueError, match="two features"):
+        editor.add_pair("town", "town", **WHY)
+
+
+# ---------------------------------------------------------------- names
+
+
+def test_a_renamed_feature_is_shown_by_its_new_name_and_keyed_by_its_own(editor, fitted, tmp_path):
+    model, X, y = fitted
+    editor.rename("town", "Town of birth", {"a": "Aachen", "b": "Bonn"}, **WHY)
+    editor.merge("town", ["b", "c"], **WHY)
+    changed = editor.model
+    merged = weigh.edit(model, X, y).merge("town", ["b", "c"], **WHY).model
+    weigh.save(changed, tmp_path / "named.json")
+    again = weigh.load(tmp_path / "named.json")
+    for one in (changed, again):
+        assert "Town of birth" in str(one.evidence_)
+        assert "Aachen" in str(one.evidence_)
+        sheet = str(one.balance_sheet({"town": "a", "age": 40, "noise": 0}))
+        assert "Town of birth = Aachen" in sheet
+        assert one.evidence_["town"].labels[0] == "a"
+        assert (one.predict_proba(X) == merged.predict_proba(X)).all()
+    page = weigh.report(again, X, y, labels={"levels": {"town": {"d": "Dresden"}}})
+    assert all(name in page for name in ("Town of birth", "Aachen", "Dresden"))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"feature": "tawn", "name": "x"},
+        {"feature": "town", "levels": {"z": "Z"}},
+        {"feature": "town"},
+    ],
+)
+def test_names_of_what_there_is_not_are_refused(editor, odd):
+    with pytest.raises(ValueError, match=r"tawn|'z'|name"):
+        editor.rename(**odd, **WHY)
+    assert editor.edits == ()

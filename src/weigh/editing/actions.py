@@ -5,14 +5,14 @@ A changed table has no standard errors any more, because nothing says what they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from weigh.bins import Cross, Feature, hold_lower_ends
-from weigh.evidence import Evidence, FeatureTable
+from weigh.evidence import Evidence, FeatureTable, rename_feature
 from weigh.frames import Floats, Integers, Sample
 from weigh.parameters import is_number
 from weigh.scorecard.reasons import find_level
@@ -36,6 +36,56 @@ def remove_pair(evidence: Evidence, sample: Sample, first: str, second: str) -> 
         if isinstance(table.feature, Cross) and parts == {first, second}:
             return drop(evidence, sample, table.name)
     raise ValueError(f"there is no pair of {first!r} and {second!r}")
+
+
+def add_pair(evidence: Evidence, sample: Sample, first: str, second: str) -> Evidence:
+    """With a table of two features together, whose weights are zero until they are fitted.
+
+    Numbers are cut at the cut points of their own tables that are nearest to the quartiles.
+    """
+    own = [evidence[name] for name in (first, second)]
+    if first == second or not all(isinstance(table.feature, Feature) for table in own):
+        raise ValueError(f"a pair needs two features, got {first!r} and {second!r}")
+    cross = Cross((_coarsen(own[0]), _coarsen(own[1])))
+    if any({part.name for part in table.feature.parts} == {first, second} for table in evidence):
+        raise ValueError(f"there is a pair of {first!r} and {second!r} already")
+    joined = cross.join(sample.table)
+    cells = joined.levels[joined.codes]
+    width = len(cross.parts[1].levels) + 1
+    known = (cells // width < len(cross.parts[0].levels)) & (cells % width < width - 1)
+    made = cross.of_cells(np.unique(cells[known]))
+    counts = _count(made, sample)
+    weights = np.zeros((len(counts), own[0].by_class.shape[1]))
+    return replace(
+        evidence, tables=(*evidence.tables, FeatureTable(made, counts, weights)), covariance=None
+    )
+
+
+PARTS = 4
+"""Bins of a number in a pair that is added."""
+
+
+def _coarsen(table: FeatureTable) -> Feature:
+    """The feature with the cut points that come nearest to bins of equally many rows."""
+    feature = table.feature
+    assert isinstance(feature, Feature)
+    if len(feature.cuts or ()) < PARTS:
+        return feature
+    rows = table.counts[: feature.n_intervals].sum(axis=1)
+    below = np.cumsum(rows)[:-1] / max(rows.sum(), 1e-9)
+    chosen = {int(np.abs(below - k / PARTS).argmin()) for k in range(1, PARTS)}
+    return replace(feature, cuts=tuple(feature.cuts[i] for i in sorted(chosen)))  # type: ignore[index]
+
+
+def rename(
+    evidence: Evidence,
+    sample: Sample,
+    feature: str,
+    name: str = "",
+    levels: Mapping[str, str] | None = None,
+) -> Evidence:
+    """With other names for a feature and its levels, to be read; nothing is keyed by them."""
+    return rename_feature(evidence, feature, name, levels or {})
 
 
 def freeze(evidence: Evidence, sample: Sample, feature: str) -> Evidence:
@@ -149,7 +199,7 @@ def _split(table: FeatureTable, feature: Feature, at: int, sample: Sample) -> Fl
     return counts
 
 
-def _count(feature: Feature, sample: Sample) -> Floats:
+def _count(feature: Feature | Cross, sample: Sample) -> Floats:
     placed = feature.read(sample.table)
     counts = np.zeros((len(feature.levels) + 1, len(sample.classes)))
     weight = np.ones(len(sample.labels)) if sample.weight is None else sample.weight
@@ -181,13 +231,25 @@ def _with(
 
 ACTIONS: dict[str, Callable[..., Evidence]] = {
     action.__name__: action
-    for action in (drop, freeze, merge, set, tie, move_cut, monotone, scale, remove_pair)
+    for action in (
+        drop,
+        freeze,
+        merge,
+        set,
+        tie,
+        move_cut,
+        monotone,
+        scale,
+        add_pair,
+        remove_pair,
+        rename,
+    )
 }
 
 HOLD = ("freeze", "set", "tie", "monotone", "scale")
 """Actions after which a refit leaves the weights of the table alone."""
 
-RESHAPE = ("drop", "remove_pair", "merge", "move_cut")
+RESHAPE = ("drop", "add_pair", "remove_pair", "merge", "move_cut")
 """Actions that leave other tables or levels, and weights as they were."""
 
 REBIN = ("merge", "move_cut")

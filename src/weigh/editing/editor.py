@@ -9,7 +9,7 @@ from typing import Any, Required, Self, TypedDict, Unpack
 
 import numpy as np
 
-from weigh.bins import Binning, Feature
+from weigh.bins import Binning, Feature, label
 from weigh.budget.levels import list_bins
 from weigh.editing.actions import ACTIONS, HOLD, REBIN
 from weigh.editing.refit import Start, refit_others
@@ -215,7 +215,7 @@ class Editor:
 
     def preview(self, action: str, arguments: Mapping[str, Any]) -> Evidence:
         """The tables as a change would leave them, without making it."""
-        return _find(action)(self.evidence, self.train, **arguments)
+        return self._make(action, dict(arguments))[0]
 
     def change(
         self, action: str, arguments: Mapping[str, Any], **signed: Unpack[Signature]
@@ -270,9 +270,28 @@ class Editor:
         """Multiply the weights of a table by a factor."""
         return self._do("scale", {"feature": feature, "factor": factor}, **signed)
 
+    def add_pair(self, first: str, second: str, **signed: Unpack[Signature]) -> Self:
+        """Add a table of two features together, fitted with all other weights held."""
+        return self._do("add_pair", {"first": first, "second": second}, **signed)
+
     def remove_pair(self, first: str, second: str, **signed: Unpack[Signature]) -> Self:
         """Remove the table of a pair."""
         return self._do("remove_pair", {"first": first, "second": second}, **signed)
+
+    def rename(
+        self,
+        feature: str,
+        name: str = "",
+        levels: Mapping[Any, str] | None = None,
+        **signed: Unpack[Signature],
+    ) -> Self:
+        """Give a feature, or some of its levels, other names in what people read.
+
+        Columns, edits, files and exports stay keyed by the feature's and the levels' own names, and
+        so do the arguments of later changes.
+        """
+        texts = {label(level): text for level, text in (levels or {}).items()}
+        return self._do("rename", {"feature": feature, "name": name, "levels": texts}, **signed)
 
     # ------------------------------------------------------------ history
 
@@ -328,9 +347,8 @@ class Editor:
             )
 
     def _apply(self, action: str, given: dict[str, Any], signed: _Signed, refit: bool) -> None:
-        before, start = self.evidence, self._states[self._at].start
-        after = _find(action)(before, self.train, **given)
-        start = start.changed(action, self.train, given)
+        before = self.evidence
+        after, start = self._make(action, given)
         if refit:
             after = refit_others(after, self._fitted, self._held(action, given), start)
         losses = self._rows.loss(before), self._rows.loss(after)
@@ -338,6 +356,14 @@ class Editor:
         state = _State(replace(after, edits=(*before.edits, done)), start)
         self._states = [*self._states[: self._at + 1], state]
         self._at += 1
+
+    def _make(self, action: str, given: dict[str, Any]) -> tuple[Evidence, Start]:
+        """The tables after a change, and what a refit of them starts from."""
+        after = _find(action)(self.evidence, self.train, **given)
+        start = self._states[self._at].start.changed(action, self.train, given)
+        if action == "add_pair":
+            after = refit_others(after, self._fitted, {*self.evidence.names}, start, prior=False)
+        return after, start
 
     def _held(self, action: str, given: dict[str, Any]) -> set[str]:  # type: ignore[valid-type]
         """The tables whose weights were given by hand, by this change or one before."""

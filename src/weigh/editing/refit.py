@@ -23,7 +23,7 @@ from weigh import engine
 from weigh.budget.quadratic import RIDGE, design_of, places_of, row_weights, weights_of
 from weigh.editing.actions import ACTIONS, RESHAPE
 from weigh.editing.rows import ClassRows, NumberRows
-from weigh.educated.prior import Prior, count_intervals, prior_of
+from weigh.educated.prior import LEVEL, Prior, count_intervals, prior_of
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats, Integers, Sample
@@ -59,7 +59,11 @@ class Start:
         """The start with tables and levels as a change leaves them, and the weights that it had."""
         if action not in RESHAPE:
             return self
-        return replace(self, reshaped=ACTIONS[action](self.reshaped, sample, **given))
+        after, scales = ACTIONS[action](self.reshaped, sample, **given), self.scales
+        added = {*after.names} - {*self.reshaped.names} if action == "add_pair" else ()
+        if scales:
+            scales = {**scales, **{n: np.full(len(after.prior_row), 1 / LEVEL) for n in added}}
+        return replace(self, reshaped=after, scales=scales)
 
     def pull(self) -> Floats:
         """The Hessian of the prior by total; of models without one, a row that holds each level."""
@@ -136,11 +140,17 @@ CLASSES = 1e-8, 200
 
 
 def refit_others(
-    evidence: Evidence, rows: ClassRows | NumberRows, held: Collection[str], start: Start
+    evidence: Evidence,
+    rows: ClassRows | NumberRows,
+    held: Collection[str],
+    start: Start,
+    prior: bool = True,
 ) -> Evidence:
-    """The weights of least loss of the tables that are not held, and of the prior."""
+    """The weights of least loss of the tables that are not held, and of the prior if asked for."""
+    problem = _problem(evidence, rows, held, start)
+    problem.free[0] = prior
     with engine.one_blas_thread():
-        found = _minimise(_Weights(_problem(evidence, rows, held, start), weights_of(evidence)))
+        found = _minimise(_Weights(problem, weights_of(evidence)))
     parts = np.split(found.weights[1:], np.cumsum([len(table.levels) for table in evidence])[:-1])
     tables = tuple(
         table
@@ -148,8 +158,10 @@ def refit_others(
         else replace(table, by_class=part, known_errors=None, variances=None)
         for table, part in zip(evidence, parts, strict=True)
     )
-    prior = squeeze(found.weights[0])
-    return replace(evidence, prior=prior, tables=tables, covariance=None, prior_variances=None)
+    if not prior:
+        return replace(evidence, tables=tables, covariance=None)
+    first = squeeze(found.weights[0])
+    return replace(evidence, prior=first, tables=tables, covariance=None, prior_variances=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,13 +188,15 @@ def _problem(
     totals = design_of(places_of(start.given, sample), len(before)) @ before
     slope = rows.moments(start.given, totals).slope
     free = [np.full(len(table.levels), table.name not in held) for table in evidence]
+    known = [np.full(len(table.levels), table.name in start.given) for table in evidence]
+    told = np.concatenate([[True], *known])  # an added table starts from zero, which is no minimum
     return _Problem(
         evidence,
         design,
         rows,
         row_weights(sample),
         weights,
-        design.T @ slope,
+        np.where(told[:, None], design.T @ slope, 0.0),
         start.pull(),
         np.concatenate([[True], *free]),
         start.orders(held),

@@ -50,7 +50,7 @@ from weigh.evidence.feature_table import (
     scale_variances,
     share_importance,
 )
-from weigh.evidence.labels import with_labels
+from weigh.evidence.labels import name_as_recorded, rename_feature, with_labels
 from weigh.evidence.model import Model, OnEvidence, evidence_of, is_sum, model_of
 from weigh.evidence.provenance import (
     Change,
@@ -102,8 +102,10 @@ __all__ = [
     "log_shares",
     "login_name",
     "model_of",
+    "name_as_recorded",
     "now",
     "record",
+    "rename_feature",
     "rows_added",
     "rule",
     "scale_table",

@@ -53,7 +53,39 @@ def with_labels(evidence: Evidence, labels: Any) -> Evidence:
     classes, outcomes = (
         _by_class(given.get(name, {}), evidence, name) for name in ("classes", "outcomes")
     )
-    return replace(evidence, tables=tables, class_texts=classes, outcomes=outcomes)
+    return replace(
+        evidence,
+        tables=tables,
+        class_texts=classes or evidence.class_texts,
+        outcomes=outcomes or evidence.outcomes,
+    )
+
+
+def rename_feature(
+    evidence: Evidence, feature: str, name: str, levels: Mapping[str, str]
+) -> Evidence:
+    """The evidence with another name of a column, and of some of its levels."""
+    texts = [name, *levels.values()]
+    if not all(isinstance(text, str) for text in texts) or not any(texts):
+        raise ParameterError(
+            Parameter("name"), f" and levels must hold texts, got {name!r} and {levels!r}"
+        )
+    named = {"columns": {feature: name} if name else {}, "levels": {feature: levels}}
+    return with_labels(evidence, named)
+
+
+def name_as_recorded(evidence: Evidence) -> Evidence:
+    """The evidence with the names that its record of edits gives; files hold no others."""
+    for change in evidence.edits:
+        given = change.arguments
+        if change.action == "rename" and given["feature"] in evidence.column_names:
+            if not isinstance(given["name"], str) or not isinstance(given["levels"], Mapping):
+                raise ValueError("an edit that renames must hold a name, and texts by level")
+            columns = {given["feature"]: given["name"]} if given["name"] else {}
+            texts = {given["feature"]: given["levels"]}
+            tables = (replace(t, feature=_title(t.feature, columns, texts)) for t in evidence)
+            evidence = replace(evidence, tables=tuple(tables))
+    return evidence
 
 
 def _mapping(given: Any, name: str) -> Mapping[Any, Any]:
@@ -102,8 +134,9 @@ def _title(
 def _title_part(
     feature: Feature, columns: Mapping[str, Any], texts: Mapping[str, Mapping[Any, Any]]
 ) -> Feature:
-    own = tuple((_key(level), str(text)) for level, text in texts.get(feature.name, {}).items())
-    return replace(feature, title=str(columns.get(feature.name, "")), texts=own)
+    own = {_key(level): str(text) for level, text in texts.get(feature.name, {}).items()}
+    title = str(columns.get(feature.name, feature.title))
+    return replace(feature, title=title, texts=(*(dict(feature.texts) | own).items(),))
 
 
 def _by_class(given: Mapping[Any, Any], evidence: Evidence, where: str) -> tuple[str, ...]:

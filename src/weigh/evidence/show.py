@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import Cross, label, printable
+from weigh.bins.labels import EXACT
 from weigh.evidence.units import Amounts, Words, digits_of, hundredths, words_of
 from weigh.frames import Floats, build
 from weigh.layout import lay_out, natural_width, to_plain
@@ -255,16 +256,15 @@ def _feature_lines(
 ) -> list[tuple[str, ...]]:
     two, short = table.by_class.shape[1] == 1, summarise(table, max_rows)
     lines: list[tuple[str, ...]] = []
+    names = short.feature.spelt(EXACT)
     for i in _most_rows(short, max_rows):
         weights = tuple(map(words.weight, short.by_class[i, :MOST_CLASSES]))
         error = (_error(_errors(short)[i, 0], words),) if two else ()
         bar = (_bar(short.by_class[i, 0], scale),) if two else ()
         rows = _weight(short.counts[i].sum())
-        first = f"{table.name} ({table.note})" if table.note else table.name
+        first = f"{table.shown} ({table.note})" if table.note else table.shown
         whole = _whole(table, words) if not lines else ("", "", "")
-        lines.append(
-            (first if not lines else "", short.labels[i], *weights, *error, rows, *whole, *bar)
-        )
+        lines.append((first if not lines else "", names[i], *weights, *error, rows, *whole, *bar))
     return [*lines, *(("", text) for text in _left_out(short, max_rows))]
 
 

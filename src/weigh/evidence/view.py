@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
+from weigh.bins.labels import EXACT
 from weigh.evidence.show import (
     MOST_CLASSES,
     edited,
@@ -61,7 +62,7 @@ def summarise_model(name: str, evidence: Evidence, facts: Sequence[tuple[str, st
     scale = max(most, np.finfo(float).tiny)
     rows = [
         (
-            table.name,
+            table.shown,
             words_of(evidence).error(table.importance),
             Bar(table.importance / scale, from_left=True),
             _count(table),
@@ -121,15 +122,17 @@ def _weights(row: Any, scale: float, words: Words) -> tuple[str | Bar, ...]:
 
 def _table(evidence: Evidence, table: FeatureTable, scale: float, folded: bool) -> Grid:
     rows: list[tuple[str | Bar, ...]] = []
-    words = words_of(evidence)
+    words, names = words_of(evidence), table.feature.spelt(EXACT)
     heaviest = np.argsort(-table.counts.sum(axis=1), kind="stable")[:LEVELS]
     for i in sorted(heaviest.tolist()):
         count = f"{table.counts[i].sum():,.0f}"
-        rows.append((table.labels[i], *_weights(table.by_class[i], scale, words), count))
+        rows.append((names[i], *_weights(table.by_class[i], scale, words), count))
     if left := tell_left_out(table, LEVELS):
         rows.append((left,))
     note = f" ({table.note})" if table.note else ""
-    text = f"{table.name}{note}: {_count(table)} levels, importance {words.error(table.importance)}"
+    text = (
+        f"{table.shown}{note}: {_count(table)} levels, importance {words.error(table.importance)}"
+    )
     return Grid((*_heads(evidence), "Rows"), tuple(rows), text, folded=folded)
 
 

@@ -9,7 +9,15 @@ import numpy as np
 
 from weigh.bins import Cross, Feature
 from weigh.engine import TOKEN
-from weigh.evidence import Attenuation, Change, Evidence, FeatureTable, Recalibration, squeeze
+from weigh.evidence import (
+    Attenuation,
+    Change,
+    Evidence,
+    FeatureTable,
+    Recalibration,
+    name_as_recorded,
+    squeeze,
+)
 from weigh.frames import Floats
 from weigh.store.plain import (
     check,
@@ -105,7 +113,7 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
     counts = numbers(data, "class_counts", (n,), low=0)
     check(counts.sum() > 0, "class_counts must not all be zero")
     pairs = zip(data["features"], features, strict=True)
-    return Evidence(
+    found = Evidence(
         classes=classes,
         class_counts=counts,
         prior=squeeze(numbers(data, "prior", (1 if n == 2 else n,))),
@@ -123,6 +131,7 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         offset=_column_given(data, "offset"),
         edits=tuple(map(Change.from_dict, data.get("edits", ()))),
     )
+    return name_as_recorded(found)
 
 
 def _column_given(data: Mapping[str, Any], role: str) -> str | None:
