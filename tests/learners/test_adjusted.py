@@ -446,7 +446,7 @@ def check_sound(model, table, y):
 def test_hard_data_end_finite_with_no_word_but_that_of_the_rule(
     kind, n_classes, multiclass, smoothing
 ):
-    table, y = hard_table(kind, n_classes)
+    table, y = hard_table(kind, n_classes, n=30 if kind == "wide" else 60)
     for norm in (None, "cv", 2.0) if smoothing else (None, 2.0):
         model = AdjustedNB(norm=norm, multiclass=multiclass, smoothing=smoothing, random_state=0)
         with warnings.catch_warnings(record=True) as caught:

@@ -133,12 +133,22 @@ def weigh_halves(counts: Floats) -> Floats:
     return np.where(counts.any(axis=1), np.log(shares[:, 1] / shares[:, 0]), 0.0)
 
 
-def _trigamma(x: Floats) -> Floats:
-    """The variance of the log of a gamma variable; NaN for an empty cell."""
-    from scipy.special import polygamma  # not at start-up: scoring needs none
+FEW = 256
+"""Up to this many numbers are not worth sorting for those that are equal."""
 
-    distinct, places = np.unique(np.where(x > 0, x, np.nan), return_inverse=True)
-    return np.asarray(polygamma(1, distinct)[places].reshape(x.shape), dtype=np.float64)
+
+def _trigamma(x: Floats) -> Floats:
+    """The variance of the log of a gamma variable; NaN for an empty cell.
+
+    trigamma(x) = 1/x^2 + 1/(x + 1)^2 + ..., which is Hurwitz's zeta(2, x).
+    """
+    from scipy.special import zeta  # not at start-up: scoring needs none
+
+    known = np.where(x > 0, x, np.nan)
+    if known.size <= FEW:
+        return np.asarray(zeta(2.0, known))
+    distinct, places = np.unique(known, return_inverse=True)
+    return np.asarray(zeta(2.0, distinct)[places].reshape(x.shape))
 
 
 @dataclass(frozen=True)
