@@ -1,5 +1,6 @@
 # make demo      set up and see what a model looks like
 # make test      set up, lint, and run every test
+# make all       the same and the documentation site, installed in one go: what must hold before a change lands
 # make test-fast the same without tests that need system programs
 # make test-oldest the tests with the oldest dependencies that are declared (TESTS=tests/engines/test_frames.py for some)
 # make test-kernels the numerical tests with each kernel of linear algebra that the processor can run
@@ -27,7 +28,7 @@ PYTHONS ?= $(foreach version,3.11 3.12 3.13 3.14,$(shell python$(version) --vers
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
-.PHONY: demo test test-fast test-oldest test-kernels fuzz lint warm docs wheel bench bench-rivals bench-scale pictures quality clean
+.PHONY: demo all test run-tests test-fast test-oldest test-kernels fuzz lint warm docs wheel bench bench-rivals bench-scale pictures quality clean
 
 ROWS ?= 5e7
 
@@ -37,6 +38,15 @@ demo: .venv/ready
 
 test: .venv/system
 	$(MAKE) --jobs=2 lint warm
+	$(PYTEST)
+
+# The site takes one core for a minute: beside the tests the other is not idle meanwhile.
+all: .venv/all
+	$(MAKE) .venv/system
+	$(MAKE) --jobs=2 lint warm
+	$(MAKE) --jobs=2 docs run-tests
+
+run-tests: .venv/system
 	$(PYTEST)
 
 test-fast: lint
@@ -125,6 +135,11 @@ quality: .venv/bench
 	$(OLD_PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
 	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt --editable '.[all,spark,tools]'
 	@touch $@
+
+.venv/all: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable '.[test,docs]'
+	@touch .venv/ready && touch .venv/test .venv/docs $@
 
 .venv/docs: .venv/ready
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
