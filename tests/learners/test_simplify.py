@@ -413,3 +413,17 @@ def test_the_command_gives_whole_points_and_the_card_that_prints_them(tmp_path, 
     card, small = weigh.load("card.json"), weigh.load("small.json")
     assert max(abs(p) for points in card.points.values() for p in points) <= 3
     assert_allclose(card.predict_proba(X), small.predict_proba(X), atol=1e-9)
+
+
+def test_of_two_copies_of_a_column_the_first_is_kept():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({f"x{i}": rng.normal(size=600) for i in range(4)})
+    X["copy"], X["town"] = 2 * X.x0, rng.choice([*"abc"], 600)
+    X["district"] = X.town.str.upper()
+    total = 1.5 * X.x0 + X.x1 + 0.8 * (X.town == "a")
+    y = (rng.random(600) < 1 / (1 + np.exp(-total))).astype(int)
+    model = weigh.EducatedNB(pairs=0).fit(X, y)
+    for features in (2, 4, 7):
+        names = {*weigh.simplify(model, X, y, features=features, levels=5).evidence_.names}
+        assert not names & {"copy", "district"}
+        assert {"x0", "x1"} <= names

@@ -18,7 +18,7 @@ import numpy as np
 from weigh.bins import Feature
 from weigh.budget.levels import Shape, Ways, choose_groups, list_all_bins
 from weigh.budget.points import round_evidence
-from weigh.budget.quadratic import Quadratic
+from weigh.budget.quadratic import Quadratic, places_of
 from weigh.budget.rows import Rows
 from weigh.educated import EducatedNB
 from weigh.evidence import Evidence, record
@@ -44,7 +44,7 @@ class Ranking:
     @classmethod
     def of(cls, evidence: Evidence, rows: Rows, levels: int) -> Ranking:
         """Fit all features that fit into so many levels, and remove one after the other."""
-        bins = coarsen_tables(usable(evidence, levels), rows, levels)
+        bins = coarsen_tables(without_copies(usable(evidence, levels), rows), rows, levels)
         coarse = rows.fit([*bins], bins).evidence_
         return cls(rows, levels, bins, coarse, _remove(coarse, rows, taught=True))
 
@@ -91,6 +91,19 @@ def usable(evidence: Evidence, levels: int) -> Evidence:
             "take all of them; raise levels"
         )
     return replace(evidence, tables=own)
+
+
+def without_copies(evidence: Evidence, rows: Rows) -> Evidence:
+    """The tables but those whose levels say of every row what an earlier table says."""
+    seen: set[bytes] = set()
+    kept = []
+    for table, places in zip(evidence, places_of(evidence, rows.sample), strict=True):
+        _, first, inverse = np.unique(places, return_index=True, return_inverse=True)
+        told = first[inverse].tobytes()  # each level by the first row that has it
+        if told not in seen:
+            kept.append(table)
+        seen.add(told)
+    return replace(evidence, tables=tuple(kept))
 
 
 def _fits(feature: Any, levels: int) -> bool:
@@ -242,7 +255,7 @@ def choose_features(
     rows: Rows, evidence: Evidence, budget: Budget, ranking: Ranking | None
 ) -> tuple[str, ...]:
     """The features within a budget, each of which needs room for two levels at least."""
-    own = usable(evidence, budget.levels)
+    own = without_copies(usable(evidence, budget.levels), rows)
     total = budget.total_levels
     most = budget.features if total is None else min(budget.features, total // 2)
     if len(own) <= most:
