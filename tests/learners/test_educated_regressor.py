@@ -19,7 +19,7 @@ from weigh import EducatedRegressor, engine
 from weigh.cli import main
 from weigh.educated.intervals import Counts, Factors, law_interval
 from weigh.educated.numbers import Numbers
-from weigh.educated.prior import walk
+from weigh.educated.prior import curve
 from weigh.educated.solve import find_weights, state_at
 from weigh.educated.task import Task, problem_of
 from weigh.errors import ParameterError
@@ -51,7 +51,7 @@ def one_hot(X):
 def penalty(model):
     """The precision of all weights, that of the intercept being zero; in the target's unit."""
     S = np.zeros((10, 10))
-    S[1:6, 1:6] = model.scales_[0] * walk(5)
+    S[1:6, 1:6] = model.scales_[0] * curve(model.evidence_["x"].counts[:5].sum(axis=1))
     S[6:, 6:] = model.scales_[1] * np.eye(4)
     return S
 

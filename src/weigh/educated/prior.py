@@ -3,8 +3,8 @@
     - ln p(w) = 1/2 sum_b scale_b w_b' S_b w_b + terms without w
 
 Categories, special codes and missing are independent: S is the identity. Intervals and ordered
-categories are the sum of a line, a smooth curve and a walk, whose steps are independent; for
-numeric targets, and along a pair, a walk alone. S is scaled so that the mean variance of a weight
+categories are the sum of a line, a smooth curve and a walk, whose steps are independent; along a
+pair, a walk alone. S is scaled so that the mean variance of a weight
 is 1/scale however many levels there are. Only differences are known, so the mean over the rows is
 kept at zero; the intercept takes what is left.
 """
@@ -161,9 +161,9 @@ def _sparse(
 
 
 def prior_of(
-    feature: Feature | Cross, counts: Floats, start: int, curved: bool = True
+    feature: Feature | Cross, counts: Floats, start: int
 ) -> tuple[list[Block], list[Centre]]:
-    """The blocks of a feature whose weights begin at `start`; intervals curve, or are a walk."""
+    """The blocks of a feature whose weights begin at `start`."""
     places = start + np.arange(len(feature.levels))
     if is_silent(counts):
         return [], [Centre(place, np.ones(1), FAST) for place in places[:, None]]
@@ -173,7 +173,7 @@ def prior_of(
     blocks, centres = [], []
     if n_walk > 1:
         rows = counts[:n_walk].sum(axis=1)
-        along = curve(rows) if curved else walk(n_walk)
+        along = curve(rows)
         blocks.append(Block(places[:n_walk], n_walk - 1, along, WALK, _firmness(along, rows)))
     if n_walk > 0:
         centres.append(_hold_mean(places[:n_walk], counts[:n_walk].sum(axis=1)))

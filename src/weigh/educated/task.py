@@ -69,11 +69,10 @@ def problem_of(task: Task) -> Problem:
     """The places of the levels, and the prior of each feature's weights."""
     silent = frozenset(j for j, c in enumerate(task.counts) if is_silent(c.counts))
     design = Design(task.sources, silent)
-    curved = isinstance(task.target, Target)
     blocks: list[Block] = []
     centres: list[Centre] = []
     for counts, span in zip(task.counts, design.spans, strict=True):
-        own, held = prior_of(counts.feature, counts.counts, span.start, curved)
+        own, held = prior_of(counts.feature, counts.counts, span.start)
         blocks += own
         centres += held
     prior = Prior(tuple(blocks), tuple(centres))
