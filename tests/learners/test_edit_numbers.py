@@ -61,6 +61,8 @@ CHANGES = {
     "monotone": lambda e, **k: e.monotone("age", -1, **k),
     "scale": lambda e, **k: e.scale("age", 0.5, **k),
     "remove_pair": lambda e, **k: e.remove_pair("town", "age", **k),
+    "add_pair": lambda e, **k: e.add_pair("town", "kind", **k),
+    "rename": lambda e, **k: e.rename("town", "Town", {"a": "Aachen"}, **k),
 }
 
 

@@ -62,7 +62,10 @@ class Start:
         after, scales = ACTIONS[action](self.reshaped, sample, **given), self.scales
         added = {*after.names} - {*self.reshaped.names} if action == "add_pair" else ()
         if scales:
-            scales = {**scales, **{n: np.full(len(after.prior_row), 1 / LEVEL) for n in added}}
+            scales = {
+                **scales,
+                **{n: np.full(len(after.prior_row), 1 / (LEVEL * self.size)) for n in added},
+            }
         return replace(self, reshaped=after, scales=scales)
 
     def pull(self) -> Floats:
