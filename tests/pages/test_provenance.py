@@ -59,6 +59,24 @@ def test_rows_of_other_fits_are_not_claimed(people):
     assert not hasattr(weigh.EvidenceNB().partial_fit(people, "Survived"), "provenance_")
 
 
+def test_a_merged_model_names_each_source_with_its_rows(tmp_path, people):
+    numbers = {"north": [*range(0, 2100, 3)]}
+    numbers["south"] = sorted({*range(2201)} - {*numbers["north"]})
+    for name, rows in numbers.items():
+        data, model = tmp_path / f"{name}.csv", tmp_path / f"{name}.json"
+        write_file(people.take(rows), str(data))
+        run("fit", data, "--target", "Survived", "--learner", "evidence", "-o", model)
+    run("merge", tmp_path / "north.json", tmp_path / "south.json", "-o", tmp_path / "all.json")
+    known = weigh.load(tmp_path / "all.json").provenance_
+    assert known.source == "north.csv (700 rows); south.csv (1,501 rows)"
+    assert known.source in run("show", tmp_path / "all.json", "--about")
+    words = ["--target", "Survived", "-o", tmp_path / "more.json"]
+    run("update", tmp_path / "all.json", tmp_path / "north.csv", *words)
+    more = weigh.load(tmp_path / "more.json").provenance_
+    assert more.source == f"{known.source}; rows added later (700 rows)"
+    assert more.rows == 2901
+
+
 def test_a_file_without_provenance_loads_and_one_that_is_wrong_is_refused(tmp_path, people):
     path = tmp_path / "model.json"
     weigh.save(weigh.EvidenceNB().fit(people, "Survived"), path)

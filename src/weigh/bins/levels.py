@@ -267,6 +267,11 @@ class Feature:
         places[key(NOT_KNOWN)] = len(self.levels)
         return places
 
+    @cached_property
+    def _types(self) -> frozenset[type]:
+        """The types of the categories, and of what is no value."""
+        return frozenset(map(type, (*self.values, None, NOT_KNOWN)))
+
     def read(self, table: Table) -> Placed:
         """Find the level of every row of a table; of a question that is not asked, none."""
         placed = self.place(self._column(table))
@@ -351,14 +356,18 @@ class Feature:
         return Placed(codes, np.arange(len(self.levels) + 1))
 
     def _place_codes(self, column: Codes) -> Placed:
-        nothing, rest, lookup = len(self.levels), self.rest, self._lookup
-        levels = np.full(max(len(column.values), 1), nothing)
-        short = len(column.codes) < len(column.values)
-        used = np.unique(column.codes).tolist() if short else range(len(column.values))
-        values = [column.values[code] for code in used]
-        self.check_kind(values)
-        levels[used] = [lookup.get(known, rest) for known in keys(values)]
+        if len(column.codes) >= len(column.values):
+            return Placed(column.codes, np.array(self._look_up(column.values) or [self.no_level]))
+        levels = np.full(len(column.values), self.no_level)
+        used = np.unique(column.codes).tolist()
+        levels[used] = self._look_up([column.values[code] for code in used])
         return Placed(column.codes, levels)
+
+    def _look_up(self, values: Sequence[Value]) -> list[int]:
+        """The places of categories; values of another type are refused."""
+        self.check_kind(values)
+        lookup, rest = self._lookup, self.rest
+        return [lookup.get(known, rest) for known in keys(values)]
 
     def _place_numbers(self, values: Floats) -> Integers:
         specials = np.array(self.values, dtype=np.float64)
@@ -370,7 +379,7 @@ class Feature:
 
     def check_kind(self, values: Sequence[Value]) -> None:
         """Refuse values of a type that training did not see: they could only be a mistake."""
-        if not self.kinds:
+        if not self.kinds or self._types.issuperset(map(type, values)):
             return
         for value in _first_of_each_type(values):
             given = value is not None and value is not NOT_KNOWN

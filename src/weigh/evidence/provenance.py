@@ -17,6 +17,7 @@ from weigh.frames import Table
 from weigh.sketches import RowSketch, sketch_rows
 
 CHUNK = 1 << 20
+ADDED, PARTS = "rows added later", "; "
 DIGITS = 16
 """Of a hash that people compare by eye; the file holds all of them."""
 
@@ -73,7 +74,7 @@ class Provenance:
         if kept is not None and new.training_rows is not None:
             kept = kept.merge(new.training_rows)
         rows = None if self.rows is None or new.rows is None else self.rows + new.rows
-        source = self.source and f"{self.source} and rows added later"
+        source = self.source and PARTS.join(map(_tell_source, (self, replace(new, source=ADDED))))
         target = new.target or self.target
         return replace(new, rows=rows, target=target, source=source, training_rows=kept)
 
@@ -91,8 +92,12 @@ class Provenance:
         return replace(self, training_rows=self.training_rows.join(hashed))
 
     def merge(self, others: Sequence[Provenance | None]) -> Provenance:
-        """What is known of a merged model; sketches add up where all have the same salt."""
+        """What is known of a merged model; sketches add up where all have the same salt.
+
+        The source names those of all, with their rows, where any is known.
+        """
         every = [self, *(one for one in others if one is not None)]
+        parts = [_tell_source(one) for one in (self, *others)]
         rows = [one.rows for one in every if one.rows is not None]
         kept = [one.training_rows for one in every if one.training_rows is not None]
         n = 1 + len(others)
@@ -101,6 +106,7 @@ class Provenance:
             date=_today(),
             rows=sum(rows) if len(rows) == n else None,
             target=self.target,
+            source=PARTS.join(parts) if any(one.source for one in every) else None,
             weigh=_version(),
             python=platform.python_version(),
             training_rows=reduce(RowSketch.merge, kept) if add_up else None,
@@ -125,6 +131,16 @@ class Provenance:
             "Versions": self.weigh and f"weigh {self.weigh}, Python {self.python or '?'}",
         }
         return [(name, text) for name, text in told.items() if text]
+
+
+def _tell_source(known: Provenance | None) -> str:
+    """The data of one of several models, and its rows."""
+    if known is None:
+        return "unknown data"
+    if PARTS in (known.source or ""):
+        return str(known.source)
+    rows = "" if known.rows is None else f" ({known.rows:,} row{'s' * (known.rows != 1)})"
+    return (known.source or "unknown data") + rows
 
 
 def record(table: Table, target: Any, salt: int | None = None) -> Provenance:
