@@ -9,7 +9,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
-from functools import reduce
+from functools import cache, reduce
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -180,6 +180,7 @@ def _today() -> str:
     return now.date().isoformat()
 
 
+@cache  # the disk is asked otherwise, for each fit
 def _version() -> str | None:
     try:
         return version("weigh")
