@@ -182,6 +182,17 @@ def test_an_effect_reverses_where_weights_correlate_with_the_counts_below_minus_
     assert bool(found) == (r < -0.5)
 
 
+def test_missing_values_do_not_hide_that_an_effect_reverses():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=4000)
+    z = x + 0.4 * rng.normal(size=4000)
+    lost = rng.random(4000) < 0.1
+    bad = rng.random(4000) < 1 / (1 + np.exp(-(3 * x - 1.5 * z + 2 * lost)))
+    table = pd.DataFrame({"x": x, "z": np.where(lost, np.nan, z)})
+    card = Scorecard.from_table(table, np.where(bad, "bad", "good"), adverse="bad")
+    assert [t.name for t in find_reversed(card.evidence)] == ["z"]
+
+
 def test_the_evidence_of_a_card_prints_points(card):
     for evidence in (card.evidence, card.evidence_):
         text = str(evidence)

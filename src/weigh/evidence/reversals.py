@@ -19,7 +19,8 @@ def find_reversed(evidence: Evidence) -> list[FeatureTable]:
     """Tables of two classes whose effect reverses once the other features are included.
 
     The correlation over the training rows between the weights of a table and those of its own
-    counts, ln P(v|1)/P(v|0), is below -0.5. Weights that hardly vary are left out.
+    counts, ln P(v|1)/P(v|0), is below -0.5. Rows whose value is missing or a special code do not
+    count: they have no place in a trend. Weights that hardly vary are left out.
     """
     if len(evidence.classes) != 2 or evidence.estimates:
         return []
@@ -29,9 +30,18 @@ def find_reversed(evidence: Evidence) -> list[FeatureTable]:
 
 
 def _is_reversed(table: FeatureTable, least: float) -> bool:
-    if isinstance(table.feature, Cross) or not table.counts.any():
+    if isinstance(table.feature, Cross):
         return False
-    alone, own, share = weigh_halves(table.counts), table.centred[:, 0], table.share
-    alone = alone - share @ alone
+    feature = table.feature
+    usual = slice(feature.n_intervals or len(feature.levels) - feature.has_missing)
+    rows = table.counts[usual].sum(axis=1)
+    if np.count_nonzero(rows) < 2:
+        return False
+    alone, own, share = (
+        weigh_halves(table.counts)[usual],
+        table.by_class[usual, 0],
+        rows / rows.sum(),
+    )
+    alone, own = alone - share @ alone, own - share @ own
     spread = np.sqrt(share @ own**2), np.sqrt(share @ alone**2)
     return bool(spread[0] > least and share @ (own * alone) < AGREE * spread[0] * spread[1])
