@@ -6,9 +6,10 @@ marginal likelihood would rise by about
     1/2 sum over cells  G^2/(V + 1/t) - ln(1 + t V)
 
 with G the sum of the slopes of the rows in a cell and V that of their curvatures (a score test).
-One pass over few levels gives this for all pairs, and one for each way to cut the columns; where
-there are very many pairs, a few. Rows are summed in two halves, so that what one half ranks can be
-judged by the other.
+The tables of the two columns are shrunk, so that slopes are left along each column alone: these are
+taken out of G. One pass over few levels gives this for all pairs, and one for each way to cut the
+columns; where there are very many pairs, a few. Rows are summed in two halves, so that what one
+half ranks can be judged by the other.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ from weigh.tally import Counts
 VARIANCES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 MARGIN = 2.0
 """Segments are taken where they are worth so many nats more than cuts that know no labels."""
+
+RIDGE = 1e-9
+"""Only differences of the weights of two columns are known: this share of curvature decides."""
 
 ROOM = 1 << 22
 """So many sums are had in one pass, of which one part's may be more."""
@@ -115,20 +119,34 @@ def _share(design: Design, n_totals: int) -> Iterator[tuple[int, ...]]:
 
 def _weigh_strip(tables: Tables, b: int, sums: Floats) -> Floats:
     """The evidence of the pairs of one part with each before it, from slopes and curvatures."""
-    strip, parts = tables.strip(b), []
-    for start, width in zip(strip.starts, strip.widths, strict=True):
-        part = sums[..., start : start + strip.height * width]
-        parts.append(part.reshape(*part.shape[:-1], strip.height, width)[..., 1:, 1:])
-    by_half = np.concatenate(parts, axis=-1)
-    slope, curvature = np.concatenate([by_half, by_half.sum(axis=1, keepdims=True)], axis=1)
+    strip = tables.strip(b)
     n, m = strip.height - 1, strip.widths - 1  # levels of the part, and of each before it
-    free = (n - 1) * (m - 1) / (n * m)
+    by_half = np.zeros((*sums.shape[:-1], len(m), n, m.max()))
+    for a, (start, width) in enumerate(zip(strip.starts, strip.widths, strict=True)):
+        part = sums[..., start : start + strip.height * width]
+        grid = part.reshape(*part.shape[:-1], strip.height, width)
+        by_half[..., a, :, : width - 1] = grid[..., 1:, 1:]
+    slope, curvature = np.concatenate([by_half, by_half.sum(axis=1, keepdims=True)], axis=1)
+    slope, free = _take_out(slope, curvature), (n - 1) * (m - 1) / (n * m)
     tried = []
     for t in VARIANCES:
-        cells = slope**2 / (curvature + 1 / t), np.log1p(t * curvature)
-        gain, cost = (np.add.reduceat(c.sum(axis=-2), np.cumsum(m) - m, axis=-1) for c in cells)
+        gain = (slope**2 / (curvature + 1 / t)).sum(axis=(-2, -1))
+        cost = np.log1p(t * curvature).sum(axis=(-2, -1))
         tried.append(0.5 * (gain - free * cost))
     return np.asarray(np.max(tried, axis=0))
+
+
+def _take_out(slope: Floats, curvature: Floats) -> Floats:
+    """The slopes that are left in cells once each column alone has its best weights."""
+    across = np.maximum(curvature.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
+    down, left = curvature.sum(axis=-2), slope.sum(axis=-1, keepdims=True) / across
+    matrix = -np.swapaxes(curvature / across, -2, -1) @ curvature
+    places = np.arange(down.shape[-1])
+    matrix[..., places, places] += down * (1 + RIDGE) + (down == 0)
+    right = (slope - curvature * left).sum(axis=-2)
+    second = np.swapaxes(np.linalg.solve(matrix, right[..., None]), -2, -1)
+    first = left - (curvature * second).sum(axis=-1, keepdims=True) / across
+    return np.asarray(slope - curvature * (first + second))
 
 
 @dataclass(frozen=True)
