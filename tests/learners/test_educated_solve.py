@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
+from scipy.stats import logistic
 from sklearn.linear_model import LogisticRegression
 
 from weigh.bins import Feature
@@ -14,7 +16,7 @@ from weigh.educated import scales as scales_module
 from weigh.educated import solve
 from weigh.educated.design import Design, Source, Target
 from weigh.educated.prior import HELD, Prior, curve, prior_of, walk
-from weigh.educated.scales import HYPER, Update, find_scales, log_marginal
+from weigh.educated.scales import TABLES, Update, expect_variances, find_scales, log_marginal
 from weigh.educated.solve import PRECISE, Problem, find_weights, polish, state_at
 from weigh.engine import CodedRows
 
@@ -399,7 +401,25 @@ def literal_marginal(X, P, rows, state):
     for block, scale in zip(state.problem.prior.blocks, state.scales, strict=True):
         S = np.eye(len(block.places)) if block.matrix is None else block.matrix
         value += 0.5 * n_free * np.linalg.matrix_rank(S) * np.log(scale)
-        value += HYPER * (np.log(scale) - block.variance * scale)
+    return value + literal_prior(state.problem.prior.blocks, state.scales)
+
+
+def literal_prior(blocks, scales):
+    """The logistic densities of all logarithms, at the factors of most density.
+
+    Tables share a factor of the variances that are expected of them, and pairs another; each has
+    `TABLES` logistic densities of its own.
+    """
+    value = 0.0
+    for of_pairs in (False, True):
+        both = zip(blocks, scales, strict=True)
+        own = [(block.variance, scale) for block, scale in both if block.of_pair == of_pairs]
+
+        def density(log, own=own):
+            logs = [log + np.log(variance * scale) for variance, scale in own]
+            return logistic.logpdf(logs).sum() + TABLES * logistic.logpdf(log)
+
+        value += density(minimize_scalar(lambda log: -density(log), (-1.0, 1.0), tol=1e-12).x)
     return value
 
 
@@ -432,7 +452,8 @@ def test_the_update_of_the_scales_is_that_of_fellner_and_schall(full, seed, n_cl
             V = np.linalg.inv(literal_hessian(X, P, rows, state.weights, k))
             free += np.linalg.matrix_rank(own) - SCALES[b] * np.trace(V @ S)
         free *= (n_classes - 1) / state.weights.shape[1]
-        expected = (free + 2 * HYPER) / (norm + 2 * HYPER * block.variance)
+        variance = expect_variances(state.problem.prior.blocks, state.scales)[b]
+        expected = (free + 2) / (norm + 4 * variance / (1 + variance * SCALES[b]))
         inside = full == "one matrix"
         np.testing.assert_allclose(found[b], expected, rtol=1e-6 if inside else 0.25)
 
@@ -451,11 +472,11 @@ def test_an_update_that_would_lower_it_is_halved():
     sizes, codes, rows = draw_rows(3, n_rows=500)
     state = find_weights(start(make_problem(sizes, codes, rows), SCALES), PRECISE)
     before, step = log_marginal(state), Update.at(state).step
-    too_far = state.rescale(state.scales * np.exp(4 * step))
-    assert log_marginal(find_weights(too_far, PRECISE)) < before
-    after = scales_module._move(state, 4 * step, before, 1.0)
+    least = scales_module._least(state)
+    too_far, halved = (np.maximum(state.scales * np.exp(k * step), least) for k in (16, 8))
+    assert log_marginal(find_weights(state.rescale(too_far), PRECISE)) < before
+    after = scales_module._move(state, 16 * step, before, 1.0)
     assert log_marginal(after) > before
-    halved = np.maximum(state.scales * np.exp(2 * step), scales_module._least(state))
     np.testing.assert_allclose(after.scales, halved)
     assert (
         scales_module._move(state, -step, before, 1.0) is None
@@ -488,7 +509,7 @@ def test_an_update_goes_as_far_as_updates_that_shrink_by_one_share_lead():
 
 
 def test_at_the_end_the_scales_are_what_their_update_says(monkeypatch):
-    """A step of s in one logarithm promises at least HYPER/2 s^2 nats, and less than GAIN is left.
+    """A step of s in one logarithm promises about s^2/2 nats or more, and less than GAIN is left.
 
     Weights are found exactly for each scale, which a search otherwise looks at roughly.
     """
@@ -499,7 +520,7 @@ def test_at_the_end_the_scales_are_what_their_update_says(monkeypatch):
     sizes, codes, rows = draw_rows(11, n_rows=3000)
     state = find_scales(make_problem(sizes, codes, rows)).state
     change = Update.at(state).there - np.log(state.scales)
-    assert np.abs(change).max() < np.sqrt(2 * gain / HYPER)
+    assert np.abs(change).max() < 1.001 * np.sqrt(2 * gain)
 
 
 def test_the_scales_hardly_depend_on_where_the_search_begins():

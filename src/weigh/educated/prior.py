@@ -21,7 +21,7 @@ from weigh.bins import Cross, Feature
 from weigh.frames import Floats, Integers
 
 LEVEL, WALK, PAIRS = 0.3, 0.1, 0.03
-"""The variance thought of before the data: of a level, of a walk, of a pair."""
+"""The variance expected before the data: of a level, of a walk, of a pair."""
 
 DENSE = 512
 """A cross of more pairs takes them for independent."""
@@ -47,8 +47,9 @@ class Block:
     places: Integers
     rank: int
     matrix: Floats | None = None
-    variance: float = LEVEL  # about what is thought of 1/scale before the data
+    variance: float = LEVEL  # expected before the data: about 1/scale
     firmness: float = 1.0  # the least precision of a level given all others, at scale 1
+    of_pair: bool = False
 
     def apply(self, own: Floats) -> Floats:
         """S times the weights at its places."""
@@ -271,11 +272,12 @@ def _pair_block(cross: Cross, start: int) -> Block:
     """Pairs that lie side by side along intervals are alike; others are independent."""
     cells, places = np.array(cross.pairs), start + np.arange(len(cross.pairs))
     if len(places) > DENSE or not any(map(count_intervals, cross.parts)):
-        return Block(places, len(places), None, PAIRS)
+        return Block(places, len(places), None, PAIRS, of_pair=True)
     left, right = (_along(part) for part in cross.parts)
     alike = left[np.ix_(cells[:, 0], cells[:, 0])] * right[np.ix_(cells[:, 1], cells[:, 1])]
     precision = np.linalg.inv(alike / np.diag(alike).mean())
-    return Block(places, len(places), precision, PAIRS, float(precision.diagonal().min()))
+    firmness = float(precision.diagonal().min())
+    return Block(places, len(places), precision, PAIRS, firmness, of_pair=True)
 
 
 def _along(part: Feature) -> Floats:

@@ -1,30 +1,37 @@
 """How large the weights of each block are: scales of most marginal likelihood.
 
-    scale <- (effective degrees of freedom + 2 h)/(w' S w + 2 h s)       (Fellner & Schall)
+    scale <- (effective degrees of freedom + 2)/(w' S w + 4 v/(1 + v scale))     (Fellner & Schall)
 
-with rank - scale tr(V S) effective degrees of freedom, V the inverse of the penalised Hessian, and
-a weak gamma prior on the scale itself. These updates get nearer to their end by a share of the
-way, block by block, and the last two tell the share: from the second on each goes as far as such
-updates would lead (the secant method on the logarithms). Each update is a step up the Laplace
-approximation of the marginal likelihood; one that is not is halved, or goes no further than
-Fellner and Schall's own.
+with rank - scale tr(V S) effective degrees of freedom and V the inverse of the penalised Hessian.
+The other terms are those of the prior of the scale: its logarithm is logistic, about that of 1/v,
+where v is the variance expected of the block. Its tails are heavy, so that a table that tells
+nothing can shrink to nothing beside others that tell much. All tables share a factor of v, and all
+pairs another, which are found with the scales: weak tables are a sign that others are weak, too.
+
+These updates get nearer to their end by a share of the way, block by block, and the last two tell
+the share: from the second on each goes as far as such updates would lead (the secant method on the
+logarithms). Each update is a step up the Laplace approximation of the marginal likelihood; one that
+is not is halved, or goes no further than Fellner and Schall's own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from weigh.educated.design import weigh_rows
 from weigh.educated.numbers import Numbers
 from weigh.educated.passes import View
+from weigh.educated.prior import Block as PriorBlock
 from weigh.educated.solve import PRECISE, Problem, State, find_weights, state_at
 from weigh.engine import Block, Sums
 from weigh.frames import Floats
 
-HYPER = 1.0
-"""h: the prior of a scale is worth twice as many weights, of the block's own variance (s)."""
+TABLES = 3.0
+"""That blocks have the variance of their kind is thought before the data as if so many had it."""
 
 FIRST, LEAST_SCALE, MOST_SCALE = 10.0, 1e-6, 1e6
 
@@ -71,12 +78,46 @@ def log_marginal(state: State, noise: float = 1.0) -> float:
     """
     blocks, n_free = state.problem.prior.blocks, state.problem.target.n_free
     ranks = np.array([block.rank for block in blocks])
-    logs, h = np.log(state.scales / noise), HYPER
-    own = 0.5 * n_free * (ranks * logs).sum()
-    variances = np.array([block.variance for block in blocks])
-    hyper = (h * logs - h * variances * state.scales / noise).sum()
+    own = 0.5 * n_free * (ranks * np.log(state.scales / noise)).sum()
+    hyper = _log_prior(blocks, state.scales / noise)
     free = n_free / state.problem.target.n_totals  # of the classes' weights, which sum to zero
     return float(own + hyper - state.loss / noise - 0.5 * free * state.factor.log_det)
+
+
+def expect_variances(blocks: Sequence[PriorBlock], precisions: Floats) -> Floats:
+    """The variance expected of the weights of each block, by what all blocks of its kind have."""
+    factors = _find_factors(blocks, precisions)
+    return np.array([factors[block.of_pair] * block.variance for block in blocks])
+
+
+def _find_factors(blocks: Sequence[PriorBlock], precisions: Floats) -> tuple[float, float]:
+    """How much more tables vary than was thought, and how much more pairs: of most density."""
+    variances = np.array([block.variance for block in blocks])
+    of_pair = np.array([block.of_pair for block in blocks], dtype=bool)
+    logs = np.log(variances * precisions)
+    return _find_factor(logs[~of_pair]), _find_factor(logs[of_pair])
+
+
+def _find_factor(logs: Floats) -> float:
+    """Where the density of some logistic logarithms, and of `TABLES` at zero, has its top."""
+    logs, worth = np.append(logs, 0.0), np.append(np.ones(len(logs)), TABLES)
+
+    def slope(log: float) -> float:
+        return float(worth @ np.tanh(0.5 * (logs + log)))
+
+    return float(np.exp(brentq(slope, -logs.max() - 1.0, -logs.min() + 1.0)))
+
+
+def _log_prior(blocks: Sequence[PriorBlock], precisions: Floats) -> float:
+    """The log density of the logarithms of the scales, and of the two factors."""
+    own = _log_logistic(np.log(expect_variances(blocks, precisions) * precisions)).sum()
+    shared = TABLES * _log_logistic(np.log(_find_factors(blocks, precisions))).sum()
+    return float(own + shared)
+
+
+def _log_logistic(log: Floats) -> Floats:
+    density: Floats = -2 * np.logaddexp(0.5 * log, -0.5 * log)
+    return density
 
 
 @dataclass(frozen=True)
@@ -95,13 +136,16 @@ class Update:
         """The update of a state's scales, at some dispersion."""
         target, blocks = state.problem.target, state.problem.prior.blocks
         share = target.n_free / target.n_totals  # of the classes' weights that are free
+        precisions = state.scales / noise
+        expected = expect_variances(blocks, precisions)
         above, below = np.empty((2, len(blocks)))
         for b, block in enumerate(blocks):
             tied = state.scales[b] * state.factor.spread(block)
             free = share * (block.rank * target.n_totals - tied)
-            above[b] = max(free, 0.0) + 2 * HYPER
-            below[b] = block.norm(state.weights) + 2 * HYPER * block.variance
-        slope = 0.5 * (above - state.scales / noise * below)
+            above[b] = max(free, 0.0) + 2
+            below[b] = block.norm(state.weights)
+        below += 4 * expected / (1 + expected * precisions)
+        slope = 0.5 * (above - precisions * below)
         there = np.maximum(noise * above / below, _least(state))
         return cls(np.log(state.scales), np.log(there), slope)
 
