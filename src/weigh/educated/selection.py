@@ -10,7 +10,8 @@ Evidence is not looked at where a number of pairs is asked for, and where the ta
 nearly certain, so that slopes are next to zero and tell little of pairs. The first pairs of the
 ranking are fitted then. Chosen out of many by the rows that judge them, they would look better than
 they are. So each half of the rows ranks pairs as well, and the rows of the other half judge these.
-Where rows are nearly certain, pairs must also save a quarter of the loss that the tables leave.
+Where rows are nearly certain, pairs must also save a quarter of the loss that the tables leave, and
+more than a nat in all.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ NATS = 1.0
 """And whose gain over all rows is more than so much for each."""
 
 LEFT = 0.25
-"""Or, where rows are nearly certain, is more than this share of the loss that tables leave."""
+"""Or, where rows are nearly certain, is more than a nat and this share of the loss left."""
 
 SHARE = 0.95
 """The pairs that are kept hold this share of the variance of all pairs."""
@@ -110,7 +111,8 @@ def _earn(
         return None
     kept = _earning(found) if task.wish.most is None else [*range(len(found.task.pairs))]
     left = LEFT * held_out.mean * task.target.n_rows
-    if task.wish.most is None and saved <= (left if halves else NATS * len(kept)):
+    least = max(left, NATS) if halves else NATS * len(kept)
+    if task.wish.most is None and saved <= least:
         return None
     if halves:
         fits = [_fit_like(found, task, own[: len(first)]) for own in halves]
