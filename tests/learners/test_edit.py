@@ -13,8 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import weigh
 from weigh.bins import Joined
 from weigh.editing import refit as refit_module
-from weigh.editing.refit import Start
-from weigh.educated.prior import curve
+from weigh.educated.prior import curve, prior_of
 from weigh.evidence.show import ROWS, summarise
 from weigh.exports.selftest import check
 from weigh.frames import read
@@ -481,12 +480,58 @@ def test_an_added_pair_has_the_least_penalised_loss_with_all_other_weights_held(
     at = placed.levels[placed.codes]
     slope = np.zeros(len(table.levels))
     np.add.at(slope, at, expit(totals + table.weights[at]) - y)
-    own = Start.of(model, editor._fitted).changed(
-        "add_pair", editor.train, {"first": "town", "second": "noise"}
-    )
-    pull = own.pull()[0][-len(slope) :, -len(slope) :]
+    pull = editor._states[-1].start.pull()[0][-len(slope) :, -len(slope) :]
     assert_allclose(slope + pull @ table.weights, 0.0, atol=1e-6)
     assert editor.edits[0].loss_after < editor.edits[0].loss_before - 0.02
+
+
+LEARNERS = [weigh.EducatedNB(pairs=0), weigh.EvidenceNB(), weigh.BoostedNB()]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+def test_an_added_pair_of_noise_costs_hardly_any_hold_out_loss(learner):
+    costs = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        rows = pd.DataFrame({name: rng.choice([*"abcdefghij"], 3300) for name in "uvw"})
+        y = rng.integers(0, 2, 3300)
+        model = clone(learner).fit(rows[:300], y[:300])
+        editor = weigh.edit(model, rows[300:], y[300:], train=(rows[:300], y[:300]))
+        (change,) = editor.add_pair("u", "v", **WHY).edits
+        costs.append(change.loss_after - change.loss_before)
+    assert max(costs) < 0.002
+
+
+def test_the_scale_of_an_added_pair_has_the_most_marginal_likelihood():
+    """Of a gaussian target, where Laplace's approximation is exact: the literal sum on a grid."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"u": rng.choice([*"abcd"], 500), "v": rng.normal(size=500)})
+    y = 50 * ((X.u < "c") == (X.v > 0)) + 30 * rng.normal(size=500)
+    model = weigh.EducatedRegressor(pairs=0, bins={"v": [-0.7, 0.0, 0.7]}).fit(X, y)
+    editor = weigh.edit(model, X, y).add_pair("u", "v", **WHY)
+    table, start = editor.evidence["u & v"], editor._states[-1].start
+    (block,), _ = prior_of(table.feature, table.counts, 0)
+    placed = table.feature.read(read(X))
+    cells = np.eye(len(table.levels))[placed.levels[placed.codes]]
+    left = y.to_numpy() - model.predict(X)
+    H, r = cells.T @ cells / model.dispersion_, cells.T @ left / model.dispersion_
+    matrix = np.eye(len(H)) if block.matrix is None else block.matrix
+
+    def log_logistic(x):
+        return -2 * np.logaddexp(x / 2, -x / 2)
+
+    factors = np.linspace(-6, 6, 2001)  # of the variance expected of pairs, in logarithms
+
+    def marginal(log):
+        penalised = H + np.exp(log) * matrix
+        fitted = 0.5 * r @ np.linalg.solve(penalised, r)
+        thought = log_logistic(log + np.log(0.03 * y.var(ddof=0)) + factors)
+        hyper = (thought + 3 * log_logistic(factors)).max()
+        return fitted + 0.5 * len(H) * log - 0.5 * np.linalg.slogdet(penalised)[1] + hyper
+
+    found = float(np.log(start.scales["u & v"][0]))
+    grid = found + np.linspace(-2, 2, 401)
+    assert grid[np.argmax([marginal(log) for log in grid])] == pytest.approx(found, abs=0.03)
 
 
 def test_numbers_of_an_added_pair_are_cut_at_most_at_their_quartiles():

@@ -12,6 +12,7 @@ import numpy as np
 from weigh.bins import Binning, Feature, label
 from weigh.budget.levels import list_bins
 from weigh.editing.actions import ACTIONS, HOLD, REBIN
+from weigh.editing.pairs import fit_pair
 from weigh.editing.refit import Start, refit_others
 from weigh.editing.rows import ClassRows, NumberRows, read_rows
 from weigh.errors import Parameter, ParameterError, warn_caller
@@ -271,7 +272,11 @@ class Editor:
         return self._do("scale", {"feature": feature, "factor": factor}, **signed)
 
     def add_pair(self, first: str, second: str, **signed: Unpack[Signature]) -> Self:
-        """Add a table of two features together, fitted with all other weights held."""
+        """Add a table of two features together, fitted with all other weights held.
+
+        Its weights are shrunk as `EducatedNB` shrinks those of a pair, by a scale that the training
+        rows tell: a pair of noise is shrunk to nearly nothing.
+        """
         return self._do("add_pair", {"first": first, "second": second}, **signed)
 
     def remove_pair(self, first: str, second: str, **signed: Unpack[Signature]) -> Self:
@@ -362,7 +367,7 @@ class Editor:
         after = _find(action)(self.evidence, self.train, **given)
         start = self._states[self._at].start.changed(action, self.train, given)
         if action == "add_pair":
-            after = refit_others(after, self._fitted, {*self.evidence.names}, start, prior=False)
+            return fit_pair(after, self._fitted, {*self.evidence.names}, start)
         return after, start
 
     def _held(self, action: str, given: dict[str, Any]) -> set[str]:  # type: ignore[valid-type]

@@ -23,7 +23,7 @@ from weigh import engine
 from weigh.budget.quadratic import RIDGE, design_of, places_of, row_weights, weights_of
 from weigh.editing.actions import ACTIONS, RESHAPE
 from weigh.editing.rows import ClassRows, NumberRows
-from weigh.educated.prior import LEVEL, Prior, count_intervals, prior_of
+from weigh.educated.prior import PAIRS, Prior, count_intervals, prior_of
 from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, contrast, squeeze
 from weigh.frames import Floats, Integers, Sample
@@ -36,8 +36,9 @@ from weigh.parameters import is_count
 class Start:
     """The tables that were given, and the same with the levels that tables have now.
 
-    `scales` are those of EducatedNB by table, one for each total; `signs` say which tables rise (1)
-    or fall (-1). `size` is the variance of a gaussian target, which weights are relative to.
+    `scales` are those of EducatedNB and of added pairs by table, one for each total; `signs` say
+    which tables rise (1) or fall (-1). `size` is the variance of a gaussian target, which weights
+    are relative to.
     """
 
     given: Evidence
@@ -61,12 +62,12 @@ class Start:
             return self
         after, scales = ACTIONS[action](self.reshaped, sample, **given), self.scales
         added = {*after.names} - {*self.reshaped.names} if action == "add_pair" else ()
-        if scales:
-            scales = {
-                **scales,
-                **{n: np.full(len(after.prior_row), 1 / (LEVEL * self.size)) for n in added},
-            }
-        return replace(self, reshaped=after, scales=scales)
+        first = np.full(len(after.prior_row), 1 / (PAIRS * self.size))
+        return replace(self, reshaped=after, scales={**scales, **dict.fromkeys(added, first)})
+
+    def scaled(self, name: str, scales: Floats) -> Self:
+        """The start with other scales of a table."""
+        return replace(self, scales={**self.scales, name: scales})
 
     def pull(self) -> Floats:
         """The Hessian of the prior by total; of models without one, a row that holds each level."""
@@ -100,7 +101,7 @@ class Start:
         """What a later `edit` of the changed model has to know, of the tables that are left."""
         names = self.reshaped.names
         found: dict[str, Any] = {}
-        if self.scales:
+        if all(name in self.scales for name in self.given.names):
             scales = np.array([self.scales[name] for name in names]).T
             found["scales_"] = scales if self.reshaped.link == "ovr" else scales[0]
         if self.signs:

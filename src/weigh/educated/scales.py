@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -120,6 +121,12 @@ def _log_logistic(log: Floats) -> Floats:
     return density
 
 
+def balance(free: Any, norms: Any, expected: Any, precisions: Any) -> tuple[Any, Any]:
+    """The two sides of Fellner and Schall's updates, of which the quotient is the new precision."""
+    below = norms + 4 * expected / (1 + expected * precisions)
+    return np.maximum(free, 0.0) + 2, below
+
+
 @dataclass(frozen=True)
 class Update:
     """The logarithms of scales, where Fellner and Schall would move them, and what that promises.
@@ -138,13 +145,12 @@ class Update:
         share = target.n_free / target.n_totals  # of the classes' weights that are free
         precisions = state.scales / noise
         expected = expect_variances(blocks, precisions)
-        above, below = np.empty((2, len(blocks)))
+        free, norms = np.empty((2, len(blocks)))
         for b, block in enumerate(blocks):
             tied = state.scales[b] * state.factor.spread(block)
-            free = share * (block.rank * target.n_totals - tied)
-            above[b] = max(free, 0.0) + 2
-            below[b] = block.norm(state.weights)
-        below += 4 * expected / (1 + expected * precisions)
+            free[b] = share * (block.rank * target.n_totals - tied)
+            norms[b] = block.norm(state.weights)
+        above, below = balance(free, norms, expected, precisions)
         slope = 0.5 * (above - precisions * below)
         there = np.maximum(noise * above / below, _least(state))
         return cls(np.log(state.scales), np.log(there), slope)

@@ -1,0 +1,124 @@
+"""An added pair: its weights, and the scale of most marginal likelihood that they are shrunk by.
+
+All other weights are held, so that only the row's own cell of the pair can change its total. Near
+the fitted weights the loss is then a parabola of each cell, and Fellner and Schall's updates need
+no further look at the rows. Weights and scale are found in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from weigh.bins import Cross
+from weigh.editing.refit import Start, refit_others
+from weigh.editing.rows import ClassRows, NumberRows
+from weigh.educated.prior import Block, prior_of
+from weigh.educated.scales import FIRM, LEAST_SCALE, MOST_SCALE, balance, expect_variances
+from weigh.evidence import Evidence
+from weigh.frames import Floats
+
+ROUNDS, UPDATES = 20, 500
+"""The most times that weights are fitted, and the most updates of the scale between two fits."""
+
+STEADY = 1e-3
+"""Scales that change by a smaller share have been found."""
+
+
+def fit_pair(
+    evidence: Evidence, rows: ClassRows | NumberRows, held: Collection[str], start: Start
+) -> tuple[Evidence, Start]:
+    """The weights of the last table, and a start that knows its scale."""
+    name = evidence.names[-1]
+    evidence = refit_others(evidence, rows, held, start, prior=False)
+    for _ in range(ROUNDS):
+        scales = _find_scales(evidence, rows, start)
+        if np.abs(np.log(scales / start.scales[name])).max() < STEADY:
+            break
+        start = start.scaled(name, scales)
+        evidence = refit_others(evidence, rows, held, start, prior=False)
+    return evidence, start
+
+
+def _find_scales(evidence: Evidence, rows: ClassRows | NumberRows, start: Start) -> Floats:
+    """The scale of each total; classes that are fitted jointly share one."""
+    table = evidence.tables[-1]
+    found = start.scales[table.name].copy()
+    blocks, _ = prior_of(table.feature, table.counts, 0)
+    if not blocks:
+        return found
+    bends, n_totals = _bends(evidence, rows), len(found)
+    jointly = evidence.link != "ovr" and n_totals > 1
+    known = [start.scales[name] for name in _pairs_before(evidence) if name in start.scales]
+    for own in [slice(None)] if jointly else [slice(k, k + 1) for k in range(n_totals)]:
+        scale = float(found[own][0])
+        others = np.array([scales[own][0] for scales in known])
+        search = _Search.at(blocks[0], table.by_class[:, own], bends[:, own], scale, others, start)
+        found[own] = search.climb(scale, FIRM if not evidence.estimates else LEAST_SCALE)
+    return found
+
+
+def _pairs_before(evidence: Evidence) -> list[str]:
+    return [table.name for table in evidence.tables[:-1] if isinstance(table.feature, Cross)]
+
+
+def _bends(evidence: Evidence, rows: ClassRows | NumberRows) -> Floats:
+    """The second derivative of the loss in the weight of each cell, by total."""
+    table, read = evidence.tables[-1], rows.sample.table
+    curvature = rows.moments(evidence, evidence.total(read)).curvature
+    placed = table.feature.read(read)
+    bends = np.zeros((len(table.levels) + 1, curvature.shape[1]))
+    np.add.at(bends, placed.levels[placed.codes], curvature)
+    return bends[:-1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Parabolas in directions of which S and all second derivatives are diagonal.
+
+    At the scale s the weights are right/(bends + s), and S is the identity.
+    """
+
+    block: Block
+    bends: Floats
+    right: Floats
+    others: Floats  # the scales of the model's other pairs
+    size: float
+
+    @classmethod
+    def at(
+        cls, block: Block, w: Floats, c: Floats, scale: float, others: Floats, start: Start
+    ) -> Self:
+        """Of weights that have the least penalised loss at a scale."""
+        if block.matrix is None:
+            return cls(block, c, w * (c + scale), others, start.size)
+        root = np.linalg.cholesky(block.matrix)
+        bends, right = np.empty_like(c), np.empty_like(w)
+        for k, own in enumerate(c.T):
+            turned = solve_triangular(root, np.diag(np.sqrt(own)), lower=True)
+            bends[:, k], sides = np.linalg.eigh(turned @ turned.T)
+            right[:, k] = (bends[:, k] + scale) * (sides.T @ (root.T @ w[:, k]))
+        return cls(block, np.maximum(bends, 0.0), right, others, start.size)
+
+    def climb(self, scale: float, least: float) -> float:
+        """Where Fellner and Schall's updates end."""
+        n = self.bends.shape[1]
+        share = 1.0 if n == 1 else (n - 1) / n  # of the classes' weights that are free
+        ends = least / (share * self.block.firmness * self.size), MOST_SCALE / self.size
+        for _ in range(UPDATES):
+            free = share * float((self.bends / (self.bends + scale)).sum())
+            norm = float(((self.right / (self.bends + scale)) ** 2).sum())
+            above, below = balance(free, norm, self._expect(scale), scale)
+            last, scale = scale, float(np.clip(above / below, *ends))
+            if abs(np.log(scale / last)) < STEADY / 10:
+                break
+        return scale
+
+    def _expect(self, scale: float) -> float:
+        """The variance expected of the weights, by those of all pairs."""
+        every = np.append(self.others, scale) * self.size
+        return float(expect_variances([self.block] * len(every), every)[-1]) * self.size
