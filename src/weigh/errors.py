@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,22 @@ class ParameterError(_PartedError, ValueError):
     >>> error.named(lambda parameter: "--folds")
     '--folds must be at least 2, got 1'
     """
+
+
+@contextmanager
+def begin_with(name: str) -> Iterator[None]:
+    """Let the messages of wrong values begin with what they are about, such as one file of several.
+
+    >>> with begin_with("may.csv"):
+    ...     raise ValueError("the table has no rows")
+    Traceback (most recent call last):
+    weigh.errors.ParameterError: may.csv: the table has no rows
+    """
+    try:
+        yield
+    except ValueError as error:
+        parts = error.parts if isinstance(error, ParameterError) else (str(error),)
+        raise ParameterError(f"{name}: ", *parts) from error
 
 
 def warn_caller(text: str | Warning, category: type[Warning] = UserWarning) -> None:

@@ -523,7 +523,9 @@ def test_several_files_are_compared_one_by_one(files):
     done = run(files, "same.csv", *both, "--target", "y", "--json", "--fail-on", "alarm")
     assert done.exit_code == 3
     alone = [run(files, f"{name}.csv", "--target", "y", "--json") for name in ("same", "moved")]
-    wanted = dict(zip(["same", "moved"], [json.loads(one.stdout) for one in alone], strict=True))
+    wanted = dict(
+        zip(["same.csv", "moved.csv"], [json.loads(one.stdout) for one in alone], strict=True)
+    )
     assert json.loads(done.stdout) == wanted
     assert "moved" in (files / "page.html").read_text("utf-8")
     assert run(files, "same.csv", str(files / "none.csv")).exit_code == 1
@@ -592,6 +594,61 @@ def test_a_series_is_the_drift_of_each_table_with_labels_where_it_has_them():
         weigh.drift_series(model, {})
 
 
+def test_a_series_refuses_labels_that_no_table_has_and_names_the_tables_without_them():
+    model = fit()
+    X, y = draw(np.random.default_rng(1), 500)
+    tables = {"a": X.append_column("y", pa.array(y)), "b": X}
+    assert weigh.drift_series(model, tables, "y").without_labels == ("b",)
+    assert weigh.drift_series(model, tables).without_labels == ()
+    with pytest.raises(ParameterError, match="yy") as refused:
+        weigh.drift_series(model, tables, "yy")
+    assert refused.value.parameter == "y"
+    with pytest.raises(ParameterError, match=r"^y "):
+        weigh.drift_series(model, tables, y)
+
+
+def test_names_of_a_series_that_read_the_same_are_refused():
+    model, X = fit(), draw(np.random.default_rng(1), 50)[0]
+    with pytest.raises(ValueError, match="names"):
+        weigh.drift_series(model, {1: X, "1": X})
+
+
+def test_the_error_of_one_table_of_a_series_begins_with_its_name():
+    model, X = fit(), draw(np.random.default_rng(1), 50)[0]
+    with pytest.raises(ValueError, match=f"^June: .*{X.column_names[0]}"):
+        weigh.drift_series(model, {"May": X, "June": X.drop_columns(X.column_names[:1])})
+    with pytest.raises(ValueError, match=r"^alpha"):
+        weigh.drift_series(model, {"May": X, "June": X}, alpha=2)
+
+
+def test_files_of_a_series_are_named_given_once_and_share_a_target(files):
+    same = files / "same.csv"
+    assert "moved.csv" in json.loads(run(files, "moved.csv", str(same), "--json").output)
+    assert "yy" in run(files, "moved.csv", str(same), "--target", "yy").output
+    assert run(files, "moved.csv", str(same), "--target", "yy").exit_code == 1
+    assert run(files, "same.csv", f"{files}/./same.csv").exit_code == 2
+    (files / "may.csv").write_text("z\n1\n")
+    assert "may.csv: " in run(files, "moved.csv", str(files / "may.csv")).output
+
+
+def test_plain_data_have_the_most_frequent_of_many_new_values_and_no_private_names():
+    model, ids = fit(), [f"id {k}" for k in range(300)]
+    X = draw(np.random.default_rng(1), 400)[0]
+    many = X.set_column(3, "street", pa.array(ids + ids[:1] * 100))
+    told = weigh.drift(model, many).to_dict()
+    street = next(f for f in told["features"] if f["name"] == "street")
+    assert (len(street["new_values"]), street["new_values_left_out"]) == (100, 200)
+    assert street["new_values"]["id 0"] == 101
+    assert not any(name.startswith("_") for name in told)
+
+
+def test_the_error_of_a_scorecard_names_what_people_gave():
+    people = weigh.datasets.titanic()
+    card = weigh.Scorecard(weigh.EducatedNB().fit(people, "Survived"))
+    with pytest.raises(ValueError, match=r"Sex.*Scorecard"):
+        weigh.drift(card, people.drop_columns(["Sex"]))
+
+
 class Marks(HTMLParser):
     """The marks of each panel, by level."""
 
@@ -636,6 +693,20 @@ def test_a_few_rows_without_a_significant_difference_are_too_few_to_tell():
     few = table.take([0, 1500]).drop_columns(["Survived"])
     assert "oo few rows" in weigh.drift(model, few).verdict
     assert "oo few rows" not in weigh.drift(model, table.drop_columns(["Survived"])).verdict
+
+
+def test_a_broken_column_is_checked_before_the_prior_is_changed():
+    rng = np.random.default_rng(5)
+    x, z = rng.normal(2, 1, (2, 4000))
+    y = rng.random(4000) < 1 / (1 + np.exp(1 - 0.6 * x - 0.5 * z))
+    model = weigh.EducatedNB().fit(pa.table({"x": x[:3000], "z": z[:3000]}), y[:3000])
+    broken = pa.table({"x": x[3000:], "z": 0 * z[3000:]})
+    found = weigh.drift(model, broken, y[3000:])
+    raised = {check.about for check in found.checks if check.level != "none"}
+    assert "in the large" in raised
+    assert not raised & {"slope", "weights"}
+    assert found.action == "check the data"
+    assert "prior" not in found.verdict
 
 
 # ---------------------------------------------------------------- numbers

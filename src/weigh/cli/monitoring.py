@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def drift(
     fitted = read_any(model)
     asked |= read_exposure(fitted, exposure)
     asked["reference"] = None if reference is None else read_like(fitted, reference)
-    tables = {name: read_like(fitted, path, target) for name, path in _name_files(data).items()}
+    tables = _read_files(fitted, data, target)
     if len(tables) > 1:
         found: Any = weigh.drift_series(fitted, tables, target, **asked)
     else:
@@ -113,9 +114,23 @@ def _check_given(data: tuple[str, ...], metrics: str | None, target: str | None)
         raise click.UsageError("--metrics has no classes: leave out --target")
     if data.count("-") > 1:
         raise click.UsageError("standard input (-) can be read only once")
+    files = [Path(path).resolve() for path in data]
+    twice = next((path for path, file in zip(data, files, strict=True) if files.count(file) > 1), 0)
+    if twice:
+        raise click.UsageError(f"{twice} is given twice; give each file once")
+
+
+def _read_files(model: Any, data: tuple[str, ...], target: str | None) -> dict[str, Any]:
+    from weigh.errors import begin_with
+
+    tables = {}
+    for name, path in _name_files(data).items():
+        with begin_with(name) if len(data) > 1 else nullcontext():
+            tables[name] = read_like(model, path, target)
+    return tables
 
 
 def _name_files(data: tuple[str, ...]) -> dict[str, str]:
-    """Files by their names without folders and endings, where these differ."""
-    stems = [Path(path).stem for path in data]
-    return dict(zip(stems if len({*stems}) == len(stems) else data, data, strict=True))
+    """Files by their names without folders, where these differ."""
+    names = [Path(path).name for path in data]
+    return dict(zip(names if len({*names}) == len(names) else data, data, strict=True))

@@ -106,16 +106,16 @@ def drift(
     >>> found.level, found.features[0].name, found.action
     ('alarm', 'Sex', 'get labels')
     """
-    alpha = _read_alpha(alpha)
+    alpha = read_alpha(alpha)
     given, model = model, model_of(model)
-    evidence = _read_model(model)
-    rows = _read_new(model, evidence, X, None if evidence.estimates else y, metrics)
+    evidence = _read_model(model, type(given).__name__)
+    rows = _read_new(given, evidence, X, None if evidence.estimates else y, metrics)
     seen, totals = _count(evidence, rows, metrics, given)
     features = [compare_table(evidence, *pair) for pair in zip(evidence, seen, strict=True)]
     known = _check_known(model, evidence, rows, X, y, exposure)
     checks = [f.check for f in features] + check_means(evidence, totals)
     if reference is not None:
-        expected = _count_reference(model, evidence, reference, totals)
+        expected = _count_reference(given, evidence, reference, totals)
         checks += check_distribution(evidence, expected, totals)
     checks = judge(checks + known.checks, alpha)
     features = [replace(f, check=check) for f, check in zip(features, checks, strict=False)]
@@ -134,7 +134,8 @@ def drift(
     )
 
 
-def _read_alpha(alpha: Any) -> float:
+def read_alpha(alpha: Any) -> float:
+    """The probability of a finding without drift."""
     wanted = "between 0 and 1, such as 0.01"
     if not 0 < read_number(alpha, "alpha", wanted) < 1:
         raise ValueError(f"alpha must be {wanted}, got {alpha!r}")
@@ -163,7 +164,7 @@ def _check_known(
     return _check_labels(evidence, rows) if isinstance(rows, Sample) else Known()
 
 
-def _read_model(model: Any) -> Evidence:
+def _read_model(model: Any, name: str) -> Evidence:
     evidence = evidence_of(model, is_sum(model))
     rows = getattr(getattr(model, "provenance_", None), "rows", None)
     total = float(evidence.class_counts.sum())
@@ -175,7 +176,7 @@ def _read_model(model: Any) -> Evidence:
         )
     if evidence.event_model == "counts":
         raise ValueError(
-            f"{type(model).__name__} was fitted with event_model='counts', but the words of a "
+            f"{name} was fitted with event_model='counts', but the words of a "
             "document are not independent rows; drift needs event_model='levels'"
         )
     return evidence

@@ -35,6 +35,12 @@ NUMBERS = {
 """What to do about the model of a number."""
 
 
+CORRECTIONS = ("change the prior", "rescale")
+"""Actions that would hide a broken column."""
+
+UNEXPLAINED = "All {} are off by the same amount: correct them only if the data are right."
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Drift(Shown):
     """How new rows differ from the training rows of a model, and what to do about it.
@@ -80,7 +86,9 @@ class Drift(Shown):
         """What to do: nothing, check the data, get labels, change the prior, recalibrate or refit.
 
         Of a number: nothing, check the data, get labels, rescale or refit. Where features drift and
-        probabilities still agree with the labels, the data should be checked.
+        probabilities still agree with the labels, the data should be checked. So they should where
+        a feature raises an alarm and all probabilities are off by the same log odds: a broken
+        column does that, too.
         """
         few = self.link and self.n_rows < FEW  # whose numbers are not checked
         if few or not any(part.in_the_large.is_known() for part in self.quality):
@@ -89,13 +97,9 @@ class Drift(Shown):
         steps = {"weights": "refit", "slope": "recalibrate", "in the large": "change the prior"}
         if self.link:
             steps = {"loss": "refit", "slope": "refit", "in the large": "rescale"}
-        rest = "check the data" if self._drifting else "nothing"
-        return next((step for about, step in steps.items() if about in raised), rest)
-
-    @property
-    def _drifting(self) -> list[FeatureDrift]:
-        """The features of a warning or an alarm."""
-        return [f for f in self.features if f.check.level in LEVELS[2:]]
+        rest = "check the data" if _find_drifting(self) else "nothing"
+        found = next((step for about, step in steps.items() if about in raised), rest)
+        return "check the data" if found in CORRECTIONS and _is_broken(self) else found
 
     @property
     def verdict(self) -> str:
@@ -124,11 +128,17 @@ class Drift(Shown):
             told = f"{ADVICE['check the data'][:-1]}: nothing needs to be done."
         else:
             told = self._step()
-        return " ".join([told, *_advise_columns(self._drifting)])
+        drifting, broken = _find_drifting(self), _is_broken(self)
+        first, rest = _advise_columns(drifting, broken), _advise_values(drifting)
+        ordered = [first, told] if broken else [told, first]
+        return " ".join(filter(None, [*ordered, *rest]))
 
     def _step(self) -> str:
         """What the action asks for."""
         first = self.quality[0] if self.quality else None
+        off = any(c.about == "in the large" and c.level != LEVELS[0] for c in self.checks)
+        if self.action == "check the data" and off:
+            return UNEXPLAINED.format("estimates" if self.link else "probabilities")
         if self.link:
             factor = first is not None and first.in_the_large.value
             how = f"a factor of {factor:.3g}" if self.link == "log" else f"{factor:+.4g}"
@@ -157,24 +167,53 @@ class Drift(Shown):
         return self.view().to_page()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; what is no number is None."""
-        return plain(self)  # type: ignore[no-any-return]
+        """Plain data, ready for JSON; what is no number is None.
+
+        Of the new values of a feature, and of those within `other`, the 100 most frequent are kept,
+        with the number of those left out.
+        """
+        told: dict[str, Any] = plain(self)
+        return told | {"features": [_shorten(feature) for feature in told["features"]]}
 
     def view(self) -> View:
         """The checks as data for text and pages."""
         return to_view(self)
 
 
+def _shorten(feature: dict[str, Any]) -> dict[str, Any]:
+    """A feature without the rare ones of very many values, such as ids."""
+    short = dict(feature)
+    for name in ("new_values", "within_other", "grown"):
+        values = feature[name]
+        short[name] = dict([*values.items()][:MOST_VALUES])
+        short[f"{name}_left_out"] = max(len(values) - MOST_VALUES, 0)
+    return short
+
+
+def _is_broken(found: Drift) -> bool:
+    """Whether a feature raises an alarm, as a broken column does."""
+    return any(f.check.level == LEVELS[-1] for f in found.features)
+
+
+def _find_drifting(found: Drift) -> list[FeatureDrift]:
+    """The features of an alarm, then those of a warning."""
+    return [f for level in LEVELS[:1:-1] for f in found.features if f.check.level == level]
+
+
 def _describe(check: Check) -> str:
     return f"the weights of {check.name}" if check.about == "weights" else check.name
 
 
-def _advise_columns(drifting: list[FeatureDrift]) -> list[str]:
+def _advise_columns(drifting: list[FeatureDrift], before_all: bool) -> str:
     """Where to look, for features of a warning or an alarm."""
-    if not drifting:
-        return []
     names = [f.name for f in drifting]
-    advice = [f"Check where {_name_all(names)} come{'s' * (len(names) == 1)} from."]
+    many, first = "s" * (len(names) == 1), " first" * before_all
+    return f"Check where {_name_all(names)} come{many} from{first}." if names else ""
+
+
+def _advise_values(drifting: list[FeatureDrift]) -> list[str]:
+    """What values ask for that have no weight of their own."""
+    advice = []
     new = [f"{value} ({f.name})" for f in drifting for value in f.new_values]
     shared = [f"{value} ({f.name})" for f in drifting for value in f.grown]
     if new:
@@ -189,6 +228,9 @@ def _name_all(names: list[str]) -> str:
         names = [*names[:3], f"{len(names) - 3} more"]
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
+
+MOST_VALUES = 100
+"""Values of a feature that plain data list."""
 
 MOST = 12
 """Features, levels and values that a page lists."""
@@ -207,7 +249,6 @@ def to_view(found: Drift) -> View:
 def explain_levels(alpha: float) -> str:
     """What a notice, a warning and an alarm are."""
     return (
-        "PSI is the population stability index, and Chance what sampling noise alone gives. "
         f"A significant check (p below {alpha:g}, adjusted for all checks) whose index "
         "exceeds chance by 0.01 is a notice, by 0.1 a warning, by 0.25 an alarm."
     )
@@ -215,7 +256,8 @@ def explain_levels(alpha: float) -> str:
 
 def _rule(found: Drift) -> str:
     effect = f"Effect is the change of the mean {_contribution(found)}."
-    return f"{explain_levels(found.alpha)} {effect}"
+    columns = "PSI is the population stability index, and Chance what sampling noise alone gives."
+    return f"{columns} {explain_levels(found.alpha)} {effect}"
 
 
 def _contribution(found: Drift) -> str:

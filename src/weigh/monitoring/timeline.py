@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weigh.frames import read
+from weigh.errors import Parameter, ParameterError, begin_with
+from weigh.evidence import evidence_of, is_sum, model_of
+from weigh.frames import did_you_mean, read
 from weigh.layout import Grid, Shown, View, count_of, render
 from weigh.monitoring.checks import LEVELS, LIMITS
-from weigh.monitoring.model import drift
+from weigh.monitoring.model import drift, read_alpha
 from weigh.monitoring.result import Drift, explain_levels
 from weigh.monitoring.series import COLOURS, Panel, list_panels
 
@@ -29,9 +31,12 @@ class DriftSeries(Shown):
     ----------
     drifts : dict of Drift
         What `weigh.drift` found, by the names of the tables.
+    without_labels : tuple of str
+        The names of the tables that lack the column of the labels, where others have it.
     """
 
     drifts: dict[str, Drift]
+    without_labels: tuple[str, ...] = ()
 
     @property
     def level(self) -> str:
@@ -52,8 +57,11 @@ class DriftSeries(Shown):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the levels mean."""
-        return (explain_levels(next(iter(self.drifts.values())).alpha),)
+        """Which tables have no labels, and what the levels mean."""
+        lacking = ", ".join(self.without_labels)
+        compared = f"Compared without labels, which the table lacks: {lacking}." if lacking else ""
+        levels = explain_levels(next(iter(self.drifts.values())).alpha)
+        return tuple(filter(None, (compared, levels)))
 
     def reaches(self, level: str) -> bool:
         """Whether any of the drifts reaches a level ("notice", "warning" or "alarm")."""
@@ -79,7 +87,7 @@ class DriftSeries(Shown):
             (name, found.level, found.action, _raised(found), f"{found.n_rows:,}")
             for name, found in self.drifts.items()
         )
-        head = ("New rows", "Drift", "Action", "Raised by", "Number")
+        head = ("File", "Drift", "Action", "Raised by", "Rows")
         grid = Grid(head, rows, n_names=4)
         return SeriesView(title, (grid,), (self.verdict,), self.notes, self.drifts)
 
@@ -166,7 +174,8 @@ def drift_series(
     tables : dict of tables
         New rows by name, in the order of time, such as {"2025-01": january, ...}.
     y : str, optional
-        The column of their classes or numbers. Tables without it are compared without labels.
+        The column of their classes or numbers. Tables without it are compared without labels; at
+        least one must have it.
     reference, alpha, exposure
         As in `weigh.drift`.
 
@@ -187,12 +196,27 @@ def drift_series(
     """
     if not isinstance(tables, Mapping) or not tables:
         raise ValueError("tables must be a dict of new rows by name, such as {'2025-01': table}")
-    asked = {"reference": reference, "alpha": alpha, "exposure": exposure}
-    return DriftSeries(
-        {str(name): drift(model, X, _labels(X, y), **asked) for name, X in tables.items()}
-    )
+    named = {str(name): X for name, X in tables.items()}
+    if len(named) < len(tables):
+        raise ValueError("two names of tables read the same; give each table a name of its own")
+    own = model_of(model)
+    evidence_of(own, is_sum(own))  # an error of the model names no table
+    asked = {"reference": reference, "alpha": read_alpha(alpha), "exposure": exposure}
+    lacking = () if y is None else _find_unlabelled(named, y)
+    drifts = {}
+    for name, X in named.items():
+        with begin_with(name):
+            drifts[name] = drift(model, X, None if name in lacking else y, **asked)
+    return DriftSeries(drifts, lacking)
 
 
-def _labels(X: Any, y: str | None) -> str | None:
-    """The column of the labels, where a table has it."""
-    return y if y is not None and y in read(X).names else None
+def _find_unlabelled(tables: Mapping[str, Any], y: str) -> tuple[str, ...]:
+    """The tables without the column of the labels, which one of them has."""
+    if not isinstance(y, str):
+        raise ParameterError(Parameter("y"), " must be the name of a column of the tables")
+    known = {name: read(X).names for name, X in tables.items()}
+    lacking = tuple(name for name, names in known.items() if y not in names)
+    if len(lacking) == len(tables):
+        near = did_you_mean(y, {name for names in known.values() for name in names})
+        raise ParameterError(Parameter("y", y), f" is a column of none of the tables{near}")
+    return lacking
