@@ -10,9 +10,8 @@ import weigh
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 GENERATED = ("gallery", "generated")  # made by `make docs`
-PAGES = [
-    page for page in sorted(DOCS.rglob("*.md")) if page.relative_to(DOCS).parts[0] not in GENERATED
-]
+PARTS = [part for part in DOCS.iterdir() if part.name not in GENERATED]  # it may be making them
+PAGES = sorted([*DOCS.glob("*.md"), *(page for part in PARTS for page in part.rglob("*.md"))])
 
 
 def read(page: Path) -> str:
