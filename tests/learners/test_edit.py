@@ -214,9 +214,9 @@ def test_refits_of_an_unchanged_model_change_nothing(learner, n_classes):
         assert_allclose(editor.model.predict_proba(X), model.predict_proba(X), atol=1e-9)
     editor.drop("town", refit=True, **WHY)
     dropped = editor.model.predict_proba(X)
-    for _ in range(5):
+    for _ in range(5):  # a search ends where a step promises 1e-15 nats for a row: 4e-8 in totals
         editor.scale("noise", 1.0, refit=True, **WHY)
-        assert_allclose(editor.model.predict_proba(X), dropped, atol=1e-9)
+        assert_allclose(editor.model.predict_proba(X), dropped, rtol=0, atol=1e-6)
 
 
 def test_a_refit_keeps_a_prior_that_was_given():
