@@ -94,6 +94,16 @@ def test_reasons_are_those_of_python(tmp_path, name):
             assert reason["weight"] == pytest.approx(wanted[f"weight_{k}"][i].as_py())
 
 
+def test_reasons_tell_a_number_that_is_read_as_0_or_1(tmp_path):
+    rows = [{"smoker": x} for x in (0, 0, 1, 1)] * 20
+    model = weigh.EvidenceNB(bins={"smoker": [0.5]}).fit(rows, [0, 0, 1, 1] * 20)
+    weigh.save(model, tmp_path / "m.json")
+    asked = [{"smoker": x} for x in (1, 2, 0.5)]
+    told = ask(make_app(tmp_path / "m.json"), "POST", "/score?reasons=1", {"rows": asked}).json
+    found = [row["reasons"][0]["reason"] for row in told["rows"]]
+    assert found == ["smoker = 1", "smoker = 2 (read as 1)", "smoker = 0.5 (read as 0)"]
+
+
 def test_notes_name_fields_that_are_not_known_or_new(app):
     told = ask(app, "POST", "/score?notes=true", {"rows": ROWS}).json["rows"]
     fields = [[(note["field"], note["note"]) for note in row["notes"]] for row in told]

@@ -670,3 +670,39 @@ def test_a_number_that_is_neither_0_nor_1_takes_the_two_names_away():
     assert model.evidence_["flag"].labels == ("<= 0", ">= 1")
     odd = weigh.EvidenceNB(bins={"flag": [0.5]}, special_values={"flag": [1]})
     assert odd.fit(rows[["flag", "y"]], "y").evidence_["flag"].labels[-1] == "1"
+
+
+def test_a_row_of_a_column_of_0_and_1_is_told_with_its_own_value():
+    rows = draw_binary()
+    cuts = {name: [0.5] for name in ("flag", "few", "coded")}
+    model = weigh.EvidenceNB(bins=cuts, special_values={"coded": [-9]}).fit(rows, "y")
+    features = [table.feature for table in model.evidence_]
+    for value in (0, 1, 5, 0.5, -3):
+        row = {"flag": value, "few": 5, "coded": -9}
+        read = int(value > 0.5)
+        told = f"{value}" if value in (0, 1) else f"{value} (read as {read})"
+        sheet, reasons = model.balance_sheet(row), weigh.reasons(model, pd.DataFrame([row]), n=3)
+        wanted = {"flag": f"flag = {told}", "few": "few >= 1", "coded": "coded = -9"}
+        assert {item.feature: str(item) for item in sheet.items} == wanted
+        assert {reasons[f"reason_{k}"][0] for k in (1, 2, 3)} == {*wanted.values()}
+    pair = weigh.bins.Cross((features[0], features[2]), ((0, 0), (1, 1)))
+    assert pair.words(1, values=(2, 1)) == "flag = 2 (read as 1) with coded = 1"
+    assert pair.tell_label(1, (1, 7)) == "1 & 7 (read as 1)"
+    assert pair.phrase(1, values=(1, 1)) == pair.phrase(1)
+
+
+def test_drift_lists_other_numbers_of_a_column_of_0_and_1_as_new_values():
+    rows = draw_binary()
+    model = weigh.EvidenceNB(bins={"flag": [0.5], "few": [0.5], "coded": [-1]}).fit(rows, "y")
+    assert not weigh.drift(model, rows.drop(columns="y")).features[0].new_values
+    drift = weigh.drift(model, rows.assign(flag=rows["flag"] + 1).drop(columns="y"))
+    found = {feature.name: feature for feature in drift.features}
+    assert found["flag"].new_values == {"2": int(rows["flag"].sum())}
+    assert found["flag"].vanished == ("0",)
+    assert not found["few"].new_values
+    table = model.evidence_["flag"]
+    share = rows["flag"].mean()  # every row now has the weight of 1
+    np.testing.assert_allclose(
+        found["flag"].shift, (1 - share) * (table.weights[1] - table.weights[0])
+    )
+    assert sum(found["flag"].stability.actual) == pytest.approx(1)

@@ -12,7 +12,7 @@ import numpy as np
 from weigh.bins.labels import EXACT, Level, Notation
 from weigh.bins.levels import Feature, Placed
 from weigh.bins.uniting import sort_values
-from weigh.frames import Integers, Table, keys
+from weigh.frames import Integers, Table, Value, keys
 from weigh.pickling import by_fields
 
 AND = " & "
@@ -83,14 +83,22 @@ class Cross:
         """What stands between the names and a pair: Class & Sex are 1st & Male."""
         return self.verb
 
-    def phrase(self, place: int) -> str:
-        """The cross and a pair as people say it."""
-        return f"{self.name} {self.verb} {self.labels[place]}"
+    def tell_label(self, place: int, values: Sequence[Value]) -> str:
+        """The label of a pair in a row that holds these two values."""
+        texts = [part.labels[at] for part, at in zip(self.parts, self.pairs[place], strict=True)]
+        told = [*map(Feature.tell, self.parts, texts, values)]
+        return self.labels[place] if told == texts else AND.join(told)
 
-    def words(self, place: int, notation: Notation = EXACT) -> str:
+    def phrase(self, place: int, notation: Notation = EXACT, values: Sequence[Value] = ()) -> str:
+        """The cross and a pair as people say it, perhaps of a row that holds two values."""
+        text = self.tell_label(place, values) if values else self.labels[place]
+        return f"{self.name} {self.verb} {text}"
+
+    def words(self, place: int, notation: Notation = EXACT, values: Sequence[Value] = ()) -> str:
         """A pair in plain words: hours 40 to 45 with status = married."""
-        pair = zip(self.parts, self.pairs[place], strict=True)
-        return " with ".join(part.phrase(at, notation) for part, at in pair)
+        own = [values[k : k + 1] for k in range(len(self.parts))]
+        told = zip(self.parts, self.pairs[place], own, strict=True)
+        return " with ".join(part.phrase(at, notation, value) for part, at, value in told)
 
     def read(self, table: Table) -> Placed:
         """Find the pair of every row of a table."""

@@ -226,8 +226,7 @@ class Feature:
         if self.cuts is None:
             return ()
         if self.reads_whole:
-            both = self.binary and len(self.cuts) == 1 and 0.0 <= self.cuts[0] < 1.0
-            return BINARY if both else notation.whole_numbers(self.cuts)
+            return BINARY if self.reads_binary else notation.whole_numbers(self.cuts)
         return notation.intervals(self.cuts, self.left)
 
     @cached_property
@@ -237,6 +236,42 @@ class Feature:
             return False
         called = {*EXACT.whole_numbers(self.cuts), *(BINARY if self.binary else ())}
         return not called & {*map(label, self.values)}
+
+    @cached_property
+    def reads_binary(self) -> bool:
+        """Whether the two intervals are called 0 and 1."""
+        if not (self.binary and self.reads_whole and self.cuts is not None):
+            return False
+        return len(self.cuts) == 1 and 0.0 <= self.cuts[0] < 1.0
+
+    def misread(self, table: Table) -> tuple[Integers, Floats]:
+        """The rows whose number is neither 0 nor 1 but gets the level so called; and the numbers.
+
+        Rows where the question is not asked are none of them.
+        """
+        if not self.reads_binary:
+            return np.zeros(0, np.intp), np.zeros(0)
+        column = self._column(table)
+        values = (column.numbers(self.name) if isinstance(column, Codes) else column).values
+        known = np.array([0.0, 1.0, *self.values], dtype=np.float64)
+        odd = ~(np.isin(values, known) | np.isnan(values))
+        rows = np.flatnonzero(odd & self.is_asked(table))
+        return rows, values[rows]
+
+    def tell(self, text: str, value: Value) -> str:
+        """The text of a level in a row that holds a value.
+
+        >>> smoker = Feature("smoker", cuts=(0.5,), whole=True, binary=True)
+        >>> smoker.tell("1", 1), smoker.tell("1", 2)
+        ('1', '2 (read as 1)')
+        """
+        number = self.reads_binary and isinstance(value, int | float)
+        odd = number and value not in (0, 1, *self.values)
+        return f"{value:.10g} (read as {text})" if odd else text
+
+    def tell_label(self, place: int, values: Sequence[Value]) -> str:
+        """The label of a level in a row that holds these values of its parts."""
+        return self.tell(self.labels[place], values[0])
 
     def relation(self, place: int, notation: Notation = EXACT) -> str:
         """What stands between the feature's name and a level: `=`, `in`, or nothing before <=."""
@@ -248,9 +283,13 @@ class Feature:
             return self.verb
         return "in" if text.startswith(("(", "[")) else ""
 
-    def phrase(self, place: int, notation: Notation = EXACT) -> str:
-        """The feature and a level as people say it: `Sex = Male`, `age 19 to 65`."""
+    def phrase(self, place: int, notation: Notation = EXACT, values: Sequence[Value] = ()) -> str:
+        """The feature and a level as people say it: `Sex = Male`, `age 19 to 65`.
+
+        With values it is said of a row that holds them: `smoker = 2 (read as 1)`.
+        """
         text = self.spelt(notation)[place]
+        text = self.tell(text, values[0]) if values else text
         return " ".join(filter(None, (self.shown, self.relation(place, notation), text)))
 
     @cached_property

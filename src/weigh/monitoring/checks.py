@@ -136,7 +136,8 @@ class Seen:
     """The rows of each level of a table, of values without a level, and of no value.
 
     `inside` has the rows of the values that share the level `other`. `pooled` marks levels that
-    were counted together: their rows are shared out, and they are compared as one level.
+    were counted together: their rows are shared out, and they are compared as one level. `misread`
+    has the rows of each level whose numbers are new in a column of 0 and 1; these are in `unseen`.
     """
 
     levels: Floats
@@ -144,6 +145,12 @@ class Seen:
     unseen: Counter[str]
     inside: Counter[str] = field(default_factory=Counter)
     pooled: Flags | None = None
+    misread: Floats = field(default_factory=lambda: np.zeros(1))  # which adds to any levels
+
+    @property
+    def own(self) -> Floats:
+        """The rows of each level without those of new values."""
+        return np.asarray(self.levels - self.misread)
 
     def pool(self, rows: Floats) -> Floats:
         """The rows of levels, those of pooled ones in one cell at the end."""
@@ -186,6 +193,11 @@ def count_rows(evidence: Evidence, table: Table) -> tuple[list[Seen], Totals]:
             found.unseen += unseen
             if isinstance(feature, Feature) and feature.other:
                 found.inside += _name_values(feature, batch, places, feature.rest)
+            if isinstance(feature, Feature) and feature.reads_binary:
+                odd, values = feature.misread(batch)
+                found.unseen += Counter(f"{value:.10g}" for value in values.tolist())
+                at = places.levels[places.codes[odd]]
+                found.misread = found.misread + np.bincount(at, None, len(found.levels))
     return seen, Totals(table.n_rows, totals.mean(axis=0), totals.std(axis=0), totals)
 
 

@@ -26,7 +26,8 @@ class FeatureDrift:
     `shift` is the change of the table's mean contribution, in nats: sum over levels of
     (new share - old share) * weight; by class of more than two. `within_other` has the new rows of
     the values that share the level `other`, and `grown` of those among them that are surely more
-    frequent than in training. The model does not store which values these were.
+    frequent than in training. The model does not store which values these were. `misread` says that
+    the new values are numbers of a column of 0 and 1, which weigh as one of these.
     """
 
     check: Check
@@ -38,6 +39,7 @@ class FeatureDrift:
     vanished: tuple[str, ...]
     within_other: dict[str, int]
     grown: dict[str, int]
+    misread: bool = False
 
     @property
     def name(self) -> str:
@@ -81,7 +83,7 @@ class Cells:
         return cls(
             (*labels, "not known" if known else "missing", NEW),
             np.append(seen.pool(old), [absent, 0.0]),
-            np.append(seen.pool(seen.levels), [seen.absent, seen.unseen.total()]),
+            np.append(seen.pool(seen.own), [seen.absent, seen.unseen.total()]),
         )
 
     def part(self, place: int, name: str, old: float, new: float) -> Cells:
@@ -134,13 +136,14 @@ def compare_table(evidence: Evidence, table: FeatureTable, seen: Seen) -> Featur
         vanished=_find_vanished(table, seen, n_old / (n_old + n_new)),
         within_other=dict(seen.inside.most_common()),
         grown=grown,
+        misread=bool(np.any(seen.misread)),
     )
 
 
 def _find_vanished(table: FeatureTable, seen: Seen, share: float) -> tuple[str, ...]:
     """The levels of training without a new row, where that is improbable."""
     old = table.counts.sum(axis=1)
-    gone = (old > 0) & (seen.levels == 0) & (share**old * len(old) < GONE)
+    gone = (old > 0) & (seen.own == 0) & (share**old * len(old) < GONE)
     return tuple(table.labels[v] for v in np.flatnonzero(gone))
 
 

@@ -214,10 +214,15 @@ def _advise_columns(drifting: list[FeatureDrift], before_all: bool) -> str:
 def _advise_values(drifting: list[FeatureDrift]) -> list[str]:
     """What values ask for that have no weight of their own."""
     advice = []
-    new = [f"{value} ({f.name})" for f in drifting for value in f.new_values]
+    new, read = (
+        [f"{value} ({f.name})" for f in drifting if f.misread is odd for value in f.new_values]
+        for odd in (False, True)
+    )
     shared = [f"{value} ({f.name})" for f in drifting for value in f.grown]
     if new:
         advice.append(f"New values weigh nothing before an update or a refit: {_list(new)}.")
+    if read:
+        advice.append(f"Columns of 0 and 1 have other values, read as 0 or 1: {_list(read)}.")
     if shared:
         advice.append(f"Values that share the level other need a refit: {_list(shared)}.")
     return advice

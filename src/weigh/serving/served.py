@@ -148,12 +148,12 @@ class Served:
         """The heaviest levels of a row, and what is not known of it."""
         found: dict[str, Any] = {}
         if wish.reasons:
-            found["reasons"] = self._reasons(places, best)[: wish.reasons]
+            found["reasons"] = self._reasons(row, places, best)[: wish.reasons]
         if wish.notes:
             found["notes"] = self._notes(row)
         return found
 
-    def _reasons(self, places: Sequence[int], best: int) -> list[dict[str, Any]]:
+    def _reasons(self, row: Row, places: Sequence[int], best: int) -> list[dict[str, Any]]:
         """Levels and their weights, the heaviest first; of many classes those of the best."""
         if self.costs is not None:
             return self._cost_reasons(self.costs, places)
@@ -161,7 +161,12 @@ class Served:
         many = len(self.scorer.formula.prior) > 1
         each = [own[at][best] if many else own[at] for own, at in zip(weights, places, strict=True)]
         heavy = sorted((j for j, weight in enumerate(each) if weight), key=lambda j: -abs(each[j]))
-        return [{"reason": terms[j].feature.phrase(places[j]), "weight": each[j]} for j in heavy]
+        found = []
+        for j in heavy:
+            values = [row.get(column.name, NOT_KNOWN) for column in terms[j].columns]
+            reason = terms[j].feature.phrase(places[j], values=values)
+            found.append({"reason": reason, "weight": each[j]})
+        return found
 
     def _cost_reasons(self, costs: Costs, places: Sequence[int]) -> list[dict[str, Any]]:
         """The features that cost a row points, the dearest first, as `Scorecard.reasons` has it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
@@ -12,7 +13,7 @@ from weigh import engine
 from weigh.bins import Cross, Feature
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, scale_variances
-from weigh.frames import NOT_KNOWN, Floats, Table, count_matrix, did_you_mean
+from weigh.frames import NOT_KNOWN, Floats, Table, Value, count_matrix, did_you_mean
 from weigh.sheet.balance import (
     COVERAGE,
     Attenuated,
@@ -274,24 +275,25 @@ def _lines(evidence: Evidence, table: Table) -> list[_Line]:
         placed = part.feature.read(table)
         place = int(placed.levels[placed.codes[0]])
         known = place < len(part.levels)
-        lines.append(_line(part, place) if known else _nothing(part, table))
+        lines.append(_line(part, place, table) if known else _nothing(part, table))
     return lines
 
 
-def _line(part: FeatureTable, place: int) -> _Line:
+def _line(part: FeatureTable, place: int, table: Table) -> _Line:
     variances = None if part.variances is None else part.variances[place]
     note = part.note if part.counts[place].any() else UNSEEN
-    text, relation = part.labels[place], part.feature.relation(place)
-    words, title = _words(part.feature, place), _title(part)
+    values = [column.value(table) for column in part.feature.parts]
+    text, relation = part.feature.tell_label(place, values), part.feature.relation(place)
+    words, title = _words(part.feature, place, values), _title(part)
     weights = part.by_class[place]
     return _Line(part.name, text, note, weights, variances, relation, words=words, title=title)
 
 
-def _words(feature: Feature | Cross, place: int) -> str:
+def _words(feature: Feature | Cross, place: int, values: Sequence[Value]) -> str:
     """A pair, or a level that has a name in the user's words."""
     if isinstance(feature, Cross):
-        return feature.words(place)
-    return feature.phrase(place) if feature.title or feature.texts else ""
+        return feature.words(place, values=values)
+    return feature.phrase(place, values=values) if feature.title or feature.texts else ""
 
 
 def _title(part: FeatureTable) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from weigh import engine
+from weigh.bins import Cross, Feature
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, evidence_of
 from weigh.frames import Floats, Integers, Table, build, count_matrix
@@ -170,7 +171,23 @@ def _texts(evidence: Evidence, table: Table, chosen: Integers) -> Any:
         rows, at = np.nonzero(chosen == j)
         levels = placed.levels[placed.codes[rows]]
         texts[rows, at] = np.array([*phrases, None], dtype=object)[levels]
+        odd = _tell_misread(feature, table, placed.levels[placed.codes])
+        for row, column in zip(rows.tolist(), at.tolist(), strict=True) if odd else ():
+            texts[row, column] = odd.get(row, texts[row, column])
     return texts
+
+
+def _tell_misread(feature: Feature | Cross, table: Table, levels: Integers) -> dict[int, str]:
+    """What rows say in which a number other than 0 and 1 has a level that is called so."""
+    parts = [
+        dict(zip(*map(np.ndarray.tolist, p.misread(table)), strict=True)) for p in feature.parts
+    ]
+    found = {}
+    for row in {row for part in parts for row in part}:
+        if levels[row] < len(feature.levels):
+            values = [part.get(row) for part in parts]
+            found[row] = feature.phrase(int(levels[row]), values=values)
+    return found
 
 
 def contribute(evidence: Evidence, table: Table, pos_label: Any = None) -> dict[str, Floats]:
