@@ -1,6 +1,7 @@
 """EducatedSurvival: the binary fit of person-period rows, Kaplan-Meier, calibration, refusals."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -292,7 +293,7 @@ def test_bad_periods_are_refused_by_name(periods):
 
 def test_bad_times_are_refused_by_name():
     model = EducatedSurvival(periods=3).fit(draw(50), BOTH)
-    for times in (-1.0, model.horizon_ + 1, np.nan, [[1.0]]):
+    for times in (-1.0, model.horizon_ + 1, np.nan, [[1.0]], [], "30", True, [True], ["30"]):
         with pytest.raises(ParameterError) as error:
             model.predict_survival(draw(3), times)
         assert error.value.parameter == "times"
@@ -581,3 +582,43 @@ def test_times_are_refused_by_name_where_there_are_none(files, tmp_path):
         found = run(*words)
         assert found.exit_code in (1, 2), words
         assert "--time" in found.stderr
+
+
+@pytest.mark.parametrize("times", [0, [0, 30], [], "30", True, [30, 30 + 1e-13 * 64], 1e9, np.nan])
+def test_scores_evaluations_and_sheets_refuse_the_same_times(files, times):
+    rest, model = pd.read_csv(files[1]), weigh.load(files[2])
+    for use in (weigh.score_table, partial(evaluate, y=BOTH)):
+        with pytest.raises(ParameterError) as error:
+            use(model, rest, times=times)
+        assert error.value.parameter == "times"
+    if not isinstance(times, list):
+        with pytest.raises(ParameterError) as error:
+            model.balance_sheet(rest.iloc[[0]], time=times)
+        assert error.value.parameter == "time"
+
+
+def test_a_sheet_takes_times_up_to_the_horizon(files):
+    rest, model = pd.read_csv(files[1]), weigh.load(files[2])
+    case = rest.iloc[[2]]
+    last = model.balance_sheet(case, time=model.period_ends_[-1])
+    beyond = model.balance_sheet(case, time=model.horizon_)
+    assert beyond.items == last.items
+    assert beyond.event_by[1] == pytest.approx(
+        1 - model.predict_survival(case, model.horizon_)[0, 0]
+    )
+
+
+def test_the_reasons_of_a_survival_model_are_the_heaviest_items_of_its_sheets(files, tmp_path):
+    rest, model = pd.read_csv(files[1]).head(20), weigh.load(files[2])
+    found = weigh.reasons(model, rest, n=2).to_pandas()
+    for row in range(len(rest)):
+        sheet = model.balance_sheet(rest.iloc[[row]])
+        heavy = sorted((abs(item.weight) for item in sheet.items), reverse=True)[:2]
+        told = found.iloc[row][["weight_1", "weight_2"]].to_numpy(float)
+        np.testing.assert_allclose(np.abs(told)[: len(heavy)], heavy)
+    scored = weigh.score_table(model, rest, keep=[], times=30, reasons=2)
+    assert {"survival_30", "reason_1", "reason_2"} <= {*scored.columns}
+    assert scored["reason_1"].tolist() == found["reason_1"].tolist()
+    written = tmp_path / "reasons.csv"
+    assert run("explain", files[2], files[1], "--reasons", 2, "-o", written).exit_code == 0
+    assert pd.read_csv(written)["reason_1"][:20].tolist() == found["reason_1"].tolist()

@@ -192,11 +192,12 @@ def evaluate_survival(
 
 def _read_times(model: Any, times: Any, last: float) -> Floats:
     """Times by which these rows tell how many had the event, in order."""
-    found = np.unique(model._check_times(times))
-    if not len(found) or found[0] <= 0 or found[-1] > last:
+    found: Floats = model._order_times(times)
+    if found[-1] > last:
         raise ParameterError(
             Parameter("times"),
-            f" must be above 0 and at most {last:g}, the last event of these rows, got {times!r}",
+            f" must be above 0 and at most {last:g}, the last event of these rows; got "
+            f"{found[-1]:.12g}",
         )
     return found
 

@@ -87,6 +87,8 @@ def reason_columns(
     )
     if costs is None:
         evidence: Evidence = evidence_of(model, True)
+        if hasattr(model, "_at_time"):  # the hazard: in no period, so that the time weighs nothing
+            table = model._at_time(table)
         find = find_tokens if evidence.event_model == "counts" else find_reasons
         return find(evidence, table, n, pos_label, only).columns()
     for name, value in (("pos_label", pos_label), ("only", only)):

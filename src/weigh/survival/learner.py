@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -279,7 +280,7 @@ class EducatedSurvival(TableEstimator):
         found = {"median": self.predict_median(rows), "risk": self.predict_risk(rows)}
         if times is None:
             return found
-        asked = np.unique(self._check_times(times))
+        asked = self._order_times(times)
         names = [f"survival_{time:.12g}" for time in asked]
         return found | dict(zip(names, self.predict_survival(rows, asked).T, strict=True))
 
@@ -294,14 +295,32 @@ class EducatedSurvival(TableEstimator):
             yield table.with_numbers(self.time_name_, np.full(table.n_rows, end))
 
     def _check_times(self, times: Any) -> Floats:
-        found = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        """Times that survival can be predicted to."""
+        found = np.atleast_1d(np.asarray(times))
+        if found.dtype.kind not in "iuf" or found.ndim != 1 or not found.size:
+            told = f" must be a number or a list of numbers, such as [365, 730]; got {times!r:.60}"
+            raise ParameterError(Parameter("times"), told)
         odd = found[~((found >= 0) & (found <= self.horizon_))]
-        if found.ndim != 1 or len(odd):
-            told = f"got {odd[0]:g}" if len(odd) else f"got an array of shape {found.shape}"
+        if len(odd):
             raise ParameterError(
                 Parameter("times"),
-                f" must be from 0 to {self.horizon_:g}, the longest duration in training; {told}",
+                f" must be from 0 to {self.horizon_:g}, the longest duration in training; got "
+                f"{odd[0]:.12g}",
             )
+        return found.astype(np.float64)
+
+    def _order_times(self, times: Any) -> Floats:
+        """Times to score or evaluate, in order. By time 0 nothing has come, so it is refused."""
+        found = np.unique(self._check_times(times))
+        if found[0] <= 0:
+            raise ParameterError(
+                Parameter("times"), f" must be above 0 and at most {self.horizon_:g}; got 0"
+            )
+        names = [f"{time:.12g}" for time in found]
+        alike = next((b for a, b in pairwise(names) if a == b), None)
+        if alike is not None:
+            told = f" has two times that are both {alike} to 12 digits; leave one of them out"
+            raise ParameterError(Parameter("times"), told)
         return found
 
     # ------------------------------------------------------------ explaining
@@ -314,18 +333,20 @@ class EducatedSurvival(TableEstimator):
         row : mapping, sequence or table of one row
             The case. A mapping may leave out answers that are not known.
         time : float, optional
-            A time in the period to explain; the sheet also has the probability of the event by
-            then. Default: no period, so that the time weighs nothing.
+            A time in the period to explain, above 0 and at most `horizon_`; after the last period,
+            that one. The sheet also has the probability of the event by then. Default: no period,
+            so that the time weighs nothing.
         """
         return self._explain(self._read_one(row, "a balance sheet"), time)
 
     def _explain(self, table: Table, time: float | None = None) -> BalanceSheet:
-        if time is not None and not (is_number(time) and 0 < time <= self._periods.ends[-1]):
-            last = f"{self._periods.ends[-1]:g}"
-            told = f" must be above 0 and at most {last}, the end of the last period, got {time!r}"
+        if time is not None and not (is_number(time) and 0 < time <= self.horizon_):
+            told = (
+                f" must be above 0 and at most {self.horizon_:g}, the longest duration in "
+                f"training; got {time!r}"
+            )
             raise ParameterError(Parameter("time", part="time"), told)
-        value = np.full(1, np.nan if time is None else float(time))
-        whole = table.with_numbers(self.time_name_, value, known=time is not None)
+        whole = self._at_time(table, time)
         sheet = explain(self.evidence_, whole, self.event_name_, None)
         periods = [str(item) for item in sheet.items if item.feature == self.time_name_]
         when = (
@@ -336,6 +357,12 @@ class EducatedSurvival(TableEstimator):
             return sheet
         came = float(1 - self.predict_survival(table, time)[0, 0])
         return replace(sheet, event_by=(f"{self.time_name_} = {time:.12g}", came))
+
+    def _at_time(self, table: Table, time: float | None = None) -> Table:
+        """The rows in the period of a time, or the last one; without a time it is not known."""
+        value = np.nan if time is None else min(float(time), float(self._periods.ends[-1]))
+        values = np.full(table.n_rows, value)
+        return table.with_numbers(self.time_name_, values, known=time is not None)
 
     def _explain_case(
         self, row: Any, pos_label: Any, against: Any, time: float | None = None
