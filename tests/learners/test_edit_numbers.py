@@ -9,6 +9,8 @@ from scipy.optimize import minimize
 
 import weigh
 from weigh.cli import main
+from weigh.editing.refit import Start, degrees_of_freedom
+from weigh.editing.rows import NumberRows
 from weigh.errors import ParameterError
 from weigh.exports.selftest import check
 
@@ -134,6 +136,48 @@ def test_intervals_grow_with_what_an_edit_loses(fitted):
     assert changed.dispersion_ > 1.1 * model.dispersion_
     covered = weigh.evaluate(changed, rest, target).covered.value
     assert 0.87 < covered < (0.96 if target == "cost" else 1.0)  # small counts have more
+
+
+def test_pairs_of_noise_leave_the_dispersion_that_hold_out_rows_have():
+    found = []
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        rows = pd.DataFrame({name: random.choice([*"abcdefghij"], 300) for name in "uvw"})
+        y = random.normal(size=300)
+        model = weigh.EducatedRegressor(pairs=0).fit(rows, y)
+        editor = weigh.edit(model, rows, y)
+        for first, second in ("uv", "uw", "vw"):
+            editor.add_pair(first, second, refit=True, **WHY)
+        found.append(editor.model.dispersion_ / np.var(y))
+    assert 0.97 < np.mean(found) < 1.1
+
+
+def test_the_rows_that_weights_are_worth_are_the_trace_of_the_hat_matrix():
+    """Of categories and a gaussian target, by literal ridge regression."""
+    rows = draw(200)[["town", "kind", "cost"]]
+    model = fit("gaussian", rows, ["town", "kind"], pairs=0, bins="fine")
+    tables = [model.evidence_[name] for name in ("town", "kind")]
+    ones = [rows[t.name].to_numpy()[:, None] == [*t.labels] for t in tables]
+    design = np.hstack([np.ones((200, 1)), *ones]).astype(float)
+    scales = [model.scales_[model.evidence_.names.index(t.name)] for t in tables]
+    pull = np.repeat([0.0, *scales], [1, *(len(t.labels) for t in tables)])
+    gram = design.T @ design / model.dispersion_
+    literal = np.trace(np.linalg.solve(gram + np.diag(pull), gram))
+    read = NumberRows.read(model, rows, "cost")
+    spent = degrees_of_freedom(model.evidence_, read, Start.of(model, read))
+    assert spent == pytest.approx(literal, rel=1e-6)
+
+
+def test_a_row_of_weight_two_is_two_rows_to_an_added_pair():
+    rows = draw(200)[["town", "kind", "cost"]]
+    twice = np.arange(200) % 2
+    model = fit("gaussian", rows, ["town", "kind"], pairs=0, bins="fine")
+    repeated = rows.loc[np.repeat(np.arange(200), 1 + twice)].reset_index(drop=True)
+    by_weight = weigh.edit(model, rows, "cost", train=(rows, "cost", 1.0 + twice))
+    by_rows = weigh.edit(model, rows, "cost", train=(repeated, "cost"))
+    both = (own.add_pair("town", "kind", **WHY).model for own in (by_weight, by_rows))
+    weights = [own.evidence_.tables[-1].weights for own in both]
+    assert_allclose(*weights, rtol=1e-5)
 
 
 def test_a_factor_is_the_logarithm_of_its_weight(fitted):

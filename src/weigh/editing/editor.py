@@ -13,7 +13,7 @@ from weigh.bins import Binning, Feature, label
 from weigh.budget.levels import list_bins
 from weigh.editing.actions import ACTIONS, HOLD, REBIN
 from weigh.editing.pairs import fit_pair
-from weigh.editing.refit import Start, refit_others
+from weigh.editing.refit import Start, degrees_of_freedom, refit_others
 from weigh.editing.rows import ClassRows, NumberRows, read_rows
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Change, Evidence, inherit, login_name, now
@@ -167,7 +167,8 @@ class Editor:
         """The current model. Of the other results of its fit, only the scales are kept.
 
         A regressor also keeps the shape of its errors. Its dispersion is that of the fit, times how
-        much Pearson's statistic of the training rows has grown since.
+        much Pearson's statistic of the training rows has grown since, each over the rows less the
+        effective degrees of freedom.
         """
         if self._at == 0:
             return self._given
@@ -176,7 +177,7 @@ class Editor:
             if name != "error_quantiles_":
                 setattr(model, name, None)
         if isinstance(self._fitted, NumberRows):
-            model.dispersion_ = self._fitted.disperse(self._given.evidence_, self.evidence)
+            model.dispersion_ = self._disperse(self._fitted)
         for name, value in self._states[self._at].start.attributes().items():
             setattr(model, name, value)
         inherit(model._name(self.evidence.column_names, True), self._given)
@@ -186,6 +187,12 @@ class Editor:
         if hasattr(model, "provenance_") and any(change.refit for change in made):
             model.provenance_ = model.provenance_.join(self.train.table)
         return model
+
+    def _disperse(self, rows: NumberRows) -> float:
+        """The dispersion of the model as it is now."""
+        both = self._states[0], self._states[self._at]
+        before, after = (degrees_of_freedom(own.evidence, rows, own.start) for own in both)
+        return rows.disperse(self._given.evidence_, self.evidence, (before, after))
 
     @property
     def given(self) -> Any:

@@ -53,7 +53,7 @@ class Start:
         evidence = model.evidence_
         size = 1.0
         if isinstance(rows, NumberRows) and evidence.link == "identity":
-            size = float(rows.numbers.var()) or 1.0
+            size = rows.variance or 1.0
         return cls(evidence, evidence, _scales(model), _signs(model), size)
 
     def changed(self, action: str, sample: Sample, given: Mapping[str, Any]) -> Self:
@@ -168,6 +168,13 @@ def refit_others(
     return replace(evidence, prior=first, tables=tables, covariance=None, prior_variances=None)
 
 
+def degrees_of_freedom(evidence: Evidence, rows: ClassRows | NumberRows, start: Start) -> float:
+    """How many rows the weights of all tables are worth: tr((H + P)^-1 H) over the totals."""
+    problem = _problem(evidence, rows, (), start)
+    with engine.one_blas_thread():
+        return _Weights(problem, weights_of(evidence)).degrees_of_freedom
+
+
 @dataclass(frozen=True, eq=False)
 class _Problem:
     """Rows, and what ties the weights to the start."""
@@ -251,6 +258,13 @@ class _Weights:
             trace = np.finfo(float).eps * np.trace(free) * np.eye(len(free))
             found.append(cho_factor(free + trace))
         return found
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """The number of weights, less what the prior holds of them."""
+        own = zip(self._factors, self.problem.pull, strict=True)
+        held = sum(float(np.trace(cho_solve(factor, pull))) for factor, pull in own)
+        return self.weights.size - held
 
     def _solve_alone(self, right: Floats) -> Floats:
         step = np.zeros_like(right)

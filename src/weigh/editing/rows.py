@@ -75,16 +75,27 @@ class NumberRows:
         weight = row_weights(self.sample) / self.dispersion
         return self.family.moments(totals + self.apart[:, None], self.numbers, weight)
 
-    def disperse(self, before: Evidence, after: Evidence) -> float:
+    @property
+    def variance(self) -> float:
+        """The variance of the numbers."""
+        weight = row_weights(self.sample)
+        mean = np.average(self.numbers, weights=weight)
+        return float(np.average((self.numbers - mean) ** 2, weights=weight))
+
+    def disperse(self, before: Evidence, after: Evidence, spent: tuple[float, float]) -> float:
         """The dispersion after changes: as many times as large as Pearson's statistic has become.
 
-        The variances of gaussian estimates, which a changed model does not have, are added to it.
+        The statistic is that of a row that weights leave, because the weights are fitted to these
+        rows: `spent` are the degrees of freedom that they take, before and after. The variances of
+        gaussian estimates, which a changed model does not have, are added to the dispersion.
         """
         known = 0.0
         if not self.family.power and after.covariance is None:
             variances = total_variances(before, self.sample.table)
             known = float(np.average(variances, weights=row_weights(self.sample)))
-        return (self.dispersion + known) * self._pearson(after) / self._pearson(before)
+        left = [max(len(self.numbers) - own, 1.0) for own in spent]
+        grown = self._pearson(after) / self._pearson(before) * left[0] / left[1]
+        return (self.dispersion + known) * grown
 
     def _pearson(self, evidence: Evidence) -> float:
         """The mean over rows of squared errors over what the family gives the mean."""
