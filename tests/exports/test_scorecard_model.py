@@ -426,12 +426,31 @@ def test_texts_that_are_not_named_stay_as_they_were():
 
 @pytest.mark.parametrize(
     "odd",
-    [[], {"text": {}}, {"texts": {"Sax": "x"}}, {"letter": {"sender": 3}},
-     {"letter": {"closing": "x"}}, {"level_texts": {"Class": {"4th": "x"}}}],
+    [[], {"text": {}}, {"texts": [1]}, {"level_texts": 1}, {"texts": {"Sax": "x"}},
+     {"letter": {"sender": 3}}, {"letter": {"closing": "x"}},
+     {"level_texts": {"Class": {"4th": "x"}}}],
 )  # fmt: skip
 def test_odd_files_of_texts_are_refused(folder, odd):
     (folder / "odd.json").write_text(json.dumps(odd))
     case = (folder / "card.json", folder / "people.csv", "--cut-off", 900)
     done = run("letter", *case, "--texts", folder / "odd.json")
     assert done.exit_code == 1
+    assert isinstance(done.exception, SystemExit)  # an error message, no traceback
     assert "text" in done.output or "letter" in done.output or "4th" in done.output
+
+
+def test_a_misspelt_key_of_a_file_of_texts_is_named_beside_the_keys_there_are(folder):
+    (folder / "odd.json").write_text(json.dumps({"level_text": {}}))
+    case = (folder / "card.json", folder / "people.csv", "--cut-off", 900)
+    done = run("letter", *case, "--texts", folder / "odd.json")
+    assert done.exit_code == 1
+    assert all(name in done.output for name in ("'level_text'", "level_texts", "letter"))
+
+
+@pytest.mark.parametrize("parameter", ["texts", "level_texts"])
+def test_texts_that_are_no_dict_are_refused_by_name(parameter):
+    model = weigh.EvidenceNB().fit(weigh.datasets.titanic(), "Survived")
+    card = Scorecard(model)
+    for make in (card.with_texts, lambda **given: Scorecard(model, **given)):
+        with pytest.raises(ValueError, match=parameter):
+            make(**{parameter: [1]})

@@ -225,3 +225,12 @@ def test_the_report_tells_the_deviance_of_edits(fitted):
     assert f"{WHY['why']} (ada" in page
     assert "mean deviance" in page
     assert " bits" not in page
+
+
+def test_a_printed_change_of_numbers_tells_its_deviance_also_when_loaded(fitted, tmp_path):
+    changed = edit(fitted).drop("noise", **WHY).model
+    weigh.save(changed, tmp_path / "m.json")
+    for model in (changed, weigh.load(tmp_path / "m.json")):
+        (change,) = model.evidence_.edits
+        assert "mean deviance" in str(change)
+        assert "bits" not in str(change)

@@ -261,6 +261,9 @@ def test_a_model_of_numbers_is_refused_by_name(fitted, ask):
     model = weigh.BoostedNBRegressor().fit(X, X["gap"].fillna(0))
     with pytest.raises(ValueError, match="BoostedNBRegressor"):
         ask(model, X, y)
+    if ask is weigh.simplify:
+        with pytest.raises(ValueError, match="simplify"):
+            ask(weigh.EducatedRegressor().fit(X, X["gap"].fillna(0)), X, y)
     with pytest.raises(ValueError, match="Scorecard"):
         ask(weigh.Scorecard(weigh.EvidenceNB().fit(X, y)), X, y)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import RegressorMixin
 
 from weigh.bins import Feature
 from weigh.budget.levels import Shape, Ways, choose_groups, list_all_bins
@@ -219,6 +220,11 @@ def simplify(
     {'Class': ('1st', '2nd or Crew', '3rd'), 'Sex': ('Female', 'Male')}
     """
     budget = Budget(features, levels, total_levels, pairs, points)
+    if isinstance(model, RegressorMixin):
+        raise ValueError(
+            "simplify takes models of classes; this model estimates numbers, "
+            f"got {type(model).__name__}"
+        )
     rows = Rows.read(model, X, y, sample_weight)
     if points is not None and len(rows.sample.classes) > 2:
         raise ValueError(

@@ -145,8 +145,10 @@ def read_texts(path: str | None, parts: bool = False) -> dict[str, Any]:
         return {}
     found = read_json(path, "a file of texts")
     known = (*REASONS, "letter")
-    if not isinstance(found, dict) or not all(name in known for name in found):
+    if not isinstance(found, dict):
         raise ValueError(f"{path} must hold an object with {', '.join(known)}, as the docs show")
+    for name, part in found.items():
+        _check_key(path, name, part, known)
     letter = found.pop("letter", {})
     if not isinstance(letter, dict) or not all(map(_is_part, letter.items())):
         raise ValueError(
@@ -155,6 +157,16 @@ def read_texts(path: str | None, parts: bool = False) -> dict[str, Any]:
     if "closing" in letter:
         letter["closing"] = tuple(letter["closing"])
     return found | ({"letter": letter} if parts else {})
+
+
+def _check_key(path: str, name: str, part: Any, known: tuple[str, ...]) -> None:
+    from weigh.frames import did_you_mean
+
+    if name not in known:
+        meant = did_you_mean(name, known)
+        raise ValueError(f"{path} has the key {name!r}, but it may hold {', '.join(known)}{meant}")
+    if not isinstance(part, dict):
+        raise ValueError(f"{path}: {name} must be an object, got {part!r:.80}")
 
 
 def _is_part(item: tuple[str, Any]) -> bool:

@@ -364,7 +364,9 @@ class Editor:
         if refit:
             after = refit_others(after, self._fitted, self._held(action, given), start)
         losses = self._rows.loss(before), self._rows.loss(after)
-        done = Change(action, given, signed.why, signed.who, signed.when, *losses, refit)
+        numbers = isinstance(self._rows, NumberRows)
+        signature = signed.why, signed.who, signed.when
+        done = Change(action, given, *signature, *losses, refit, estimates=numbers)
         state = _State(replace(after, edits=(*before.edits, done)), start)
         self._states = [*self._states[: self._at + 1], state]
         self._at += 1

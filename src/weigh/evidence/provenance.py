@@ -7,7 +7,7 @@ import hashlib
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cache, reduce
 from importlib.metadata import PackageNotFoundError, version
@@ -219,15 +219,19 @@ class Change:
     loss_before: float
     loss_after: float
     refit: bool = False
+    estimates: bool = field(default=False, compare=False, repr=False, kw_only=True)
+    """Whether the model is of numbers, which a file says of the model itself."""
 
     def to_dict(self) -> dict[str, Any]:
         """The change as plain data."""
-        return asdict(self) | {"arguments": dict(self.arguments)}
+        found = asdict(self) | {"arguments": dict(self.arguments)}
+        del found["estimates"]
+        return found
 
     @classmethod
     def from_dict(cls, data: Any) -> Change:
         """Read plain data."""
-        names = {field.name for field in fields(cls)}
+        names = {own.name for own in fields(cls)} - {"estimates"}
         if not isinstance(data, Mapping) or {*data} != names:
             raise ValueError(f"an edit must hold {sorted(names)}")
         texts = all(isinstance(data[name], str) for name in ("action", "why", "who", "when"))
@@ -245,14 +249,10 @@ class Change:
         return f"{self.action}({given})"
 
     def __str__(self) -> str:
-        return self.told()
-
-    def told(self, estimates: bool = False) -> str:
-        """The change in words; `estimates` says that the model is of numbers."""
         change = self.loss_after - self.loss_before
         fitted = ", others refitted" if self.refit else ""
         loss = f"loss {self.loss_after:.4f} bits, {change:+.4f}"
-        if estimates:
+        if self.estimates:
             loss = f"mean deviance {self.loss_after:.4g}, {change:+.2g}"
         return f"{self.call}{fitted}: {self.why} ({self.who}, {self.when}; {loss})"
 

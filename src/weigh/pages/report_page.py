@@ -310,7 +310,7 @@ def _provenance(subject: Subject) -> list[tuple[str, str]]:
     known = getattr(subject.model, "provenance_", None)
     lines = [] if known is None else known.lines()
     evidence = subject.evidence
-    edits = [(f"Edit {i}", e.told(evidence.estimates)) for i, e in enumerate(evidence.edits, 1)]
+    edits = [(f"Edit {i}", str(e)) for i, e in enumerate(evidence.edits, 1)]
     told = tell_parameters(subject.card or subject.model)
     return [("Model", subject.name), *lines, *told, *edits]
 

@@ -24,6 +24,7 @@ from weigh.scorecard.reasons import (
     Letter,
     find_level,
     read_level_texts,
+    read_mapping,
     read_texts,
     texts_of,
     write_letter,
@@ -280,7 +281,7 @@ class Scorecard(CardModel, Shown):
             Texts by feature and level. Levels that are not named keep theirs.
         """
         card, own = copy.copy(self), read_level_texts(level_texts, self._source)
-        card.texts = read_texts({**self.texts, **(texts or {})}, self._source)
+        card.texts = read_texts({**self.texts, **read_mapping(texts, "texts")}, self._source)
         kept = self.level_texts
         card.level_texts = kept | {name: kept.get(name, {}) | own[name] for name in own}
         return card

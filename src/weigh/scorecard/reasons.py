@@ -90,7 +90,7 @@ def _texts(card: Scorecard, table: Table, dearest: Integers) -> Any:
 def read_texts(texts: Mapping[str, str] | None, evidence: Evidence) -> dict[str, str]:
     """By feature, its name where nothing else is given."""
     known = {table.name: table.name for table in evidence}
-    for name, text in (texts or {}).items():
+    for name, text in read_mapping(texts, "texts").items():
         _check(name, known)
         if not isinstance(text, str):
             raise ValueError(
@@ -103,7 +103,7 @@ def read_texts(texts: Mapping[str, str] | None, evidence: Evidence) -> dict[str,
 def read_level_texts(texts: Mapping[str, Any] | None, evidence: Evidence) -> dict[str, Any]:
     """By feature and by the label of a level."""
     found: dict[str, dict[str, str]] = {}
-    for name, own in (texts or {}).items():
+    for name, own in read_mapping(texts, "level_texts").items():
         table = evidence[_check(name, {table.name: table.name for table in evidence})]
         if not isinstance(own, Mapping) or not all(isinstance(t, str) for t in own.values()):
             raise ValueError(
@@ -112,6 +112,13 @@ def read_level_texts(texts: Mapping[str, Any] | None, evidence: Evidence) -> dic
             )
         found[name] = {table.labels[find_level(table, level)]: own[level] for level in own}
     return found
+
+
+def read_mapping(texts: Any, parameter: str) -> Mapping[Any, Any]:
+    """Texts by feature; nothing where none are given."""
+    if texts is None or isinstance(texts, Mapping):
+        return texts or {}
+    raise ValueError(f"{parameter} must be a dict from features, got {texts!r:.80}")
 
 
 def _check(name: Any, known: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,9 +130,14 @@ def evidence_from_dict(data: Mapping[str, Any]) -> Evidence:
         covariance=_covariance_from_dict(data, features) if "covariance" in data else None,
         exposure=_column_given(data, "exposure"),
         offset=_column_given(data, "offset"),
-        edits=tuple(map(Change.from_dict, data.get("edits", ()))),
+        edits=_edits_from_dict(data),
     )
     return name_as_recorded(found)
+
+
+def _edits_from_dict(data: Mapping[str, Any]) -> tuple[Change, ...]:
+    found = map(Change.from_dict, data.get("edits", ()))
+    return tuple(replace(edit, estimates=data["link"] in NUMBERS) for edit in found)
 
 
 def _column_given(data: Mapping[str, Any], role: str) -> str | None:

@@ -161,7 +161,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, str]:
     lines = [("Model", type(model).__name__), *([] if known is None else known.lines())]
     evidence: Any = getattr(model, "evidence_", None)
     edits = () if evidence is None else evidence.edits
-    lines += [(f"Edit {i}", edit.told(evidence.estimates)) for i, edit in enumerate(edits, 1)]
+    lines += [(f"Edit {i}", str(edit)) for i, edit in enumerate(edits, 1)]
     return dict([*lines, *tell_parameters(model)])
 
 
