@@ -210,6 +210,36 @@ def test_a_group_without_an_event_has_an_upper_limit_only(counted):
     assert 0 < east.ratio.high < 0.1  # of 150 that were expected
 
 
+def test_a_group_without_a_ratio_has_all_judged_by_differences():
+    model = LinearRegression(fit_intercept=False).fit(np.array([[1.0]]), [2.0])  # estimates 2x
+    x = np.repeat([0.0, 1.0], 30)
+    y = np.random.default_rng(0).poisson(1 + 3 * x)
+    found = evaluate(model, x[:, None], y, by=x)
+    assert not any(group.ratio.is_known() for group in (*found.groups, found.all_rows))
+    assert all(group.difference.has_interval() for group in found.groups)
+
+
+def test_a_table_of_groups_needs_groups(counted):
+    with pytest.raises(ValueError, match="by"):
+        evaluate(counted, policies(seed=1), "claims").to_frame("groups")
+
+
+def test_with_exposure_means_are_told_per_row_and_groups_per_unit(counted):
+    told = "\n".join(evaluate(counted, policies(seed=1), "claims", by="region").findings)
+    assert "Mean estimate per row" in told
+    told = "\n".join(evaluate(EducatedRegressor(pairs=0).fit(draw(), "y"), draw(), "y").findings)
+    assert "per row" not in told
+
+
+def test_an_evaluation_on_another_target_says_so(counted):
+    rest = policies(seed=1)
+    assert evaluate(counted, rest, "claims").note == ""
+    found = evaluate(counted, rest.rename(columns={"claims": "losses"}), "losses")
+    assert "'claims'" in found.note
+    assert "'losses'" in found.note
+    assert found.note in found.findings
+
+
 def test_few_rows_have_no_interval_and_negative_numbers_no_ratio():
     rows = pd.DataFrame({"kind": [*"ab"] * 40, "sum": np.arange(80.0) - 40})
     model = EducatedRegressor(pairs=0).fit(rows, "sum")

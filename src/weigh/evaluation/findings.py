@@ -184,6 +184,14 @@ def find_training_rows(model: Any, X: Any) -> float | None:
     return None if isinstance(table, FarTable) else sketch.overlap(hash_rows(table))
 
 
+def tell_other_target(model: Any, y: Any) -> str:
+    """That the model was fitted to a target of another name; nothing where it was not."""
+    known = getattr(getattr(model, "provenance_", None), "target", None)
+    if known is None or not isinstance(y, str) or y == known:
+        return ""
+    return f"The model was fitted to {known!r}, and is evaluated on {y!r}."
+
+
 LEAST, ROWS = 10, 5
 """Rows of each class that a feature must be known in, and rows per level: ids are no leak."""
 

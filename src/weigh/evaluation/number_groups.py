@@ -28,7 +28,7 @@ class NumberGroup:
     """One group of rows: what was observed, what the model estimates, and how far they differ.
 
     `observed` and `estimate` are means over rows, or per unit of exposure where rows have their
-    own. `ratio` is observed/estimate, unknown where numbers are negative, and `difference` is
+    own. `ratio` is observed/estimate, unknown in all groups if it is in one, and `difference` is
     observed - estimate; their intervals take the estimates as given. `deviance` is a mean over
     rows. `note` says why something is not known.
     """
@@ -50,9 +50,10 @@ def measure_number_groups(
     grouping: Grouping, rows: Estimated, coverage: float
 ) -> tuple[tuple[NumberGroup, ...], NumberGroup]:
     """Every group, in the order of its values, and all rows as one."""
-    signed = bool(rows.numbers.min() < 0 or rows.means.min() < 0)
     rare = rare_sum(rows.numbers, rows.weight, coverage)
     parts = [(n, rows.take(at)) for n, at in grouping.split(rows.kept, rows.weight)]
+    signed = bool(rows.numbers.min() < 0 or rows.means.min() < 0)
+    signed |= any(part.weight @ part.means <= 0 for _, part in parts)  # one measure for all
     found = [_measure(n, part, signed, rare, coverage) for n, part in (*parts, ("All rows", rows))]
     return tuple(found[:-1]), found[-1]
 
@@ -74,7 +75,7 @@ def _measure(name: str, rows: Estimated, signed: bool, rare: float, coverage: fl
         exposure=NAN if rows.exposure is None else units,
         observed=observed / units,
         estimate=estimate / units,
-        ratio=Bounded(NAN) if signed or estimate <= 0 else _ratio(rows, reach, rare),
+        ratio=Bounded(NAN) if signed else _ratio(rows, reach, rare),
         difference=Bounded(gap, gap - wide, gap + wide),
         rmse=float(np.sqrt(weight @ errors**2 / total)),
         deviance=float(weight @ rows.losses(rows.power) / total),
@@ -119,10 +120,11 @@ def tell_groups(found: NumberEvaluation) -> str:
         for group in off[:SHOWN]
     ]
     more = f" and {len(off) - SHOWN} more" if len(off) > SHOWN else ""
+    unit = f", per unit of {found.exposed}" if found.exposed else ""
     chance = f"{(1 - found.coverage) * len(found.groups):.1g}"
     return (
-        f"Groups with biased estimates: {'; '.join(told)}{more}. By chance alone about {chance} "
-        f"of {len(found.groups)} would be listed."
+        f"Groups with biased estimates{unit}: {'; '.join(told)}{more}. By chance alone "
+        f"about {chance} of {len(found.groups)} would be listed."
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.estimates import Estimated, deviances, mean_of, rare_sum
-from weigh.evaluation.findings import find_training_rows, tell_training_rows
+from weigh.evaluation.findings import find_training_rows, tell_other_target, tell_training_rows
 from weigh.evaluation.groups import Grouping
 from weigh.evaluation.number_groups import (
     NumberGroup,
@@ -76,6 +76,8 @@ class NumberEvaluation(Shown):
         What the estimates were multiplied by, in words; empty for a model without exposure.
     training_rows : float or None
         Estimated share of rows that the model was fitted on; None where it is not known.
+    note : str
+        That the model was fitted to another target, if so.
     """
 
     model: str
@@ -99,14 +101,16 @@ class NumberEvaluation(Shown):
     by: str = ""
     groups: tuple[NumberGroup, ...] = ()
     all_rows: NumberGroup | None = None
+    note: str = ""
 
     @property
     def findings(self) -> list[str]:
         """The main results, in sentences."""
+        each = " per row" if self.exposed else ""
         said = [
             f"RMSE {self._range(self.rmse)}; the mean alone has {self._number(self.spread)}. "
             f"R2 {self.r2:.3f}. Mean absolute error {self._range(self.mae)}.",
-            f"Mean estimate {self._number(self.mean_estimate)}, mean observed "
+            f"Mean estimate{each} {self._number(self.mean_estimate)}, mean observed{each} "
             f"{self._number(self.mean_observed)}; calibration slope {self.slope:.2f}.",
         ]
         if self.has_deviance():
@@ -116,7 +120,7 @@ class NumberEvaluation(Shown):
             low, high = percent(round(self.covered.low, 3)), percent(round(self.covered.high, 3))
             share = percent(round(self.covered.value, 3))
             said.append(f"{percent(STATED)} intervals contain {share} of rows ({low} to {high}).")
-        said += [self.exposure, tell_groups(self)]
+        said += [self.exposure, self.note, tell_groups(self)]
         return [*filter(None, [tell_training_rows(self.training_rows), *said])]
 
     def has_deviance(self) -> bool:
@@ -131,6 +135,8 @@ class NumberEvaluation(Shown):
         """The "bands" or the "groups" as a table, one row each."""
         if part not in ("bands", "groups"):
             raise ParameterError(Parameter("part"), f" must be 'bands' or 'groups', got {part!r}")
+        if part == "groups" and not self.by:
+            raise ParameterError("there are no groups; evaluate with ", Parameter("by"))
         rows = [flatten(plain(own)) for own in getattr(self, part)]
         return build(columns_of(rows), None)
 
@@ -174,7 +180,8 @@ def evaluate_numbers(
     grouping = Grouping.of(X, by)
     rows = Estimated.of(model, X, y, sample_weight, exposure, grouping.names)
     found = evaluate_estimates(model, X, rows, coverage)
-    found = replace(found, training_rows=find_training_rows(model, X))
+    note = tell_other_target(model, y)
+    found = replace(found, training_rows=find_training_rows(model, X), note=note)
     if by is None:
         return found
     groups, whole = measure_number_groups(grouping, rows, coverage)
