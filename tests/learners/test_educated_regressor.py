@@ -479,6 +479,15 @@ def test_targets_that_a_family_does_not_have_are_refused(family, y, named):
         EducatedRegressor(family=family).fit([[1.0], [2.0], [3.0]], y)
 
 
+def test_a_number_outside_the_family_is_named_with_its_row():
+    X, weight = np.arange(6.0)[:, None], [1.0, 0.0, 1.0, 1.0, 1.0, 1.0]
+    y = np.array([1.0, -9.0, 2.0, -1.0, -3.0, 0.0])
+    with pytest.raises(ValueError, match=r"-3 in row 4 .* 2 of 5 rows.*'gaussian'"):
+        EducatedRegressor(family="poisson").fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match=r"0 in row 3 .* 1 of 6 rows.*'tweedie'"):
+        EducatedRegressor(family="gamma").fit(X, np.where(y == -1, 0, 1.0))
+
+
 @pytest.mark.parametrize(
     ("family", "given", "named"),
     [
@@ -585,8 +594,9 @@ def test_an_exposure_that_is_not_positive_is_refused_by_name(tmp_path, command, 
     }
     found = run(*words[command], "--exposure", "years")
     assert found.exit_code == 1
-    assert "--exposure" in found.stderr
-    assert "years" in found.stderr
+    assert "'years', the exposure" in found.stderr
+    assert f"{wrong:g} in row 7 " in found.stderr
+    assert "1 of 60 rows" in found.stderr
 
 
 def test_an_exposure_belongs_to_a_regression(tmp_path):

@@ -57,7 +57,7 @@ class NumberRows:
         sample, numbers = number_sample(table, y, sample_weight)
         if not sample.table.named:
             raise ValueError("X has no column names, which edits need; pass a dataframe")
-        refuse_outside(model._family, numbers, sample.target, model.family)
+        refuse_outside(model._family, numbers, sample.target, model.family, sample.kept)
         given = find_given(model.evidence_, table.names, exposure)
         known = spread_out(given.get("exposure"), table.n_rows)
         apart = read_apart(model._family, model.family, table, known, given.get("offset"))

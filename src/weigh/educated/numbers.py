@@ -198,8 +198,8 @@ def in_unit(evidence: Evidence, unit: Unit) -> Evidence:
     return replace(evidence, tables=tables, prior=prior, covariance=covariance)
 
 
-def check_target(family: Family, numbers: Floats, name: str, told: str) -> None:
+def check_target(family: Family, numbers: Floats, name: str, told: str, kept: Any = None) -> None:
     """Refuse numbers that the family does not have, or whose mean it cannot have."""
     if family.least is not None and not numbers.any():
         raise ValueError(f"{name} is zero in every row; family={told!r} needs a positive mean")
-    refuse_outside(family, numbers, name, told)
+    refuse_outside(family, numbers, name, told, kept)

@@ -212,7 +212,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         named = {name for name in (exposure, offset) if isinstance(name, str)}
         if named & {*sample.table.names}:
             sample = replace(sample, table=sample.table.without(named & {*sample.table.names}))
-        check_target(family, numbers, y if isinstance(y, str) else "y", self.family)
+        check_target(family, numbers, sample.target, self.family, sample.kept)
         warn_light_rows(sample)
         self._learn(sample, family, numbers, apart[sample.kept])
         given = {"exposure": name_given(exposure), "offset": name_given(offset)}

@@ -51,7 +51,7 @@ class Estimated:
         table = read(X)
         sample, numbers = number_sample(table, y, sample_weight)
         if hasattr(model, "_family"):
-            refuse_outside(model._family, numbers, sample.target, model.family)
+            refuse_outside(model._family, numbers, sample.target, model.family, sample.kept)
         own = given_to(model, table.names, exposure)
         means = model.predict(_features(model, X, (y, sample_weight), beside), **own)
         weight = np.ones(len(numbers)) if sample.weight is None else sample.weight

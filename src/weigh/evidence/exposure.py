@@ -9,7 +9,7 @@ import numpy as np
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence.tables import Evidence
-from weigh.frames import Floats, Table, read_numbers
+from weigh.frames import Floats, Table, read_numbers, tell_rows
 from weigh.parameters import is_number
 
 if TYPE_CHECKING:
@@ -32,11 +32,10 @@ def read_apart(family: Family, name: str, table: Table, exposure: Any, offset: A
         )
     own = read_numbers(table, exposure, "exposure")
     if not (own > 0).all():
-        named = f" {exposure!r}" if isinstance(exposure, str) else ""
-        raise ParameterError(
-            Parameter("exposure"),
-            f"{named} must be positive, but holds {own.min():g}; drop such rows",
-        )
+        why = f" must be positive, but holds {tell_rows(own, own <= 0)}; drop such rows"
+        if isinstance(exposure, str):  # perhaps the column of the fit, which nobody named here
+            raise ValueError(f"column {exposure!r}, the exposure,{why}")
+        raise ParameterError(Parameter("exposure"), why)
     return found + np.log(own)
 
 

@@ -55,6 +55,7 @@ from weigh.frames.targets import (
     read_numbers,
     sort_classes,
     sort_folds,
+    tell_rows,
 )
 from weigh.frames.values import (
     NOT_KNOWN,
@@ -126,6 +127,7 @@ __all__ = [
     "sort_folds",
     "spell",
     "take_rows",
+    "tell_rows",
     "to_arrow",
     "vector",
     "wrap",

@@ -179,6 +179,19 @@ def read_numbers(table: Table, given: Any, role: str) -> Floats:
     return column.values
 
 
+def tell_rows(numbers: Floats, odd: np.ndarray[Any, np.dtype[np.bool_]], kept: Any = None) -> str:
+    """The least of odd numbers, its row, and how many rows have one; `kept` marks the numbers'.
+
+    >>> values = np.array([1.0, -2.0, -5.0])
+    >>> tell_rows(values, values < 0)
+    '-5 in row 2 (counted from 0; such numbers are in 2 of 3 rows)'
+    """
+    at = int(np.flatnonzero(odd)[numbers[odd].argmin()])
+    row = at if kept is None else int(np.flatnonzero(kept)[at])
+    many = f"such numbers are in {odd.sum():,} of {len(numbers):,} rows"
+    return f"{numbers[at]:g} in row {row} (counted from 0; {many})"
+
+
 def read_classes(classes: Any) -> np.ndarray[Any, Any]:
     """Sort given class labels."""
     column = vector(classes, "classes", categorical=True)

@@ -11,12 +11,12 @@ it changes no weights of least loss.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import xlogy
 
-from weigh.frames import Floats
+from weigh.frames import Floats, tell_rows
 from weigh.newton.regression import Moments
 
 
@@ -112,13 +112,17 @@ GAUSSIAN, POISSON, GAMMA = Gaussian(), Power(1.0), Power(2.0)
 Family: TypeAlias = Gaussian | Power
 
 
-def refuse_outside(family: Family, numbers: Floats, name: str, told: str) -> None:
-    """Refuse numbers that a family does not have."""
-    low = float(numbers.min())
-    if family.least is None or low > family.least or (low == family.least and not family.open):
+def refuse_outside(family: Family, numbers: Floats, name: str, told: str, kept: Any = None) -> None:
+    """Refuse numbers that a family does not have; `kept` marks whose they are among all rows."""
+    if family.least is None:
         return
+    odd = numbers <= family.least if family.open else numbers < family.least
+    if not odd.any():
+        return
+    low = numbers.min()
     wanted = "positive numbers" if family.open else "numbers of 0 or more"
+    other = "'tweedie', which takes zeros" if low == 0 else "'gaussian'"
     raise ValueError(
-        f"{name} holds {low:g}, but family={told!r} takes {wanted}; drop such rows or choose "
-        "another family, such as family='gaussian'"
+        f"{name} holds {tell_rows(numbers, odd, kept)}, but family={told!r} takes {wanted}; drop "
+        f"such rows or choose another family, such as family={other}"
     )
