@@ -12,8 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import weigh
 from weigh.bins import Joined
+from weigh.bins.labels import EXACT
 from weigh.editing import refit as refit_module
 from weigh.educated.prior import curve, prior_of
+from weigh.errors import ParameterError
 from weigh.evidence.show import ROWS, summarise
 from weigh.exports.selftest import check
 from weigh.frames import read
@@ -585,3 +587,42 @@ def test_names_of_what_there_is_not_are_refused(editor, odd):
     with pytest.raises(ValueError, match=r"tawn|'z'|name"):
         editor.rename(**odd, **WHY)
     assert editor.edits == ()
+
+
+@pytest.mark.parametrize(
+    ("odd", "parameter"),
+    [
+        ({"name": "age"}, "name"),
+        ({"levels": {"a": "b"}}, "levels"),
+        ({"levels": {"a": "Ulm", "b": "Ulm"}}, "levels"),
+        ({"levels": {"z": "Ulm"}}, "levels"),
+    ],
+)
+def test_names_in_use_and_levels_that_are_none_are_refused_by_name(editor, odd, parameter):
+    with pytest.raises(ParameterError) as error:
+        editor.rename("town", **odd, **WHY)
+    assert error.value.parameter == parameter
+    assert editor.edits == ()
+
+
+def test_a_new_name_is_in_use_from_then_on_and_levels_may_swap_names(editor):
+    editor.rename("age", "Years", **WHY)
+    with pytest.raises(ParameterError):
+        editor.rename("town", "Years", **WHY)
+    editor.rename("town", levels={"a": "b", "b": "a"}, **WHY).rename("town", "town", **WHY)
+    assert editor.evidence["town"].feature.spelt(EXACT)[:2] == ("b", "a")
+
+
+@pytest.mark.parametrize("one", [1, 1.0, np.int64(1), "1", ">= 1", "> 0.5"])
+def test_zero_and_one_are_found_as_numbers_and_as_the_ranges_they_were(one, tmp_path):
+    X, y = draw(200)
+    X["garage"] = np.where(np.arange(200) % 5, y, 1 - y)
+    model = weigh.EvidenceNB().fit(X, y)
+    assert model.evidence_["garage"].labels == ("0", "1")
+    editor = weigh.edit(model, X, y).set("garage", one, 0.25, **WHY)
+    assert editor.evidence["garage"].weights.tolist()[1] == 0.25
+    weigh.save(editor.model, tmp_path / "m.json")
+    assert weigh.load(tmp_path / "m.json").evidence_["garage"].weights.tolist()[1] == 0.25
+    if isinstance(one, str):
+        named = editor.rename("garage", levels={one: "has one"}, **WHY).evidence["garage"].feature
+        assert named.spelt(EXACT) == ("0", "has one")

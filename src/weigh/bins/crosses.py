@@ -68,6 +68,11 @@ class Cross:
         """The pairs with intervals by their cut points, whatever training had."""
         return self.join_texts(*(part.cut_labels for part in self.parts))
 
+    @property
+    def range_labels(self) -> tuple[str, ...]:
+        """The pairs with 0 and 1 as ranges, also where there are no others."""
+        return self.join_texts(*(part.range_labels for part in self.parts))
+
     def join_texts(self, left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
         """A text for each pair from those of the levels of either part."""
         texts = [f"{left[i]}{AND}{right[j]}" for i, j in self.pairs]

@@ -194,6 +194,11 @@ class Feature:
         return replace(self, whole=False).labels
 
     @property
+    def range_labels(self) -> tuple[str, ...]:
+        """The levels with 0 and 1 as ranges, `<= 0` and `>= 1`, also where there are no others."""
+        return replace(self, binary=False).labels
+
+    @property
     def shown(self) -> str:
         """The feature as people read it: its title, or else its name."""
         return self.title or self.name
@@ -203,8 +208,9 @@ class Feature:
         own = dict(self.texts)
         if not own:
             return self.labels if notation is EXACT else self.named(notation)
-        keys = zip(self.named(notation), self.labels, self.cut_labels, strict=True)
-        return tuple(own.get(key, own.get(cuts, text)) for text, key, cuts in keys)
+        keys = zip(self.labels, self.cut_labels, self.range_labels, strict=True)
+        shown = zip(self.named(notation), keys, strict=True)
+        return tuple(next((own[key] for key in every if key in own), text) for text, every in shown)
 
     def named(self, notation: Notation) -> tuple[str, ...]:
         """The levels with intervals in some notation."""

@@ -258,6 +258,7 @@ class Editor:
         1.2, or its logarithm as `weight`.
         """
         weight = _read_weight(self.evidence, weight, factor)
+        level = level.item() if isinstance(level, np.generic) else level
         given = {"feature": feature, "level": level, "weight": np.asarray(weight).tolist()}
         return self._do("set", given, **signed)
 

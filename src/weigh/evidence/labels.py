@@ -6,11 +6,13 @@ gives the same numbers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from weigh.bins import Cross, Feature, label
+from weigh.bins.labels import EXACT
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence.tables import Evidence
 from weigh.frames import canonical, did_you_mean
@@ -70,8 +72,50 @@ def rename_feature(
         raise ParameterError(
             Parameter("name"), f" and levels must hold texts, got {name!r} and {levels!r}"
         )
+    if feature not in evidence.column_names:
+        meant, known = did_you_mean(feature, evidence.column_names), [*evidence.column_names]
+        raise ValueError(f"there is no column {feature!r}; there are {known}{meant}")
+    _refuse_unknown([part for part in _parts(evidence) if part.name == feature], levels)
     named = {"columns": {feature: name} if name else {}, "levels": {feature: levels}}
-    return with_labels(evidence, named)
+    renamed = with_labels(evidence, named)
+    _refuse_twice(renamed, feature)
+    return renamed
+
+
+def _parts(evidence: Evidence) -> list[Feature]:
+    """The features of all tables, also as parts of pairs, where they may have other levels."""
+    return [part for feature in evidence.features for part in feature.parts]
+
+
+def _refuse_unknown(parts: Sequence[Feature], levels: Mapping[str, str]) -> None:
+    known = {key for part in parts for key in _keys(part)}
+    for level in levels:
+        if _key(level) not in known:
+            first = parts[0]
+            meant = did_you_mean(level, first.labels)
+            raise ParameterError(
+                Parameter("levels"),
+                f": {first.name!r} has no level {level!r}; it has {[*first.labels]}{meant}",
+            )
+
+
+def _refuse_twice(renamed: Evidence, feature: str) -> None:
+    """Refuse a name by which people would know two columns, or two levels of the column."""
+    changed = [part for part in _parts(renamed) if part.name == feature]
+    name = changed[0].shown
+    for part in _parts(renamed):
+        if part.name != feature and name in (part.name, part.shown):
+            raise ParameterError(
+                Parameter("name"), f"={name!r} is the name of another column, {part.name!r}"
+            )
+    for part in changed:
+        texts = part.spelt(EXACT)
+        twice = [text for text, n in Counter(texts).items() if n > 1]
+        if twice:
+            both = [key for key, own in zip(part.labels, texts, strict=True) if own == twice[0]]
+            raise ParameterError(
+                Parameter("levels"), f": {twice[0]!r} would name the levels {both} of {feature!r}"
+            )
 
 
 def name_as_recorded(evidence: Evidence) -> Evidence:
@@ -110,11 +154,15 @@ def _check_names(given: Sequence[Any], known: Sequence[str], where: str) -> None
 
 def _check_levels(texts: Mapping[str, Mapping[Any, Any]], evidence: Evidence) -> None:
     parts: dict[str, list[str]] = {}
-    for feature in evidence.features:
-        for part in feature.parts:
-            parts.setdefault(part.name, []).extend((*part.labels, *part.cut_labels))
+    for part in _parts(evidence):
+        parts.setdefault(part.name, []).extend(_keys(part))
     for name, own in texts.items():
         _check_names([_key(level) for level in own], parts.get(name, []), f"levels of {name!r}")
+
+
+def _keys(part: Feature) -> tuple[str, ...]:
+    """The texts that levels are known by; each once."""
+    return (*dict.fromkeys((*part.labels, *part.cut_labels, *part.range_labels)),)
 
 
 def _key(level: Any) -> str:

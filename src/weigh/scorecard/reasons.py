@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh import engine
-from weigh.bins import Feature, label
+from weigh.bins import Feature, Interval, label
 from weigh.evidence import Evidence, FeatureTable
 from weigh.evidence.show import ROWS, summarise
-from weigh.frames import Floats, Integers, Table, as_rows, did_you_mean
+from weigh.frames import Floats, Integers, Table, as_rows, canonical, did_you_mean
 from weigh.layout import render
 from weigh.parameters import is_count
 from weigh.recourse import Lever, levers
@@ -136,13 +136,20 @@ def texts_of(table: FeatureTable, text: str, own: Mapping[str, str]) -> tuple[st
 def find_level(table: FeatureTable, level: Any) -> int:
     """Where a level stands, given as the text that it is shown by, or else as it is.
 
-    An interval of whole numbers is also found by its cut points: `(3.5, 7.5]` for `4 to 7`. Of a
-    level of text that reads `missing` beside missing answers, that text is `"missing"`.
+    An interval of whole numbers is also found by its cut points: `(3.5, 7.5]` for `4 to 7`, and one
+    of a single number by that number; 0 and 1 also as `<= 0` and `>= 1`. Of a level of text that
+    reads `missing` beside missing answers, that text is `"missing"`.
     """
-    for names in (table.labels, table.levels, table.feature.cut_labels):
-        places = [i for i, own in enumerate(names) if own == level and type(own) is type(level)]
+    own = table.feature
+    for names in (table.labels, table.levels, own.cut_labels, own.range_labels):
+        places = [i for i, name in enumerate(names) if name == level and type(name) is type(level)]
         if places:
             return places[0]
+    if type(level) in (int, float):
+        text = label(canonical(level))
+        for i, interval in enumerate(table.levels):
+            if isinstance(interval, Interval) and table.labels[i] == text:
+                return i
     hint = ""
     if summarise(table, ROWS) is not table:
         hint = (
