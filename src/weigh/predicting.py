@@ -9,7 +9,7 @@ import numpy as np
 from weigh.bins import label
 from weigh.evidence import Evidence, evidence_of, with_labels
 from weigh.frames import Floats, Table, as_rows, build_beside, match, read
-from weigh.sheet import BalanceSheet, contribute, explain
+from weigh.sheet import NO_ERRORS, BalanceSheet, contribute, explain
 
 
 class Reader:
@@ -133,7 +133,12 @@ class Predictor(Reader):
             Your names of columns, levels and classes, as in `report`.
         """
         table = self._read_one(row, "a balance sheet")
-        return explain(with_labels(self.evidence_, labels), table, pos_label, against)
+        evidence = with_labels(self.evidence_, labels)
+        return explain(evidence, table, pos_label, against, self._why_no_errors())
+
+    def _why_no_errors(self) -> str:
+        """Why the weights have no standard errors, where they have none."""
+        return NO_ERRORS
 
     def contributions(self, X: Any, pos_label: Any = None) -> Any:
         """The contributions of the prior and of each table to the total of every row.

@@ -290,6 +290,24 @@ def test_more_weights_than_a_file_should_hold_leave_no_interval(monkeypatch):
     assert model.evidence_["z"].errors is not None
 
 
+def test_a_sheet_without_an_interval_gives_the_reason_of_its_own_model(monkeypatch):
+    frame, y = draw_frame(6)
+    row = frame.iloc[[0]]
+    model = EducatedNB(pairs=0).fit(frame, y)
+    editor = weigh.edit(model, frame, y)
+    editor.drop("z", why="not allowed")
+    three = EducatedNB(pairs=0, multiclass="softmax").fit(frame, np.arange(len(y)) % 3)
+    with monkeypatch.context() as patch:
+        patch.setattr("weigh.educated.tables.MOST_WEIGHTS", 4)
+        kept = EducatedNB(pairs=0).fit(frame, y)
+    monkeypatch.setattr("weigh.educated.fit.FULL", 4)
+    many = EducatedNB(pairs=0).fit(frame, y)
+    models = {"edited": editor.model, "classes": three, "covariance": kept, "3,072": many}
+    for word, own in models.items():
+        told = own.balance_sheet(row).no_interval
+        assert [other for other in models if other in told] == [word]
+
+
 def test_another_prior_moves_the_interval_and_keeps_its_width_in_log_odds():
     frame, y = draw_frame(7, n_rows=400)
     model = EducatedNB(pairs=0).fit(frame, y)

@@ -493,3 +493,21 @@ def test_help_lists_every_command_by_task_in_one_line_each():
     assert sorted(itertools.chain(*TASKS.values())) == sorted(main.commands)
     shown = run("--help").stdout
     assert "..." not in shown.split("Fit:")[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("evaluate", "--by", "Sex", "--by", "Age"),
+        ("score", "--times", "365", "--times", "730"),
+        ("evaluate", "--target", "Survived", "--target=Survived"),
+    ],
+)
+def test_an_option_that_has_one_value_is_refused_where_it_is_given_twice(model, people, words):
+    told = fails(words[0], model, people, *words[1:], code=2)
+    assert words[1] in told
+
+
+def test_options_that_may_be_repeated_and_flags_are_not_refused(model, people):
+    told = run("score", model, people, "--keep", "Sex", "--keep", "Age", "--json", "--json")
+    assert {"Sex", "Age"} <= {*json.loads(told.stdout.splitlines()[0])}

@@ -26,7 +26,16 @@ READING = ("delimiter", "decimal", "encoding", "na")
 
 
 class Command(click.Command):
-    """A command whose help lists its own options first."""
+    """A command whose help lists its own options first. Options given twice are refused."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse an option that is given twice but has one value, whose first would be lost."""
+        _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+        for param in given:
+            single = isinstance(param, click.Option) and not (param.multiple or param.is_flag)
+            if single and given.count(param) > 1:
+                raise click.UsageError(f"{param.opts[-1]} is given twice; give it once", ctx)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in two parts."""

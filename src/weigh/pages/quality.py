@@ -138,10 +138,11 @@ def choose_examples(
     found: dict[int, Example] = {}
     classes = evidence.classes.tolist()
     names = dict(zip(classes, evidence.class_names, strict=True))
-    for title, row in _rank(predicted.rows, names, pos_label)[:n]:
-        place = int(places[row])
+    for title, kept in _rank(predicted.rows, names, pos_label)[:n]:
+        place = int(places[kept])
         if place not in found:
-            sheet = explain(evidence, table.rows(np.array([place])), pos_label, None)
+            row = table.rows(np.array([place]))
+            sheet = explain(evidence, row, pos_label, None, model._why_no_errors())
             found[place] = Example(f"{title} (row {place})", sheet)
     return [*found.values()]
 

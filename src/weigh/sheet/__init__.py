@@ -25,12 +25,21 @@ from weigh.sheet.estimate import (
     find_blanks,
     total_variances,
 )
-from weigh.sheet.explain import UNSEEN, difference, explain, find_class, items_of, refuse_classes
+from weigh.sheet.explain import (
+    NO_ERRORS,
+    UNSEEN,
+    difference,
+    explain,
+    find_class,
+    items_of,
+    refuse_classes,
+)
 from weigh.sheet.rows import Reasons, contribute, find_reasons, reason_columns, reasons
 from weigh.sheet.show import foot_of, notes_of, probability, sides_of
 
 __all__ = [
     "COVERAGE",
+    "NO_ERRORS",
     "UNSEEN",
     "Attenuated",
     "BalanceSheet",

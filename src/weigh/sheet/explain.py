@@ -27,6 +27,9 @@ from weigh.sheet.balance import (
 UNSEEN = "not seen in training"
 
 
+NO_ERRORS = "this learner's weights have no standard errors"
+EDITED = "the tables were edited, so the errors of the fit no longer apply"
+
 SCALES = "that the scales of the tables are known"
 """What an interval from the covariance of all weights takes for granted."""
 
@@ -55,8 +58,10 @@ class _Line:
         return Item(self.feature, self.level, weight, *own)
 
 
-def explain(evidence: Evidence, table: Table, pos_label: Any, against: Any) -> BalanceSheet:
-    """The balance sheet of a table's only row."""
+def explain(
+    evidence: Evidence, table: Table, pos_label: Any, against: Any, no_errors: str = NO_ERRORS
+) -> BalanceSheet:
+    """The balance sheet of a table's only row; `no_errors` says why weights may have no errors."""
     classes, totals = evidence.classes.tolist(), evidence.total(table)
     a, b = _choose(classes, pos_label, against, totals[0])
     if evidence.link == "ovr" and b >= 0:
@@ -72,7 +77,7 @@ def explain(evidence: Evidence, table: Table, pos_label: Any, against: Any) -> B
     if evidence.covariance is not None:
         error = _joint_error(evidence, table)
     if error is None:
-        return replace(sheet, no_interval=_why_none(evidence, parts))
+        return replace(sheet, no_interval=_why_none(evidence, parts, no_errors))
     worth = sheet.recalibration
     centre = _log_odds(totals[0], a, b, evidence.link) if worth is None else worth.before
     interval = _interval(evidence, difference(len(classes), a, b), centre, error)
@@ -124,16 +129,17 @@ def find_far(evidence: Evidence, table: Table) -> tuple[str, ...]:
     )
 
 
-def _why_none(evidence: Evidence, parts: list[Floats | None]) -> str:
+def _why_none(evidence: Evidence, parts: list[Floats | None], no_errors: str) -> str:
     """Why a sheet has no interval."""
     if evidence.link == "ovr":
         return "each class was fitted against the rest, so the errors have no common scale"
     if evidence.covariance is not None:
         return "a value was not seen in training, and could weigh anything"
     if any(table.known_errors is not None for table in evidence):
-        return "the covariance of the weights is not kept for a model of so many"
+        many = "the covariance of the weights is not kept for a model of so many"
+        return EDITED if evidence.edits else many
     if any(part is None for part in parts) or evidence.prior_variances is None:
-        return "this learner's weights have no standard errors"
+        return EDITED if evidence.edits and no_errors != NO_ERRORS else no_errors
     return "a level has no rows of a class, so its error is not known; fit with smoothing above 0"
 
 

@@ -347,7 +347,9 @@ class EducatedSurvival(TableEstimator):
             )
             raise ParameterError(Parameter("time", part="time"), told)
         whole = self._at_time(table, time)
-        sheet = explain(self.evidence_, whole, self.event_name_, None)
+        sheet = explain(
+            self.evidence_, whole, self.event_name_, None, self.hazard_._why_no_errors()
+        )
         periods = [str(item) for item in sheet.items if item.feature == self.time_name_]
         when = (
             f"at {periods[0]}, if not before" if time is not None and periods else "in one period"
