@@ -168,10 +168,10 @@ def test_tables_that_take_turns_do_not_raise_the_loss_of_tables_by_themselves(fi
     quadratic, _ = near(fitted)
     shapes = [Shape.of(feature) for feature in fitted[0].evidence_.features]
     together = choose_groups(quadratic, shapes, 3)
-    curvature = np.diagonal(quadratic.hessian[0])
+    curvature, weights = np.diagonal(quadratic.hessian[0]), quadratic.solve()
     alone = [
-        Ways.find(shape, table.by_class, curvature[span], 3).groups[-1]
-        for shape, table, span in zip(shapes, fitted[0].evidence_, quadratic.spans, strict=True)
+        Ways.find(shape, weights[:, span].T, curvature[span], 3).groups[-1]
+        for shape, span in zip(shapes, quadratic.spans, strict=True)
     ]
     assert quadratic.merged(together).least() <= quadratic.merged(alone).least() + 1e-9
 

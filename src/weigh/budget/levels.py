@@ -72,6 +72,10 @@ class Ways:
             costs.append(0.5 * error)
         return cls(np.array(costs), tuple(groups))
 
+    def of_size(self, size: int) -> Integers:
+        """The groups of so many levels."""
+        return next(group for group in self.groups if group.max(initial=0) + 1 == size)
+
 
 def _order(weights: Floats, rows: Floats) -> Integers:
     """Levels by their weight; of several totals along the direction in which they vary most."""
@@ -136,12 +140,18 @@ def list_all_bins(
 def choose_groups(
     quadratic: Quadratic, shapes: Sequence[Shape], most: int, total: int | None = None
 ) -> list[Integers]:
-    """The group of each level, by table: at most so many in a table, and in all of them."""
+    """The group of each level, by table: at most so many in a table, and in all of them.
+
+    Turns may raise the loss: the groups of least loss are taken, those of tables by themselves too.
+    """
     weights, groups = quadratic.solve(), None
+    tried: list[list[Integers]] = []
     for _ in range(ROUNDS):
         targets = [_target(quadratic, weights, span) for span in quadratic.spans]
         ways = [Ways.find(s, *target, most) for s, target in zip(shapes, targets, strict=True)]
         sizes = allot(ways, total)
+        if not tried:
+            tried.append([way.of_size(size) for way, size in zip(ways, sizes, strict=True)])
         found = []
         for j, (shape, size) in enumerate(zip(shapes, sizes, strict=True)):
             target, curvature = _target(quadratic, weights, quadratic.spans[j])
@@ -149,11 +159,12 @@ def choose_groups(
             weights[:, quadratic.spans[j]] = _means(target, curvature, group).T
             found.append(group)
         small = quadratic.merged(found)
+        tried.append(found)
         weights = _spread(small.solve(), small.spans, found)
         if groups is not None and all(map(np.array_equal, groups, found)):
             break
         groups = found
-    return found
+    return min(tried, key=lambda own: quadratic.merged(own).least())
 
 
 def _target(quadratic: Quadratic, weights: Floats, own: slice) -> tuple[Floats, Floats]:
