@@ -98,7 +98,7 @@ def test_an_updated_model_knows_its_old_and_its_new_rows_again(half_life):
     assert known.rows == 600
     assert known.date != "2020-01-01"
     assert known.target == "y"
-    assert known.source.startswith("first.csv and")
+    assert known.source.startswith("first.csv (300 rows)")
     for rows, share in ((first, 1), (more, 1), (rest, 0)):
         found = weigh.evaluate(updated, rows, "y")
         assert found.training_rows == pytest.approx(share, abs=0.02)
