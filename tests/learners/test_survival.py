@@ -343,7 +343,7 @@ def test_what_is_given_for_all_columns_is_not_of_the_time():
     given = EducatedSurvival(pairs=0, special_values=[last], max_levels=2, missing="skip")
     given.fit(frame, BOTH)
     assert given.evidence_["days"].labels == time.evidence_["days"].labels
-    # codes that no row has are a table of their own, and a search for scales ends near the best ones
+    # codes that no row has are a table of their own, and a search ends near the best scales
     assert given.predict_hazard(frame) == pytest.approx(time.predict_hazard(frame), rel=0.02)
 
 
