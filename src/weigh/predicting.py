@@ -11,6 +11,9 @@ from weigh.evidence import Evidence, evidence_of, with_labels
 from weigh.frames import Floats, Table, as_rows, build_beside, match, read
 from weigh.sheet import NO_ERRORS, BalanceSheet, contribute, explain
 
+MOST_ERRORS = 3072
+"""`EducatedNB` has standard errors of up to so many weights."""
+
 
 class Reader:
     """Reads any table with the columns that it was fitted to."""
@@ -137,8 +140,16 @@ class Predictor(Reader):
         return explain(evidence, table, pos_label, against, self._why_no_errors())
 
     def _why_no_errors(self) -> str:
-        """Why the weights have no standard errors, where they have none."""
-        return NO_ERRORS
+        """Why the weights have no standard errors, where they have none: by the learner's name.
+
+        A table read from a file has that name, and not the learner.
+        """
+        if type(self).__name__ != "EducatedNB":
+            return NO_ERRORS
+        if len(self.classes_) > 2:
+            return "standard errors are for two classes only"
+        most = f"standard errors are estimated for up to {MOST_ERRORS:,} weights"
+        return f"{most}, and the fit had more"
 
     def contributions(self, X: Any, pos_label: Any = None) -> Any:
         """The contributions of the prior and of each table to the total of every row.

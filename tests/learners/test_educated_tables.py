@@ -16,6 +16,7 @@ from weigh.bins import Feature
 from weigh.educated import tables as merge
 from weigh.educated.design import Design, Source
 from weigh.educated.segments import coarsen
+from weigh.educated.solve import FULL
 from weigh.educated.tables import (
     APART,
     add_up,
@@ -28,6 +29,7 @@ from weigh.educated.tables import (
 from weigh.engine import Block
 from weigh.engine.passes import positions
 from weigh.frames import label_sample, read
+from weigh.predicting import MOST_ERRORS
 from weigh.tally import Counts, Rows, count_pairs
 
 LIGHT = settings(max_examples=25, deadline=None)
@@ -291,6 +293,7 @@ def test_more_weights_than_a_file_should_hold_leave_no_interval(monkeypatch):
 
 
 def test_a_sheet_without_an_interval_gives_the_reason_of_its_own_model(monkeypatch):
+    assert MOST_ERRORS == FULL
     frame, y = draw_frame(6)
     row = frame.iloc[[0]]
     model = EducatedNB(pairs=0).fit(frame, y)

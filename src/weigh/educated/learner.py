@@ -16,7 +16,6 @@ from weigh.bins import Cross
 from weigh.educated.blanks import settle
 from weigh.educated.design import Target
 from weigh.educated.fit import Fit, fit_task
-from weigh.educated.solve import FULL
 from weigh.educated.tables import evidence_of
 from weigh.educated.task import NO_PAIRS, Task, Wish
 from weigh.errors import warn_caller
@@ -194,10 +193,6 @@ class EducatedNB(EvidenceClassifier):
     def pairs_(self) -> list[Pair]:
         """The pairs that have their own tables, the largest gain first."""
         return found_pairs(self.evidence_, self.pair_gains_)
-
-    def _why_no_errors(self) -> str:
-        many = f"standard errors are estimated for up to {FULL:,} weights, and the fit had more"
-        return many if len(self.classes_) == 2 else "standard errors are for two classes only"
 
     def _wish(self, sample: Sample) -> Wish:
         each = len(sample.classes) > 2 and self.multiclass == "ovr"
