@@ -1,6 +1,5 @@
 # make demo      set up and see what a model looks like
 # make test      set up, lint, and run every test
-# make all       the same and the documentation site, installed in one go: what must hold before a change lands
 # make test-fast the same without tests that need system programs
 # make test-oldest the tests with the oldest dependencies that are declared (TESTS=tests/engines/test_frames.py for some)
 # make test-kernels the numerical tests with each kernel of linear algebra that the processor can run
@@ -28,7 +27,7 @@ PYTHONS ?= $(foreach version,3.11 3.12 3.13 3.14,$(shell python$(version) --vers
 KERNELS := $(shell grep -qw avx512f /proc/cpuinfo && echo SkylakeX) $(shell grep -qw avx2 /proc/cpuinfo && echo Haswell) \
   $(shell grep -qw avx /proc/cpuinfo && echo Sandybridge) Nehalem Prescott
 
-.PHONY: demo all test run-tests test-fast test-oldest test-kernels fuzz lint warm docs wheel bench bench-rivals bench-scale pictures quality clean
+.PHONY: demo test test-fast test-oldest test-kernels fuzz lint warm docs wheel bench bench-rivals bench-scale pictures quality clean
 
 ROWS ?= 5e7
 
@@ -38,15 +37,6 @@ demo: .venv/ready
 
 test: .venv/system
 	$(MAKE) --jobs=2 lint warm
-	$(PYTEST)
-
-# The site takes one core for a minute: beside the tests the other is not idle meanwhile.
-all: .venv/all
-	$(MAKE) .venv/system
-	$(MAKE) --jobs=2 lint warm
-	$(MAKE) --jobs=2 docs run-tests
-
-run-tests: .venv/system
 	$(PYTEST)
 
 test-fast: lint
@@ -136,6 +126,7 @@ quality: .venv/bench
 	.venv-oldest/bin/python -m pip install --quiet --constraint .venv-oldest/constraints.txt --editable '.[all,spark,tools]'
 	@touch $@
 
+# What tests and site need, in one go.
 .venv/all: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --editable '.[test,docs]'
