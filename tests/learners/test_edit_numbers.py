@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
+from tests.learners import test_edit
 
 import weigh
 from weigh.cli import main
@@ -53,16 +54,7 @@ def edit(fitted):
     return weigh.edit(model, rest, target, train=(rows, target))
 
 
-CHANGES = {
-    "drop": lambda e, **k: e.drop("noise", **k),
-    "merge bins": lambda e, **k: e.merge("age", e.evidence["age"].labels[1:3], **k),
-    "merge categories": lambda e, **k: e.merge("town", ["b", "d"], **k),
-    "set": lambda e, **k: e.set("town", "a", 0.5, **k),
-    "tie": lambda e, **k: e.tie("town", ["b", "c"], **k),
-    "move_cut": lambda e, **k: e.move_cut("age", 40.0, 42.5, **k),
-    "monotone": lambda e, **k: e.monotone("age", -1, **k),
-    "scale": lambda e, **k: e.scale("age", 0.5, **k),
-    "remove_pair": lambda e, **k: e.remove_pair("town", "age", **k),
+CHANGES = test_edit.CHANGES | {
     "add_pair": lambda e, **k: e.add_pair("town", "kind", **k),
     "rename": lambda e, **k: e.rename("town", "Town", {"a": "Aachen"}, **k),
 }

@@ -32,7 +32,7 @@ class DriftSeries(Shown):
     drifts : dict of Drift
         What `weigh.drift` found, by the names of the tables.
     without_labels : tuple of str
-        The names of the tables that lack the column of the labels, where others have it.
+        Tables without labels, by name. Empty if no table has labels.
     """
 
     drifts: dict[str, Drift]
