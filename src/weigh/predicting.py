@@ -144,6 +144,8 @@ class Predictor(Reader):
 
         A table read from a file has that name, and not the learner.
         """
+        if self.evidence_.units.are_points:
+            return "points have no standard errors"
         if type(self).__name__ != "EducatedNB":
             return NO_ERRORS
         if len(self.classes_) > 2:

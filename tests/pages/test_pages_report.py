@@ -634,3 +634,47 @@ def test_the_examples_of_a_number_add_up_to_what_was_observed():
     assert f"The largest estimate (row {order[-1]})" in texts
     observed = seen.row("Observed")[1].partition("Start")[0]
     assert float(observed) == pytest.approx(y[order[0]], abs=0.6)
+
+
+def paper_card():
+    """A card of three pages: long names, long levels and twelve features."""
+    rng = np.random.default_rng(3)
+    rows = 900
+    names = [f"number_of_enquiries_in_the_last_{j}_months" for j in range(9)]
+    columns = {name: rng.normal(size=rows) for name in names}
+    purposes = [f"a loan for purpose {k} that takes long to describe" for k in range(4)]
+    columns |= {f"purpose {j}": rng.choice(purposes, rows) for j in range(3)}
+    y = np.where(rng.random(rows) < 1 / (1 + np.exp(-columns[names[0]])), "good", "bad")
+    table = pa.table({**columns, "status": y})
+    cuts = {name: [-1.0, -0.3, 0.3, 1.0] for name in names}
+    return weigh.Scorecard.from_table(table, "status", adverse="bad", bins=cuts), table
+
+
+def test_the_report_of_a_card_has_base_points_and_features_in_place_of_a_prior_and_tables():
+    card, table = paper_card()
+    page = weigh.report(card, table, "status")
+    words = re.sub(r"<style.*?</style>|<pre.*?</pre>|<[^>]*>", " ", page, flags=re.S)
+    assert not re.search(r"\b(prior|tables?|weights)\b", words.partition("Details")[0])
+    assert "base points" in words
+    assert "points have no standard errors" in words
+
+
+@pytest.mark.system
+def test_a_card_shows_its_points_on_a_phone_and_prints_no_feature_in_two_parts(browser, tmp_path):
+    card, table = paper_card()
+    path = tmp_path / "report.html"
+    weigh.report(card, table, "status", path=path)
+    browser.width(390)
+    browser.open(path)
+    assert browser.run("return document.documentElement.scrollWidth") <= 390
+    edges = browser.run(
+        "return [...document.querySelectorAll('.points td:last-child')]"
+        ".map((cell) => cell.getBoundingClientRect().right)"
+    )
+    assert len(edges) > 50
+    assert max(edges) <= 390
+    pages = browser.printed(path)
+    ends = [tuple(len(re.findall(end, text)) for end in (r"<= -1\b", r"> 1\b")) for text in pages]
+    assert sum(first for first, _ in ends) >= 9
+    assert all(first == last for first, last in ends)  # bins of a feature are on one page
+    assert len(pages[-1].splitlines()) > 5

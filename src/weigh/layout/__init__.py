@@ -59,8 +59,18 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"lines": _lines, "pretty": _pretty}
+    made.filters |= {"lines": _lines, "pretty": _pretty, "code": _code}
     return made
+
+
+def _code(text: str) -> Markup:
+    """A sentence whose commands, between backquotes, are set as code."""
+    from markupsafe import Markup
+
+    parts = escape(text).split("`")
+    if not len(parts) % 2:  # a backquote of a name
+        return Markup(escape(text))
+    return Markup("".join(f"<code>{p}</code>" if k % 2 else p for k, p in enumerate(parts)))
 
 
 def _lines(texts: Iterable[str]) -> Markup:

@@ -312,6 +312,10 @@ def _provenance(subject: Subject) -> list[tuple[str, str]]:
     evidence = subject.evidence
     edits = [(f"Edit {i}", str(e)) for i, e in enumerate(evidence.edits, 1)]
     told = tell_parameters(subject.card or subject.model)
+    if subject.card is not None:
+        own = {name: text for name, text in subject.card.texts.items() if name != text}
+        told = [part for part in told if part[0] not in ("texts", "level_texts")]
+        told += [(f"Reason text of {name}", text) for name, text in own.items()]
     return [("Model", subject.name), *lines, *told, *edits]
 
 

@@ -30,10 +30,26 @@ def lead(subject: Subject, found: Evaluation) -> list[str]:
     n_levels = sum(len(table.levels) for table in evidence)
     return [
         _predicts(subject),
-        f"{subject.name}, fitted on {evidence.class_counts.sum():,.6g} rows: {shares}. It has a "
-        f"prior and {len(evidence):,} tables with {n_levels:,} weights.",
+        f"{subject.name}, fitted on {evidence.class_counts.sum():,.6g} rows: {shares}. It has "
+        f"{_parts(subject, n_levels)}.",
         f"It is judged here on {count_of(found.validation.n_rows, 'row')}.",
     ]
+
+
+def _parts(subject: Subject, n_levels: int) -> str:
+    """What a row is scored with."""
+    if subject.evidence.units.are_points:
+        return f"base points, and points for {n_levels:,} levels of {_count(subject)}"
+    return f"a prior and {_count(subject)} with {n_levels:,} weights"
+
+
+def _count(subject: Subject) -> str:
+    return count_of(len(subject.evidence), noun_of(subject))
+
+
+def noun_of(subject: Subject) -> str:
+    """What a table of the page is called: a scorecard has features."""
+    return "feature" if subject.evidence.units.are_points else "table"
 
 
 def _predicts(subject: Subject) -> str:
@@ -44,9 +60,10 @@ def _predicts(subject: Subject) -> str:
         )
     of = subject.classes[subject.of]
     what, points = subject.evidence.probability_of(subject.of), subject.evidence.units.are_points
+    this = "scorecard" if points else "model"
     favour = "Positive points favour" if points else "A positive weight favours"
     return (
-        f"This model predicts the {what[0].lower()}{what[1:]}. {favour} {of}. Flagged rows are "
+        f"This {this} predicts the {what[0].lower()}{what[1:]}. {favour} {of}. Flagged rows are "
         f"those predicted to be {of}."
     )
 
@@ -91,12 +108,18 @@ def rank_tables(subject: Subject) -> dict[str, Any]:
     share = sum(table.importance for table in rest) / total
     return {
         "rows": [_rank(subject, table, most) for table in tables[:MOST]],
-        "rest": f"{len(rest):,} more tables have {share:.0%} of the importance." if rest else "",
+        "rest": _rest(len(rest), noun_of(subject), share) if rest else "",
+        "noun": noun_of(subject),
         "fitted": any(table.added_loss is not None for table in tables),
         "one": subject.of is not None or subject.estimates,
         "what": words.heading.lower(),
         "importance": _importance(subject, words),
     }
+
+
+def _rest(n: int, noun: str, share: float) -> str:
+    have = "has" if n == 1 else "have"
+    return f"{count_of(n, f'more {noun}')} {have} {share:.0%} of the importance."
 
 
 def _importance(subject: Subject, words: Words) -> str:
@@ -149,8 +172,8 @@ def caveats(subject: Subject) -> list[str]:
         *_rates(subject),
         *_turned(subject),
         *_rare(subject),
-        "Weights describe associations in the training rows. They are not effects of changing a "
-        "value.",
+        f"{'Points' if subject.evidence.units.are_points else 'Weights'} describe associations in "
+        "the training rows. They are not effects of changing a value.",
     ]
 
 
@@ -171,6 +194,8 @@ def _rare(subject: Subject) -> list[str]:
     if not n or subject.evidence.event_model == "counts":
         return []
     of = sum(map(len, rows))
+    if subject.evidence.units.are_points:
+        return [f"{n:,} of {count_of(of, 'level')} have fewer than {FEW} training rows."]
     return [f"{n:,} of {of:,} weights rest on fewer than {FEW} training rows."]
 
 

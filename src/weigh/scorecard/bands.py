@@ -11,7 +11,7 @@ from weigh.bins import label
 from weigh.frames import Floats, Sample, Value, build
 from weigh.layout import Grid, Shown, View
 from weigh.parameters import is_count
-from weigh.scorecard.gains import Gains, Profit, find_profit, read_amounts, spell_count
+from weigh.scorecard.gains import Gains, Profit, find_profit, read_amounts, spell_band, spell_count
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard
@@ -104,7 +104,7 @@ class Bands(Shown):
         found = self.to_dict()
         rows = tuple(
             (
-                f"{low} to {high}",
+                spell_band(low, high),
                 spell_count(found["rows"][i]),
                 spell_count(found["bads"][i]),
                 f"{100 * found['bad_rate'][i]:.1f}%",
@@ -125,7 +125,7 @@ class Bands(Shown):
 
 
 def _odds(odds: float) -> str:
-    return "no bads" if odds == np.inf else f"{odds:.1f}"
+    return "no bads" if odds == np.inf else f"{odds:.{1 if odds >= 1 else 2}f}"
 
 
 def band_rows(card: Scorecard, sample: Sample, n_bands: int, profit: Any = None) -> Bands:

@@ -79,7 +79,7 @@ class Gains(Shown):
         found = self.to_dict()
         rows = tuple(
             (
-                f"{low} to {high}",
+                spell_band(low, high),
                 *(spell_count(found[name][i]) for name in ("rows", "bads")),
                 f"{100 * found['bad_rate'][i]:.1f}%",
                 *(spell_count(found[f"cumulative_{name}"][i]) for name in ("rows", "bads")),
@@ -93,6 +93,15 @@ class Gains(Shown):
             "these scores or lower ones. Lift is their bad rate relative to that of all cases.",
         )
         return View("Gains table, the lowest scores first", (Grid(head, rows),), notes=notes)
+
+
+def spell_band(low: int, high: int) -> str:
+    """The scores of a band, both included.
+
+    >>> spell_band(64, 88), spell_band(64, 64)
+    ('64 to 88', '64')
+    """
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def spell_count(count: float) -> str:

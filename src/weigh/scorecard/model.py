@@ -177,7 +177,7 @@ class CardModel:
         if pos_label is None and against is None:
             pos_label = self.pos_label
         sheet: BalanceSheet = self.as_model().balance_sheet(row, pos_label, against, labels=labels)
-        return replace(sheet, no_interval="points have no standard errors")
+        return sheet
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
         return self.balance_sheet(row, pos_label, against)
