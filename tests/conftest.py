@@ -1,6 +1,7 @@
 """What tests need from outside: the papers' data, and programs. Skips say why they skip."""
 
 import csv
+import gc
 import io
 import os
 import shutil
@@ -30,6 +31,26 @@ def pytest_configure() -> None:
     """
     for library in ("OPENBLAS", "OMP", "MKL"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for garbage neither while tests are collected nor, afterwards, among what they are.
+
+    Ten thousand tests and what they import are half a million objects that stay. Looking through
+    them again and again was a third of the time of collecting, in each process.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # or libraries report what is never freed
 
 
 LEFT_OUT: dict[str, str] = {}

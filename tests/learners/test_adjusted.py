@@ -15,6 +15,7 @@ from scipy.special import expit, log_softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
+from tests.pairs import every_pair
 
 import weigh
 from weigh import AdjustedNB, EvidenceNB, datasets, engine
@@ -440,9 +441,7 @@ def check_sound(model, table, y):
         assert sheet.probability == pytest.approx(p[i, sheet.pos_label], rel=1e-9)
 
 
-@pytest.mark.parametrize("smoothing", [0, 1.0])
-@pytest.mark.parametrize(("n_classes", "multiclass"), FORMS)
-@pytest.mark.parametrize("kind", HARD)
+@every_pair(kind=HARD, n_classes__multiclass=FORMS, smoothing=[0, 1.0])
 def test_hard_data_end_finite_with_no_word_but_that_of_the_rule(
     kind, n_classes, multiclass, smoothing
 ):
@@ -640,9 +639,7 @@ def test_a_column_of_noise_with_many_levels_gets_little_weight():
     assert np.mean(fair.norm_path_.losses, axis=1).min() > 1.2 * promised
 
 
-@pytest.mark.parametrize("missing", ["level", "skip"])
-@pytest.mark.parametrize(("n_classes", "multiclass"), FORMS)
-@pytest.mark.parametrize("seed", range(3))
+@every_pair(seed=range(2), n_classes__multiclass=FORMS, missing=["level", "skip"])
 def test_rows_that_a_bank_would_send_give_sheets_that_add_up(seed, n_classes, multiclass, missing):
     table, y = draw_bank(seed, 200, n_classes)
     model = AdjustedNB(norm="cv", multiclass=multiclass, missing=missing, random_state=0, cv=3)
@@ -848,9 +845,7 @@ def fold_designs(X, y, smoothing, folds, weight=None):
     ]
 
 
-@pytest.mark.parametrize("norm", ["paper", "cv"])
-@pytest.mark.parametrize("aggregate", ["median", "mean"])
-@pytest.mark.parametrize("seed", range(3))
+@every_pair(seed=range(3), aggregate=["median", "mean"], norm=["paper", "cv"])
 def test_the_search_is_the_papers_in_two_stages(seed, aggregate, norm):
     X, y = draw_mixed(seed, n_rows=20 + 5 * seed, n_features=2 + seed)
     model = CodedNB(norm=norm, aggregate=aggregate, random_state=seed).fit(X, y)

@@ -17,6 +17,7 @@ from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 from tests.model_files import SCHEMA, read_model
+from tests.pairs import every_pair
 
 import weigh
 from weigh import BoostedNB, EvidenceNB, datasets, engine
@@ -563,10 +564,12 @@ def draw_hard(n_classes):
     return frame, y
 
 
-@pytest.mark.parametrize("combine", ["evidence", "vote"])
-@pytest.mark.parametrize("missing", ["level", "skip"])
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("smoothing", [0, 1.0, "1/n"])
+@every_pair(
+    smoothing=[0, 1.0, "1/n"],
+    n_classes=[2, 4],
+    missing=["level", "skip"],
+    combine=["evidence", "vote"],
+)
 def test_separable_constant_and_empty_columns_do_no_harm(smoothing, n_classes, missing, combine):
     X, y = draw_hard(n_classes)
     shared = {"smoothing": smoothing, "missing": missing, "combine": combine}
@@ -623,9 +626,7 @@ def save(model, path):
     return data
 
 
-@pytest.mark.parametrize("combine", ["evidence", "vote"])
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("prior", [False, True])
+@every_pair(combine=["evidence", "vote"], n_classes=[2, 3], prior=[False, True])
 def test_a_saved_model_gives_the_same_bits(tmp_path, combine, n_classes, prior):
     X, y, weight = draw_rows(12, n_classes)
     X["number"] = np.random.default_rng(0).normal(size=len(y)) + y

@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from tests.model_files import SCHEMA, read_model
+from tests.pairs import every_pair
 
 import weigh
 from weigh import EvidenceNB, PerplexedNB, datasets
@@ -549,9 +550,7 @@ def test_rows_in_short_blocks_choose_the_k_of_rows_in_one(monkeypatch, by, missi
 # ---------------------------------------------------------------- another prior
 
 
-@pytest.mark.parametrize("form", ["root", "geometric", "arithmetic"])
-@pytest.mark.parametrize("missing", ["level", "skip"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@every_pair(form=["root", "geometric", "arithmetic"], missing=["level", "skip"], n_classes=[2, 3])
 def test_another_prior_is_added_after_the_exponent(form, missing, n_classes, tmp_path):
     X, y, _ = draw_rows(3, n_classes)
     rate = np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
@@ -701,9 +700,7 @@ def save(model, path):
     return data
 
 
-@pytest.mark.parametrize("form", ["root", "geometric", "arithmetic"])
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("missing", ["level", "skip"])
+@every_pair(form=["root", "geometric", "arithmetic"], n_classes=[2, 3], missing=["level", "skip"])
 def test_a_saved_model_gives_the_same_bits(tmp_path, form, n_classes, missing):
     X, y, weight = draw_rows(12, n_classes)
     X["number"] = np.random.default_rng(0).normal(size=len(y)) + y
@@ -882,9 +879,11 @@ def test_text_goes_through_a_pipeline():
     assert model.fit(words, [1, 0, 1, 0] * 5).score(words, [1, 0, 1, 0] * 5) == 1
 
 
-@pytest.mark.parametrize("by", [2.0, "flat", "calibrated", "likelihood"])
-@pytest.mark.parametrize("missing", ["level", "skip"])
-@pytest.mark.parametrize("smoothing", [0, 1.0, "1/n"])
+@every_pair(
+    smoothing=[0, 1.0, "1/n"],
+    missing=["level", "skip"],
+    by=[2.0, "flat", "calibrated", "likelihood"],
+)
 def test_separable_constant_and_empty_columns_do_no_harm(smoothing, missing, by):
     y = np.arange(60) % 3
     X = pd.DataFrame({"tells": y.astype(str), "same": "x", "empty": np.full(60, np.nan)})

@@ -1,8 +1,11 @@
 """The shap package finds of the log odds what `contributions` says without sampling."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
+from numba.core.dispatcher import Dispatcher
 from sklearn.datasets import load_iris
 
 from weigh import AdjustedNB, EducatedNB, EvidenceNB
@@ -12,8 +15,22 @@ MODELS = [EvidenceNB(), AdjustedNB(), EducatedNB(pairs=0)]
 
 @pytest.fixture(scope="module")
 def shap():
-    """The package, which takes seconds to import, in the one process that needs it."""
-    return pytest.importorskip("shap")
+    """The package, in the one process that needs it; its loops run uncompiled.
+
+    It takes seconds to import, and compiling took eleven more, for ten rows.
+    """
+    package = pytest.importorskip("shap")
+    loops = [
+        (module, name, value.py_func)
+        for at, module in [*sys.modules.items()]
+        if at.partition(".")[0] == "shap"
+        for name, value in vars(module).items()
+        if isinstance(value, Dispatcher)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        for loop in loops:
+            patch.setattr(*loop)
+        yield package
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import csv
 from scipy.special import softmax
 from sklearn.metrics import roc_auc_score
+from tests.pairs import every_pair
 
 import weigh
 from weigh import EvidenceNB, WeightedNB, datasets, engine
@@ -263,9 +264,7 @@ def test_the_fast_search_is_the_papers_search(method, n_classes, seed, step, tol
     assert model.auc_ == pytest.approx(auc, abs=1e-12)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("choose_on", ["training", "cv"])
-@pytest.mark.parametrize("method", METHODS)
+@every_pair(method=METHODS, choose_on=["training", "cv"], n_classes=[2, 3])
 @settings(max_examples=6, deadline=None)
 @given(seed=SEEDS, tol=st.sampled_from([0, 1e-4, 0.01]))
 def test_no_search_ends_below_its_start_and_every_step_kept_rises(
@@ -498,27 +497,26 @@ def test_the_order_of_rows_and_rows_of_no_weight_say_nothing(choose_on):
 # ---------------------------------------------------------------- hard data
 
 
-@pytest.mark.parametrize("missing", ["level", "skip"])
-@pytest.mark.parametrize("choose_on", ["training", "cv"])
-@pytest.mark.parametrize("n_classes", [2, 5])
-@pytest.mark.parametrize("method", METHODS)
-def test_gaps_copies_constants_and_empty_columns_do_no_harm(method, n_classes, choose_on, missing):
+@every_pair(
+    method=METHODS,
+    n_classes=[2, 5],
+    choose_on=["training", "cv"],
+    missing=["level", "skip"],
+    smoothing=[0, 1.0],
+)
+def test_gaps_copies_constants_and_empty_columns_do_no_harm(
+    method, n_classes, choose_on, missing, smoothing
+):
     X, y = draw_bank(0, n_classes=n_classes)
-    for smoothing in (0, 1.0):
-        model = WeightedNB(
-            method=method,
-            choose_on=choose_on,
-            missing=missing,
-            smoothing=smoothing,
-            random_state=0,
-        ).fit(X, y)
-        assert np.isfinite(model.weights_).all()
-        assert (model.weights_ >= 0).all()
-        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
-        if method == "gain_ratio":
-            assert model.weights_[[2, 3]].tolist() == [0, 0]
-        if not method.endswith(("mcmc", "monte_carlo")):
-            assert model.weights_[2] == model.history_.weights[0, 2]
+    how = {"choose_on": choose_on, "missing": missing, "smoothing": smoothing}
+    model = WeightedNB(method=method, random_state=0, **how).fit(X, y)
+    assert np.isfinite(model.weights_).all()
+    assert (model.weights_ >= 0).all()
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    if method == "gain_ratio":
+        assert model.weights_[[2, 3]].tolist() == [0, 0]
+    if not method.endswith(("mcmc", "monte_carlo")):
+        assert model.weights_[2] == model.history_.weights[0, 2]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -593,11 +591,10 @@ class Interrupt:
                 raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("choose_on", ["training", "cv"])
-@pytest.mark.parametrize("at", [1, 3, 25])
-@pytest.mark.parametrize(
-    ("method", "of"),
-    [("hill_climbing", 6 * len(RATES)), ("gain_ratio+mcmc", PATIENCE * len(SIZES))],
+@every_pair(
+    method__of=[("hill_climbing", 6 * len(RATES)), ("gain_ratio+mcmc", PATIENCE * len(SIZES))],
+    at=[1, 3, 25],
+    choose_on=["training", "cv"],
 )
 def test_an_interrupted_search_keeps_the_best_weights_so_far(tmp_path, method, of, at, choose_on):
     X, y = draw_codes(11, n_rows=200, n_features=6)
