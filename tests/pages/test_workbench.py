@@ -31,6 +31,8 @@ CHANGES = [
     ("monotone", {"feature": "age", "direction": -1}),
     ("scale", {"feature": "age", "factor": 0.5}),
     ("freeze", {"feature": "age"}),
+    ("add_pair", {"first": "town", "second": "noise"}),
+    ("rename", {"feature": "age", "name": "Age", "levels": {"> 60.0": "old"}}),
     ("drop", {"feature": "noise"}),
 ]
 
@@ -383,6 +385,17 @@ def show(browser, url):
     wait(browser, "document.querySelectorAll('#levels tbody tr').length > 0")
 
 
+def choose(browser, name):
+    """Open a table, and wait until it is there."""
+    browser.run(
+        "[...document.querySelectorAll('#tables button')]"
+        ".find((b) => b.textContent === arguments[0]).click()",
+        name,
+    )
+    wait(browser, f"document.getElementById('name').textContent === '{name}'")
+    wait(browser, "!document.body.hasAttribute('aria-busy')")
+
+
 @pytest.mark.system
 def test_two_bins_are_merged_in_the_browser_by_keyboard_and_a_kill_loses_nothing(
     browser, served, tmp_path
@@ -391,11 +404,7 @@ def test_two_bins_are_merged_in_the_browser_by_keyboard_and_a_kill_loses_nothing
 
     process, url = served()
     show(browser, url)
-    browser.run(
-        "[...document.querySelectorAll('#tables button')]"
-        ".find((b) => b.textContent === 'age').click()"
-    )
-    wait(browser, "document.getElementById('name').textContent === 'age'")
+    choose(browser, "age")
     boxes = browser.driver.find_elements("css selector", "#levels input[type=checkbox]")
     for box in boxes[1:3]:
         box.send_keys(" ")
@@ -423,11 +432,7 @@ def test_bins_and_cut_points_are_dragged(browser, served):
 
     _, url = served()
     show(browser, url)
-    browser.run(
-        "[...document.querySelectorAll('#tables button')]"
-        ".find((b) => b.textContent === 'age').click()"
-    )
-    wait(browser, "document.getElementById('name').textContent === 'age'")
+    choose(browser, "age")
     for selector, across, down, word in (
         ("circle.knob", 12, 0, "cut point"),
         (".bin", 0, 25, "weight"),
@@ -440,6 +445,52 @@ def test_bins_and_cut_points_are_dragged(browser, served):
     part = browser.driver.find_elements("css selector", "#shape .bin")[1]
     part.click()
     assert browser.run("return document.querySelectorAll('#levels input:checked').length") == 1
+
+
+@pytest.mark.system
+def test_tables_are_renamed_and_pairs_added_and_removed_by_keyboard(browser, served):
+    from selenium.webdriver.common.keys import Keys
+
+    def press(selector):
+        browser.driver.find_element("css selector", selector).send_keys(Keys.ENTER)
+
+    def accept(why, n):
+        wait(browser, "!document.getElementById('proposal').hidden")
+        assert browser.violations() == []
+        browser.driver.switch_to.active_element.send_keys(why, Keys.ENTER)
+        wait(browser, f"document.querySelectorAll('#history li').length === {n}")
+        wait(browser, "!document.body.hasAttribute('aria-busy')")
+
+    _, url = served()
+    show(browser, url)
+    name = "document.getElementById('name').textContent"
+    choose(browser, "noise")
+    press("[data-do=rename]")  # without a name
+    wait(browser, "document.activeElement.id === 'new-name'")
+    browser.driver.switch_to.active_element.send_keys("Chatter")
+    press("[data-do=rename]")
+    accept("plain words", 1)
+    wait(browser, f"{name} === 'Chatter'")
+    boxes = browser.driver.find_elements("css selector", "#levels input[type=checkbox]")
+    boxes[0].send_keys(" ")
+    browser.driver.find_element("id", "new-name").send_keys("quiet")
+    press("[data-do=rename_level]")
+    accept("plainer", 2)
+    browser.driver.find_element("id", "other").send_keys("town")
+    press("[data-do=add_pair]")
+    accept("together", 3)
+    pair = browser.run(f"return {name}")
+    assert "Chatter" in pair
+    assert "town" in pair
+    assert "quiet" in browser.run("return document.getElementById('levels').textContent")
+    press("[data-do=remove_pair]")
+    accept("no better", 4)
+    names = browser.run(
+        "return [...document.querySelectorAll('#tables button')].map((b) => b.textContent)"
+    )
+    assert "Chatter" in names
+    assert pair not in names
+    assert browser.logs() == []
 
 
 @pytest.mark.system

@@ -19,7 +19,11 @@
     scale: (a) => `Multiply the weights by ${a.factor}`,
     freeze: () => "Freeze the table: later refits leave it as it is",
     drop: () => "Drop the table",
+    add_pair: (a) => `Add a table of ${shownAs(a.first)} and ${shownAs(a.second)} together`,
+    remove_pair: () => "Remove the table of this pair",
+    rename: (a) => (a.name ? `Show the table as “${a.name}”` : Object.entries(a.levels).map(([old, text]) => `Show ${named(old)} as “${text}”`)[0]),
   };
+  const UNFITTED = new Set(["freeze", "rename"]); // changes of no weight
   const STILL = 4; // of a press that is a click, in units of the chart
   let state, table, proposed, busy = 0;
   const selected = new Set();
@@ -31,6 +35,8 @@
   function list(levels) { return levels.map(named).join(" and "); }
   // Levels are sent by their labels, and shown as the table shows them.
   function named(label) { return `“${table.levels.find((level) => level.label === label)?.text ?? label}”`; }
+
+  function shownAs(name) { return `“${state.tables.find((t) => t.name === name)?.shown ?? name}”`; }
 
   function make(kind, properties = {}, ...inside) {
     const made = Object.assign(document.createElement(kind), properties);
@@ -151,9 +157,14 @@
     byId("cut-head").hidden = !table.shape;
     byId("levels").tBodies[0].replaceChildren(...table.levels.map(levelRow));
     for (const button of document.querySelectorAll("[data-do]")) {
-      const needs = { rise: table.ordered, fall: table.ordered, merge: !table.pair };
+      const needs = { rise: table.ordered, fall: table.ordered, merge: !table.pair, rename: !table.pair };
       button.disabled = tried || needs[button.dataset.do] === false;
     }
+    document.querySelector("[data-do=drop]").hidden = table.pair;
+    document.querySelector("[data-do=remove_pair]").hidden = !table.pair;
+    const others = table.pair ? [] : state.tables.filter((t) => !t.pair && t.name !== table.name);
+    byId("other").replaceChildren(...others.map((t) => new Option(t.shown, t.name)));
+    byId("pair-box").hidden = others.length === 0;
     for (const input of byId("levels").querySelectorAll("input")) input.disabled = tried;
     showSelection(tried);
   }
@@ -289,6 +300,7 @@
     byId("shape").querySelectorAll(".bin").forEach((bin, k) => bin.classList.toggle("on", on(k)));
     for (const [verb, may] of [["merge", !table.pair], ["tie", true]])
       document.querySelector(`[data-do=${verb}]`).disabled = tried || !may || selected.size < 2;
+    document.querySelector("[data-do=rename_level]").disabled = tried || table.pair || selected.size !== 1;
   }
 
   // ---------------------------------------------------------------- changes
@@ -301,13 +313,13 @@
     if (!found) return showTable(table); // what was typed goes back to what it was
     proposed = { action, arguments: given, table };
     say("");
-    byId("proposed").textContent = `${table.shown}: ${TELL[action](given)}?`;
+    byId("proposed").textContent = `${given.feature ? `${table.shown}: ` : ""}${TELL[action](given)}?`;
     const change = found.effects.loss - state.effects.now.loss;
     const word = Math.abs(change) < 5e-5 ? "does not change the loss" : `${change > 0 ? "raises" : "lowers"} the loss by ${Math.abs(change).toFixed(4)} bits a row`;
     byId("verdict").textContent = `It ${word}.`;
     byId("proposal").hidden = false;
     byId("refit").checked = false;
-    byId("refit").closest("p").hidden = action === "freeze";
+    byId("refit").closest("p").hidden = UNFITTED.has(action);
     showTable(found.table ?? table, true);
     showEffects(found.effects);
     byId("why").focus();
@@ -327,14 +339,14 @@
     event.preventDefault();
     if (busy || !proposed) return;
     const { action, arguments: given } = proposed;
-    const refit = byId("refit").checked && action !== "freeze";
+    const refit = byId("refit").checked && !UNFITTED.has(action);
     if (refit) say("Refitting the other tables…");
     const changes = state.history.length;
     const next = await ask("accept", { action, arguments: given, why: byId("why").value, refit, changes });
     if (!next) return;
     proposed = null;
     byId("proposal").hidden = true;
-    byId("why").value = "";
+    byId("why").value = byId("new-name").value = "";
     showState(next);
     say("Accepted, not saved yet.");
     reopen();
@@ -353,7 +365,18 @@
     freeze: () => propose("freeze", { feature: table.name }),
     drop: () => propose("drop", { feature: table.name }),
     scale: () => propose("scale", { feature: table.name, factor: Number(byId("factor").value) }),
+    rename: () => rename((name) => ({ name, levels: {} })),
+    rename_level: () => rename((name) => ({ name: "", levels: { [chosen()[0]]: name } })),
+    add_pair: () => propose("add_pair", { first: table.name, second: byId("other").value }),
+    remove_pair: () => propose("remove_pair", { first: table.parts[0], second: table.parts[1] }),
   };
+
+  function rename(given) {
+    const name = byId("new-name").value.trim();
+    if (name) return propose("rename", { feature: table.name, ...given(name) });
+    say("Type the new name first.", true);
+    byId("new-name").focus();
+  }
 
   async function turn(verb, told) {
     if (busy) return;

@@ -123,7 +123,8 @@ class Session:
         """What a change would do, without making it; other tables stay as they are."""
         after = self.editor.preview(action, arguments)
         totals = Totals.of(after, self.editor.sample, self._totals)
-        name = str(arguments.get("feature", ""))
+        new = [table.name for table in after if table.name not in self.editor.evidence]
+        name = str(arguments.get("feature", "")) or "".join(new)  # of a pair that is added
         shown = show_table(after, name) if name in after else None
         return {"effects": _plain(self._judge.measure(totals, "after")), "table": shown}
 
@@ -274,11 +275,17 @@ def _words(change: Change) -> str:
     given = dict(change.arguments)
     table = given.pop("feature", None) or " & ".join(map(str, given.values()))
     parts = [
-        f"{name} {' and '.join(map(str, value)) if isinstance(value, list) else value}"
+        f"{name} {_spell(value)}"
         for name, value in given.items()
-        if "feature" in change.arguments
+        if "feature" in change.arguments and value not in ("", {})
     ]
     return ", ".join([f"{table}: {change.action.replace('_', ' ')}", *parts])
+
+
+def _spell(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = [f"{old} as {new}" for old, new in value.items()]
+    return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _to_csv(edits: tuple[Change, ...]) -> str:

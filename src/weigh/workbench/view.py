@@ -19,7 +19,12 @@ def show_tables(evidence: Evidence) -> list[dict[str, Any]]:
     """Every table by name, the most important first."""
     ordered = sorted(evidence, key=lambda table: -table.importance)
     return [
-        {"name": table.name, "shown": table.shown, "importance": table.importance}
+        {
+            "name": table.name,
+            "shown": table.shown,
+            "importance": table.importance,
+            "pair": not isinstance(table.feature, Feature),
+        }
         for table in ordered
     ]
 
@@ -32,6 +37,7 @@ def show_table(evidence: Evidence, name: str) -> dict[str, Any]:
         "shown": table.shown,
         "levels": _levels(table),
         "pair": not isinstance(table.feature, Feature),
+        "parts": [part.name for part in table.feature.parts],
         "ordered": isinstance(table.feature, Feature) and table.feature.n_in_order > 1,
         "shape": _shape(evidence, table),
     }
