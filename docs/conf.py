@@ -65,9 +65,9 @@ html_theme_options = {
 
 
 def _skip_inherited(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool:
-    """Leave out what scikit-learn defines: its own reference documents it."""
+    """Leave out what scikit-learn or Python defines: their own references document it."""
     home = getattr(inspect.unwrap(obj) if callable(obj) else obj, "__module__", "") or ""
-    return skip or home.startswith("sklearn")
+    return skip or home == "builtins" or home.startswith("sklearn")
 
 
 def setup(app: Any) -> None:

@@ -122,9 +122,11 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
     n_passes_ : int
         Passes over the rows after counting.
 
-    Notes ----- With an exposure e, the mean of a row is e times exp(total). A sample weight of two
-    equals a row given twice; weights that add up to far less than the number of rows raise a
-    warning. Intervals assume that the scales are known.
+    Notes
+    -----
+    With an exposure e, the mean of a row is e times exp(total). A sample weight of two equals a row
+    given twice; weights that add up to far less than the number of rows raise a warning. Intervals
+    assume that the scales are known.
 
     Examples
     --------
