@@ -6,7 +6,8 @@ totals   the mean of the totals against training, and their distribution against
 labels   calibration and weights on new rows whose classes are known
 numbers  mean, slope and deviance on new rows whose numbers are known
 traffic  the rows that a service has scored, from its /metrics
-result   `Drift`: the checks, the verdict and what to do, also as a view
+result   `Drift`: the checks, the verdict and what to do
+show     its tables, for text and pages
 series   `DriftDisplay`: drift over time, as small multiples
 timeline `drift_series`: several sets of new rows, as a table and a page
 model    `drift` and `update`, from a model and a table

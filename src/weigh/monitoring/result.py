@@ -1,20 +1,18 @@
-"""Drift: how new rows differ from training rows, what to do, and how that is shown."""
+"""Drift: how new rows differ from training rows, and what to do."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from weigh.bins import label
-from weigh.evaluation.show import bounded, number
-from weigh.evidence.units import digits_of, spell
 from weigh.frames import Value
-from weigh.layout import Grid, Shown, View, count_of
+from weigh.layout import Shown, View
 from weigh.metrics.numbers import plain
 from weigh.monitoring.checks import FEW, LEVELS, Check, worst
 from weigh.monitoring.features import FeatureDrift
 from weigh.monitoring.labels import Moved, Quality
 from weigh.monitoring.numbers import NumberQuality
+from weigh.monitoring.show import MOST, list_few, tell_rule, to_view
 
 ADVICE = {
     "nothing": "Nothing needs to be done.",
@@ -39,6 +37,9 @@ CORRECTIONS = ("change the prior", "rescale")
 """Actions that would hide a broken column."""
 
 UNEXPLAINED = "All {} are off by the same amount: correct them only if the data are right."
+
+MOST_VALUES = 100
+"""Values of a feature that plain data list."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +155,7 @@ class Drift(Shown):
         """The sentences below the tables: features that are left out, and what a level means."""
         left = len(self.features) - MOST
         more = f"... and {left} more feature{'s' * (left > 1)}, of less effect." if left > 0 else ""
-        return tuple(filter(None, (more, _rule(self))))
+        return tuple(filter(None, (more, tell_rule(self))))
 
     def reaches(self, level: str) -> bool:
         """Whether the drift reaches a level ("notice", "warning" or "alarm")."""
@@ -220,11 +221,11 @@ def _advise_values(drifting: list[FeatureDrift]) -> list[str]:
     )
     shared = [f"{value} ({f.name})" for f in drifting for value in f.grown]
     if new:
-        advice.append(f"New values weigh nothing before an update or a refit: {_list(new)}.")
+        advice.append(f"New values weigh nothing before an update or a refit: {list_few(new)}.")
     if read:
-        advice.append(f"Columns of 0 and 1 have other values, read as 0 or 1: {_list(read)}.")
+        advice.append(f"Columns of 0 and 1 have other values, read as 0 or 1: {list_few(read)}.")
     if shared:
-        advice.append(f"Values that share the level other need a refit: {_list(shared)}.")
+        advice.append(f"Values that share the level other need a refit: {list_few(shared)}.")
     return advice
 
 
@@ -232,189 +233,3 @@ def _name_all(names: list[str]) -> str:
     if len(names) > 3:
         names = [*names[:3], f"{len(names) - 3} more"]
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-MOST_VALUES = 100
-"""Values of a feature that plain data list."""
-
-MOST = 12
-"""Features, levels and values that a page lists."""
-
-
-def to_view(found: Drift) -> View:
-    """Everything worth reading, the verdict first."""
-    new, old = count_of(found.n_rows, "new row"), count_of(found.n_training, "training row")
-    title = f"Drift of {found.model}: {new}, {old}"
-    grids = [_features(found), _values(found), _others(found)]
-    grids += [_checks(found), _quality(found), _moved(found)]
-    shown = tuple(grid for grid in grids if grid.rows)
-    return View(title, shown, (found.verdict,), found.notes)
-
-
-def explain_levels(alpha: float) -> str:
-    """What a notice, a warning and an alarm are."""
-    return (
-        f"A significant check (p below {alpha:g}, adjusted for all checks) whose index "
-        "exceeds chance by 0.01 is a notice, by 0.1 a warning, by 0.25 an alarm."
-    )
-
-
-def _rule(found: Drift) -> str:
-    effect = f"Effect is the change of the mean {_contribution(found)}."
-    columns = "PSI is the population stability index, and Chance what sampling noise alone gives."
-    return f"{columns} {explain_levels(found.alpha)} {effect}"
-
-
-def _contribution(found: Drift) -> str:
-    if found.points_per_nat is not None:
-        return "points"
-    if found.link == "identity":
-        return f"contribution to the estimate, in the unit of {label(found.classes[0])}"
-    if found.link:
-        return "contribution to the logarithm of the estimate, times 100"
-    two = len(found.classes) == 2
-    of = f"log odds of {label(found.classes[1])}" if two else "totals"
-    return f"contribution to the {of}, times 100"
-
-
-def _scale(found: Drift) -> float:
-    """What people read for one nat."""
-    if found.link == "identity":
-        return 1.0
-    return 100.0 if found.points_per_nat is None else found.points_per_nat
-
-
-def _features(found: Drift) -> Grid:
-    rows = tuple(
-        (
-            f.name,
-            *_numbers(f.check),
-            _effect(found, f),
-            f.largest_change,
-        )
-        for f in found.features[:MOST]
-    )
-    head = ("Feature", "Drift", "PSI", "Chance", "p", "Effect", "Largest change of a share")
-    return Grid(head, rows, "Features, the largest effect on the total first")
-
-
-def _effect(found: Drift, feature: FeatureDrift) -> str:
-    shift = float(max(feature.shift, key=abs))
-    if found.link == "identity":
-        return spell(shift, digits_of(found.features[0].effect), "+")
-    return f"{_scale(found) * shift:+.1f}"
-
-
-def _numbers(check: Check) -> tuple[str, str, str, str]:
-    return check.level, number(check.index), number(check.chance), _p(check.adjusted)
-
-
-def _p(value: float) -> str:
-    return "< 0.0001" if value < 1e-4 else number(value)
-
-
-def _values(found: Drift) -> Grid:
-    odd = [f for f in found.features if _new(f) or f.vanished or _missing_differs(f)]
-    rows = [
-        (
-            f.name,
-            f"{100 * f.missing_before:.1f}%",
-            f"{100 * f.missing_now:.1f}%",
-            _list(_new(f)),
-            _list([*f.vanished]),
-        )
-        for f in odd[:MOST]
-    ]
-    head = ("Feature", "Missing before", "Missing now", "New values (rows)", "Vanished levels")
-    return Grid(head, tuple(rows), "Missing, new and vanished values")
-
-
-def _others(found: Drift) -> Grid:
-    """Which values share the level `other`, where a new one is not seen otherwise."""
-    rows = tuple(
-        (f.name, _list([f"{value} ({n:,})" for value, n in f.within_other.items()]))
-        for f in found.features
-        if f.within_other
-    )
-    head = ("Feature", "Values (rows)")
-    return Grid(head, rows[:MOST], "New rows at the level other, the largest values", n_names=2)
-
-
-def _new(feature: FeatureDrift) -> list[str]:
-    new = [f"{value} ({n:,})" for value, n in feature.new_values.items()]
-    return new + [f"{value} ({n:,}, in other)" for value, n in feature.grown.items()]
-
-
-def _missing_differs(feature: FeatureDrift) -> bool:
-    return feature.missing_before > 0 or feature.missing_now > 0
-
-
-def _list(names: list[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more or "-"
-
-
-def _checks(found: Drift) -> Grid:
-    named = [
-        (f"weights of {check.name}" if check.about == "weights" else check.name, check)
-        for check in found.checks
-    ]
-    rows = tuple((name, *_numbers(check)) for name, check in named)
-    more = "calibration and deviance" if found.link else "calibration and weights"
-    title = "The total" if not found.quality else f"The total, {more}"
-    return Grid(("Check", "Drift", "Index", "Chance", "p"), rows, title)
-
-
-def _number_quality(q: NumberQuality) -> Grid:
-    digits = digits_of(q.mean_observed)
-    rows = (
-        ("Mean observed", spell(q.mean_observed, digits)),
-        ("Mean estimate", spell(q.mean_estimate, digits)),
-        ("Observed over estimate" if q.ratio else "Observed less estimate",
-         bounded(q.in_the_large, 3)),
-        (q.loss_name.capitalize(), bounded(q.loss, 3)),
-        ("... with the mean corrected", bounded(q.corrected_loss, 3)),
-        ("... of training rows left out", number(q.training_loss, 3)),
-        ("Slope, with the mean corrected", bounded(q.slope, 2)),
-    )  # fmt: skip
-    return Grid(("", q.target), rows, "Estimates on the new rows, with 95% intervals")
-
-
-def _quality(found: Drift) -> Grid:
-    if any(isinstance(q, NumberQuality) for q in found.quality):
-        return _number_quality(found.quality[0])  # type: ignore[arg-type]
-    names = ("Base rate", "Mean prediction", "In the large", "Slope", "AUC")
-    rows = tuple(
-        (
-            label(q.pos_label),
-            number(q.base_rate, 3),
-            number(q.mean_prediction, 3),
-            bounded(q.in_the_large, 2),
-            bounded(q.slope, 2),
-            bounded(q.auc, 2),
-        )
-        for q in found.quality
-        if isinstance(q, Quality)
-    )
-    title = "Probabilities on the new rows, with 95% intervals"
-    if len(rows) == 1:  # one below the other, which needs little width
-        ((of, *values),) = rows
-        return Grid(("", of), tuple(zip(names, values, strict=True)), title)
-    return Grid(("Class", *names), rows, title)
-
-
-def _moved(found: Drift) -> Grid:
-    rows = tuple(
-        (
-            m.feature,
-            m.level,
-            label(m.pos_label),
-            f"{_scale(found) * m.change:+.0f}",
-            f"{abs(_scale(found)) * m.error:.0f}",
-            _p(m.p_value),
-        )
-        for m in found.moved[:MOST]
-    )
-    head = ("Feature", "Level", "Class", "Change", "Error", "p")
-    units = "times 100" if found.points_per_nat is None else "in points"
-    return Grid(head, rows, f"Weights that moved, {units}", n_names=3)

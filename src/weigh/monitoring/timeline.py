@@ -12,8 +12,9 @@ from weigh.frames import did_you_mean, read
 from weigh.layout import Grid, Shown, View, count_of, render
 from weigh.monitoring.checks import LEVELS, LIMITS
 from weigh.monitoring.model import drift, read_alpha
-from weigh.monitoring.result import Drift, explain_levels
+from weigh.monitoring.result import Drift
 from weigh.monitoring.series import COLOURS, Panel, list_panels
+from weigh.monitoring.show import explain_levels
 
 PANELS = 9
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 240, 120, 30, 8, 6, 20
