@@ -452,15 +452,10 @@ def test_text_and_html_hold_the_same_verdict_and_features():
     json.dumps(found.to_dict(), allow_nan=False)
 
 
-@pytest.mark.parametrize(
-    ("model", "kind"),
-    [(weigh.C44Classifier, "C44Classifier"), (weigh.BoostedNBRegressor, "BoostedNBRegressor")],
-)
-def test_models_without_weights_of_classes_are_refused_by_name(model, kind):
+def test_models_without_weights_are_refused_by_name():
     X, y = draw(np.random.default_rng(1), 100)
-    fitted = model().fit(X, y if "C44" in kind else np.arange(100.0))
-    with pytest.raises(ValueError, match=kind):
-        weigh.drift(fitted, X)
+    with pytest.raises(ValueError, match="C44Classifier"):
+        weigh.drift(weigh.C44Classifier().fit(X, y), X)
 
 
 def test_models_of_documents_are_refused():

@@ -505,7 +505,7 @@ def test_the_export_of_a_hazard_agrees_with_the_model(files, tmp_path):
         ("evaluate {2} {1} --target died", "--target"),
         ("report {2} {1} --target died -o {3}", "--target"),
         ("calculator {2} -o {3}", "survival model"),
-        ("drift {2} {1}", "survival model"),
+        ("drift {2} {1} --target died", "--target"),
     ],
 )
 def test_what_a_survival_model_does_not_take_is_refused_by_name(words, named, files, tmp_path):

@@ -87,6 +87,10 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     held_out_ : ndarray or None
         Loss in bits of hold-out rows after each round tried, with `early_stopping`. Saved models do
         not have it.
+    hold_out_errors_ : ndarray or None
+        Of hold-out rows: the mean of y - estimate, the variance of these errors, and the slope of a
+        regression of y on the estimates, which `weigh.drift` compares with those of new rows. None
+        without `calibrate_scale` and `early_stopping`.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of str
@@ -104,7 +108,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
 
     _bodies = ("estimate",)
     _default_bins = 10
-    _extras = ("scale_", "errors_", "alphas_")
+    _extras = ("scale_", "errors_", "alphas_", "hold_out_errors_")
+    _later_extras = ("hold_out_errors_",)
     held_out_: Floats | None = None  # not saved
 
     def __init__(
@@ -170,7 +175,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         tally = self._tally(sample)
         rows = self._project(sample, tally, np.clip(target, low, high), low, high)
         steps = project(rows, int(self.n_rounds)) if high > low else []
-        steps = self._choose(rows, sample.kept, steps)
+        steps = self._choose(rows, sample.kept, steps, (low, high))
         self.errors_ = np.array([step.error for step in steps])
         self.alphas_ = np.array([step.alpha for step in steps])
         estimate = _estimate(rows, steps, low, high, self.scale_)
@@ -235,12 +240,15 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         scaled = (target - low) / (high - low) if high > low else np.zeros(len(target))
         return Projection(tally, placed, scaled, weight, int(self.grid), self.smoothing)
 
-    def _choose(self, rows: Projection, kept: Mask, steps: list[Step]) -> list[Step]:
+    def _choose(
+        self, rows: Projection, kept: Mask, steps: list[Step], ends: tuple[float, float]
+    ) -> list[Step]:
         """Choose the number of rounds and the scale on hold-out rows."""
-        self.scale_, self.held_out_ = 1.0, None
+        self.scale_, self.held_out_, self.hold_out_errors_ = 1.0, None, None
         if not steps or not (self.calibrate_scale or self.early_stopping) or len(rows.target) < 2:
             return steps
-        parts = self._hold_out(rows, kept)
+        folds = self._hold_out(rows, kept)
+        parts = [(test, own) for _, test, own in folds]
         if self.early_stopping:
             self.held_out_ = np.array([hold_out_loss(parts, t + 1) for t in range(len(steps))])
             steps = steps[: int(self.held_out_.argmin()) + 1]
@@ -248,17 +256,24 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
             self.scale_ = fit_scale(
                 [(test, log_odds_of(test, own[: len(steps)])) for test, own in parts]
             )
+        parted = [
+            (_estimate(train, own[: len(steps)], *ends, 1.0), test) for train, test, own in folds
+        ]
+        self.hold_out_errors_ = _measure_errors(parted, *ends)
         return steps
 
-    def _hold_out(self, rows: Projection, kept: Mask) -> list[tuple[Projection, list[Step]]]:
-        """Hold-out rows of each fold, and the rounds of its training rows."""
+    def _hold_out(
+        self, rows: Projection, kept: Mask
+    ) -> list[tuple[Projection, Projection, list[Step]]]:
+        """Training rows of each fold, hold-out rows, and the rounds of the training rows."""
         n, random = len(rows.target), check_random_state(self.random_state)
         splits = read_splits(self.cv, np.zeros(n, dtype=np.intp), kept, random)
         parts = []
         for train, held_out in splits[:1] if n >= ONE_FOLD_FROM and is_count(self.cv) else splits:
-            steps = project(rows.take(train), int(self.n_rounds))
+            own = rows.take(train)
+            steps = project(own, int(self.n_rounds))
             test = rows.take(random.permutation(np.flatnonzero(held_out))[:MAX_HOLD_OUT])
-            parts.append((test, steps))
+            parts.append((own, test, steps))
         return parts
 
     def predict(self, X: Any) -> Floats:
@@ -310,6 +325,19 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = self.n_rounds == 1  # one round is plain naive Bayes
         return tags
+
+
+def _measure_errors(parts: list[tuple[Estimate, Projection]], low: float, high: float) -> Floats:
+    """Mean and variance of the errors of hold-out rows, and the slope of y on their estimates."""
+    found = [own.read_off(test.total(own.evidence.tables)) for own, test in parts]
+    estimates = np.concatenate(found)
+    y = low + (high - low) * np.concatenate([test.target for _, test in parts])
+    weight = np.concatenate([test.weight for _, test in parts])
+    mean = float(np.average(y - estimates, weights=weight))
+    centred = estimates - np.average(estimates, weights=weight)
+    square = float(weight @ centred**2)
+    slope = float(weight @ (centred * y)) / square if square > 0 else 1.0
+    return np.array([mean, np.average((y - estimates - mean) ** 2, weights=weight), slope])
 
 
 def _estimate(

@@ -152,8 +152,8 @@ def read_any(path: str, times: bool = False) -> Any:
     if hasattr(found, "predict_survival") and not times:
         raise ValueError(
             f"{path} is a survival model, which this command does not take: weigh show, score, "
-            "explain, evaluate, report and export do. In Python, the hazard_ of the model is a "
-            "classifier that everything else takes"
+            "explain, evaluate, report, drift and export do. In Python, the hazard_ of the model "
+            "is a classifier that everything else takes"
         )
     return found
 

@@ -9,9 +9,18 @@ from typing import Any
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import check_output, keep_apart, read_any, read_like
+from weigh.cli.data import (
+    check_output,
+    keep_apart,
+    outcome_of,
+    read_any,
+    read_like,
+    with_entry,
+)
 from weigh.cli.messages import print_found
 from weigh.cli.options import (
+    duration_option,
+    event_option,
     exposure_option,
     json_option,
     model_argument,
@@ -52,6 +61,8 @@ DRIFTED = 3
     help="Training or hold-out rows: adds the PSI of the totals against theirs.",
 )
 @exposure_option
+@event_option
+@duration_option
 @click.option("-o", "--output", metavar="FILE.html", help="Also write the page as HTML.")
 @json_option
 @click.pass_context
@@ -65,6 +76,8 @@ def drift(
     metrics: str | None,
     reference: str | None,
     exposure: str | None,
+    event: str | None,
+    duration: str | None,
     output: str | None,
     as_json: bool,
     **asked: Any,
@@ -72,7 +85,8 @@ def drift(
     """Compare new rows with the training rows of a model.
 
     The training rows are not needed: the model has their counts. With --target, the column of the
-    true classes, calibration and weights are checked too; of a number, mean, slope and deviance.
+    true classes, calibration and weights are checked too; of a number, mean, slope and deviance. Of
+    a survival model --event or --duration asks for the events against those expected, over time.
 
     Example: weigh drift model.json new.csv --fail-on warning
 
@@ -91,20 +105,37 @@ def drift(
     if output is not None:
         keep_apart(output, model, *data, *filter(None, (metrics, reference)))
         check_output(output)
-    fitted = read_any(model)
+    fitted = read_any(model, times=True)
     asked |= read_exposure(fitted, exposure)
     asked["reference"] = None if reference is None else read_like(fitted, reference)
     tables = _read_files(fitted, data, target)
+    known = _find_known(fitted, tables, target, event, duration)
     if len(tables) > 1:
-        found: Any = weigh.drift_series(fitted, tables, target, **asked)
+        found: Any = weigh.drift_series(fitted, tables, known, **asked)
     else:
         rows = next(iter(tables.values()), None)
-        found = weigh.drift(fitted, rows, target, metrics=metrics, **asked)
+        found = weigh.drift(fitted, rows, known, metrics=metrics, **asked)
     if output is not None:
         write_text(found.to_html(), output)
     print_found(found, as_json)
     if fail_on is not None and found.reaches(fail_on):
         ctx.exit(DRIFTED)
+
+
+def _find_known(
+    model: Any, tables: dict[str, Any], target: str | None, event: str | None, duration: str | None
+) -> Any:
+    """The columns of what came true, where they are asked for; None without."""
+    times = outcome_of(model, event, duration)
+    if times is None:
+        return target
+    if target is not None:
+        raise click.UsageError("a survival model takes --event and --duration in place of --target")
+    if event is None and duration is None:
+        return None
+    if not tables:
+        raise click.UsageError("--metrics has no events: leave out --event and --duration")
+    return with_entry(model, times, next(iter(tables.values())))
 
 
 def _check_given(data: tuple[str, ...], metrics: str | None, target: str | None) -> None:

@@ -5,6 +5,8 @@ features the shares of the levels of one table, new values and values within `ot
 totals   the mean of the totals against training, and their distribution against other rows
 labels   calibration and weights on new rows whose classes are known
 numbers  mean, slope and deviance on new rows whose numbers are known
+events   observed and expected events of new rows whose outcomes are known
+known    which of these checks a model has
 traffic  the rows that a service has scored, from its /metrics
 result   `Drift`: the checks, the verdict and what to do
 show     its tables, for text and pages

@@ -38,7 +38,7 @@ class Check:
     """
 
     name: str
-    about: str  # feature, total, classes, in the large, slope, weights or loss
+    about: str  # feature, total, classes, in the large, slope, time, weights or loss
     index: float
     chance: float
     p_value: float

@@ -69,9 +69,15 @@ class Labelled:
         return [1] if len(self.evidence.classes) == 2 else range(len(self.evidence.classes))
 
     @property
+    def weight(self) -> Floats:
+        """The weights of the rows."""
+        own = self.sample.weight
+        return np.ones(len(self.sample.labels)) if own is None else own
+
+    @property
     def inflation(self) -> float:
         """1 + n/N, by which tests widen variances: training rows have sampling noise too."""
-        return 1 + len(self.sample.labels) / float(self.evidence.class_counts.sum())
+        return 1 + float(self.weight.sum()) / float(self.evidence.class_counts.sum())
 
     def name(self, what: str, c: int) -> str:
         """A check by its name, and its class where there are several."""
@@ -82,14 +88,14 @@ class Labelled:
 def measure(rows: Labelled, c: int) -> tuple[Quality, list[Check]]:
     """Calibration in the large, slope and AUC of one class, and the checks that they are right."""
     p = np.clip(rows.probabilities[:, c], BOUND, 1 - BOUND)
-    scored = Scored(rows.sample.labels == c, p)
+    scored = Scored(rows.sample.labels == c, p, rows.sample.weight)
     line, area, more = calibration_line(scored), auc(scored), np.sqrt(rows.inflation)
     large_error, slope_error = line.in_the_large_error * more, line.slope_error * more
     rate = float(np.clip(rows.evidence.assumed_rate[c], BOUND, 1 - BOUND))
     quality = Quality(
         pos_label=rows.classes[c],
-        base_rate=float(scored.positive.mean()),
-        mean_prediction=float(p.mean()),
+        base_rate=float(np.average(scored.positive, weights=rows.weight)),
+        mean_prediction=float(np.average(p, weights=rows.weight)),
         in_the_large=Bounded.normal(line.in_the_large, line.in_the_large_error, COVERAGE),
         slope=Bounded.normal(line.slope, line.slope_error, COVERAGE),
         auc=Bounded(area.value, area.low, area.high),
@@ -110,7 +116,7 @@ def compare_weights(rows: Labelled, c: int, shift: float) -> tuple[list[Check], 
     """
     p = expit(logit(np.clip(rows.probabilities[:, c], BOUND, 1 - BOUND)) + shift)
     true = (rows.sample.labels == c).astype(np.float64)
-    columns = np.column_stack([np.ones(len(p)), true, p, p * (1 - p)])
+    columns = np.column_stack([np.ones(len(p)), true, p, p * (1 - p)]) * rows.weight[:, None]
     sums = sum_by_level(rows.sample.table, rows.evidence, columns)
     n_levels = sum(map(len, sums)) * len(rows.places)
     checks, moved = [], []
@@ -118,7 +124,11 @@ def compare_weights(rows: Labelled, c: int, shift: float) -> tuple[list[Check], 
         joint = table.known_errors is not None
         change, variance = (_step if joint else _recount)(table, found, c)
         known = np.flatnonzero((variance > 0) & np.isfinite(variance) & (found[:, 0] > 0))
-        change, variance, share = change[known], variance[known], found[known, 0] / len(p)
+        change, variance, share = (
+            change[known],
+            variance[known],
+            found[known, 0] / rows.weight.sum(),
+        )
         p_values = 2 * ndtr(-np.abs(change) / np.sqrt(variance))
         least = min(1.0, float(p_values.min(initial=1.0)) * max(len(known), 1))
         index, chance = float(share @ change**2), float(share @ variance)

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from weigh.bins import label
 from weigh.educated import EducatedNB
 from weigh.educated.updating import add_rows
 from weigh.errors import Parameter, ParameterError, warn_caller
-from weigh.evaluation.estimates import Estimated
 from weigh.evidence import Evidence, evidence_of, inherit, is_sum, model_of
 from weigh.frames import FarTable, Sample, Table, label_sample, match, read
 from weigh.metrics.numbers import read_number
-from weigh.metrics.stability import compare_counts
-from weigh.monitoring.checks import (
-    Check,
-    Seen,
-    Totals,
-    compare_samples,
-    count_rows,
-    expected_index,
-    judge,
-)
+from weigh.monitoring.checks import Seen, Totals, count_rows, judge
 from weigh.monitoring.features import compare_table
-from weigh.monitoring.labels import Labelled, Moved, compare_weights, measure
-from weigh.monitoring.numbers import check_numbers
+from weigh.monitoring.known import check_known, kind_of
 from weigh.monitoring.result import Drift
 from weigh.monitoring.totals import check_distribution, check_means
 from weigh.monitoring.traffic import read_metrics
@@ -70,14 +57,15 @@ def drift(
 
     Parameters
     ----------
-    model : classifier, Scorecard or EducatedRegressor
+    model : classifier, Scorecard, EducatedRegressor, EducatedSurvival or BoostedNBRegressor
         Fitted model with tables of weights (`evidence_`).
     X : table
         New rows; any dataframe, array, list of dicts or scan.
-    y : array or str, optional
+    y : array, str or pair of str, optional
         Their classes or numbers, or the name of their column in X. With classes, calibration,
         ranking and weights are checked, too; with numbers, the mean estimate, the calibration slope
-        and the deviance against that of training rows left out.
+        and the deviance against that of training rows left out. Of a survival model as in its
+        `fit`: observed against expected events, as a whole and over time, and weights are checked.
     metrics : path or str, optional
         In place of X: the counts of a service, as its address /metrics gives them, in a file or as
         text.
@@ -109,10 +97,11 @@ def drift(
     alpha = read_alpha(alpha)
     given, model = model, model_of(model)
     evidence = _read_model(model, type(given).__name__)
-    rows = _read_new(given, evidence, X, None if evidence.estimates else y, metrics)
+    kind = kind_of(model, evidence)
+    rows = _read_new(given, evidence, X, None if kind else y, metrics)
     seen, totals = _count(evidence, rows, metrics, given)
     features = [compare_table(evidence, *pair) for pair in zip(evidence, seen, strict=True)]
-    known = _check_known(model, evidence, rows, X, y, exposure)
+    known = check_known(model, evidence, rows, X, y, exposure)
     checks = [f.check for f in features] + check_means(evidence, totals)
     if reference is not None:
         expected = _count_reference(given, evidence, reference, totals)
@@ -130,7 +119,7 @@ def drift(
         quality=tuple(known.quality),
         moved=tuple(sorted((m for m in known.moved if m.p_value < alpha), key=lambda m: m.p_value)),
         points_per_nat=evidence.units.scale if evidence.units.are_points else None,
-        link=evidence.link if evidence.estimates else "",
+        link=kind,
     )
 
 
@@ -142,30 +131,8 @@ def read_alpha(alpha: Any) -> float:
     return float(alpha)
 
 
-@dataclass(frozen=True)
-class Known:
-    """What labels or numbers say of the model."""
-
-    checks: list[Check] = field(default_factory=list)
-    quality: list[Any] = field(default_factory=list)
-    moved: list[Moved] = field(default_factory=list)
-
-
-def _check_known(
-    model: Any, evidence: Evidence, rows: Table | Sample | None, X: Any, y: Any, exposure: Any
-) -> Known:
-    """The checks that need labels or numbers, where there are any."""
-    if evidence.estimates and y is not None:
-        told = Estimated.of(model, X, y, None, exposure)
-        quality, checks = check_numbers(model, told, float(evidence.class_counts.sum()))
-        return Known(checks, [quality])
-    if exposure is not None:
-        raise ParameterError(Parameter("exposure"), " is for numbers (y) only; leave it out")
-    return _check_labels(evidence, rows) if isinstance(rows, Sample) else Known()
-
-
 def _read_model(model: Any, name: str) -> Evidence:
-    evidence = evidence_of(model, is_sum(model))
+    evidence = find_rows(model)
     rows = getattr(getattr(model, "provenance_", None), "rows", None)
     total = float(evidence.class_counts.sum())
     if rows is not None and total < LIGHT * rows:
@@ -180,6 +147,13 @@ def _read_model(model: Any, name: str) -> Evidence:
             "document are not independent rows; drift needs event_model='levels'"
         )
     return evidence
+
+
+def find_rows(model: Any) -> Evidence:
+    """The tables of a model, with the training rows at each of their levels."""
+    if hasattr(model, "predict_survival"):
+        return model._population  # type: ignore[no-any-return]
+    return evidence_of(model, is_sum(model) or hasattr(model, "predict_quantile"))
 
 
 def _read_new(
@@ -222,32 +196,6 @@ def _read_rows(model: Any, evidence: Evidence, X: Any, y: Any) -> Table | Sample
             sample, labels=1 - sample.labels, classes=evidence.classes, class_counts=counts
         )
     return replace(sample, table=match(sample.table, evidence.column_names, table.named, name))
-
-
-def _check_labels(evidence: Evidence, sample: Sample) -> Known:
-    rows = Labelled(evidence, sample, evidence.probabilities(evidence.total(sample.table)))
-    known = Known([_check_classes(evidence, sample)])
-    for c in rows.places:
-        quality, checks = measure(rows, c)
-        known.quality.append(quality)
-        known.checks.extend(checks)
-        shift = quality.in_the_large.value
-        if np.isfinite(shift):
-            held, moved = compare_weights(rows, c, shift)
-            known.checks.extend(held)
-            known.moved.extend(moved)
-    return known
-
-
-def _check_classes(evidence: Evidence, sample: Sample) -> Check:
-    """The class frequencies against those of training, or those that the prior was given."""
-    n_old, new = float(evidence.class_counts.sum()), sample.class_counts
-    given = evidence.given_rate
-    old = evidence.class_counts if given is None else given * n_old
-    names = [label(c) for c in evidence.classes.tolist()]
-    index = compare_counts(names, old, new).value
-    chance = expected_index(len(old), n_old, float(new.sum()))
-    return Check("class frequencies", "classes", index, chance, compare_samples(old, new))
 
 
 def update(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from weigh.errors import Parameter, ParameterError
 from weigh.evaluation import Bounded
 from weigh.evaluation.estimates import Estimated, name_loss
 from weigh.evaluation.numbers import slope_of
@@ -36,6 +37,33 @@ class NumberQuality:
     training_loss: float  # of training rows left out
     loss_name: str
     ratio: bool
+    training_error: float = 0.0  # mean of training rows left out, which in_the_large is less by
+    training_slope: float = 1.0
+
+
+@dataclass(frozen=True)
+class Before:
+    """What training rows left out say: variance of the noise, loss, mean error and slope."""
+
+    noise: float
+    loss: float
+    error: float = 0.0
+    slope: float = 1.0
+
+    @classmethod
+    def of(cls, model: Any) -> Before:
+        """Of a regressor whose estimates are means, or whose fit has kept the errors of folds."""
+        if hasattr(model, "loo_deviance_"):
+            return cls(float(model.dispersion_), float(model.loo_deviance_))
+        known = getattr(model, "hold_out_errors_", None)
+        if known is None:
+            raise ParameterError(
+                Parameter("y"),
+                f" needs the errors of hold-out rows, which this {type(model).__name__} has not: "
+                "fit it with calibrate_scale=True, or leave y out",
+            )
+        error, noise, slope = map(float, known)
+        return cls(noise, noise, error, slope)
 
 
 def check_numbers(
@@ -48,33 +76,38 @@ def check_numbers(
     Slope and loss are checked with the mean corrected, which would raise them otherwise. Fewer
     rows than `FEW` are not checked: their error is hardly known.
     """
-    n, log, noise = len(rows.numbers), rows.power > 0, float(model.dispersion_)
+    before = Before.of(model)
+    n, log, noise = len(rows.numbers), rows.power > 0, before.noise
+    rows = replace(rows, means=rows.means + before.error)
     unit = float(rows.means.mean()) if log else float(np.sqrt(noise))
     right = replace(rows, means=_correct(rows, log))
     large, slope, loss = _mean_error(rows), _slope(right), _mean(right.losses(rows.power))
     quality = NumberQuality(
         target=rows.target,
         mean_observed=float(rows.numbers.mean()),
-        mean_estimate=float(rows.means.mean()),
+        mean_estimate=float(rows.means.mean()) - before.error,
         in_the_large=_ratio(large, unit, n) if log else _bounded(large, n - 1),
         slope=_bounded(slope, n - 2),
         loss=_positive(_bounded(_mean(rows.losses(rows.power)), n - 1)),
         corrected_loss=_positive(_bounded(loss, n - 1)),
-        training_loss=float(model.loo_deviance_),
+        training_loss=before.loss,
         loss_name=f"mean {name_loss(rows.power)}",
         ratio=log,
+        training_error=before.error,
+        training_slope=before.slope,
     )
     if n < FEW:
         return quality, []
     more = float(np.sqrt(1 + n / n_training))
     varies = float(right.means.std()) / (float(right.means.mean()) if log else unit)
     errors = [max(large[1], _stated_mean(rows, noise)), max(slope[1], _stated_slope(right, noise))]
-    before = max(quality.training_loss, 1e-300)
-    rise, relative = loss[0] / before - 1, more * loss[1] / before
+    least = max(before.loss, 1e-300)
+    rise, relative = loss[0] / least - 1, more * loss[1] / least
+    change = slope[0] - before.slope
     off, wide = large[0] / unit, more * errors[0] / unit
     return quality, [
         check_t("mean estimate", "in the large", off, wide, n - 1),
-        check_t("calibration slope", "slope", slope[0] - 1, more * errors[1], n - 2, varies),
+        check_t("calibration slope", "slope", change, more * errors[1], n - 2, varies),
         check_rise(quality.loss_name, "loss", rise, relative, n - 1),
     ]
 

@@ -9,6 +9,7 @@ from weigh.frames import Value
 from weigh.layout import Shown, View
 from weigh.metrics.numbers import plain
 from weigh.monitoring.checks import FEW, LEVELS, Check, worst
+from weigh.monitoring.events import EventQuality
 from weigh.monitoring.features import FeatureDrift
 from weigh.monitoring.labels import Moved, Quality
 from weigh.monitoring.numbers import NumberQuality
@@ -32,6 +33,18 @@ NUMBERS = {
 }
 """What to do about the model of a number."""
 
+EVENTS = {
+    "nothing": "The hazards still agree with the events: nothing needs to be done.",
+    "check the data": "The hazards still agree with the events.",
+    "get labels": "Get the events of recent rows to see whether the hazards still hold.",
+    "rescale": "Events are {} times as frequent as expected: refit on recent rows.",
+    "refit": "The hazards no longer hold: refit on recent rows.",
+}
+"""What to do about a survival model."""
+
+NAMES = {"": "probabilities", "hazard": "hazards"}
+"""What is off if all is off; of numbers the estimates."""
+
 
 CORRECTIONS = ("change the prior", "rescale")
 """Actions that would hide a broken column."""
@@ -54,11 +67,12 @@ class Drift(Shown):
         The tables, the largest effect on the total first.
     checks : tuple of Check
         The mean total; with labels also class frequencies, calibration, and weights by table.
-    quality : tuple of Quality or NumberQuality
+    quality : tuple of Quality, NumberQuality or EventQuality
         With labels: calibration and AUC of the second of two classes, or of every one; of a number
-        its mean, slope and deviance.
+        its mean, slope and deviance; of an event observed and expected events, also over time.
     link : str
-        "identity" or "log" of a model of a number, and "" of classes.
+        What a total is: "" of classes; "identity" or "log" of a number, or "curve" if the estimate
+        is read off one; "hazard" of a survival model.
     moved : tuple of Moved
         With labels: the levels whose weights changed significantly.
     points_per_nat : float or None
@@ -72,7 +86,7 @@ class Drift(Shown):
     alpha: float
     features: tuple[FeatureDrift, ...]
     checks: tuple[Check, ...]
-    quality: tuple[Quality | NumberQuality, ...] = ()
+    quality: tuple[Quality | NumberQuality | EventQuality, ...] = ()
     moved: tuple[Moved, ...] = ()
     points_per_nat: float | None = None
     link: str = ""
@@ -86,18 +100,18 @@ class Drift(Shown):
     def action(self) -> str:
         """What to do: nothing, check the data, get labels, change the prior, recalibrate or refit.
 
-        Of a number: nothing, check the data, get labels, rescale or refit. Where features drift and
-        probabilities still agree with the labels, the data should be checked. So they should where
-        a feature raises an alarm and all probabilities are off by the same log odds: a broken
-        column does that, too.
+        Of a number or an event: nothing, check the data, get labels, rescale or refit. Where
+        features drift and probabilities still agree with the labels, the data should be checked. So
+        they should where a feature raises an alarm and all probabilities are off by the same log
+        odds: a broken column does that, too.
         """
-        few = self.link and self.n_rows < FEW  # whose numbers are not checked
-        if few or not any(part.in_the_large.is_known() for part in self.quality):
+        if self._is_unchecked() or not any(part.in_the_large.is_known() for part in self.quality):
             return "get labels" if self.reaches("warning") else "nothing"
         raised = {check.about for check in self.checks if check.level != LEVELS[0]}
         steps = {"weights": "refit", "slope": "recalibrate", "in the large": "change the prior"}
         if self.link:
-            steps = {"loss": "refit", "slope": "refit", "in the large": "rescale"}
+            steps = dict.fromkeys(("loss", "time", "weights", "slope"), "refit")
+            steps["in the large"] = "rescale"
         rest = "check the data" if _find_drifting(self) else "nothing"
         found = next((step for about, step in steps.items() if about in raised), rest)
         return "check the data" if found in CORRECTIONS and _is_broken(self) else found
@@ -122,8 +136,12 @@ class Drift(Shown):
         """All checks, those of the features first."""
         return [*(f.check for f in self.features), *self.checks]
 
+    def _is_unchecked(self) -> bool:
+        """Whether there are too few numbers to check; events have a test that knows."""
+        return self.link not in ("", "hazard") and self.n_rows < FEW
+
     def _advice(self) -> str:
-        if self.link and self.quality and self.n_rows < FEW:
+        if self._is_unchecked() and self.quality:
             told = f"Too few rows ({self.n_rows}) to judge the estimates."
         elif self.action == "nothing" and self.quality and not self.link:
             told = f"{ADVICE['check the data'][:-1]}: nothing needs to be done."
@@ -139,7 +157,10 @@ class Drift(Shown):
         first = self.quality[0] if self.quality else None
         off = any(c.about == "in the large" and c.level != LEVELS[0] for c in self.checks)
         if self.action == "check the data" and off:
-            return UNEXPLAINED.format("estimates" if self.link else "probabilities")
+            return UNEXPLAINED.format(NAMES.get(self.link, "estimates"))
+        if isinstance(first, EventQuality) or self.link == "hazard":
+            ratio = first.in_the_large.value if first is not None else 1.0
+            return EVENTS[self.action].format(f"{ratio:.3g}")
         if self.link:
             factor = first is not None and first.in_the_large.value
             how = f"a factor of {factor:.3g}" if self.link == "log" else f"{factor:+.4g}"

@@ -9,6 +9,7 @@ from weigh.evaluation.show import bounded, number
 from weigh.evidence.units import digits_of, spell
 from weigh.layout import Grid, View, count_of
 from weigh.monitoring.checks import Check
+from weigh.monitoring.events import EventQuality
 from weigh.monitoring.features import FeatureDrift
 from weigh.monitoring.labels import Quality
 from weigh.monitoring.numbers import NumberQuality
@@ -20,12 +21,23 @@ MOST = 12
 """Features, levels and values that a page lists."""
 
 
+CONTRIBUTIONS = {
+    "log": "logarithm of the estimate",
+    "curve": "log odds of a larger number",
+    "hazard": "log odds of the hazard",
+}
+"""What a weight adds to."""
+
+KNOWN = {"": "calibration and weights", "hazard": "events and weights"}
+"""What labels tell of; of numbers calibration and deviance."""
+
+
 def to_view(found: Drift) -> View:
     """Everything worth reading, the verdict first."""
     new, old = count_of(found.n_rows, "new row"), count_of(found.n_training, "training row")
     title = f"Drift of {found.model}: {new}, {old}"
     grids = [_features(found), _values(found), _others(found)]
-    grids += [_checks(found), _quality(found), _moved(found)]
+    grids += [_checks(found), _quality(found), _events(found), _moved(found)]
     shown = tuple(grid for grid in grids if grid.rows)
     return View(title, shown, (found.verdict,), found.notes)
 
@@ -51,7 +63,7 @@ def _contribution(found: Drift) -> str:
     if found.link == "identity":
         return f"contribution to the estimate, in the unit of {label(found.classes[0])}"
     if found.link:
-        return "contribution to the logarithm of the estimate, times 100"
+        return f"contribution to the {CONTRIBUTIONS[found.link]}, times 100"
     two = len(found.classes) == 2
     of = f"log odds of {label(found.classes[1])}" if two else "totals"
     return f"contribution to the {of}, times 100"
@@ -141,14 +153,14 @@ def _checks(found: Drift) -> Grid:
         for check in found.checks
     ]
     rows = tuple((name, *_numbers(check)) for name, check in named)
-    more = "calibration and deviance" if found.link else "calibration and weights"
+    more = KNOWN.get(found.link, "calibration and deviance")
     title = "The total" if not found.quality else f"The total, {more}"
     return Grid(("Check", "Drift", "Index", "Chance", "p"), rows, title)
 
 
 def _number_quality(q: NumberQuality) -> Grid:
     digits = digits_of(q.mean_observed)
-    rows = (
+    rows: tuple[tuple[str, str], ...] = (
         ("Mean observed", spell(q.mean_observed, digits)),
         ("Mean estimate", spell(q.mean_estimate, digits)),
         ("Observed over estimate" if q.ratio else "Observed less estimate",
@@ -158,12 +170,47 @@ def _number_quality(q: NumberQuality) -> Grid:
         ("... of training rows left out", number(q.training_loss, 3)),
         ("Slope, with the mean corrected", bounded(q.slope, 2)),
     )  # fmt: skip
+    if q.training_error:
+        rows = (
+            *rows[:2],
+            (
+                "... plus the mean error of training rows left out",
+                spell(q.mean_estimate + q.training_error, digits),
+            ),
+            *rows[2:],
+            ("... of training rows left out", number(q.training_slope, 2)),
+        )
     return Grid(("", q.target), rows, "Estimates on the new rows, with 95% intervals")
+
+
+def _event_quality(q: EventQuality) -> Grid:
+    rows = (
+        ("Observed events", f"{q.observed:,.0f}"),
+        ("Expected events", f"{q.expected:,.1f}"),
+        ("Observed over expected", bounded(q.in_the_large, 2)),
+        ("Slope of the hazards", bounded(q.slope, 2)),
+        ("Concordance", number(q.concordance, 3)),
+    )
+    return Grid(("", q.event), rows, "Events on the new rows, with 95% intervals")
+
+
+def _events(found: Drift) -> Grid:
+    """Observed and expected events over time; no row without them."""
+    known = [q for q in found.quality if isinstance(q, EventQuality)]
+    rows = tuple(
+        (f"{s.until:g}", f"{s.observed:,.0f}", f"{s.expected:,.1f}", bounded(s.ratio, 2))
+        for q in known
+        for s in q.spans
+    )
+    until = f"Until {known[0].duration}" if known else ""
+    return Grid((until, "Observed", "Expected", "Ratio"), rows, "Events over time")
 
 
 def _quality(found: Drift) -> Grid:
     if any(isinstance(q, NumberQuality) for q in found.quality):
         return _number_quality(found.quality[0])  # type: ignore[arg-type]
+    if any(isinstance(q, EventQuality) for q in found.quality):
+        return _event_quality(found.quality[0])  # type: ignore[arg-type]
     names = ("Base rate", "Mean prediction", "In the large", "Slope", "AUC")
     rows = tuple(
         (

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from weigh.errors import Parameter, ParameterError, begin_with
-from weigh.evidence import evidence_of, is_sum, model_of
+from weigh.evidence import model_of
 from weigh.frames import did_you_mean, read
 from weigh.layout import Grid, Shown, View, count_of, render
 from weigh.monitoring.checks import LEVELS, LIMITS
-from weigh.monitoring.model import drift, read_alpha
+from weigh.monitoring.model import drift, find_rows, read_alpha
 from weigh.monitoring.result import Drift
 from weigh.monitoring.series import COLOURS, Panel, list_panels
 from weigh.monitoring.show import explain_levels
@@ -157,7 +157,7 @@ def _height(index: float, top: float) -> float:
 def drift_series(
     model: Any,
     tables: Mapping[str, Any],
-    y: str | None = None,
+    y: Any = None,
     *,
     reference: Any = None,
     alpha: float = 0.01,
@@ -170,13 +170,13 @@ def drift_series(
 
     Parameters
     ----------
-    model : classifier, Scorecard or EducatedRegressor
+    model : classifier, Scorecard, EducatedRegressor, EducatedSurvival or BoostedNBRegressor
         Fitted model with tables of weights (`evidence_`).
     tables : dict of tables
         New rows by name, in the order of time, such as {"2025-01": january, ...}.
-    y : str, optional
-        The column of their classes or numbers. Tables without it are compared without labels; at
-        least one must have it.
+    y : str or tuple of str, optional
+        The column of their classes or numbers, or those of event and duration. Tables without them
+        are compared without labels; at least one must have them.
     reference, alpha, exposure
         As in `weigh.drift`.
 
@@ -201,7 +201,7 @@ def drift_series(
     if len(named) < len(tables):
         raise ValueError("two names of tables read the same; give each table a name of its own")
     own = model_of(model)
-    evidence_of(own, is_sum(own))  # an error of the model names no table
+    find_rows(own)  # an error of the model names no table
     asked = {"reference": reference, "alpha": read_alpha(alpha), "exposure": exposure}
     lacking = () if y is None else _find_unlabelled(named, y)
     drifts = {}
@@ -211,13 +211,16 @@ def drift_series(
     return DriftSeries(drifts, lacking)
 
 
-def _find_unlabelled(tables: Mapping[str, Any], y: str) -> tuple[str, ...]:
-    """The tables without the column of the labels, which one of them has."""
-    if not isinstance(y, str):
+def _find_unlabelled(tables: Mapping[str, Any], y: Any) -> tuple[str, ...]:
+    """The tables without the columns of the labels, which one of them has."""
+    asked = (y,) if isinstance(y, str) else y
+    if not isinstance(asked, tuple) or not all(isinstance(name, str) for name in asked):
         raise ParameterError(Parameter("y"), " must be the name of a column of the tables")
     known = {name: read(X).names for name, X in tables.items()}
-    lacking = tuple(name for name, names in known.items() if y not in names)
+    lacking = tuple(name for name, names in known.items() if not {*asked} <= {*names})
     if len(lacking) == len(tables):
-        near = did_you_mean(y, {name for names in known.values() for name in names})
-        raise ParameterError(Parameter("y", y), f" is a column of none of the tables{near}")
+        every = {name for names in known.values() for name in names}
+        odd = next((name for name in asked if name not in every), asked[0])
+        near = did_you_mean(odd, every)
+        raise ParameterError(Parameter("y", odd), f" is a column of none of the tables{near}")
     return lacking

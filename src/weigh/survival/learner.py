@@ -9,15 +9,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from weigh import engine
 from weigh.base import TableEstimator, warn_columns
 from weigh.educated import EducatedNB
 from weigh.errors import Parameter, ParameterError
-from weigh.evidence import Evidence, record
+from weigh.evidence import Evidence, FeatureTable, record
 from weigh.frames import Floats, Table
 from weigh.parameters import check_parameters, is_number
 from weigh.sheet import BalanceSheet, explain, refuse_classes
 from weigh.survival.outcomes import Outcomes
-from weigh.survival.periods import Periods, read_survival
+from weigh.survival.periods import Expanded, Periods, read_survival
+from weigh.tally import count_placed_soft
 
 SHARED = (
     "bins",
@@ -67,6 +69,9 @@ class EducatedSurvival(TableEstimator):
         The end of each period.
     horizon_ : float
         The longest duration of the training rows: survival is estimated until then.
+    level_rows_ : ndarray of shape (levels, 2)
+        Training rows, censored and with the event: of all levels of the tables without the time,
+        table by table, and last of all rows. `weigh.drift` compares new rows with them.
 
     Notes
     -----
@@ -89,7 +94,15 @@ class EducatedSurvival(TableEstimator):
     """
 
     _default_bins = "fine"
-    _extras = ("period_ends_", "times_", "done_", "horizon_", "event_name_", "time_name_")
+    _extras = (
+        "period_ends_",
+        "times_",
+        "done_",
+        "horizon_",
+        "event_name_",
+        "time_name_",
+        "level_rows_",
+    )
 
     smoothing: ClassVar[float] = 0.0
     no_classes: ClassVar[str] = "estimates the time to an event, not classes; give its hazard_"
@@ -155,12 +168,26 @@ class EducatedSurvival(TableEstimator):
                 "every row has the event in the first period; give earlier ends in ",
                 Parameter("periods"),
             )
-        at_risk = replace(table, named=True).rows(rows.rows)
-        at_risk = at_risk.with_numbers(outcomes.time_name, found.ends[rows.period])
+        at_risk = self._at_risk(table, rows)
         hazard = EducatedNB(**self._shared(table.names, found.ends))
         hazard.fit(at_risk, rows.event, sample_weight=rows.share * weight[rows.rows])
         self._name(table.names, table.named)
         self._keep(hazard.evidence_)
+        self.level_rows_ = self._count_rows(table, outcomes, weight)
+
+    def _at_risk(self, table: Table, rows: Expanded) -> Table:
+        """One row for each row and period at risk, with the end of the period."""
+        own = replace(table, named=True).rows(rows.rows)
+        return own.with_numbers(self.time_name_, self._periods.ends[rows.period])
+
+    def _count_rows(self, table: Table, outcomes: Outcomes, weight: Floats) -> Floats:
+        """The rows of every level, censored and with the event; those of the fit are periods."""
+        by_class = np.column_stack([~outcomes.event, outcomes.event]) * weight[:, None]
+        features = [own.feature for own in self._timeless]
+        placed = engine.place(replace(table, named=True), features)
+        parts = zip(features, placed, strict=True)
+        counts = [count_placed_soft(feature, own, by_class).counts for feature, own in parts]
+        return np.concatenate([*counts, by_class.sum(axis=0)[None]])
 
     def _shared(self, names: tuple[str, ...], ends: Floats) -> dict[str, Any]:
         """The parameters of the model of the hazard: every period is a level of the time."""
@@ -207,6 +234,28 @@ class EducatedSurvival(TableEstimator):
     def hazard_(self) -> EducatedNB:
         """The model of the hazard: a classifier of rows with the end of a period as a column."""
         return EducatedNB.of(self._learnt, named=True)
+
+    @property
+    def _timeless(self) -> list[FeatureTable]:
+        """The tables that do not read the time."""
+        return [own for own in self._learnt if self.time_name_ not in _columns(own.feature)]
+
+    @property
+    def _population(self) -> Evidence:
+        """The tables without the time, with the counts of rows in place of rows and periods."""
+        tables, rows = self._timeless, np.asarray(self.level_rows_)
+        ends = np.cumsum([len(own.levels) for own in tables])
+        if rows.shape != (int(ends[-1]) + 1 if len(ends) else 1, 2):
+            raise ValueError("level_rows_ does not fit the tables of the model: fit it again")
+        parts = zip(tables, np.split(rows[:-1], ends[:-1]) if len(ends) else [], strict=True)
+        counted = tuple(replace(own, counts=counts) for own, counts in parts)
+        return replace(
+            self.evidence_,
+            tables=counted,
+            class_counts=rows[-1],
+            columns=self._own_columns(self._learnt),
+            covariance=None,
+        )
 
     # ------------------------------------------------------------ predicting
 

@@ -38,10 +38,11 @@ class Outcomes:
         return Outcomes(self.event[places], self.duration[places], self.entry[places], self.names)
 
 
-def read_outcomes(table: Table, y: Any) -> tuple[Table, Outcomes]:
+def read_outcomes(table: Table, y: Any, needs_event: bool = True) -> tuple[Table, Outcomes]:
     """The features of a table and its outcomes: names of columns, or a structured array.
 
-    Durations must be positive and above the entry, and some row must have the event.
+    Durations must be positive and above the entry, and some row must have the event if the model
+    needs it.
     """
     columns: Sequence[Any]
     if getattr(getattr(y, "dtype", None), "names", None):
@@ -64,6 +65,8 @@ def read_outcomes(table: Table, y: Any) -> tuple[Table, Outcomes]:
     found = [_numbers(table, column, name) for column, name in zip(columns, told, strict=True)]
     event, duration = found[:2]
     entry = found[2] if len(found) == 3 else np.zeros(table.n_rows)
+    if needs_event and not event.any():
+        _refuse(told[0], "is 0 in every row; a survival model needs rows with the event")
     _check(event, duration, entry, told)
     features = table.without({*names}) if columns is names else table
     return features, Outcomes(event > 0, duration, entry, names)
@@ -98,8 +101,6 @@ def _check(event: Floats, duration: Floats, entry: Floats, told: list[str]) -> N
     if not np.isin(event, (0.0, 1.0)).all():
         odd = event[~np.isin(event, (0.0, 1.0))][0]
         _refuse(told[0], f"must hold 0 and 1 (or False and True), but holds {odd:g}")
-    if not event.any():
-        _refuse(told[0], "is 0 in every row; a survival model needs rows with the event")
     if (entry < 0).any():
         _refuse(told[2], f"must be 0 or more, but holds {entry.min():g}")
     late = np.flatnonzero(duration <= entry)

@@ -209,7 +209,9 @@ def person_periods(X: Any, y: Any, *, periods: Any = 20, sample_weight: Any = No
     return pa.table(taken | own)
 
 
-def read_survival(X: Any, y: Any, sample_weight: Any) -> tuple[Table, Outcomes, Floats]:
+def read_survival(
+    X: Any, y: Any, sample_weight: Any, needs_event: bool = True
+) -> tuple[Table, Outcomes, Floats]:
     """The features, outcomes and weights of the rows that have a weight."""
     table = read(X).to_learn_from()
     if type(table) is not Table:
@@ -224,7 +226,7 @@ def read_survival(X: Any, y: Any, sample_weight: Any) -> tuple[Table, Outcomes, 
             raise ParameterError(
                 Parameter("sample_weight"), " must be 0 or more, and positive in some row"
             )
-    features, outcomes = read_outcomes(table, y)
+    features, outcomes = read_outcomes(table, y, needs_event)
     if isinstance(sample_weight, str):
         features = features.without({sample_weight})
     kept = np.flatnonzero(weight > 0)

@@ -1,0 +1,193 @@
+"""Events of new rows beside those that a survival model expects: in all, and over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import betainc, gammaincinv
+from scipy.stats import chi2
+
+from weigh.evaluation import Bounded
+from weigh.frames import Floats, Sample
+from weigh.metrics import COVERAGE
+from weigh.metrics.numbers import NAN
+from weigh.metrics.survival import concordance
+from weigh.monitoring.checks import FEWEST, Check
+from weigh.monitoring.labels import HALF, Labelled, Moved, compare_weights, measure
+from weigh.survival.periods import read_survival
+
+SPANS = 5
+"""Spans of time at most, with about as many events expected in each."""
+
+FEW_EVENTS = 10
+"""Of fewer events, slope and weights have errors that are hardly known."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """Events from the end of the span before until `until`, and how many the model expects."""
+
+    until: float
+    observed: float
+    expected: float
+    ratio: Bounded
+
+
+@dataclass(frozen=True)
+class EventQuality:
+    """Observed and expected events of the new rows, with 95% intervals.
+
+    `in_the_large` is observed over expected. Its interval, and those of spans, know the noise of
+    the new rows alone. `slope` is that of the log odds of the hazards, over rows and periods.
+    """
+
+    event: str
+    duration: str
+    observed: float
+    expected: float
+    in_the_large: Bounded
+    slope: Bounded
+    concordance: float
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EventDrift:
+    """The quality, the checks, and the weights that moved."""
+
+    quality: EventQuality
+    checks: list[Check]
+    moved: list[Moved]
+
+
+def check_events(model: Any, X: Any, y: Any) -> EventDrift:
+    """Events against those expected, as one number, over time, and by the tables of the hazard.
+
+    The rows are those of the fit: one for each row and period at risk. Given the past, the event of
+    a period is independent of what came before, so these rows count as independent ones.
+    """
+    table, outcomes, _ = read_survival(X, y, None, needs_event=False)
+    periods = model._periods
+    rows = periods.expand(outcomes)
+    at_risk, labels = model._at_risk(table, rows), rows.event.astype(np.int64)
+    evidence = model.evidence_
+    p = evidence.probabilities(evidence.total(at_risk))
+    count = np.array([rows.share[~rows.event].sum(), rows.event.sum()])
+    kept = np.ones(len(labels), dtype=np.bool_)
+    sample = Sample(at_risk, labels, evidence.classes, rows.share, count, kept)
+    spans = _Spans.of(model, rows.period, rows.event, rows.share * p[:, 1])
+    labelled = Labelled(evidence, sample, p)
+    ranked = not outcomes.entry.any() and outcomes.event.any()
+    quality = EventQuality(
+        event=outcomes.event_name,
+        duration=outcomes.time_name,
+        observed=float(spans.observed.sum()),
+        expected=float(spans.expected.sum()),
+        in_the_large=compare_events(float(spans.observed.sum()), float(spans.expected.sum())),
+        slope=Bounded(NAN),
+        concordance=concordance(outcomes.event, outcomes.duration, model.predict_risk(table))
+        if ranked
+        else NAN,
+        spans=tuple(spans.join(int(spans.observed.sum() // (2 * FEWEST))).shown()),
+    )
+    return _check(quality, spans, labelled)
+
+
+def _check(quality: EventQuality, spans: _Spans, rows: Labelled) -> EventDrift:
+    total = check_ratio("events", quality.observed, quality.expected, float(spans.before.sum()))
+    few = quality.observed < FEW_EVENTS
+    if few:
+        return EventDrift(quality, [total], [])
+    fitted, (_, slope) = measure(rows, 1)
+    checks = [total, slope, *spans.join(int(quality.observed // (2 * FEWEST))).check()]
+    held, moved = compare_weights(rows, 1, fitted.in_the_large.value)
+    checks += [check for check in held if check.name != quality.duration]  # that is in spans
+    moved = [one for one in moved if one.feature != quality.duration]
+    return EventDrift(replace(quality, slope=fitted.slope), checks, moved)
+
+
+def compare_events(observed: float, expected: float) -> Bounded:
+    """Observed over expected events, with the exact interval of a Poisson count."""
+    side = (1 - COVERAGE) / 2
+    low = float(gammaincinv(observed, side)) if observed > 0 else 0.0
+    high = float(gammaincinv(observed + 1, 1 - side))
+    return Bounded(observed / expected, low / expected, high / expected)
+
+
+def check_ratio(name: str, observed: float, expected: float, before: float) -> Check:
+    """Whether so many events are as expected by a model that was fitted to some.
+
+    Without drift, the events of the new rows are binomial given those of both samples: the model
+    expects as many in its training rows as there were. The index is the squared logarithm.
+    """
+    share = expected / (expected + before)
+    least = float(betainc(observed, before + 1, share)) if observed > 0 else 1.0
+    most = float(1 - betainc(observed + 1, before, share)) if before > 0 else 1.0
+    index = float(np.log((observed + HALF) / (expected + HALF))) ** 2
+    chance = 1 / (expected + HALF) + 1 / (before + HALF)
+    return Check(name, "in the large", index, chance, min(1.0, 2 * min(least, most)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Spans:
+    """By span of time: its end, the events of the new rows, those expected, those of training."""
+
+    until: Floats
+    observed: Floats
+    expected: Floats
+    before: Floats
+
+    @classmethod
+    def of(cls, model: Any, period: Any, event: Any, expected: Floats) -> _Spans:
+        """Every period for itself."""
+        ends = model._periods.ends
+        n = len(ends)
+        events, wanted = (
+            np.bincount(period, own, n).astype(np.float64) for own in (event, expected)
+        )
+        return cls(ends, events, wanted, _count_training(model, n))
+
+    def join(self, most: int) -> _Spans:
+        """At most so many spans with about as many events expected in each."""
+        n = max(min(SPANS, most), 1)
+        done = np.cumsum(self.expected) / self.expected.sum()
+        place = np.minimum((done * n - 1e-9).astype(np.int64), n - 1)
+        used, place = np.unique(place, return_inverse=True)
+        last = np.flatnonzero(np.append(place[1:] != place[:-1], True))
+        sums = [
+            np.bincount(place, own, len(used)).astype(np.float64)
+            for own in (self.observed, self.expected, self.before)
+        ]
+        return _Spans(self.until[last], *sums)
+
+    def shown(self) -> list[Span]:
+        """As people read them."""
+        parts = zip(
+            self.until.tolist(), self.observed.tolist(), self.expected.tolist(), strict=True
+        )
+        return [Span(*part, compare_events(*part[1:])) for part in parts]
+
+    def check(self) -> list[Check]:
+        """Whether the events are spread over time as expected, however many there are.
+
+        chi-square = sum over spans of (O - r E)^2 / (r E + (r E)^2/N), with r = sum of O over that
+        of E, and N the events of training, which the model knows the hazard of the span from.
+        """
+        if len(self.until) < 2 or (self.before <= 0).any():
+            return []
+        wanted = self.expected * self.observed.sum() / self.expected.sum()
+        parts = (self.observed - wanted) ** 2 / (wanted + wanted**2 / self.before)
+        p_value = float(chi2.sf(parts.sum(), len(parts) - 1))
+        share = wanted / wanted.sum()
+        index = float(share @ np.log((self.observed + HALF) / (wanted + HALF)) ** 2)
+        chance = float(share @ (1 / wanted + 1 / self.before))
+        return [Check("events by time", "time", index, chance, p_value)]
+
+
+def _count_training(model: Any, n_periods: int) -> Floats:
+    """The events of training by period, from the table of the time."""
+    if model.time_name_ not in model.evidence_:  # one period, or a cross of the time
+        return np.full(n_periods, float(model.evidence_.class_counts[1]) / n_periods)
+    return np.asarray(model.evidence_[model.time_name_].counts[:n_periods, 1])

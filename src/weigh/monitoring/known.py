@@ -1,0 +1,87 @@
+"""What is known of new rows beside their features: classes, numbers or events, and their checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from weigh.bins import label
+from weigh.errors import Parameter, ParameterError
+from weigh.evaluation.estimates import Estimated
+from weigh.evidence import Evidence
+from weigh.frames import Sample, Table
+from weigh.metrics.stability import compare_counts
+from weigh.monitoring.checks import Check, compare_samples, expected_index
+from weigh.monitoring.events import check_events
+from weigh.monitoring.labels import Labelled, Moved, compare_weights, measure
+from weigh.monitoring.numbers import check_numbers
+
+CURVE, HAZARD = "curve", "hazard"
+
+
+def kind_of(model: Any, evidence: Evidence) -> str:
+    """What a total is: nothing of classes, "identity" or "log" of numbers, "curve" or "hazard".
+
+    The estimates of a "curve" are read off it; a "hazard" is that of an event.
+    """
+    if hasattr(model, "predict_survival"):
+        return HAZARD
+    if hasattr(model, "predict_quantile"):
+        return CURVE
+    return evidence.link if evidence.estimates else ""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What labels, numbers or events say of the model."""
+
+    checks: list[Check] = field(default_factory=list)
+    quality: list[Any] = field(default_factory=list)
+    moved: list[Moved] = field(default_factory=list)
+
+
+def check_known(
+    model: Any, evidence: Evidence, rows: Table | Sample | None, X: Any, y: Any, exposure: Any
+) -> Known:
+    """The checks that need labels, numbers or events, where there are any."""
+    kind = kind_of(model, evidence)
+    if kind == HAZARD and y is not None:
+        found = check_events(model, X, y)
+        return Known(found.checks, [found.quality], found.moved)
+    if kind and kind != HAZARD and y is not None:
+        told = Estimated.of(model, X, y, None, exposure)
+        if getattr(model, "y_range", None) is not None:  # beyond which the fit did not see either
+            told = replace(told, numbers=np.clip(told.numbers, *model.y_range))
+        quality, checks = check_numbers(model, told, float(evidence.class_counts.sum()))
+        return Known(checks, [quality])
+    if exposure is not None:
+        raise ParameterError(Parameter("exposure"), " is for numbers (y) only; leave it out")
+    return _check_labels(evidence, rows) if isinstance(rows, Sample) else Known()
+
+
+def _check_labels(evidence: Evidence, sample: Sample) -> Known:
+    rows = Labelled(evidence, sample, evidence.probabilities(evidence.total(sample.table)))
+    known = Known([_check_classes(evidence, sample)])
+    for c in rows.places:
+        quality, checks = measure(rows, c)
+        known.quality.append(quality)
+        known.checks.extend(checks)
+        shift = quality.in_the_large.value
+        if np.isfinite(shift):
+            held, moved = compare_weights(rows, c, shift)
+            known.checks.extend(held)
+            known.moved.extend(moved)
+    return known
+
+
+def _check_classes(evidence: Evidence, sample: Sample) -> Check:
+    """The class frequencies against those of training, or those that the prior was given."""
+    n_old, new = float(evidence.class_counts.sum()), sample.class_counts
+    given = evidence.given_rate
+    old = evidence.class_counts if given is None else given * n_old
+    names = [label(c) for c in evidence.classes.tolist()]
+    index = compare_counts(names, old, new).value
+    chance = expected_index(len(old), n_old, float(new.sum()))
+    return Check("class frequencies", "classes", index, chance, compare_samples(old, new))

@@ -1,0 +1,255 @@
+"""weigh.drift of events, and of estimates read off a curve: literal counts and sampling noise."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from scipy.stats import binom
+
+import weigh
+from weigh.cli import main
+from weigh.errors import ParameterError
+from weigh.monitoring.events import check_events, check_ratio
+
+BOTH = ("died", "days")
+
+
+def draw(n, seed, *, rate=1.0, late=1.0, drug=0.7, old=0.0, start=False):
+    """Exponential times to death; after day 100 times pass `late` times as fast."""
+    random = np.random.default_rng(seed)
+    age = random.uniform(40 + old, 80 + old, n)
+    given = random.choice(["no", "yes"], n)
+    hazard = rate * np.exp(0.04 * (age - 60) + drug * (given == "no")) / 300
+    time = random.exponential(1 / hazard)
+    time = np.where(time > 100, 100 + (time - 100) / late, time)
+    censored = random.uniform(50, 700, n)
+    frame = pd.DataFrame({"age": age, "drug": given, "days": np.minimum(time, censored)})
+    frame["died"] = (time <= censored).astype(int)
+    if start:
+        frame["start"] = random.uniform(0, 100, n)
+        frame = frame[frame["days"] > frame["start"]].reset_index(drop=True)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def model():
+    return weigh.EducatedSurvival(pairs=0).fit(draw(3000, 0), BOTH)
+
+
+def checks_of(found):
+    return {check.name: check for check in found.every}
+
+
+# ---------------------------------------------------------------- features
+
+
+def test_training_rows_by_level_are_rows_and_not_rows_and_periods(model):
+    rows, own = draw(3000, 0), model._population
+    assert own.class_counts.tolist() == [(rows.died == 0).sum(), (rows.died == 1).sum()]
+    assert own.names == ("age", "drug")
+    expected = pd.crosstab(rows.drug, rows.died).to_numpy()
+    np.testing.assert_array_equal(own["drug"].counts, expected)
+    np.testing.assert_array_equal(own["age"].counts.sum(axis=0), own.class_counts)
+
+
+def test_training_rows_have_not_drifted_and_older_ones_have(model, tmp_path):
+    same = weigh.drift(model, draw(3000, 0))
+    assert all(f.check.index == pytest.approx(0, abs=1e-12) for f in same.features)
+    assert check_of_total(same) == pytest.approx(0, abs=1e-12)
+    older = weigh.drift(model, draw(500, 1, old=15))
+    assert (older.level, older.features[0].name, older.action) == ("alarm", "age", "get labels")
+    weigh.save(model, tmp_path / "m.json")
+    again = weigh.drift(weigh.load(tmp_path / "m.json"), draw(500, 1, old=15))
+    assert again.to_dict() == older.to_dict()
+
+
+def check_of_total(found):
+    return checks_of(found)["mean total"].index
+
+
+def test_new_levels_are_named_and_totals_are_compared_with_a_reference(model):
+    rows = draw(400, 2)
+    rows.loc[:99, "drug"] = "maybe"
+    found = weigh.drift(model, rows, reference=draw(3000, 0))
+    assert next(f for f in found.features if f.name == "drug").new_values == {"maybe": 100}
+    assert "distribution of totals" in checks_of(found)
+
+
+# ---------------------------------------------------------------- events
+
+
+@pytest.mark.parametrize("start", [False, True])
+def test_expected_events_are_the_hazards_added_row_by_row(model, start):
+    rows = draw(150, 3, start=start)
+    y = (*BOTH, "start") if start else BOTH
+    hazards, ends = model.predict_hazard(rows), model.period_ends_
+    passed = {t: float(model._periods.passed(np.array([t]))[0]) for t in [*rows.days, 0.0]}
+    expected, observed = np.zeros(len(ends)), np.zeros(len(ends))
+    for i, row in enumerate(rows.itertuples()):
+        begin = float(model._periods.passed(np.array([row.start]))[0]) if start else 0.0
+        own = int(np.searchsorted(ends, row.days))
+        for k in range(len(ends)):
+            at_risk = min(max(passed[row.days] - k, 0), 1) - min(max(begin - k, 0), 1)
+            if row.died and own == k:
+                observed[k] += 1
+                at_risk = 1.0
+            expected[k] += at_risk * hazards[i, k]
+    found = check_events(model, rows, y).quality
+    assert found.observed == observed.sum()
+    assert found.expected == pytest.approx(expected.sum(), rel=1e-9)
+    last = [int(np.searchsorted(ends, span.until)) for span in found.spans]
+    for first, end, span in zip([-1, *last[:-1]], last, found.spans, strict=True):
+        assert span.observed == observed[first + 1 : end + 1].sum()
+        assert span.expected == pytest.approx(expected[first + 1 : end + 1].sum(), rel=1e-9)
+
+
+def test_the_model_expects_about_the_events_of_its_training_rows(model):
+    found = check_events(model, draw(3000, 0), BOTH).quality
+    assert found.in_the_large.value == pytest.approx(1, abs=1e-3)  # bins are joined after the fit
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected", "before"), [(0, 12.0, 400), (7, 3.5, 40), (60, 50, 30)]
+)
+def test_the_p_value_of_events_is_that_of_a_binomial_count(observed, expected, before):
+    n, share = observed + before, expected / (expected + before)
+    least = 1 - binom.cdf(observed - 1, n, share)
+    most = binom.cdf(observed, n, share)
+    found = check_ratio("events", observed, expected, before)
+    assert found.p_value == pytest.approx(min(1, 2 * min(least, most)), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [60, 400])
+def test_events_of_the_same_distribution_seldom_raise_anything(n):
+    """Each draw has a model of its own, so that the noise of training counts."""
+    raised, alpha, draws = 0, 0.05, 30
+    for seed in range(draws):
+        model = weigh.EducatedSurvival(pairs=0, periods=8, bins=5)
+        model.fit(draw(500, seed), BOTH)
+        found = weigh.drift(model, draw(n, 1000 + seed), BOTH, alpha=alpha)
+        raised += min(check.adjusted for check in found.every) < alpha
+    assert raised <= binom.ppf(0.99, draws, alpha)
+
+
+def test_more_events_everywhere_ask_for_another_scale(model):
+    found = weigh.drift(model, draw(800, 5, rate=1.5), BOTH)
+    assert found.action == "rescale"
+    assert found.quality[0].in_the_large.low > 1.2
+    assert {c.name for c in found.every if c.level != "none"} == {"events"}
+    assert f"{found.quality[0].in_the_large.value:.3g}" in found.verdict
+
+
+def test_events_that_come_late_ask_for_a_refit_and_are_found_by_time(model):
+    found = weigh.drift(model, draw(1000, 6, late=3.0), BOTH)
+    assert found.action == "refit"
+    assert checks_of(found)["events by time"].level != "none"
+    assert found.quality[0].spans[-1].ratio.low > 1.5
+
+
+def test_a_drug_that_no_longer_works_asks_for_a_refit_and_its_levels_are_named(model):
+    found = weigh.drift(model, draw(1500, 7, drug=-0.7), BOTH)
+    assert found.action == "refit"
+    assert {one.feature for one in found.moved} == {"drug"}
+
+
+def test_no_event_where_many_are_expected_is_found(model):
+    rows = draw(300, 8).assign(died=0)
+    found = weigh.drift(model, rows, BOTH)
+    quality = found.quality[0]
+    assert (quality.observed, quality.in_the_large.low) == (0, 0)
+    assert quality.in_the_large.high < 0.1
+    assert found.action == "rescale"
+
+
+def test_events_of_the_future_are_not_expected(model):
+    """Rows observed beyond the last period count until its end."""
+    rows = draw(200, 9).assign(died=0, days=5000.0)
+    found = check_events(model, rows, BOTH).quality
+    assert found.expected == pytest.approx(model.predict_hazard(rows).sum(), rel=1e-9)
+
+
+def test_a_series_takes_event_and_duration(model):
+    months = {"May": draw(300, 1), "June": draw(300, 2).drop(columns="died"), "July": draw(300, 3)}
+    found = weigh.drift_series(model, months, BOTH)
+    assert found.without_labels == ("June",)
+    assert [len(one.quality) for one in found.drifts.values()] == [1, 0, 1]
+    with pytest.raises(ParameterError, match="nope"):
+        weigh.drift_series(model, months, ("nope", "days"))
+
+
+def test_the_command_line_finds_the_drift_of_events(model, tmp_path):
+    weigh.save(model, tmp_path / "m.json")
+    draw(800, 5, rate=1.8).to_csv(tmp_path / "new.csv", index=False)
+    words = ["drift", str(tmp_path / "m.json"), str(tmp_path / "new.csv"), "--fail-on", "warning"]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    known = CliRunner().invoke(main, [*words, "--event", "died"])
+    assert known.exit_code == 3
+    assert "Events over time" in known.stdout
+    wrong = CliRunner().invoke(main, [*words, "--target", "died"])
+    assert wrong.exit_code == 2
+    assert "--target" in wrong.stderr
+
+
+# ---------------------------------------------------------------- estimates read off a curve
+
+
+def amounts(n, seed, *, more=0.0, slope=1.0, noise=0.4):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": random.normal(size=n), "kind": random.choice([*"abc"], n)})
+    effect = slope * (0.5 * frame["x"] + (frame["kind"] == "b"))
+    return frame.assign(y=np.exp(effect + noise * random.normal(size=n)) + more)
+
+
+@pytest.fixture(scope="module")
+def boosted():
+    return weigh.BoostedNBRegressor(random_state=0).fit(amounts(3000, 0), "y")
+
+
+def test_features_of_a_boosted_regressor_drift(boosted):
+    same = weigh.drift(boosted, amounts(3000, 0))
+    assert all(f.check.index == pytest.approx(0, abs=1e-12) for f in same.features)
+    moved = amounts(500, 1).assign(kind="c")
+    found = weigh.drift(boosted, moved)
+    assert (found.level, found.features[0].name, found.action) == ("alarm", "kind", "get labels")
+
+
+def test_hold_out_errors_of_given_splits_are_those_of_models_fitted_without_them():
+    rows = amounts(300, 2)
+    half = np.arange(300) < 150
+    splits = [
+        (np.flatnonzero(half), np.flatnonzero(~half)),
+        (np.flatnonzero(~half), np.flatnonzero(half)),
+    ]
+    whole = (float(rows.y.min()), float(rows.y.max()))
+    bins = {"x": [-1.0, 0.0, 1.0]}
+    model = weigh.BoostedNBRegressor(bins=bins, y_range=whole, cv=splits, random_state=0)
+    found = model.fit(rows, "y").hold_out_errors_
+    estimates = np.empty(300)
+    for train, test in splits:
+        own = weigh.BoostedNBRegressor(bins=bins, y_range=whole, calibrate_scale=False)
+        estimates[test] = own.fit(rows.iloc[train], "y").predict(rows.iloc[test])
+    errors = rows.y - estimates
+    slope = np.polyfit(estimates, rows.y, 1)[0]
+    np.testing.assert_allclose(found, [errors.mean(), np.var(errors), slope], rtol=1e-9)
+
+
+def test_numbers_of_the_same_distribution_seldom_raise_anything(boosted):
+    """Its estimates are medians of skewed amounts: their mean error is no drift."""
+    raised, alpha, draws = 0, 0.05, 100
+    for seed in range(draws):
+        found = weigh.drift(boosted, amounts(300, 100 + seed), "y", alpha=alpha)
+        raised += min(check.adjusted for check in found.every) < alpha
+    assert abs(boosted.hold_out_errors_[0]) > 0.1
+    assert raised <= binom.ppf(0.99, draws, alpha)
+
+
+def test_larger_numbers_ask_for_another_scale_and_other_effects_for_a_refit(boosted):
+    assert weigh.drift(boosted, amounts(500, 3, more=2.0), "y").action == "rescale"
+    assert weigh.drift(boosted, amounts(800, 4, slope=-1.0), "y").action == "refit"
+
+
+def test_a_model_without_hold_out_errors_is_told_how_to_get_them():
+    model = weigh.BoostedNBRegressor(calibrate_scale=False).fit(amounts(200, 0), "y")
+    assert weigh.drift(model, amounts(200, 1)).level in ("none", "notice")
+    with pytest.raises(ParameterError, match="calibrate_scale"):
+        weigh.drift(model, amounts(200, 1), "y")
