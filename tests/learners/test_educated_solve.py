@@ -273,6 +273,18 @@ def test_weights_depend_on_the_order_of_rows_by_rounding_alone(n_classes, seed):
     assert np.abs(polish(state) - polish(other)).max() <= bound
 
 
+@pytest.mark.parametrize("n_classes", [3, 5])
+@LIGHT
+@given(seed=seeds)
+def test_a_step_adds_nothing_to_all_classes_alike(n_classes, seed):
+    problem = make_problem(*draw_rows(seed, n_classes=n_classes))
+    state = start(problem, SCALES[: len(problem.prior.blocks)])
+    for _ in range(3):
+        step = solve.newton_step(state)
+        assert np.abs(step.sum(axis=1)).max() <= 1e-9 * np.abs(step).max()
+        state = state.moved(step)
+
+
 @LIGHT
 @given(seed=seeds)
 def test_one_step_more_squares_what_is_missing(seed):

@@ -373,6 +373,16 @@ def newton_step(state: State) -> Floats:
 
 
 def _approach(state: State, nearly: Factor, most: int) -> tuple[Floats, bool]:
-    """Conjugate gradients towards the Newton step, and whether they came near it."""
+    """Conjugate gradients towards the Newton step, and whether they came near it.
+
+    One number more for each class changes no probability, and the weights of a level add up to
+    zero. An inverse that was made class by class does not know that: what it adds to all classes
+    alike is taken out again, or most products would be spent on it.
+    """
+
+    def solve(right: Floats) -> Floats:
+        found = nearly.solve(right)
+        return found if found.shape[1] == 1 else found - found.mean(axis=1, keepdims=True)
+
     precision = min(0.1, np.sqrt(state.relative_gradient))
-    return conjugate_gradients(state.bend, state.gradient, nearly.solve, precision, most)
+    return conjugate_gradients(state.bend, state.gradient, solve, precision, most)
