@@ -147,7 +147,7 @@ def _warn_ids(
             what = "values" if part.other else "levels"
             warn_caller(
                 f"column {part.name!r} has {n:,} {what} in {n_rows:,} rows, one for "
-                "each row, as an id has: it says nothing of other rows; leave it out",
+                "each row, like an id: it cannot predict other rows; leave it out",
                 UserWarning,
             )
 

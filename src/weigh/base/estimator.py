@@ -136,7 +136,7 @@ def _warn_uncut(feature: Feature | Cross) -> None:
     for part in feature.parts:
         if part.is_numeric and not part.cuts and len(feature.parts) > 1:
             warn_caller(
-                f"crosses joins {part.name!r}, which alone tells nothing and was not cut: the pair "
+                f"crosses joins {part.name!r}, for which no cut points were found, so the cross "
                 f"says no more than its other column; give cut points, bins={{{part.name!r}: ...}}",
                 UserWarning,
             )

@@ -115,8 +115,8 @@ def demo(save: str | None) -> None:
     type=click.Choice(["auto", "classification", "regression"]),
     default="auto",
     show_default=True,
-    help="What the target is. auto: educated takes a number of more than 20 values as a "
-    "regression.",
+    help="Kind of the target. auto: a number with more than 20 values is a regression (learner "
+    "educated).",
 )
 @weight_option
 @exposure_option
@@ -172,8 +172,8 @@ def demo(save: str | None) -> None:
 @click.option(
     "--summary",
     is_flag=True,
-    help="Also write a summary of the rows beside the model, so that weigh update and weigh merge "
-    "need no rows of before. That of model.json is model.summary.json.",
+    help="Also write a summary of the rows beside the model: model.summary.json for model.json. "
+    "weigh update and weigh merge use it in place of the rows.",
 )
 @click.option(
     "--training-rows/--no-training-rows",

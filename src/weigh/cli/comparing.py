@@ -38,8 +38,8 @@ from weigh.cli.training import count_numbers, hold_out
     "names",
     multiple=True,
     metavar="NAME",
-    help="Learner to compare (repeatable; default: all classifiers, or all regressors for a number "
-    "of more than 20 values).",
+    help="Learner to compare (repeatable; default: all classifiers, or all regressors if the "
+    "target is a number with more than 20 values).",
 )
 @click.option(
     "--set",

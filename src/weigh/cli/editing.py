@@ -43,7 +43,7 @@ def open_privately(address: str) -> None:
     default=0.5,
     show_default=True,
     metavar="P",
-    help="Probability above which a row counts as positive; the page shows their share.",
+    help="Probability above which a row counts as positive; the page shows the share of such rows.",
 )
 @click.option(
     "--adverse",

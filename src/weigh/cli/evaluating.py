@@ -80,8 +80,8 @@ def evaluate(
     the command takes the one column that is not a feature and holds the model's classes. A
     scorecard also has a cut-off table and a gains table. A survival model has concordance, Brier
     score and calibration over time; event and duration are the columns of its fit unless named.
-    A model of a number has errors and calibration, and with --by the ratio of observed to estimated
-    in each group, per unit of exposure if the model has one.
+    A regression has errors and calibration, and with --by the ratio of observed to estimated in
+    each group, per unit of exposure if the model has one.
 
     Example: weigh evaluate model.json people.csv --target Survived --by Class
 
@@ -200,8 +200,8 @@ def challenge(
     """Compare a model in use with its challenger.
 
     Use rows that neither was fitted to. Prints paired differences of loss and AUC, calibration, and
-    the rows that change sides at a cut-off. Of two models of a number it prints paired differences
-    of the squared error or deviance, and of the absolute error.
+    the rows that change sides at a cut-off. For two regressions it prints paired differences of
+    the squared error or deviance, and of the absolute error.
 
     Example: weigh challenge old.json new.json people.csv --target Survived --cut-off 0.3
     """

@@ -126,7 +126,7 @@ def advise_keep(name: str, model: Any) -> None:
 def check(exported: str, model: str, dialect: str | None) -> None:
     """Check that an exported file gives the model's scores.
 
-    It is run on test rows that cover every level and boundary.
+    The file is run on test rows that cover every level and boundary.
 
     It uses what is installed: DuckDB or SQLite, onnxruntime, pypmml with Java, LibreOffice (about a
     minute for a workbook). Of SQL only a single SELECT is run, which reaches no file. A Python file

@@ -45,8 +45,8 @@ row_option = click.option("--row", default=0, show_default=True, help="Which row
     "--cut-off",
     type=float,
     metavar="P|SCORE",
-    help="What is accepted from: a probability of the class (MODEL is a model), or a score "
-    "(MODEL is a card). Default: even odds.",
+    help="The lowest probability of the class (MODEL is a model) or score (MODEL is a card) that "
+    "is accepted (default: even odds).",
 )
 @class_option
 @click.option("-n", default=3, show_default=True, type=click.IntRange(1), help="Levers to list.")

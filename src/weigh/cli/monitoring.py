@@ -53,7 +53,7 @@ DRIFTED = 3
 @click.option(
     "--metrics",
     metavar="FILE",
-    help="In place of DATA: what the address /metrics of weigh serve has given.",
+    help="File with the answer of /metrics of weigh serve, in place of DATA.",
 )
 @click.option(
     "--reference",
@@ -84,9 +84,9 @@ def drift(
 ) -> None:
     """Compare new rows with the training rows of a model.
 
-    The training rows are not needed: the model has their counts. With --target, the column of the
-    true classes, calibration and weights are checked too; of a number, mean, slope and deviance. Of
-    a survival model --event or --duration asks for the events against those expected, over time.
+    The training rows are not needed: the model has their counts. With --target, calibration and
+    weights are checked, too; for a regression, the mean, the slope and the deviance. For a survival
+    model, --event or --duration compares the events with those expected, over time.
 
     Example: weigh drift model.json new.csv --fail-on warning
 

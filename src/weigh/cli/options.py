@@ -110,8 +110,8 @@ weight_option = click.option("--weight", metavar="COL", help="Column of row weig
 exposure_option = click.option(
     "--exposure",
     metavar="COL",
-    help="Column that estimates of a log-link regression are multiplied by, or a number (default: "
-    "the column of the fit).",
+    help="Exposure in a log-link regression: a column, or a number, that multiplies its estimates "
+    "(default: the column of the fit).",
 )
 drop_option = click.option(
     "--drop", multiple=True, metavar="COL", help="A column to leave out (repeatable)."
@@ -125,18 +125,22 @@ max_levels_option = click.option(
     metavar="N",
     help="Keep the N most frequent levels of each column and join the others.",
 )
-target_option = click.option("--target", metavar="COL", help="Column of the true classes.")
+target_option = click.option(
+    "--target", metavar="COL", help="Column of the true classes or numbers."
+)
 event_option = click.option(
-    "--event", metavar="COL", help="Survival: column of 1 where the event came, and 0 elsewhere."
+    "--event", metavar="COL", help="Survival: column that is 1 if the event came, else 0."
 )
 duration_option = click.option(
-    "--duration", metavar="COL", help="Survival: column of the time to the event, or observed."
+    "--duration",
+    metavar="COL",
+    help="Survival: column of the time to the event, or to the end of observation.",
 )
 times_option = click.option(
     "--times",
     metavar="T,T",
     callback=lambda ctx, param, given: read_times(given),
-    help="Survival: times, such as 365,730, to give the probabilities of.",
+    help="Survival: give the probabilities at these times, such as 365,730.",
 )
 by_option = click.option("--by", metavar="COL", help="Also measure each group of this column.")
 cost_option = click.option(

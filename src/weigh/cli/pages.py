@@ -149,8 +149,8 @@ def report(
 
     Use rows that the model was not fitted to.
 
-    Weights with bars and intervals, measures, charts, thresholds and costs, groups, a few rows
-    explained, and the exact formula. It loads nothing and runs no script.
+    The page has weights with bars and intervals, measures, charts, thresholds and costs, groups, a
+    few rows explained, and the exact formula. It loads nothing and runs no script.
 
     Example: weigh report model.json people.csv --target Survived -o report.html
 

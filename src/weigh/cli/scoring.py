@@ -120,7 +120,8 @@ def score(
     "--time",
     type=float,
     metavar="T",
-    help="Survival: explain the hazard at this time, and give the probability of the event by it.",
+    help="Survival: explain the hazard at this time, and give the probability of the event by "
+    "then.",
 )
 @spreadsheet_option
 @labels_option

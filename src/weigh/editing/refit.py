@@ -300,8 +300,8 @@ def _minimise(point: _Weights) -> _Weights:
     left = promise(near, step)
     if not left <= ENOUGH * whole:
         warn_caller(
-            f"the refit has not converged: a step more promised {left / whole:.1e} nats a row, and "
-            f"{ENOUGH:g} was wanted; change less by hand, or leave refit=True out",
+            f"the refit has not converged: one more step would gain {left / whole:.1e} nats a row "
+            f"(limit {ENOUGH:g}); change less by hand, or leave refit=True out",
             ConvergenceWarning,
         )
         return near

@@ -303,10 +303,9 @@ def warn_light_rows(sample: Sample) -> None:
     if weight is None or weight.sum() >= LIGHT * len(weight):
         return
     warn_caller(
-        f"sample_weight adds up to {weight.sum():.3g} for {len(weight):,} rows. Weights count "
-        "rows, so these rows count for so few, and the weights of evidence are shrunk to almost "
-        "nothing; to let each row count for one on average, multiply sample_weight by "
-        f"{len(weight) / weight.sum():.3g}",
+        f"sample_weight adds up to {weight.sum():.3g} for {len(weight):,} rows. The table counts "
+        "as that many rows, and its weights of evidence are shrunk to almost nothing. Multiply "
+        f"sample_weight by {len(weight) / weight.sum():.3g} to count each row as one on average",
         UserWarning,
     )
 

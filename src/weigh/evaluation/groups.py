@@ -120,8 +120,8 @@ def split_rows(
         crossed = [pair for pair in _cross(parts) if len(pair[1])]
         if len(crossed) > MOST:
             raise ValueError(
-                f"{name} have {len(crossed)} combinations, and {MOST} groups are the most; leave "
-                "out a column, or join some values first"
+                f"{name} have {len(crossed)} combinations, but at most {MOST} groups are measured; "
+                "leave out a column, or join some values first"
             )
         yield from crossed
         return
@@ -164,8 +164,8 @@ def _feature(name: str, rows: Codes, values: tuple[Value, ...], weight: Floats |
         return Feature(name, cuts=cuts, has_missing=True, whole=are_whole(numbers))
     if len(values) > MOST:
         raise ValueError(
-            f"{name} holds {len(values)} different values, and {MOST} groups are the most; join "
-            "some of them first, or give numbers, which are cut into intervals"
+            f"{name} holds {len(values)} different values, but at most {MOST} groups are measured; "
+            "join some of them first, or give numbers, which are cut into intervals"
         )
     return Feature(name, values=values, has_missing=True)
 

@@ -233,7 +233,7 @@ def _unite(files: list[_File]) -> Any:
         for one, other in ((file, first), (first, file)):
             for name in {*other.schema.names} - {*one.schema.names}:
                 raise ValueError(
-                    f"{one.path} lacks the column {name!r}, which {other.path} has; add it, with "
+                    f"{one.path} has no column {name!r}, but {other.path} has; add it, with "
                     "nulls where it is unknown, or scan the files separately"
                 )
         fields = [_join(field, file, first) for field in schema]

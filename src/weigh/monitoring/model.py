@@ -137,8 +137,8 @@ def _read_model(model: Any, name: str) -> Evidence:
     total = float(evidence.class_counts.sum())
     if rows is not None and total < LIGHT * rows:
         warn_caller(
-            f"the training weights add up to {total:.3g} for {rows:,} rows; drift takes a weight "
-            "of two for two rows, so it finds little: scale the weights to add up to the rows",
+            f"the training weights add up to {total:.3g} for {rows:,} rows; drift treats a weight "
+            "of two as two rows, so it detects little; divide the weights by their mean",
             UserWarning,
         )
     if evidence.event_model == "counts":

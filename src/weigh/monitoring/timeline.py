@@ -199,7 +199,7 @@ def drift_series(
         raise ValueError("tables must be a dict of new rows by name, such as {'2025-01': table}")
     named = {str(name): X for name, X in tables.items()}
     if len(named) < len(tables):
-        raise ValueError("two names of tables read the same; give each table a name of its own")
+        raise ValueError("two tables have the same name as text; give each table a name of its own")
     own = model_of(model)
     find_rows(own)  # an error of the model names no table
     asked = {"reference": reference, "alpha": read_alpha(alpha), "exposure": exposure}

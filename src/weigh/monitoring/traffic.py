@@ -30,7 +30,9 @@ def read_metrics(
     served = {labels["version"] for name, labels, _ in found if name == "rows_total"}
     if version not in served:
         told = ", ".join(sorted(served)) or "no model at all"
-        raise ValueError(f"the metrics are of {told}, and the model is {version}")
+        raise ValueError(
+            f"the metrics belong to {told}, but the model is {version}; give its own metrics"
+        )
     own = _Series(
         {
             (name, *(text for label, text in labels.items() if label != "version")): number
@@ -51,7 +53,7 @@ class _Series(dict[tuple[str, ...], float]):
         name, *labels = key
         told = "".join(f" of {text!r}" for text in labels)
         raise ValueError(
-            f"the metrics lack weigh_{name}{told}; give all of what /metrics answers, not a part"
+            f"the metrics have no weigh_{name}{told}; give the whole answer of /metrics, not a part"
         )
 
 
