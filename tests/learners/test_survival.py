@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
+from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from tests.learners.test_educated_regressor import SCHEMA
@@ -309,8 +310,8 @@ def test_an_evaluation_refuses_what_it_cannot_take():
         evaluate(model, frame, ("died", "days", "start"))
     assert error.value.parameter == "y"
     with pytest.raises(ParameterError) as error:
-        evaluate(model, frame, BOTH, by="drug")
-    assert error.value.parameter == "by"
+        evaluate(model, frame, BOTH, costs=(1, 2))
+    assert error.value.parameter == "costs"
 
 
 def test_ends_of_periods_may_be_given():
@@ -500,7 +501,7 @@ def test_the_export_of_a_hazard_agrees_with_the_model(files, tmp_path):
         ("fit {0} --event died --duration nope -o {3}", "--duration names the column 'nope'"),
         ("fit {0} --event nope --duration days -o {3}", "--event names the column 'nope'"),
         ("fit {0} --event died --duration died -o {3}", "--duration"),
-        ("evaluate {2} {1} --by drug", "--by"),
+        ("evaluate {2} {1} --by nope", "nope"),
         ("evaluate {2} {1} --weight age", "--weight"),
         ("evaluate {2} {1} --target died", "--target"),
         ("report {2} {1} --target died -o {3}", "--target"),
@@ -512,6 +513,63 @@ def test_what_a_survival_model_does_not_take_is_refused_by_name(words, named, fi
     found = run(*words.format(*files, tmp_path / "out.json").split())
     assert found.exit_code in (1, 2)
     assert named in found.stderr
+
+
+# ---------------------------------------------------------------- by group
+
+
+def test_groups_have_the_events_that_the_hazards_of_their_rows_expect(files):
+    model, rows = weigh.load(files[2]), draw(seed=1)
+    found = evaluate(model, rows, BOTH, by="drug", coverage=0.9)
+    assert [group.name for group in found.groups] == sorted(set(rows["drug"]))
+    hazards, ends = model.predict_hazard(rows), model.period_ends_
+    passed = model._periods.passed(rows["days"].to_numpy(float))
+    for group in found.groups:
+        expected = 0.0
+        for i in np.flatnonzero(rows["drug"] == group.name):
+            own = int(np.searchsorted(ends, rows["days"][i]))
+            for k in range(len(ends)):
+                share = min(max(passed[i] - k, 0), 1)
+                came = rows["died"][i] and k == own
+                expected += hazards[i, k] * (1.0 if came else share)
+        own = rows[rows["drug"] == group.name]
+        assert (group.n_rows, group.observed) == (len(own), own["died"].sum())
+        assert group.expected == pytest.approx(expected, rel=1e-9)
+        low, high = (
+            chi2.ppf(q, 2 * group.observed + more) / 2 for q, more in ((0.05, 0), (0.95, 2))
+        )
+        assert group.ratio.low == pytest.approx(low / expected, rel=1e-9)
+        assert group.ratio.high == pytest.approx(high / expected, rel=1e-9)
+        assert group.concordance == evaluate(model, own, BOTH).concordance
+    assert found.all_rows.concordance == found.concordance
+    assert sum(group.expected for group in found.groups) == pytest.approx(found.all_rows.expected)
+    assert len(found.to_frame("groups")) == len(found.groups)
+
+
+def test_a_group_whose_events_come_more_often_is_named(files):
+    model, rows = weigh.load(files[2]), draw(seed=1)
+    half = np.random.default_rng(0).random(len(rows)) < 0.5
+    later = rows.assign(days=np.where(half, rows["days"] / 4, rows["days"]), half=half)
+    found = evaluate(model, later, BOTH, by="half")
+    assert found.groups[1].ratio.low > 1
+    assert "true" in found.findings[-1]
+    few = evaluate(model, rows.assign(own=["a"] * 3 + ["b"] * (len(rows) - 3)), BOTH, by="own")
+    assert np.isnan(few.groups[0].concordance)
+    assert few.groups[0].note
+    with pytest.raises(ParameterError, match="by"):
+        evaluate(model, rows, BOTH).to_frame("groups")
+
+
+def test_the_command_line_and_the_report_show_groups(files, tmp_path):
+    text = run("evaluate", files[2], files[1], "--by", "drug")
+    assert text.exit_code == 0
+    assert "Expected" in text.stdout
+    assert (
+        run("report", files[2], files[1], "--by", "drug", "-o", tmp_path / "r.html").exit_code == 0
+    )
+    page = (tmp_path / "r.html").read_text()
+    found = evaluate(weigh.load(files[2]), pd.read_csv(files[1]), BOTH, by="drug")
+    assert all(f"{group.expected:,.1f}" in page for group in found.groups)
 
 
 # ---------------------------------------------------------------- at given times

@@ -81,7 +81,8 @@ def evaluate(
     scorecard also has a cut-off table and a gains table. A survival model has concordance, Brier
     score and calibration over time; event and duration are the columns of its fit unless named.
     A regression has errors and calibration, and with --by the ratio of observed to estimated in
-    each group, per unit of exposure if the model has one.
+    each group, per unit of exposure if the model has one. With --by, a survival model has observed
+    and expected events of each group.
 
     Example: weigh evaluate model.json people.csv --target Survived --by Class
 

@@ -49,8 +49,9 @@ def evaluate(
     line, lift, and error rates, cost and net benefit by cut-off, as in `weigh.metrics`. For a
     regressor: RMSE, mean absolute error, R2, deviance, calibration by decile, the coverage of its
     intervals, and by group observed over estimated. For a survival model: concordance, Brier score
-    and calibration over time. A weight of two equals a row given twice, also in intervals: pass
-    sampling weights through `weigh.metrics.effective_weight` first.
+    and calibration over time, and by group observed over expected events. A weight of two equals a
+    row given twice, also in intervals: pass sampling weights through
+    `weigh.metrics.effective_weight` first.
 
     Parameters
     ----------
@@ -103,10 +104,10 @@ def evaluate(
     if hasattr(model, "predict_survival"):
         from weigh.evaluation.survival import evaluate_survival  # which brings the learner
 
-        own = {"train": train, "by": by, "thresholds": thresholds, "pos_label": pos_label}
+        own = {"train": train, "thresholds": thresholds, "pos_label": pos_label}
         own |= {"exposure": exposure, "sample_weight": sample_weight}
         refuse_class_options(own | {"costs": None if costs == (1.0, 1.0) else costs}, "times")
-        return evaluate_survival(model, X, y, coverage, times)
+        return evaluate_survival(model, X, y, coverage, times, by)
     refuse_times(times)
     if estimates_numbers(model):
         own = {"train": train, "thresholds": thresholds, "pos_label": pos_label}

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
 from weigh.evaluation.findings import find_training_rows, tell_training_rows
+from weigh.evaluation.groups import Grouping
 from weigh.evaluation.page import Page, Section
+from weigh.evaluation.survival_groups import (
+    Followed,
+    SurvivalGroup,
+    measure_survival_groups,
+    show_groups,
+    tell_groups,
+)
 from weigh.frames import Floats, build
 from weigh.layout import Shown, count_of, percent
-from weigh.metrics.numbers import Bounded, check_coverage, plain
+from weigh.metrics.numbers import Bounded, check_coverage, columns_of, flatten, plain
 from weigh.metrics.survival import KaplanMeier, brier_scores, concordance
 from weigh.survival.periods import read_survival
 
@@ -67,6 +75,12 @@ class SurvivalEvaluation(Shown):
         have come.
     training_rows : float or None
         Estimated share of rows that the model was fitted on; None where it is not known.
+    by : str
+        The name of the groups; empty without.
+    groups : tuple of SurvivalGroup
+        Observed and expected events by the values of `by`, and concordance.
+    all_rows : SurvivalGroup or None
+        The same of all rows, if there are groups.
     """
 
     model: str
@@ -82,6 +96,9 @@ class SurvivalEvaluation(Shown):
     band_time: float
     coverage: float
     training_rows: float | None = None
+    by: str = ""
+    groups: tuple[SurvivalGroup, ...] = ()
+    all_rows: SurvivalGroup | None = None
 
     @property
     def findings(self) -> list[str]:
@@ -94,14 +111,21 @@ class SurvivalEvaluation(Shown):
             f"{self.brier_base:.4f}.",
             f"By {self.duration} = {last.time:g} the event is estimated for "
             f"{percent(round(last.estimate, 3))} of rows; observed {_range(last.observed)}.",
+            *filter(None, [tell_groups(self)]),
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         return plain(self) | {"findings": self.findings}  # type: ignore[no-any-return]
 
-    def to_frame(self) -> Any:
-        """The moments, one row each."""
+    def to_frame(self, part: str = "moments") -> Any:
+        """The "moments" or the "groups" as a table, one row each."""
+        if part not in ("moments", "groups"):
+            raise ParameterError(Parameter("part"), f" must be 'moments' or 'groups', got {part!r}")
+        if part == "groups":
+            if not self.by:
+                raise ParameterError("there are no groups; evaluate with ", Parameter("by"))
+            return build(columns_of([flatten(plain(own)) for own in self.groups]), None)
         rows = [
             (m.time, m.estimate, m.observed.value, m.observed.low, m.observed.high, m.brier,
              m.brier_base) for m in self.moments
@@ -135,6 +159,7 @@ class SurvivalEvaluation(Shown):
             (
                 Section("Probability of the event over time", head, moments),
                 Section(at, ("Rows", "Estimate", "Observed"), bands),
+                *show_groups(self),
             ),
         )
 
@@ -148,10 +173,11 @@ def _range(bounded: Bounded) -> str:
 
 
 def evaluate_survival(
-    model: Any, X: Any, y: Any, coverage: float, times: Any = None
+    model: Any, X: Any, y: Any, coverage: float, times: Any = None, by: Any = None
 ) -> SurvivalEvaluation:
     """Evaluate a fitted survival model, at some times or when shares of the events have come."""
     check_coverage(coverage)
+    grouping = Grouping.of(X, by)
     table, outcomes, _ = read_survival(X, y, None)
     if outcomes.entry.any():
         raise ParameterError(
@@ -173,13 +199,14 @@ def evaluate_survival(
     survival = model.predict_survival(table, grid)
     base = np.broadcast_to(known.at(grid), survival.shape)
     scores = [brier_scores(event, duration, own, grid).mean() for own in (survival, base)]
-    return SurvivalEvaluation(
+    risk = model.predict_risk(table)
+    found = SurvivalEvaluation(
         model=type(model).__name__,
         event=outcomes.event_name,
         duration=outcomes.time_name,
         n_rows=len(event),
         n_events=int(event.sum()),
-        concordance=concordance(event, duration, model.predict_risk(table)),
+        concordance=concordance(event, duration, risk),
         brier=float(scores[0]),
         brier_base=float(scores[1]),
         moments=moments,
@@ -188,6 +215,12 @@ def evaluate_survival(
         coverage=coverage,
         training_rows=find_training_rows(model, table),
     )
+    if by is None:
+        return found
+    expected = model._periods.expand(outcomes).expect(model.predict_hazard(table))
+    rows = Followed(event, duration, expected, risk)
+    groups, whole = measure_survival_groups(grouping, rows, coverage)
+    return replace(found, by=grouping.name, groups=groups, all_rows=whole)
 
 
 def _read_times(model: Any, times: Any, last: float) -> Floats:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from weigh.frames import Floats
 from weigh.metrics.numbers import NAN, Bounded, reach_of
@@ -107,6 +108,21 @@ class _Counts:
             found += self.sums[at]
             at -= at & -at
         return found
+
+
+def event_ratio(observed: float, expected: float, coverage: float) -> Bounded:
+    """Observed over expected events, with the exact interval of a Poisson count.
+
+    >>> found = event_ratio(10, 8.0, 0.95)
+    >>> round(found.value, 2), round(found.low, 2), round(found.high, 2)
+    (1.25, 0.6, 2.3)
+    """
+    if not expected > 0:
+        return Bounded(NAN)
+    side = (1 - coverage) / 2
+    low = float(gammaincinv(observed, side)) if observed > 0 else 0.0
+    high = float(gammaincinv(observed + 1, 1 - side))
+    return Bounded(observed / expected, low / expected, high / expected)
 
 
 def brier_scores(event: Any, duration: Floats, survival: Floats, times: Floats) -> Floats:

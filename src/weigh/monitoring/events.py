@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, gammaincinv
+from scipy.special import betainc
 from scipy.stats import chi2
 
 from weigh.evaluation import Bounded
 from weigh.frames import Floats, Sample
 from weigh.metrics import COVERAGE
 from weigh.metrics.numbers import NAN
-from weigh.metrics.survival import concordance
+from weigh.metrics.survival import concordance, event_ratio
 from weigh.monitoring.checks import FEWEST, Check
 from weigh.monitoring.labels import HALF, Labelled, Moved, compare_weights, measure
 from weigh.survival.periods import read_survival
@@ -78,14 +78,15 @@ def check_events(model: Any, X: Any, y: Any) -> EventDrift:
     kept = np.ones(len(labels), dtype=np.bool_)
     sample = Sample(at_risk, labels, evidence.classes, rows.share, count, kept)
     spans = _Spans.of(model, rows.period, rows.event, rows.share * p[:, 1])
+    totals = float(spans.observed.sum()), float(spans.expected.sum())
     labelled = Labelled(evidence, sample, p)
     ranked = not outcomes.entry.any() and outcomes.event.any()
     quality = EventQuality(
         event=outcomes.event_name,
         duration=outcomes.time_name,
-        observed=float(spans.observed.sum()),
-        expected=float(spans.expected.sum()),
-        in_the_large=compare_events(float(spans.observed.sum()), float(spans.expected.sum())),
+        observed=totals[0],
+        expected=totals[1],
+        in_the_large=event_ratio(*totals, COVERAGE),
         slope=Bounded(NAN),
         concordance=concordance(outcomes.event, outcomes.duration, model.predict_risk(table))
         if ranked
@@ -106,14 +107,6 @@ def _check(quality: EventQuality, spans: _Spans, rows: Labelled) -> EventDrift:
     checks += [check for check in held if check.name != quality.duration]  # that is in spans
     moved = [one for one in moved if one.feature != quality.duration]
     return EventDrift(replace(quality, slope=fitted.slope), checks, moved)
-
-
-def compare_events(observed: float, expected: float) -> Bounded:
-    """Observed over expected events, with the exact interval of a Poisson count."""
-    side = (1 - COVERAGE) / 2
-    low = float(gammaincinv(observed, side)) if observed > 0 else 0.0
-    high = float(gammaincinv(observed + 1, 1 - side))
-    return Bounded(observed / expected, low / expected, high / expected)
 
 
 def check_ratio(name: str, observed: float, expected: float, before: float) -> Check:
@@ -167,7 +160,7 @@ class _Spans:
         parts = zip(
             self.until.tolist(), self.observed.tolist(), self.expected.tolist(), strict=True
         )
-        return [Span(*part, compare_events(*part[1:])) for part in parts]
+        return [Span(*part, event_ratio(*part[1:], COVERAGE)) for part in parts]
 
     def check(self) -> list[Check]:
         """Whether the events are spread over time as expected, however many there are.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weigh.evaluation.survival import SurvivalEvaluation
+from weigh.evaluation.survival_groups import show_groups
 from weigh.evidence.units import words_of
 from weigh.layout import percent
 from weigh.pages.model import Subject, name_ends
@@ -26,9 +27,9 @@ def of_times(subject: Subject, found: SurvivalEvaluation) -> dict[str, Any]:
         "findings": found.findings[2:],
         "means": _means(subject),
         "unit": "Weights in nats, not times 100: they add up to the log odds of the hazard.",
-        "quality": {"tables": found.view().sections, "figures": [_figures(found)]},
+        "quality": {"tables": found.view().sections[:2], "figures": [_figures(found)]},
         "thresholds": None,
-        "groups": {"tables": ()},
+        "groups": {"by": found.by, "tables": show_groups(found)},
         "examples": (),
     }
 

@@ -96,6 +96,11 @@ class Expanded:
     event: np.ndarray[Any, np.dtype[np.bool_]]
     share: Floats
 
+    def expect(self, hazards: Floats) -> Floats:
+        """The events that hazards, one row for each row, expect in the periods at risk, by row."""
+        each = self.share * hazards[self.rows, self.period]
+        return np.bincount(self.rows, each, len(hazards)).astype(np.float64)
+
 
 def _hazards(outcomes: Outcomes, weight: Floats) -> tuple[Floats, Floats, Floats]:
     """The times of events, the weight of the events at each, and over that of rows at risk."""

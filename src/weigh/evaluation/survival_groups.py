@@ -1,0 +1,120 @@
+"""Times to an event by group: observed beside expected events, their ratio, and concordance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from weigh.evaluation.groups import LEAST, Grouping
+from weigh.evaluation.page import Section
+from weigh.frames import Floats, Integers
+from weigh.layout import percent
+from weigh.metrics.numbers import NAN, Bounded
+from weigh.metrics.survival import concordance, event_ratio
+
+if TYPE_CHECKING:
+    from weigh.evaluation.survival import SurvivalEvaluation
+
+SHOWN = 3
+"""Groups that the findings name."""
+
+
+@dataclass(frozen=True)
+class SurvivalGroup:
+    """One group of rows: the events observed, those expected while its rows were at risk.
+
+    `ratio` is observed/expected; its interval takes the hazards as given. `concordance` is unknown
+    with fewer than 10 events, and `note` says so.
+    """
+
+    name: str
+    n_rows: int
+    observed: int
+    expected: float
+    ratio: Bounded
+    concordance: float
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """Rows with their outcomes, the events that a model expects of each, and its risk."""
+
+    event: Any
+    duration: Floats
+    expected: Floats
+    risk: Floats
+
+    def measure(self, name: str, places: Integers, coverage: float) -> SurvivalGroup:
+        """Some of the rows as one group."""
+        event, expected = self.event[places], float(self.expected[places].sum())
+        n = int(event.sum())
+        enough = n >= LEAST
+        ranked = (self.event, self.duration, self.risk)
+        return SurvivalGroup(
+            name=name,
+            n_rows=len(places),
+            observed=n,
+            expected=expected,
+            ratio=event_ratio(n, expected, coverage),
+            concordance=concordance(*(own[places] for own in ranked)) if enough else NAN,
+            note="" if enough else f"too few events for concordance: {n}, and {LEAST} are needed",
+        )
+
+
+def measure_survival_groups(
+    grouping: Grouping, rows: Followed, coverage: float
+) -> tuple[tuple[SurvivalGroup, ...], SurvivalGroup]:
+    """Every group, in the order of its values, and all rows as one."""
+    n = len(rows.expected)
+    parts = grouping.split(np.ones(n, dtype=np.bool_), None)
+    found = [rows.measure(name, places, coverage) for name, places in parts]
+    return tuple(found), rows.measure("All rows", np.arange(n), coverage)
+
+
+# ------------------------------------------------------------ in words and tables
+
+
+def tell_groups(found: SurvivalEvaluation) -> str:
+    """The groups with more or fewer events than expected, those with the most expected first."""
+    off = [g for g in found.groups if g.ratio.has_interval() and not g.ratio.holds(1.0)]
+    if not off:
+        return ""
+    off.sort(key=lambda group: -group.expected)
+    told = [f"{g.name} ({g.observed:,} observed, {g.expected:,.1f} expected)" for g in off[:SHOWN]]
+    more = f" and {len(off) - SHOWN} more" if len(off) > SHOWN else ""
+    chance = f"{(1 - found.coverage) * len(found.groups):.1g}"
+    return (
+        f"Groups with more or fewer events than expected: {'; '.join(told)}{more}. By chance alone "
+        f"about {chance} of {len(found.groups)} would be listed."
+    )
+
+
+def show_groups(found: SurvivalEvaluation) -> tuple[Section, ...]:
+    """The table of the groups, and a last line of all rows; none without groups."""
+    if found.all_rows is None:
+        return ()
+    lines = (*found.groups, found.all_rows)
+    rows = tuple(
+        (
+            group.name,
+            f"{group.n_rows:,}",
+            f"{group.observed:,}",
+            f"{group.expected:,.1f}",
+            _range(group.ratio),
+            "-" if np.isnan(group.concordance) else f"{group.concordance:.3f}",
+        )
+        for group in lines
+    )
+    ratio = f"Observed/expected ({percent(found.coverage)} interval)"
+    head = (found.by, "Rows", "Observed", "Expected", ratio, "Concordance")
+    notes = tuple(f"{group.name}: {group.note}." for group in lines if group.note)
+    return (Section(f"Observed and expected events, by {found.by}", head, rows, notes),)
+
+
+def _range(bounded: Bounded) -> str:
+    if not bounded.has_interval():
+        return "-"
+    return f"{bounded.value:.2f} ({bounded.low:.2f} to {bounded.high:.2f})"
