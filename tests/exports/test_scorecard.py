@@ -2,6 +2,7 @@
 
 import json
 import math
+from datetime import datetime
 from itertools import product
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.serving import ask
 import weigh
 from weigh import Scorecard, engine
 from weigh.errors import ParameterError
+from weigh.evidence import login_name
 from weigh.exports import Formula, checks
 from weigh.exports.run import run_duckdb, run_sqlite
 from weigh.exports.sql import plan
@@ -341,10 +343,10 @@ def alike():
 def test_the_word_that_a_level_is_shown_by_is_that_level(alike):
     card = Scorecard(alike)
     for place, label in enumerate(alike.evidence_["x"].labels):
-        edited = card.edit("x", label, 99)
+        edited = card.edit("x", label, 99, "policy")
         assert [i for i, p in enumerate(edited.points["x"]) if p == 99] == [place]
         assert edited.edits[0].level == label
-    assert card.edit("x", None, 99).points == card.edit("x", "missing", 99).points
+    assert card.edit("x", None, 99, "policy").points == card.edit("x", "missing", 99, "policy").points
 
 
 def test_texts_of_levels_that_read_alike_come_back_from_the_file(alike, tmp_path):
@@ -375,24 +377,28 @@ def test_texts_of_levels_that_there_are_not_are_refused(texts, says):
 
 def test_an_edit_is_recorded_and_leaves_the_old_card_alone(card):
     before = card.points["job"]
-    edited = card.edit("job", "a", 99, "policy").edit("age", None, 0)
+    edited = card.edit("job", "a", 99, "policy").edit("age", None, 0, "law", who="ada")
     assert card.points["job"] == before
     assert card.edits == ()
     assert edited.points["job"][0] == 99
     assert [(e.feature, e.level, e.before, e.after, e.why) for e in edited.edits] == [
         ("job", "a", before[0], 99, "policy"),
-        ("age", "missing", card.points["age"][-1], 0, ""),
+        ("age", "missing", card.points["age"][-1], 0, "law"),
     ]
+    assert [e.who for e in edited.edits] == [login_name(), "ada"]
+    assert all(datetime.fromisoformat(e.when) for e in edited.edits)
     assert "By hand: job = a" in str(edited)
 
 
 def test_an_edit_of_nothing_is_refused(card):
     with pytest.raises(ValueError, match="has no level 'z'"):
-        card.edit("job", "z", 1)
+        card.edit("job", "z", 1, "policy")
     with pytest.raises(ValueError, match="whole number"):
-        card.edit("job", "a", 1.5)
+        card.edit("job", "a", 1.5, "policy")
     with pytest.raises(KeyError, match="no feature"):
-        card.edit("jab", "a", 1)
+        card.edit("jab", "a", 1, "policy")
+    with pytest.raises(ValueError, match="why"):
+        card.edit("job", "a", 1, " ")
 
 
 def test_a_saved_card_scores_the_same(card, tmp_path):
@@ -447,7 +453,7 @@ def spoil(data, *keys, value):
 def test_a_file_that_was_changed_by_hand_is_refused_with_what_to_do(
     card, tmp_path, keys, value, says
 ):
-    data = json.loads(card.edit("job", "a", 99).to_json())
+    data = json.loads(card.edit("job", "a", 99, "policy").to_json())
     spoil(data, *keys, value=value)
     (tmp_path / "card.json").write_text(json.dumps(data))
     with pytest.raises(ValueError, match=says):
@@ -455,7 +461,7 @@ def test_a_file_that_was_changed_by_hand_is_refused_with_what_to_do(
 
 
 def test_a_level_that_was_edited_twice_is_read_again(card, tmp_path):
-    edited = card.edit("job", "a", 99).edit("job", "a", 7).edit("job", "b", 99)
+    edited = card.edit("job", "a", 99, "policy").edit("job", "a", 7, "policy").edit("job", "b", 99, "policy")
     weigh.save(edited, tmp_path / "card.json")
     assert weigh.load(tmp_path / "card.json").points == edited.points
 
@@ -474,7 +480,7 @@ def test_a_level_that_was_edited_twice_is_read_again(card, tmp_path):
     ],
 )
 def test_edits_lead_one_by_one_from_the_rounded_points_to_the_points(card, tmp_path, spoilt, says):
-    data = json.loads(card.edit("job", "a", 99).edit("job", "a", 7).to_json())
+    data = json.loads(card.edit("job", "a", 99, "policy").edit("job", "a", 7, "policy").to_json())
     spoilt(data)
     (tmp_path / "card.json").write_text(json.dumps(data))
     with pytest.raises(ValueError, match=says):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from weigh.bins import Level
-from weigh.evidence import Provenance
+from weigh.evidence import Provenance, login_name, now
 from weigh.formula import Costs, Formula
 from weigh.frames import Floats, Table, build, label_sample, read
 from weigh.layout import Shown, View
@@ -297,8 +297,10 @@ class Scorecard(CardModel, Shown):
 
     # ------------------------------------------------------------ editing
 
-    def edit(self, feature: str, level: Level, points: int, why: str = "") -> Self:
-        """A card with other points for a level; the change is recorded in `edits`.
+    def edit(
+        self, feature: str, level: Level, points: int, why: str = "", *, who: str | None = None
+    ) -> Self:
+        """A card with other points for a level; who, when and why are recorded in `edits`.
 
         Parameters
         ----------
@@ -309,8 +311,12 @@ class Scorecard(CardModel, Shown):
         points : int
             Its new points.
         why : str
-            The reason, for readers of the card.
+            The reason, for readers of the card. It is required.
+        who : str, optional
+            The name to record; by default the login name.
         """
+        if not (isinstance(why, str) and why.strip()):
+            raise ValueError(f"edit needs a reason: give why= as text, got {why!r}")
         if not is_count(points):
             raise ValueError(f"points must be a whole number, got {points!r}")
         table = self._source[feature]
@@ -320,7 +326,8 @@ class Scorecard(CardModel, Shown):
         changed[place] = points
         card = copy.copy(self)
         card._points = {**self._points, feature: changed}
-        done = Edit(feature, table.labels[place], before, int(points), why)
+        signed = why, login_name() if who is None else who, now()
+        done = Edit(feature, table.labels[place], before, int(points), *signed)
         card.edits, card.rounding = (*self.edits, done), None
         return card
 

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Edit:
-    """Points that somebody changed by hand."""
+    """Points that somebody changed by hand: the level, the points, and who, when and why."""
 
     feature: str
     level: str
     before: int
     after: int
     why: str = ""
+    who: str = ""
+    when: str = ""
 
 
 def check_edits(card: Scorecard) -> None:
@@ -48,7 +50,8 @@ def check_edits(card: Scorecard) -> None:
 
 def _replay(edit: Edit, points: Mapping[str, Floats], source: Evidence) -> None:
     """Change the points that an edit says it changed."""
-    texts, whole = (edit.feature, edit.level, edit.why), (edit.before, edit.after)
+    texts = (edit.feature, edit.level, edit.why, edit.who, edit.when)
+    whole = (edit.before, edit.after)
     sound = all(type(t) is str for t in texts) and all(type(p) is int for p in whole)
     check(sound, f"edits must hold text and whole numbers, got {edit}")
     labels = source[edit.feature].labels

@@ -112,7 +112,8 @@ def notes(card: Scorecard) -> list[str]:
             "other features are included. Check for correlated features."
         )
     for edit in card.edits:
-        why = f" ({edit.why})" if edit.why else ""
+        told = (edit.why, edit.who, edit.when[:10])
+        why = f" ({', '.join(filter(None, told))})" if any(told) else ""
         text = f"{edit.feature} = {edit.level}: {edit.before} became {edit.after}{why}"
         found.append(f"By hand: {text}.")
     return found
