@@ -346,7 +346,9 @@ def test_the_word_that_a_level_is_shown_by_is_that_level(alike):
         edited = card.edit("x", label, 99, "policy")
         assert [i for i, p in enumerate(edited.points["x"]) if p == 99] == [place]
         assert edited.edits[0].level == label
-    assert card.edit("x", None, 99, "policy").points == card.edit("x", "missing", 99, "policy").points
+    assert (
+        card.edit("x", None, 99, "policy").points == card.edit("x", "missing", 99, "policy").points
+    )
 
 
 def test_texts_of_levels_that_read_alike_come_back_from_the_file(alike, tmp_path):
@@ -461,7 +463,11 @@ def test_a_file_that_was_changed_by_hand_is_refused_with_what_to_do(
 
 
 def test_a_level_that_was_edited_twice_is_read_again(card, tmp_path):
-    edited = card.edit("job", "a", 99, "policy").edit("job", "a", 7, "policy").edit("job", "b", 99, "policy")
+    edited = (
+        card.edit("job", "a", 99, "policy")
+        .edit("job", "a", 7, "policy")
+        .edit("job", "b", 99, "policy")
+    )
     weigh.save(edited, tmp_path / "card.json")
     assert weigh.load(tmp_path / "card.json").points == edited.points
 

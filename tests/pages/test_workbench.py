@@ -103,6 +103,47 @@ def test_the_numbers_of_the_page_are_those_of_python(name, tmp_path):
     agree(session.state()["effects"]["now"], session.editor.model, rows, 0.3)
 
 
+@pytest.mark.parametrize("adverse", [True, False])
+def test_a_card_is_edited_in_points_and_saved_as_the_card_that_was_measured(adverse, tmp_path):
+    rows, columns = draw(seed=1), ["age", "town", "noise", "y"]
+    card = weigh.Scorecard(fit(weigh.EvidenceNB(bins=BINS)), pos_label=not adverse)
+    card = card.edit("town", "b", 7, why="law", who="bo")
+    session = sit(card, tmp_path / "new.json", rows, cut_off=0.3)
+    assert session.points == card.scale.per_nat
+    shown = {level["label"]: level["weight"] for level in session.table("town")["levels"]}
+    assert_allclose([shown[name] * session.points for name in "abcd"], card.points["town"])
+    for action, given in CHANGES[:-1]:
+        if action == "rename":
+            with pytest.raises(ValueError, match="rename"):
+                session.accept(action, given, "asked for")
+            continue
+        tried = session.preview(action, given)["effects"]["loss"]
+        assert session.accept(action, given, "asked for", refit=True)["history"]
+        session.undo()
+        assert tried == session.accept(action, given, "asked for")["effects"]["now"]["loss"]
+        measured = weigh.evaluate(session.editor.model, rows[columns], "y").validation
+        assert_allclose(tried, measured.loss.value, atol=1e-9)
+        session.undo()
+    session.accept(*MERGE, "few rows")
+    session.save()
+    saved = weigh.load(tmp_path / "new.json")
+    assert saved.points["town"][1] == 7
+    assert (saved.score(rows) == session.editor.model.score(rows)).all()
+    assert [e.why for e in saved._source.edits] == ["law", "few rows"]
+    assert [e.who for e in saved._source.edits] == ["bo", "ada"]
+    weigh.export(saved, "python", path=tmp_path / "score.py")
+    assert check(tmp_path / "score.py", saved).difference.holds
+
+
+def test_a_model_of_whole_points_is_shown_in_points(model, tmp_path):
+    small = weigh.simplify(model, draw(), "y", features=2, levels=3, points=5)
+    session = sit(small, tmp_path / "new.json")
+    (table, *_) = session.state()["tables"]
+    points = [level["weight"] * session.points for level in session.table(table["name"])["levels"]]
+    assert_allclose(points, np.rint(points), atol=1e-9)
+    assert np.abs(points).max() > 1
+
+
 def test_a_preview_changes_nothing(model, tmp_path):
     session = sit(model, tmp_path / "new.json")
     before = session.state()
@@ -355,8 +396,8 @@ def served(model, tmp_path):
     draw(seed=1).to_csv(tmp_path / "rest.csv", index=False)
     started = []
 
-    def start():
-        command = [sys.executable, "-m", "weigh", "edit", "model.json", "rest.csv"]
+    def start(name="model.json"):
+        command = [sys.executable, "-m", "weigh", "edit", name, "rest.csv"]
         command += ["--target", "y", "--by", "group", "-o", "new.json", "--who", "ada"]
         env = {**os.environ, "PYTHONUNBUFFERED": "1"}
         one = subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE, text=True)
@@ -506,6 +547,30 @@ def test_axe_finds_no_barrier_in_the_editor(browser, served):
         assert browser.violations() == []
         assert browser.run("return document.documentElement.scrollWidth") <= width
         assert browser.logs() == []
+
+
+@pytest.mark.system
+def test_the_points_of_a_card_are_set_in_the_browser(browser, served, tmp_path):
+    from selenium.webdriver.common.keys import Keys
+
+    card = weigh.Scorecard(fit(weigh.EvidenceNB(bins=BINS)))
+    weigh.save(card, tmp_path / "card.json")
+    _, url = served("card.json")
+    show(browser, url)
+    choose(browser, "town")
+    box = browser.driver.find_element("css selector", "#levels input[type=number]")
+    assert int(box.get_attribute("value")) == card.points["town"][0]
+    box.send_keys(Keys.CONTROL, "a")
+    box.send_keys("12", Keys.TAB)
+    wait(browser, "!document.getElementById('proposal').hidden")
+    assert "12" in browser.run("return document.getElementById('proposed').textContent")
+    assert browser.violations() == []
+    browser.driver.switch_to.active_element.send_keys("policy", Keys.ENTER)
+    wait(browser, "document.querySelectorAll('#history li').length === 1")
+    browser.driver.find_element("id", "save").click()
+    wait(browser, "document.getElementById('save').disabled")
+    assert weigh.load(tmp_path / "new.json").points["town"][0] == 12
+    assert browser.logs() == []
 
 
 @pytest.mark.system

@@ -10,7 +10,15 @@ import webbrowser
 import click
 
 from weigh.cli.commands import main
-from weigh.cli.data import check_output, find_class, keep_apart, read_like, read_with_target
+from weigh.cli.data import (
+    check_output,
+    find_class,
+    is_card,
+    keep_apart,
+    read_any,
+    read_like,
+    read_with_target,
+)
 from weigh.cli.messages import hint, say
 from weigh.cli.options import data_argument, model_argument, target_option
 
@@ -72,9 +80,9 @@ def edit(
     port: int,
     show: bool,
 ) -> None:
-    """Edit a model on a page in the browser.
+    """Edit a model or a scorecard on a page in the browser.
 
-    The page shows at once what each change does.
+    The page shows at once what each change does. A scorecard shows points.
 
     DATA are the rows to judge changes by: use hold-out rows. Only this machine can reach the page,
     and only with the address that is printed. Ctrl-C ends it; accepted changes that were not saved
@@ -83,7 +91,6 @@ def edit(
     Example: weigh edit model.json rest.csv --target Survived --train train.csv -o edited.json
     """
     import weigh
-    from weigh.store import load_model
     from weigh.workbench import DRAFT, LOG, Session, edit_in_browser
 
     if output == "-":
@@ -91,7 +98,7 @@ def edit(
     for written in (output, output + LOG, output + DRAFT):
         keep_apart(written, model, data, *([train] if train else []))
     check_output(output)
-    fitted = load_model(model)
+    fitted = read_any(model)
     if hasattr(fitted, "no_classes"):
         raise ValueError(
             f"the page edits classifiers, and {model} is an {type(fitted).__name__}; weigh.edit in "
@@ -101,6 +108,8 @@ def edit(
     rows = None if train is None else (read_like(fitted, train, target), target)
     editor = weigh.edit(fitted, table, target, train=rows, who=who)
     declined = find_class(fitted, adverse)
+    if declined is None and is_card(fitted):
+        declined = fitted.adverse
     session = Session(editor, table, output, cut_off, by, declined)
     if session.continued:
         say(f"continued the draft {session.draft} with {session.continued} changes")

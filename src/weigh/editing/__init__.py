@@ -2,6 +2,7 @@
 
 actions   what can be done to the tables of a model
 rows      rows with their classes, or with their numbers
+cards     the editor of a scorecard: whole points after every change
 refit     the other tables fitted again, from the model before all changes
 editor    `weigh.edit`: one change after the other, undone and repeated
 """

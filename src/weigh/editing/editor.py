@@ -63,8 +63,8 @@ def edit(
 
     Parameters
     ----------
-    model : classifier or EducatedRegressor
-        A fitted model of this package with tables of weights.
+    model : classifier, EducatedRegressor or Scorecard
+        A fitted model of this package with tables of weights, or a card of points.
     X, y : table, and array or str
         Rows that measure the loss, with column names, and their classes or numbers, or the name of
         their column. Use hold-out rows.
@@ -96,11 +96,22 @@ def edit(
     >>> editor.edits[0].who
     'ada'
     """
-    rows = read_rows(model, X, y, sample_weight, exposure)
+    own, kind = _find_editor(model)
+    rows = read_rows(own, X, y, sample_weight, exposure)
     if train is None:
-        return Editor(model, rows, rows, who)
+        return kind(model, rows, rows, who)
     X, y, weight = (*train, None)[:3]
-    return Editor(model, rows, read_rows(model, X, y, weight, exposure), who)
+    return kind(model, rows, read_rows(own, X, y, weight, exposure), who)
+
+
+def _find_editor(model: Any) -> tuple[Any, Callable[..., Editor]]:
+    """The model that reads the rows, and the class of its editor; a card is read as a model."""
+    from weigh.editing.cards import CardEditor
+    from weigh.scorecard import Scorecard
+
+    if isinstance(model, Scorecard):
+        return model.as_model(), CardEditor
+    return model, Editor
 
 
 class Editor:
@@ -223,7 +234,7 @@ class Editor:
 
     def preview(self, action: str, arguments: Mapping[str, Any]) -> Evidence:
         """The tables as a change would leave them, without making it."""
-        return self._make(action, dict(arguments))[0]
+        return self._settle(self._make(action, dict(arguments))[0])
 
     def change(
         self, action: str, arguments: Mapping[str, Any], **signed: Unpack[Signature]
@@ -364,6 +375,7 @@ class Editor:
         after, start = self._make(action, given)
         if refit:
             after = refit_others(after, self._fitted, self._held(action, given), start)
+        after = self._settle(after)
         losses = self._rows.loss(before), self._rows.loss(after)
         numbers = isinstance(self._rows, NumberRows)
         signature = signed.why, signed.who, signed.when
@@ -379,6 +391,10 @@ class Editor:
         if action == "add_pair":
             return fit_pair(after, self._fitted, {*self.evidence.names}, start)
         return after, start
+
+    def _settle(self, after: Evidence) -> Evidence:
+        """The tables as the model has them; a card has whole points."""
+        return after
 
     def _held(self, action: str, given: dict[str, Any]) -> set[str]:  # type: ignore[valid-type]
         """The tables whose weights were given by hand, by this change or one before."""

@@ -78,6 +78,8 @@ class _Page:
         return {
             "positive": str(evidence.class_names[1]),
             "approves": self.session.approves,
+            "points": self.session.points,
+            "card": evidence.units.are_points,
             "rows": len(self.session.editor.sample.labels),
             "columns": self.session.column_names,
             "output": str(self.session.output),

@@ -10,13 +10,17 @@
     ["observed", "Observed", percent],
     ["above", about.approves ? "Approval rate" : "Above cut-off", share],
   ];
+  // Weights are shown times 100; those of a card, or of a model with whole points, as points.
+  const SCALE = about.points ?? 100;
+  const NOUN = about.points ? "points" : "weight";
+  const PLURAL = about.points ? "points" : "weights";
   const TELL = {
     merge: (a) => `Merge ${list(a.levels)}`,
-    tie: (a) => `Give ${list(a.levels)} the same weight`,
-    set: (a) => `Set the weight of ${named(a.level)} to ${hundred(a.weight)}`,
+    tie: (a) => `Give ${list(a.levels)} the same ${NOUN}`,
+    set: (a) => `Set the ${NOUN} of ${named(a.level)} to ${signed(a.weight)}`,
     move_cut: (a) => `Move the cut point ${a.cut} to ${a.to}`,
-    monotone: (a) => `Make the weights ${a.direction > 0 ? "rise" : "fall"}`,
-    scale: (a) => `Multiply the weights by ${a.factor}`,
+    monotone: (a) => `Make the ${PLURAL} ${a.direction > 0 ? "rise" : "fall"}`,
+    scale: (a) => `Multiply the ${PLURAL} by ${a.factor}`,
     freeze: () => "Freeze the table: later refits leave it as it is",
     drop: () => "Drop the table",
     add_pair: (a) => `Add a table of ${shownAs(a.first)} and ${shownAs(a.second)} together`,
@@ -31,7 +35,8 @@
   function percent(x) { return `${(100 * x).toFixed(1)}%`; }
   // Of rows above the cut-off, or of those that are approved.
   function share(x) { return percent(about.approves === "below" ? 1 - x : x); }
-  function hundred(x) { return `${x > 0 ? "+" : ""}${Math.round(100 * x)}`; }
+  function read(x) { return about.points && !about.card ? Number((SCALE * x).toFixed(1)) : Math.round(SCALE * x); }
+  function signed(x) { return `${read(x) > 0 ? "+" : ""}${read(x)}`; }
   function list(levels) { return levels.map(named).join(" and "); }
   // Levels are sent by their labels, and shown as the table shows them.
   function named(label) { return `“${table.levels.find((level) => level.label === label)?.text ?? label}”`; }
@@ -96,7 +101,7 @@
   function listed(own, most) {
     const button = make("button", { type: "button" }, own.shown);
     button.append(make("span", { className: "gauge", style: `inline-size: ${(100 * own.importance) / most}%` }));
-    button.title = `importance ${Math.round(100 * own.importance)}`;
+    button.title = `importance ${read(own.importance)}`;
     button.setAttribute("aria-current", String(own.name === table?.name));
     button.addEventListener("click", () => open(own.name));
     return make("li", {}, button);
@@ -173,10 +178,10 @@
     const box = make("input", { type: "checkbox" });
     box.setAttribute("aria-label", `Select ${level.text}`);
     box.addEventListener("change", () => select(k, box.checked));
-    const weight = make("input", { type: "number", step: "1", value: Math.round(100 * level.weight) });
-    weight.setAttribute("aria-label", `Weight of ${level.text}, times 100`);
+    const weight = make("input", { type: "number", step: "1", value: read(level.weight) });
+    weight.setAttribute("aria-label", about.points ? `Points of ${level.text}` : `Weight of ${level.text}, times 100`);
     weight.addEventListener("change", () => weight.value !== "" &&
-      propose("set", { feature: table.name, level: level.label, weight: Number(weight.value) / 100 }));
+      propose("set", { feature: table.name, level: level.label, weight: Number(weight.value) / SCALE }));
     const cut = table.shape?.cuts[k];
     const limit = make("td");
     limit.hidden = !table.shape;
@@ -264,7 +269,7 @@
       line.remove();
       if (!moved(event)) return select(k, !selected.has(k));
       const share = (height(event) - frame.top) / (frame.bottom - frame.top);
-      const weight = Math.round(100 * (frame.high - share * (frame.high - frame.low))) / 100;
+      const weight = Math.round(SCALE * (frame.high - share * (frame.high - frame.low))) / SCALE;
       propose("set", { feature: table.name, level: table.levels[k].label, weight });
     });
   }
@@ -419,8 +424,15 @@
     const side = about.approves === "below" ? "at most" : "above";
     byId("cut-off-name").textContent = `Approve if the probability of ${about.positive} is ${side}`;
   }
+  if (about.points) {
+    byId("weight-head").textContent = "Points";
+    byId("factor-name").textContent = "Multiply points by";
+    document.querySelector("[data-do=tie]").textContent = "Same points for selected";
+  }
+  for (const id of ["rename", "rename_level"]) document.querySelector(`[data-do=${id}]`).hidden = about.card;
+  byId("new-name").parentElement.hidden = about.card;
   byId("rate-head").textContent = `Share of ${about.positive}`;
-  byId("about").textContent = `Positive weights favour ${about.positive}. Save writes ${about.output}.`;
+  byId("about").textContent = `Positive ${PLURAL} favour ${about.positive}. Save writes ${about.output}.`;
   ask("state").then((first) => {
     if (!first) return;
     showState(first);

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from weigh.editing import Editor
-from weigh.evidence import Change
+from weigh.evidence import Change, Evidence, Units
 from weigh.frames import read
 from weigh.metrics.predicted import column_of
 from weigh.sheet import find_class
-from weigh.store import save, to_json
+from weigh.store import save, version_of
 from weigh.workbench.effects import Effects, Judge, Totals
 from weigh.workbench.view import show_table, show_tables
 from weigh.writing import write_text
@@ -87,6 +87,14 @@ class Session:
         """The columns whose groups can be measured."""
         return [*self._table.names]
 
+    @property
+    def points(self) -> float | None:
+        """Points for one nat: of a scorecard, or of a model that `simplify` gave whole points."""
+        units, point = self.editor.evidence.units, getattr(self.editor.given, "point_", None)
+        if units.are_points:
+            return units.scale
+        return 1 / point if point else None
+
     def look(self, cut_off: float, by: str) -> Self:
         """Choose the cut-off and the column of groups."""
         if not 0 < cut_off < 1:
@@ -115,7 +123,13 @@ class Session:
 
     def table(self, name: str) -> dict[str, Any]:
         """The table of a feature, and its shape."""
-        return show_table(self.editor.evidence, name)
+        return self._show(self.editor.evidence, name)
+
+    def _show(self, evidence: Evidence, name: str) -> dict[str, Any]:
+        own = evidence
+        if self.points is not None and not evidence.units.are_points:
+            own = replace(evidence, units=Units(self.points))
+        return show_table(own, name)
 
     # ------------------------------------------------------------ what it does
 
@@ -125,7 +139,7 @@ class Session:
         totals = Totals.of(after, self.editor.sample, self._totals)
         new = [table.name for table in after if table.name not in self.editor.evidence]
         name = str(arguments.get("feature", "")) or "".join(new)  # of a pair that is added
-        shown = show_table(after, name) if name in after else None
+        shown = self._show(after, name) if name in after else None
         return {"effects": _plain(self._judge.measure(totals, "after")), "table": shown}
 
     def accept(
@@ -207,7 +221,7 @@ class Session:
     @cached_property
     def _made_of(self) -> str:
         """Hash of the model before all changes of this sitting, and of the rows."""
-        found = hashlib.sha256(to_json(self.editor.given).encode("utf-8"))
+        found = hashlib.sha256(version_of(self.editor.given).encode("utf-8"))
         for sample in (self.editor.sample, self.editor.train):
             found.update(self.editor.given.evidence_.total(sample.table).tobytes())
             found.update(sample.labels.tobytes())

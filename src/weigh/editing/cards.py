@@ -1,0 +1,105 @@
+"""A scorecard changed by hand: whole points after every change, and one record of them all."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from weigh.editing.editor import Editor
+from weigh.editing.refit import Start
+from weigh.editing.rows import ClassRows
+from weigh.evidence import Change, Evidence, FeatureTable, Units, flip
+from weigh.evidence.units import HUNDREDTHS
+from weigh.scorecard import Scorecard
+
+
+class CardEditor(Editor):
+    """The editor of a scorecard; `model` is a card of the same scale.
+
+    Weights are the points in nats. After each change every level has the nearest whole points, so
+    that the loss is that of the card. Earlier changes by `Scorecard.edit` are the first of the
+    record.
+    """
+
+    def __init__(
+        self, card: Scorecard, rows: ClassRows, train: ClassRows, who: str | None = None
+    ) -> None:
+        rounded = copy.copy(card)
+        rounded._points, rounded.edits = dict(card._rounded), ()
+        given, rows = rows, _face(rows, card)
+        train = rows if train is given else _face(train, card)
+        super().__init__(rounded.as_model(), rows, train, who)
+        self._card = card
+        self.replay(_list_edits(card))
+        last = self._states[self._at]
+        self._given = card.as_model()
+        self._states = [replace(last, start=Start.of(self._given, train))]
+        self._at = 0
+
+    @property
+    def given(self) -> Any:
+        """The card before the changes."""
+        return self._card
+
+    @property
+    def model(self) -> Any:
+        """The current card."""
+        return self._card if self._at == 0 else _remake(self._card, self.evidence)
+
+    def _make(self, action: str, given: dict[str, Any]) -> tuple[Evidence, Start]:
+        if action == "rename":
+            raise ValueError(
+                "rename is for models: a scorecard shows its columns by their names, and reasons "
+                "by its texts; rename the model that the card is made from"
+            )
+        return super()._make(action, given)
+
+    def _settle(self, after: Evidence) -> Evidence:
+        """Whole points for every level."""
+        units = after.units
+        tables = tuple(_round(table, units) for table in after)
+        prior = (units.total(float(after.prior_row[0])) - units.start) / units.scale
+        return replace(after, tables=tables, prior=prior)
+
+
+def _face(rows: ClassRows, card: Scorecard) -> ClassRows:
+    """Rows whose classes have the order of the card's: the bad one first."""
+    sample = rows.sample
+    if sample.classes.tolist() == card.classes_.tolist():
+        return rows
+    classes, counts = sample.classes[::-1], sample.class_counts[::-1]
+    turned = replace(sample, labels=1 - sample.labels, classes=classes, class_counts=counts)
+    return ClassRows(turned)
+
+
+def _list_edits(card: Scorecard) -> Iterable[Change]:
+    """The points that were changed by `Scorecard.edit`, as changes of weights."""
+    for edit in card.edits:
+        weight = [edit.after / card.scale.per_nat]
+        given = {"feature": edit.feature, "level": edit.level, "weight": weight}
+        yield Change("set", given, edit.why, edit.who, edit.when, 0.0, 0.0, False)
+
+
+def _round(table: FeatureTable, units: Units) -> FeatureTable:
+    points = np.rint(units.scale * table.by_class) / units.scale
+    return table if np.array_equal(points, table.by_class) else replace(table, by_class=points)
+
+
+def _remake(card: Scorecard, evidence: Evidence) -> Scorecard:
+    """A card with the settings of another one, of the features and levels that are left."""
+    settings = card.settings
+    names = {table.name: {*table.labels} for table in evidence}
+    settings["texts"] = {name: text for name, text in card.texts.items() if name in names}
+    settings["level_texts"] = {
+        name: {level: text for level, text in own.items() if level in names[name]}
+        for name, own in card.level_texts.items()
+        if name in names
+    }
+    source = replace(evidence, units=HUNDREDTHS)
+    made = Scorecard(source if card._good else flip(source), **settings)  # files sort classes
+    made.provenance_ = card.provenance_
+    return made
