@@ -16,7 +16,7 @@ from weigh import AdjustedNB, BoostedNB, engine
 from weigh.adjusted.moments import Ask, Design, DesignMatrix
 from weigh.adjusted.solve import Logistic, Polytomous
 from weigh.bins import Placed
-from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Sums
+from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Pile, Sums
 from weigh.folds import Dealer, deal_small, group_splits, read_splits
 from weigh.frames import Scan
 
@@ -48,7 +48,7 @@ def test_a_sum_is_that_of_all_rows_whatever_the_blocks_and_threads(monkeypatch, 
     assert found.arrays[1] == rows.n_rows
 
 
-class Pile:
+class WeightPile(Pile):
     """The same as a pile: rows are added to what is there."""
 
     def begin(self):
@@ -63,7 +63,7 @@ class Pile:
 def test_a_pile_is_the_sum_of_all_rows_whatever_comes_at_a_time(monkeypatch, size):
     rows = draw_rows(0)
     monkeypatch.setattr("weigh.engine.passes.PILED", size)
-    found = rows.sum(Pile())
+    found = rows.sum(WeightPile())
     np.testing.assert_array_equal(found.arrays[0], np.bincount(rows.labels, rows.weight))
     assert found.arrays[1] == rows.n_rows
     assert rows.n_passes == 1

@@ -27,7 +27,7 @@ from weigh.educated.marks import halve
 from weigh.educated.numbers import Numbers
 from weigh.educated.passes import Tables, View
 from weigh.educated.segments import coarse_levels
-from weigh.engine import Block, Coded, Sums
+from weigh.engine import Block, Coded, Pile, Sums
 from weigh.frames import Floats
 from weigh.pickling import by_fields
 from weigh.tally import Counts
@@ -58,7 +58,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class CellSums:
+class CellSums(Pile):
     """The statistic: slopes and curvatures in each cell, by half, of parts with those before."""
 
     view: View

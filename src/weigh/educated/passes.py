@@ -12,7 +12,7 @@ import numpy as np
 from weigh import engine
 from weigh.educated.design import Design, Target, add_totals, weigh_rows
 from weigh.educated.numbers import Numbers
-from weigh.engine import Block, Sums
+from weigh.engine import Block, Pile, Sums
 from weigh.frames import Floats, Integers
 from weigh.newton.regression import Moments
 from weigh.pickling import by_fields
@@ -124,7 +124,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Look:
+class Look(Pile):
     """The statistic at some weights: loss, gradient and Hessian.
 
     The Hessian between two columns is their table of co-occurrence, each row worth its curvature;

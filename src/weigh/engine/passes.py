@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -88,16 +89,17 @@ PerBlock: TypeAlias = Callable[[Block], Sums]
 """A statistic computed for each block separately."""
 
 
-@runtime_checkable
-class Pile(Protocol):
+class Pile(ABC):
     """A statistic whose arrays are too large for a copy per block.
 
     Rows are added to the total in order, many at a time, so it may use its own threads.
     """
 
+    @abstractmethod
     def begin(self) -> Sums:
         """Total of no rows."""
 
+    @abstractmethod
     def add(self, block: Block, total: Sums) -> None:
         """Add the rows of a block to the total, in place."""
 
