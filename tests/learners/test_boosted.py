@@ -280,7 +280,7 @@ def test_rows_misclassified_may_be_more_than_the_printed_constant_allows():
     assert printed < (model.predict(X) != y).mean() <= 2 * printed
 
 
-@LIGHT
+@settings(max_examples=12, deadline=None)
 @given(table=tables(), smoothing=st.sampled_from([0.5, 1.0]), factor=st.sampled_from([2.0, 10.0]))
 def test_weights_mean_rows_so_twice_the_rows_with_twice_the_smoothing_change_nothing(
     table, smoothing, factor
@@ -309,7 +309,7 @@ def test_a_weight_of_two_is_a_row_given_twice(combine, table):
 
 
 @pytest.mark.parametrize("combine", ["evidence", "vote"])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=SEEDS, n_classes=st.integers(3, 5))
 def test_each_of_more_classes_is_boosted_against_the_rest(combine, seed, n_classes):
     X, y, weight = draw_rows(seed, n_classes)

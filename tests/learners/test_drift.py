@@ -744,7 +744,7 @@ def unchanged(request):
 @pytest.mark.parametrize("n", [5, 40, 300])
 def test_numbers_of_the_same_distribution_seldom_raise_anything(unchanged, n):
     model, draw = unchanged
-    raised, alpha, draws = 0, 0.05, 200  # of many training rows, which all draws share
+    raised, alpha, draws = 0, 0.05, 100  # of many training rows, which all draws share
     for seed in range(draws):
         found = weigh.drift(model, draw(n, seed + 100), "y", alpha=alpha)
         judged = {"in the large", "slope", "loss"} if n > 5 else set()

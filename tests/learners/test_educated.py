@@ -18,7 +18,7 @@ from weigh import BalanceSheetDisplay, EducatedNB, EvidenceNB, datasets
 from weigh.cli import main
 from weigh.frames import read, read_csv
 
-LIGHT = settings(max_examples=10, deadline=None)
+LIGHT = settings(max_examples=5, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 FORMS = [(2, "softmax"), (3, "softmax"), (3, "ovr")]
 

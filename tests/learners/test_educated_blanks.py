@@ -23,7 +23,7 @@ from weigh.engine import Block, CodedRows
 from weigh.evidence import weigh_tally
 from weigh.frames import label_sample, read
 
-LIGHT = settings(max_examples=10, deadline=None)
+LIGHT = settings(max_examples=5, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 FORMS = [(2, "softmax"), (3, "softmax"), (3, "ovr")]
 HARD = {"pairs": {"pairs": 2}, "monotone": {"monotonic_cst": {"x": 1}}, "rare": {"max_levels": 2}}

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests.pairs import every_pair
 
 from weigh import EducatedNB
 from weigh.educated.loo import leave_one_out
@@ -69,9 +70,7 @@ def agree(one, other, **bounds):
     assert leave_one_out(one).total == pytest.approx(leave_one_out(other).total, rel=1e-7)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("parameters", [{}, {"pairs": 2, "random_state": 0}], ids=["", "pairs"])
-@pytest.mark.parametrize("seed", range(4))
+@every_pair(n_classes=[2, 3], parameters=[{}, {"pairs": 2, "random_state": 0}], seed=range(4))
 def test_the_dual_finds_the_weights_of_the_primal(n_classes, parameters, seed):
     frame, y, weight = draw_frame(seed, 25 + 12 * seed, n_classes)
     problem = fitted_problem(frame, y, weight if seed % 2 else None, **parameters)

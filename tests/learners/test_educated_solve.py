@@ -20,7 +20,7 @@ from weigh.educated.scales import TABLES, Update, expect_variances, find_scales,
 from weigh.educated.solve import PRECISE, Problem, find_weights, polish, state_at
 from weigh.engine import CodedRows
 
-LIGHT = settings(max_examples=20, deadline=None)
+LIGHT = settings(max_examples=10, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 
 
