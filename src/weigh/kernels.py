@@ -143,6 +143,23 @@ def digitize(values: Any, cuts: Any, specials: Any, missing: int, out: Any) -> N
 
 
 @compiled
+def count_whole(values: Any, low: float, labels: Any, out: Any) -> bool:
+    """Count whole numbers from `low` on by class; False at the first that is not whole.
+
+    Missing numbers are left out. A single label is that of all rows.
+    """
+    step = 1 if labels.shape[0] == values.shape[0] else 0
+    for i in range(values.shape[0]):
+        value = values[i]
+        if value == value:
+            at = int(value - low)
+            if at != value - low:
+                return False
+            out[at, labels[i * step]] += 1.0
+    return True
+
+
+@compiled
 def group_equal(values: Any, order: Any, weight: Any, distinct: Any, out: Any) -> int:
     """Sum weights over equal values, in order; return the number of distinct values.
 

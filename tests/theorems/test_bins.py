@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 import weigh
 from weigh import EvidenceNB, MDLDiscretizer
-from weigh.bins import Feature, Interval, mdl_cuts, quantile_cuts
+from weigh.bins import Feature, Interval, fine_cuts, mdl_cuts, quantile_cuts
 from weigh.bins.cuts import midpoint
 from weigh.frames import Numbers
 
@@ -248,6 +248,33 @@ def test_neighbouring_floats_are_told_apart():
 # ---------------------------------------------------------------- quantiles
 
 
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, -40.0, 1e9, 0.5]),
+    st.integers(1, 30),
+    st.integers(2, 3),
+)
+@settings(max_examples=60, deadline=None)
+def test_whole_numbers_that_are_counted_have_the_cuts_of_those_that_are_sorted(seed, low, n, k):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, k, 400).astype(np.uint8)
+    values = low + rng.integers(0, n, 400) + rng.integers(0, 4, 400) * labels
+    values[rng.random(400) < 0.1] = np.nan
+    one = np.ones(400)
+    assert mdl_cuts(values, labels, None, k) == mdl_cuts(values, labels, one, k)
+    assert quantile_cuts(values, None, 7) == quantile_cuts(values, one, 7)
+    assert fine_cuts(values, None, 5) == fine_cuts(values, one, 5)
+
+
+@pytest.mark.parametrize("odd", [np.inf, 0.5, np.nan])
+def test_a_column_with_a_number_that_is_not_whole_is_sorted(odd):
+    values, labels = np.repeat([1.0, 2.0, odd, 4.0], 50), np.repeat([0, 0, 1, 1], 50)
+    one = np.ones(200)
+    assert mdl_cuts(values, labels, None, 2) == mdl_cuts(values, labels, one, 2) != ()
+    nothing = np.full(200, np.nan)
+    assert mdl_cuts(nothing, labels, None, 2) == ()
+
+
 def literal_quantile_cuts(values, weights, n_bins):
     """After the first value at which the weight so far reaches 1/n, 2/n, ... of the total."""
     rows = [(v, Fraction(w)) for v, w in zip(values, weights, strict=True) if w and v == v]
@@ -437,7 +464,9 @@ def test_labels_read_as_people_write_intervals():
 
 
 def literal_labels(values, cuts):
-    """What each interval holds of the whole numbers, value by value."""
+    """What each interval holds of the whole numbers, value by value; 0 and 1 where no others are."""
+    if {*values} == {0, 1}:
+        return ("0", "1")
     every = range(int(min(cuts)) - 3, int(max(cuts)) + 4)
     ends = [-math.inf, *cuts, math.inf]
     held = [[n for n in every if low < n <= high] for low, high in itertools.pairwise(ends)]
@@ -450,6 +479,7 @@ def literal_labels(values, cuts):
     st.lists(st.integers(-30, 30), min_size=2, max_size=40),
     st.sampled_from(["mdl", "fine", 2, 3, 5]),
 )
+@example([0, 1], "mdl")
 def test_intervals_of_whole_numbers_are_called_by_the_whole_numbers_they_hold(values, bins):
     table = pa.table({"x": pa.array(values, pa.float64())})
     y = [value > 0 for value in values]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from weigh.bins.cuts import find_ends
 from weigh.frames import Floats
 
 LEAST, SHARE = 5, 0.001
@@ -42,6 +43,8 @@ def find_codes(values: Floats, known: Sequence[float] = ()) -> tuple[float, ...]
     >>> find_codes(income, known=(-9.0, -8.0))
     ()
     """
+    if not len(known) and not _may_have_codes(values):
+        return ()
     rest = values[np.isfinite(values) & ~np.isin(values, np.asarray(known, dtype=np.float64))]
     n, found = len(rest), list[float]()
     for sign in (1, -1):
@@ -51,6 +54,14 @@ def find_codes(values: Floats, known: Sequence[float] = ()) -> tuple[float, ...]
             found += side.codes
             rest = side.rest
     return tuple(sorted(found))
+
+
+def _may_have_codes(values: Floats) -> bool:
+    """Whether the lowest or the highest number looks like a code: most columns need no more."""
+    low, high = find_ends(values)
+    if not np.isfinite([low, high]).all():
+        return True
+    return _looks_like_code(low, -1) or (high >= SINGLE and _looks_like_code(high, 1))
 
 
 @dataclass(frozen=True)

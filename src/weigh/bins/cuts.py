@@ -16,6 +16,9 @@ EQUALLY_GOOD = 1e-12
 WHOLE = 1 << 22
 """Up to this total weight, n log2 n of whole numbers is looked up and not computed."""
 
+FEW = 4
+"""Whole numbers are counted and not sorted where there are so many rows for each count."""
+
 
 @dataclass(frozen=True)
 class Ordered:
@@ -38,6 +41,42 @@ class Ordered:
         return cls(values, order, np.ones(1) if weight is None else weight)
 
 
+@dataclass(frozen=True)
+class Condensed:
+    """The numbers of a column with the class and the weight of each; None is a weight of one."""
+
+    values: Floats
+    labels: Integers
+    weight: Floats | None
+
+    @classmethod
+    def of(
+        cls, values: Floats, weight: Floats | None, labels: Integers | None = None, n: int = 1
+    ) -> Condensed:
+        """A column of n classes; of few whole numbers, each class of each stands once."""
+        from weigh import kernels
+
+        own = np.zeros(1, dtype=np.int8) if labels is None else labels
+        low, high = find_ends(values)
+        finite = np.isfinite(low) and np.isfinite(high)
+        if weight is None and finite and FEW * n * (high - low + 1) <= len(values):
+            counts = np.zeros((int(high - low) + 1, n))
+            if kernels.count_whole(values, low, own, counts):
+                at, classes = np.nonzero(counts)
+                return cls(low + at, classes, counts[at, classes])
+        return cls(values, own, weight)
+
+
+def find_ends(values: Floats) -> tuple[float, float]:
+    """The lowest and the highest number; infinite where there is none.
+
+    >>> find_ends(np.array([2.0, np.nan, -1.0]))
+    (-1.0, 2.0)
+    """
+    low = np.fmin.reduce(values, initial=np.inf)
+    return float(low), float(np.fmax.reduce(values, initial=-np.inf))
+
+
 def midpoint(lower: float, upper: float) -> float:
     """Halfway, without overflow; the lower value where halfway rounds to the upper one.
 
@@ -52,12 +91,8 @@ def midpoint(lower: float, upper: float) -> float:
 
 def quantile_cuts(values: Floats, weight: Floats | None, n_bins: int) -> tuple[float, ...]:
     """Cut where the cumulative weight reaches 1/n_bins, 2/n_bins, ... of the total."""
-    from weigh import kernels
-
-    column = Ordered.of(values, weight)
-    distinct, weights = np.empty(len(column.order)), np.zeros(len(column.order))
-    n = kernels.group_equal(column.values, column.order, column.weight, distinct, weights)
-    cumulative = np.cumsum(weights[:n])
+    distinct, weights = _sum_equal(values, weight)
+    cumulative, n = np.cumsum(weights), len(distinct)
     if n < 2:
         return ()
     wanted = cumulative[-1] * np.arange(1, n_bins)
@@ -72,13 +107,20 @@ def fine_cuts(values: Floats, weight: Floats | None, most: int) -> tuple[float, 
     between the frequent ones are cut into intervals of about equal weight. Only where more than
     half of `most` values are frequent can there be more intervals: they part what lies between.
     """
+    distinct, weights = _sum_equal(values, weight)
+    places = fill_places(weights, most)
+    return tuple(midpoint(*distinct[g : g + 2].tolist()) for g in places)
+
+
+def _sum_equal(values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
+    """The distinct numbers of a column, in order, and the weight of each."""
     from weigh import kernels
 
-    column = Ordered.of(values, weight)
+    few = Condensed.of(values, weight)
+    column = Ordered.of(few.values, few.weight)
     distinct, weights = np.empty(len(column.order)), np.zeros(len(column.order))
     n = kernels.group_equal(column.values, column.order, column.weight, distinct, weights)
-    places = fill_places(weights[:n], most)
-    return tuple(midpoint(*distinct[g : g + 2].tolist()) for g in places)
+    return distinct[:n], weights[:n]
 
 
 def fill_places(weights: Floats, most: int) -> list[int]:
@@ -109,9 +151,10 @@ def mdl_cuts(
     """
     from weigh import kernels
 
-    column = Ordered.of(values, weight)
+    few = Condensed.of(values, weight, labels, n_classes)
+    column = Ordered.of(few.values, few.weight)
     ends, counts = np.empty((len(column.order), 2)), np.zeros((len(column.order), n_classes))
-    n = kernels.group_runs(column.values, column.order, labels, column.weight, ends, counts)
+    n = kernels.group_runs(column.values, column.order, few.labels, column.weight, ends, counts)
     cumulative = np.zeros((n + 1, n_classes))
     np.cumsum(counts[:n], axis=0, out=cumulative[1:])
     table = _whole_table(cumulative)
@@ -121,9 +164,9 @@ def mdl_cuts(
 
 
 def _whole_table(cumulative: Floats) -> Floats:
-    """N log2 n for every n that can occur, or nothing where weights are fractions."""
+    """N log2 n for every n that can occur; nothing where weights are fractions, or runs are few."""
     total = cumulative[-1].sum()
-    if total > WHOLE or (cumulative != np.floor(cumulative)).any():
+    if total > min(WHOLE, FEW * cumulative.size) or (cumulative != np.floor(cumulative)).any():
         return np.empty(0)
     n = np.arange(total + 1)
     return n * np.log2(np.maximum(n, 1))
