@@ -264,6 +264,8 @@ def test_a_model_of_numbers_is_refused_by_name(fitted, ask):
     if ask is weigh.simplify:
         with pytest.raises(ValueError, match="simplify"):
             ask(weigh.EducatedRegressor().fit(X, X["gap"].fillna(0)), X, y)
+    if ask is weigh.edit:
+        return  # cards are edited, too
     with pytest.raises(ValueError, match="Scorecard"):
         ask(weigh.Scorecard(weigh.EvidenceNB().fit(X, y)), X, y)
 
@@ -430,3 +432,28 @@ def test_of_two_copies_of_a_column_the_first_is_kept():
         names = {*weigh.simplify(model, X, y, features=features, levels=5).evidence_.names}
         assert not names & {"copy", "district"}
         assert {"x0", "x1"} <= names
+
+
+@pytest.mark.parametrize("learner", [weigh.EvidenceNB, weigh.EducatedNB])
+def test_groups_of_codes_that_look_like_numbers_stay_categories(learner):
+    rng = np.random.default_rng(0)
+    codes, age = rng.integers(1, 6, 600), rng.normal(size=600)
+    y = rng.random(600) < 1 / (1 + np.exp(-np.array([0, 2, -2, 2, -2, 0])[codes] - age))
+    table = pa.table({"code": codes, "age": age, "town": rng.choice([*"ab"], 600), "y": y})
+    given = learner(bins={"code": [[1, 3], [2], [4, 5]], "age": [-1.0, 0.0, 1.0]})
+    model = given.fit(table, "y")
+    small = weigh.simplify(model, table, "y", features=2, levels=3)
+    assert small.evidence_["code"].labels == ("1 or 3", "2", "4 or 5")
+
+
+def test_the_command_says_that_it_used_rows_that_the_model_did_not(tmp_path):
+    people = weigh.datasets.titanic()
+    model, table = tmp_path / "model.json", tmp_path / "people.csv"
+    people.to_pandas().to_csv(table, index=False)
+    train, _ = weigh.split(people, "Survived")
+    asked = ["simplify", str(model), str(table), "--target", "Survived", "-o", str(tmp_path / "s")]
+    for rows, told in ((train, True), (people, False)):
+        weigh.save(weigh.EducatedNB(pairs=0).fit(rows, "Survived"), model)
+        result = CliRunner().invoke(main, asked)
+        assert result.exit_code == 0
+        assert ("weigh split" in result.stderr) == told

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from weigh.base import EvidenceModel, read_sample
 from weigh.bins import Feature
+from weigh.budget.levels import list_bins
 from weigh.educated import EducatedNB
 from weigh.evidence import evidence_of
 from weigh.frames import Integers, Sample
@@ -20,6 +23,8 @@ class Rows:
 
     sample: Sample
     given: Mapping[str, Any]
+    groups: Mapping[str, Any] = field(default_factory=dict)  # of categories, as `bins` has them
+    numbers: frozenset[str] = frozenset()  # the columns that are cut
 
     @classmethod
     def read(cls, model: Any, X: Any, y: Any, sample_weight: Any = None) -> Rows:
@@ -38,7 +43,11 @@ class Rows:
                 "pass a dataframe, to fit and here"
             )
         table = model._match(sample.table)
-        return cls(replace(sample, table=table.select(names)), model.get_params(deep=False))
+        every = [f for f in model.evidence_.features if isinstance(f, Feature)]
+        groups = {f.name: list_bins(f, np.arange(len(f.levels))) for f in every if f.groups}
+        numbers = frozenset(f.name for f in every if f.is_numeric)
+        own = replace(sample, table=table.select(names))
+        return cls(own, model.get_params(deep=False), groups, numbers)
 
     def take(self, rows: Any) -> Rows:
         """Some of the rows."""
@@ -63,10 +72,16 @@ class Rows:
     ) -> EducatedNB:
         """EducatedNB on some columns: finely cut, or on given levels."""
         parameters = self._parameters(names, ("max_levels",) if bins is None else ())
-        levels = "fine" if bins is None else {name: bins[name] for name in names}
+        levels = self._fine(names) if bins is None else {name: bins[name] for name in names}
         learner = EducatedNB(bins=levels, pairs=pairs, **parameters)
         table = self.sample.table.select(tuple(names))
         return learner._fit_sample(replace(self.sample, table=table))
+
+    def _fine(self, names: Sequence[str]) -> Any:
+        """Fine bins; groups of categories stay, which may be codes that look like numbers."""
+        groups = {name: self.groups[name] for name in names if name in self.groups}
+        cut = {name: "fine" for name in names if name in self.numbers}
+        return {**cut, **groups} if groups else "fine"
 
     def _parameters(self, names: Sequence[str], more: Iterable[str]) -> dict[str, Any]:
         """The parameters that were given, of the columns that are left."""
