@@ -13,7 +13,8 @@ from sklearn.base import clone
 
 import weigh
 from weigh import AdjustedNB, BoostedNB, engine
-from weigh.adjusted.moments import Ask, Design, DesignMatrix
+from weigh.adjusted.design import Design, DesignMatrix
+from weigh.adjusted.moments import Ask
 from weigh.adjusted.solve import Logistic, Polytomous
 from weigh.bins import Placed
 from weigh.engine import HELD_OUT, TRAIN, Block, CodedRows, Piecewise, Pile, Sums
@@ -201,7 +202,7 @@ def test_a_statistic_can_be_sent_to_where_the_rows_are(monkeypatch, kind):
         sent.append(len(pickle.dumps(statistic)))
         return there(self, pickle.loads(pickle.dumps(statistic)))
 
-    monkeypatch.setattr("weigh.adjusted.moments.MAX_CACHED_BLOCKS", 0)
+    monkeypatch.setattr("weigh.adjusted.design.MAX_CACHED_BLOCKS", 0)
     asks = [Ask(np.ones(problem.size), True, k) for k in range(4)]
     here = problem.deal(dealt).answer(asks)
     monkeypatch.setattr(CodedRows, "sum", sum_elsewhere)

@@ -22,7 +22,7 @@ from tests.exports.test_exports_sql import CASES, assert_cases, assert_sql, case
 
 import weigh
 from weigh import engine
-from weigh.adjusted.moments import count_groups
+from weigh.adjusted.design import count_groups
 from weigh.boosted.rounds import RowSelection, count_rows
 from weigh.engine import surveys
 from weigh.exports import Formula

@@ -19,8 +19,8 @@ from tests.pairs import every_pair
 
 import weigh
 from weigh import AdjustedNB, EvidenceNB, datasets, engine
+from weigh.adjusted.design import ALL
 from weigh.adjusted.fit import SEPARABLE
-from weigh.adjusted.moments import ALL
 from weigh.adjusted.search import begin_search
 from weigh.adjusted.solve import Logistic, Path, Polytomous, run
 from weigh.cli import main

@@ -471,7 +471,7 @@ def test_on_spark_an_exposure_that_would_not_be_applied_is_refused(monkeypatch):
         def score(self, *given):
             return "scored"
 
-    monkeypatch.setattr("weigh.scoring.find_far", lambda table: Far())
+    monkeypatch.setattr("weigh.scoring.tables.find_far", lambda table: Far())
     rows = [{"x": i % 3, "years": 1 + i % 2, "n": i % 4} for i in range(60)]
     model = weigh.EducatedRegressor(family="poisson").fit(rows, "n", exposure="years")
     for exposure in (None, "years", 2):

@@ -9,16 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from weigh.adjusted.moments import (
-    ALL,
-    Ask,
-    DesignMatrix,
-    Expansion,
-    Moments,
-    Problem,
-    add_gram,
-    answer_asks,
-)
+from weigh.adjusted.design import ALL, DesignMatrix, Expansion
+from weigh.adjusted.moments import Ask, Moments, Problem, add_gram, answer_asks
 from weigh.engine import Block, Sums, side_by_side
 from weigh.frames import Floats
 from weigh.newton.ball import Ask as Point

@@ -1,0 +1,195 @@
+"""Naive Bayes as the columns of a regression: a design matrix, expanded block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Self
+
+import numpy as np
+
+from weigh.engine import BLOCK, HELD_OUT, TRAIN, Block, Coded, CodedRows, Dealt, Sums
+from weigh.frames import Floats, Integers
+
+MAX_CACHED_BLOCKS = 4
+"""A design matrix of up to this many blocks stays in memory between passes."""
+
+ALL = -1
+"""Stands for all rows in place of a split."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """Naive Bayes of some rows, as the columns of a regression.
+
+    `tables[j]` holds the weights of a feature, level by class; one column if there are two
+    classes. `offset` is added to every total. `constant`, if given, is one more column: the prior.
+    """
+
+    tables: tuple[Floats, ...]
+    offset: Floats
+    constant: Floats | None = None
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of each matrix."""
+        return len(self.tables) + (self.constant is not None)
+
+    @property
+    def n_matrices(self) -> int:
+        """Number of matrices: 1, or with more than two classes one per class."""
+        return int(self.tables[0].shape[1]) if self.tables else 1
+
+    @cached_property
+    def by_class(self) -> tuple[Floats, ...]:
+        """Tables transposed: class by level."""
+        return tuple(np.ascontiguousarray(table.T) for table in self.tables)
+
+
+@dataclass(frozen=True)
+class DesignMatrix:
+    """Design matrix (or one per class) of coded rows, expanded block by block.
+
+    Entry (i, j) is `design.tables[j]` at the level of feature `used[j]` in row i. `roles[group,
+    split]` says whether a group of rows is training or hold-out in a split. `folds` holds the
+    design of each split; if it is empty, every split uses `design`.
+    """
+
+    rows: Coded
+    n_classes: int
+    design: Design
+    used: tuple[int, ...]
+    roles: Integers | None = None
+    folds: tuple[Design, ...] = ()
+    known_class_weights: Floats | None = None  # if they need not be counted
+
+    @classmethod
+    def of(
+        cls,
+        matrices: Sequence[Floats],
+        labels: Integers,
+        weight: Floats | None,
+        n_classes: int,
+        offset: Any = 0.0,
+    ) -> Self:
+        """Code plain matrices, one per class: every distinct value becomes a level."""
+        codes, tables = [], []
+        for columns in zip(*(Q.T for Q in matrices), strict=True):
+            table, code = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+            tables.append(table)
+            codes.append(code.ravel())
+        design = Design(tuple(tables), np.atleast_1d(offset))
+        rows = CodedRows(codes, labels, weight)
+        return cls(rows, n_classes, design, tuple(range(len(codes))))
+
+    def __len__(self) -> int:
+        return self.rows.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of each matrix."""
+        return self.design.n_columns
+
+    def design_of(self, split: int) -> Design:
+        """Design of a split."""
+        return self.folds[split] if self.folds and split != ALL else self.design
+
+    @cached_property
+    def _matrices(self) -> dict[int, Floats]:
+        return {}
+
+    def whole(self, design: Design, block_size: int) -> Floats | None:
+        """Matrices of all rows, class by column by row, if they are in memory and small."""
+        n_rows = self.rows.n_rows
+        few = design.n_matrices * design.n_columns * n_rows <= MAX_CACHED_BLOCKS * block_size
+        if not (few and isinstance(self.rows, CodedRows) and n_rows <= BLOCK and design.tables):
+            return None
+        if id(design) not in self._matrices:
+            Q = np.empty((design.n_matrices, design.n_columns, n_rows))
+            everything = Block(self.rows.codes, self.rows.labels)
+            Expansion(design, self.used, np.ones((1, 1), np.uint8), 0).fill(everything, Q)
+            self._matrices[id(design)] = Q
+        return self._matrices[id(design)]
+
+    def take(self, rows: Any) -> DesignMatrix:
+        """Select rows by number or mask."""
+        if not isinstance(self.rows, CodedRows):
+            raise TypeError("rows on a cluster cannot be selected by number")
+        return replace(self, rows=self.rows.take(rows), known_class_weights=None)
+
+    def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> DesignMatrix:
+        """Copy with rows in folds, and with the design of each fold."""
+        return replace(self, rows=dealt.rows, roles=dealt.roles, folds=folds)
+
+    @cached_property
+    def class_weights(self) -> Floats:
+        """Weight of the rows of each class."""
+        if self.known_class_weights is not None:
+            return self.known_class_weights
+        count = partial(count_groups, n_groups=1, n_classes=self.n_classes)
+        return np.asarray(self.rows.sum(count).arrays[0][0])
+
+    @cached_property
+    def split_weights(self) -> tuple[Floats, Floats]:
+        """Weight by split and class: of the training rows, and of the hold-out rows."""
+        assert self.roles is not None
+        count = partial(count_groups, n_groups=len(self.roles), n_classes=self.n_classes)
+        weights = self.rows.sum(count).arrays[0]
+        train, held_out = ((self.roles == role).T.astype(np.float64) for role in (TRAIN, HELD_OUT))
+        return train @ weights, held_out @ weights
+
+
+def count_groups(block: Block, n_groups: int, n_classes: int) -> Sums:
+    """Weight of the rows of a block by group and class."""
+    groups = 0 if block.groups is None or n_groups == 1 else block.groups.astype(np.int64)
+    cells = groups * n_classes + block.labels
+    counts = np.bincount(cells, block.weight, n_groups * n_classes)
+    return Sums((counts.reshape(n_groups, n_classes).astype(np.float64),))
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Expands blocks of coded rows to matrices, some rows at a time; it is sent to the workers."""
+
+    design: Design
+    used: tuple[int, ...]
+    roles: Integers
+    block_size: int  # numbers expanded at a time
+    whole: Floats | None = None  # the matrices of all rows, if they are small
+
+    @classmethod
+    def of(cls, matrix: DesignMatrix, splits: Sequence[int], block_size: int) -> Expansion:
+        """Expand rows for splits that share a design; `roles[group, i]` is the role in split i."""
+        roles = np.ones((1, 1), np.uint8) if matrix.roles is None else matrix.roles
+        every = np.full(len(roles), TRAIN, np.uint8)
+        columns = [every if split == ALL else roles[:, split] for split in splits]
+        design = matrix.design_of(splits[0])
+        whole = matrix.whole(design, block_size)
+        return cls(design, matrix.used, np.column_stack(columns), block_size, whole)
+
+    def parts(self, block: Block, n_classes: int) -> Iterator[tuple[Floats, Block]]:
+        """Yield some rows at a time: their matrices, class by column by row, and their block."""
+        if self.whole is not None and self.whole.shape[2] == len(block):
+            yield self.whole, block
+            return
+        n_columns = self.design.n_columns
+        step = max(self.block_size // max(n_columns * n_classes, 1), 1)
+        Q = np.empty((n_classes, n_columns, min(step, len(block))))
+        for start in range(0, len(block), step):
+            part = block.part(slice(start, start + step))
+            if len(part) < Q.shape[2]:
+                Q = np.empty((n_classes, n_columns, len(part)))
+            self.fill(part, Q)
+            yield Q, part
+
+    def fill(self, part: Block, out: Floats) -> None:
+        """Write the matrices of a block into `out`."""
+        from weigh import kernels
+
+        pairs = zip(self.used, self.design.by_class, strict=True)
+        for j, (feature, table) in enumerate(pairs):
+            for k, weights in enumerate(table):
+                kernels.look_up(part.codes[feature], weights, out[k, j])
+        if self.design.constant is not None:
+            out[:, -1] = self.design.constant[:, None]

@@ -1,0 +1,18 @@
+"""Scores beside the rows they are of: in memory, batch by batch, and into files.
+
+tables       a table with its scores beside it
+files        scores into files, table after table
+"""
+
+from weigh.scoring.files import escape_formulas, json_rows, write_lines, write_scores
+from weigh.scoring.tables import score_parts, score_table, with_times
+
+__all__ = [
+    "escape_formulas",
+    "json_rows",
+    "score_parts",
+    "score_table",
+    "with_times",
+    "write_lines",
+    "write_scores",
+]
