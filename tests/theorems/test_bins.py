@@ -464,7 +464,7 @@ def test_labels_read_as_people_write_intervals():
 
 
 def literal_labels(values, cuts):
-    """What each interval holds of the whole numbers, value by value; 0 and 1 where no others are."""
+    """What each interval holds of the whole numbers, one by one; 0 and 1 where no others are."""
     if {*values} == {0, 1}:
         return ("0", "1")
     every = range(int(min(cuts)) - 3, int(max(cuts)) + 4)
