@@ -917,7 +917,7 @@ def test_an_option_and_set_for_the_same_thing_are_refused(tmp_path):
     words = ["fit", str(data), "--target", "Survived", "-o", str(tmp_path / "m.json")]
     result = run(*words, "--cross", "Class", "Sex", "--set", "crosses=[[0, 1]]", code=2)
     assert result.exit_code == 2
-    assert "--set crosses=... and the option for crosses are both given" in result.stderr
+    assert "--cross and --set crosses" in result.stderr
     run(*words, "--cross", "Class", "Sex")
     assert [part.name for part in weigh.load(tmp_path / "m.json").evidence_] == [
         "Class & Sex",

@@ -36,6 +36,14 @@ WRONG = {
     ),
     "crosses": lambda: weigh.EvidenceNB(crosses=[("Class", "Nope")]).fit(PEOPLE, "Survived"),
     "may_change": lambda: weigh.levers(MODEL, ROW, may_change=["Nope"]),
+    "adverse": lambda: weigh.calculator(MODEL, adverse="Maybe"),
+    "questions": lambda: weigh.calculator(MODEL, questions={"Nope": "Which?"}),
+    "to": lambda: weigh.export(MODEL, "stone"),
+    "dialect": lambda: weigh.export(MODEL, "python", dialect="duckdb"),
+    "table": lambda: weigh.export(MODEL, "python", table="people"),
+    "keep": lambda: weigh.export(MODEL, "python", keep=["Sex"]),
+    "contributions": lambda: weigh.export(MODEL, "python", contributions=True),
+    "reasons": lambda: weigh.export(MODEL, "python", reasons=2),
     "times": lambda: weigh.score_table(MODEL, PEOPLE, times=[30]),
     "exposure": lambda: weigh.EducatedRegressor(family="poisson").fit(
         [{"a": 1.0, "n": 0}, {"a": 2.0, "n": 1}, {"a": 3.0, "n": 2}], "n", exposure="Nope"

@@ -326,8 +326,9 @@ def tell_class(model: Any, text: str | None, cost: tuple[float, float]) -> Any:
                 f"--cost needs one class against the rest: --pos-label, one of {names}"
             )
         say(
-            f"note: --cost is that of taking {names[0]} for {names[1]}, {cost[0]:g}, and that of "
-            f"missing {names[1]}, {cost[1]:g}; --pos-label names another class"
+            f"note: the first --cost is for {names[0]} predicted as {names[1]} ({cost[0]:g}), the "
+            f"second for {names[1]} predicted as {names[0]} ({cost[1]:g}); --pos-label names "
+            "another positive class"
         )
     return find_class(model, text)
 

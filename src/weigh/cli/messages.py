@@ -62,6 +62,7 @@ def hint_at_glob(error: click.UsageError) -> click.UsageError:
 
 OPTIONS = {
     "pos_label": "--pos-label",
+    "adverse": "--adverse",
     "against": "--against",
     "sample_weight": "--weight",
     "exposure": "--exposure",
@@ -80,6 +81,13 @@ OPTIONS = {
     "times": "--times",
     "special_values": "--special-values",
     "bins": "--groups or --read-bins",
+    "questions": "--question",
+    "to": "--to",
+    "dialect": "--dialect",
+    "table": "--table",
+    "keep": "--keep",
+    "contributions": "--contributions",
+    "reasons": "--reasons",
 }
 """Parameters that have an option; others go through --set."""
 

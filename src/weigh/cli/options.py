@@ -209,10 +209,13 @@ def holdout_options(command: Any) -> Any:
 def read_parameters(texts: tuple[str, ...], model: Any) -> dict[str, Any]:
     """What --set gives; an option and --set for the same thing is a slip."""
     chosen = dict(read_parameter(text, model) for text in texts)
-    for name in chosen:
-        source = click.get_current_context().get_parameter_source(name)
-        if source is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--set {name}=... and the option for {name} are both given")
+    context = click.get_current_context()
+    for option in context.command.params:
+        source = context.get_parameter_source(str(option.name))
+        if option.name in chosen and source is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"{option.opts[-1]} and --set {option.name} set the same parameter; give one"
+            )
     return chosen
 
 

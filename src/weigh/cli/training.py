@@ -199,9 +199,10 @@ def read_exposure(model: Any, exposure: str | None) -> dict[str, Any]:
     if exposure is None:
         return {}
     if not hasattr(model, "family"):
+        fitted = hasattr(model, "n_features_in_")
+        fix = "leave it out" if fitted else "add --task regression --set family=poisson"
         raise click.UsageError(
-            f"--exposure needs a model of counts or amounts, not {type(model).__name__}; add "
-            "--task regression --set family=poisson"
+            f"--exposure needs a model of counts or amounts, not {type(model).__name__}; {fix}"
         )
     if hasattr(model, "evidence_"):
         with suppress(ValueError):

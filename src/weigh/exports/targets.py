@@ -10,6 +10,7 @@ from typing import Any
 
 from weigh.base import TableEstimator
 from weigh.bins import Kind
+from weigh.errors import Parameter, ParameterError
 from weigh.formula import Formula
 from weigh.frames import Value
 from weigh.store import to_json
@@ -148,7 +149,7 @@ def export(
     0.81
     """
     if to not in TARGETS:
-        raise ValueError(f"to must be one of {', '.join(TARGETS)}, got {to!r}")
+        raise ParameterError(Parameter("to"), f" must be one of {', '.join(TARGETS)}, got {to!r}")
     written = render(model, to, SqlOptions(dialect, table, keep, contributions, reasons))
     if path is None:
         return written
@@ -170,7 +171,14 @@ def render(model: Any, to: str, options: SqlOptions) -> Any:
         given = [
             name for name, value in vars(options).items() if value != getattr(SqlOptions, name)
         ]
-        raise ValueError(f"{given[0]} is an option of to='sql', not of to={to!r}; leave it out")
+        raise ParameterError(
+            Parameter(given[0]),
+            " is an option of ",
+            Parameter("to", "sql"),
+            ", not of ",
+            Parameter("to", to),
+            "; leave it out",
+        )
     if to == "json":
         return _json(model)
     return import_module(f"weigh.exports.{to}").write(read_formula(model))

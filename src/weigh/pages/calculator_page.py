@@ -114,7 +114,9 @@ def _read_texts(questions: Mapping[str, str] | None, formula: Formula) -> Mappin
     for name in questions or {}:
         if name not in formula.column_names:
             names = [*formula.column_names]
-            raise ValueError(f"questions names {name!r}, but the columns are {names}")
+            raise ParameterError(
+                Parameter("questions"), f" names {name!r}, but the columns are {names}"
+            )
     return questions or {}
 
 

@@ -136,7 +136,7 @@ def with_times(model: Any, given: dict[str, Any], times: Any) -> dict[str, Any]:
     if not hasattr(model, "predict_survival"):
         raise ParameterError(
             Parameter("times"),
-            f" need a survival model, and {type(model).__name__} is none; leave them out",
+            f" need a survival model, but this is {type(model).__name__}; leave them out",
         )
     return given | {"times": times}
 
