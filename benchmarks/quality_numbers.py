@@ -353,7 +353,8 @@ that any interval of whole counts with at least 90% of the model's probability c
 
 On policies every interval that keeps its 90% covers 96% or more. A lower upper limit would be
 nearer to 90% on both sets. But the limit is the 95% quantile also where the interval begins at 0,
-so that an answer that is not known never makes an interval narrower. "seconds" are those of `EducatedRegressor`.
+so that an answer that is not known never makes an interval narrower. "seconds" are those of
+`EducatedRegressor`.
 
 The results of `EducatedRegressor` are newer than those of its rivals, which do not depend on it.
 """

@@ -747,3 +747,9 @@ def test_the_errors_of_a_report_are_those_of_the_rows_with_their_exposure(rates)
     found = weigh.report(model, named, "claims")
     assert found == weigh.report(model, named, "claims", exposure=EXPOSURE)
     assert found != weigh.report(model, named, "claims", exposure=1)
+
+
+def test_quantiles_are_refused_and_the_error_names_what_has_them():
+    with pytest.raises(ParameterError, match="predict_interval") as error:
+        EducatedRegressor(family="quantile").fit([[1.0], [2.0]], [1.0, 2.0])
+    assert error.value.parameter == "family"

@@ -33,7 +33,10 @@ from weigh.educated.loo import ROWS, Judge
 from weigh.educated.numbers import Numbers, split
 from weigh.engine import Block
 from weigh.evidence import Evidence, FeatureTable
-from weigh.frames import Floats, Integers
+from weigh.formula import Spread
+from weigh.frames import Floats, Integers, Table
+from weigh.parameters import is_number
+from weigh.sheet import find_blanks, total_variances
 
 GRID: Floats = np.linspace(0.0, 1.0, 401)
 """The probabilities whose quantiles are kept."""
@@ -211,3 +214,29 @@ def _mixed_quantiles(law: Law, probability: Floats, means: Floats) -> Floats:
     at_low = law.below(low[:, None], means).mean(axis=1) >= probability
     found: Floats = np.where(at_low, low, high)
     return found
+
+
+def row_interval(
+    evidence: Evidence, table: Table, mean: Floats, spread: Spread, coverage: float
+) -> tuple[Floats, Floats]:
+    """The limits between which the numbers of new rows lie, from their estimates."""
+    blank = find_blanks(evidence, table)
+    if spread.power:
+        return law_interval(_law(spread), mean, Factors.of(evidence, blank), coverage)
+    low, high = error_interval(spread.errors, coverage)
+    varied = np.array([float(part.share @ part.centred[:, 0] ** 2) for part in evidence])
+    known = total_variances(evidence, table)
+    deviation = np.sqrt(spread.dispersion + known + blank @ varied)
+    return mean + low * deviation, mean + high * deviation
+
+
+def _law(spread: Spread) -> Law:
+    if len(spread.errors) == 0:
+        return Counts(spread.dispersion)
+    return Amounts(spread.errors, spread.dispersion, spread.power)
+
+
+def check_stated(coverage: Any) -> None:
+    """Refuse what is no coverage of an interval."""
+    if not (is_number(coverage) and 0 < coverage < 1):
+        raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}")

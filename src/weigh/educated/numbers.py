@@ -8,10 +8,34 @@ from typing import Any, ClassVar
 import numpy as np
 
 from weigh.engine import Block
+from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence
 from weigh.frames import Floats, Integers
-from weigh.newton.families import Family, refuse_outside
+from weigh.newton.families import GAMMA, GAUSSIAN, POISSON, Family, Power, refuse_outside
 from weigh.newton.regression import Moments
+from weigh.parameters import is_number
+
+FAMILIES: dict[str, Family | None] = {
+    "gaussian": GAUSSIAN,
+    "poisson": POISSON,
+    "gamma": GAMMA,
+    "tweedie": None,
+}
+
+
+def find_family(name: Any, power: Any) -> Family:
+    """The family of a name; `power` is the exponent of "tweedie"."""
+    if isinstance(name, str) and name == "quantile":
+        raise ParameterError(
+            Parameter("family"),
+            " 'quantile' is not offered, because its quantiles were not calibrated; fit 'gaussian' "
+            "and take the limits of predict_interval: with coverage=0.8, the 10% and 90% quantiles",
+        )
+    if not (isinstance(name, str) and name in FAMILIES):
+        raise ValueError(f"family must be one of {[*FAMILIES]}, got {name!r}")
+    if not (is_number(power) and 1 < power < 2):
+        raise ValueError(f"power must be a number between 1 and 2, got {power!r}")
+    return FAMILIES[name] or Power(float(power))
 
 
 @dataclass(frozen=True)

@@ -14,21 +14,14 @@ from weigh import engine
 from weigh.base import TableEstimator, warn_columns
 from weigh.educated.blanks import settle
 from weigh.educated.fit import Fit, fit_task
-from weigh.educated.intervals import (
-    Amounts,
-    Counts,
-    Factors,
-    Law,
-    error_interval,
-    error_quantiles,
-    law_interval,
-)
+from weigh.educated.intervals import check_stated, error_quantiles, row_interval
 from weigh.educated.learner import Pair, check_pairs, found_pairs, warn_light_rows, wish_for
 from weigh.educated.numbers import (
     Numbers,
     Seen,
     Unit,
     check_target,
+    find_family,
     in_unit,
     merging_limit,
 )
@@ -47,24 +40,16 @@ from weigh.frames import (
     number_sample,
     read,
 )
-from weigh.newton.families import GAMMA, GAUSSIAN, POISSON, Family, Power
-from weigh.parameters import check_parameters, is_number, read_orders, read_settings
+from weigh.newton.families import Family
+from weigh.parameters import check_parameters, read_orders, read_settings
 from weigh.sheet import (
     COVERAGE,
     EstimateSheet,
     contribute,
     explain_number,
-    find_blanks,
     refuse_classes,
     total_variances,
 )
-
-FAMILIES: dict[str, Family | None] = {
-    "gaussian": GAUSSIAN,
-    "poisson": POISSON,
-    "gamma": GAMMA,
-    "tweedie": None,
-}
 
 
 class EducatedRegressor(RegressorMixin, TableEstimator):
@@ -275,15 +260,11 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         if any(isinstance(rule, str) and rule == "mdl" for rule in rules):
             raise ValueError("bins='mdl' needs classes; give 'fine', a number of bins, or cuts")
         check_pairs(self.pairs)
-        if not (isinstance(self.family, str) and self.family in FAMILIES):
-            raise ValueError(f"family must be one of {[*FAMILIES]}, got {self.family!r}")
-        if not (is_number(self.power) and 1 < self.power < 2):
-            raise ValueError(f"power must be a number between 1 and 2, got {self.power!r}")
-        return self._family
+        return find_family(self.family, self.power)
 
     @property
     def _family(self) -> Family:
-        return FAMILIES[self.family] or Power(float(self.power))
+        return find_family(self.family, self.power)
 
     # ------------------------------------------------------------ predicting
 
@@ -342,7 +323,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         with a log link, its levels are averaged as frequent as in training.
         """
         table = self._read(X)
-        _check_coverage(coverage)
+        check_stated(coverage)
         apart = self._apart(X, exposure, offset)
         return np.column_stack(self._interval(table, coverage, apart))
 
@@ -350,20 +331,7 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         self, table: Table, coverage: float, apart: Floats | float = 0.0
     ) -> tuple[Floats, Floats]:
         mean = self._predict(table, apart)
-        blank = find_blanks(self._learnt, table)
-        if self._family.power:
-            return law_interval(self._law, mean, Factors.of(self._learnt, blank), coverage)
-        low, high = error_interval(self.error_quantiles_, coverage)
-        varied = np.array([float(part.share @ part.centred[:, 0] ** 2) for part in self._learnt])
-        known = total_variances(self._learnt, table)
-        spread = np.sqrt(self.dispersion_ + known + blank @ varied)
-        return mean + low * spread, mean + high * spread
-
-    @property
-    def _law(self) -> Law:
-        if len(self.error_quantiles_) == 0:
-            return Counts(self.dispersion_)
-        return Amounts(self.error_quantiles_, self.dispersion_, self._family.power)
+        return row_interval(self._learnt, table, mean, self._spread, coverage)
 
     @property
     def _spread(self) -> Spread:
@@ -435,8 +403,3 @@ def _refuse_target(y: Any, **columns: Any) -> None:
     for role, column in columns.items():
         if isinstance(y, str) and isinstance(column, str) and column == y:
             raise ParameterError(Parameter(role), f" {column!r} is the target; name another column")
-
-
-def _check_coverage(coverage: Any) -> None:
-    if not (is_number(coverage) and 0 < coverage < 1):
-        raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}")

@@ -2,6 +2,9 @@
 
 outcomes   events, durations and entries, as they are given and checked
 periods    the periods of follow-up, and one row for each row and period at risk
+times      times that survival is asked at
+hazard     the parameters of the model of the hazard
+population the training rows by level, for drift
 learner    `EducatedSurvival`
 """
 

@@ -4,35 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from weigh import engine
 from weigh.base import TableEstimator, warn_columns
 from weigh.educated import EducatedNB
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, FeatureTable, record
 from weigh.frames import Floats, Table
-from weigh.parameters import check_parameters, is_number
+from weigh.parameters import check_parameters
 from weigh.sheet import BalanceSheet, explain, refuse_classes
+from weigh.survival.hazard import hazard_parameters
 from weigh.survival.outcomes import Outcomes
 from weigh.survival.periods import Expanded, Periods, read_survival
-from weigh.tally import count_placed_soft
-
-SHARED = (
-    "bins",
-    "categorical_features",
-    "missing",
-    "special_values",
-    "max_levels",
-    "crosses",
-    "pairs",
-    "unpaired",
-    "monotonic_cst",
-)
-"""Parameters that are those of the model of the hazard."""
+from weigh.survival.population import count_rows, with_rows
+from weigh.survival.times import check_time, check_times, order_times
 
 
 class EducatedSurvival(TableEstimator):
@@ -169,41 +156,16 @@ class EducatedSurvival(TableEstimator):
                 Parameter("periods"),
             )
         at_risk = self._at_risk(table, rows)
-        hazard = EducatedNB(**self._shared(table.names, found.ends))
+        hazard = EducatedNB(**hazard_parameters(self, table.names, outcomes.time_name, found.ends))
         hazard.fit(at_risk, rows.event, sample_weight=rows.share * weight[rows.rows])
         self._name(table.names, table.named)
         self._keep(hazard.evidence_)
-        self.level_rows_ = self._count_rows(table, outcomes, weight)
+        self.level_rows_ = count_rows(self._timeless, table, outcomes, weight)
 
     def _at_risk(self, table: Table, rows: Expanded) -> Table:
         """One row for each row and period at risk, with the end of the period."""
         own = replace(table, named=True).rows(rows.rows)
         return own.with_numbers(self.time_name_, self._periods.ends[rows.period])
-
-    def _count_rows(self, table: Table, outcomes: Outcomes, weight: Floats) -> Floats:
-        """The rows of every level, censored and with the event; those of the fit are periods."""
-        by_class = np.column_stack([~outcomes.event, outcomes.event]) * weight[:, None]
-        features = [own.feature for own in self._timeless]
-        placed = engine.place(replace(table, named=True), features)
-        parts = zip(features, placed, strict=True)
-        counts = [count_placed_soft(feature, own, by_class).counts for feature, own in parts]
-        return np.concatenate([*counts, by_class.sum(axis=0)[None]])
-
-    def _shared(self, names: tuple[str, ...], ends: Floats) -> dict[str, Any]:
-        """The parameters of the model of the hazard: every period is a level of the time."""
-        given = {name: getattr(self, name) for name in SHARED}
-        for name in ("categorical_features", "monotonic_cst"):
-            given[name] = _lengthen(given[name], len(names))
-        for name in ("missing", "special_values", "max_levels"):
-            if given[name] is not None and not isinstance(given[name], dict):
-                given[name] = dict.fromkeys(names, given[name])  # not of the time
-        if len(ends) == 1:
-            return given
-        own = given["bins"]
-        columns = own if isinstance(own, dict) else {}
-        if not isinstance(own, dict) and own != self._default_bins:
-            columns = dict.fromkeys(names, own)
-        return given | {"bins": {**columns, self.time_name_: ends[:-1].tolist()}}
 
     def _keep_periods(self, found: Periods) -> None:
         self.period_ends_, self.times_, self.done_ = found.ends, found.times, found.done
@@ -243,19 +205,8 @@ class EducatedSurvival(TableEstimator):
     @property
     def _population(self) -> Evidence:
         """The tables without the time, with the counts of rows in place of rows and periods."""
-        tables, rows = self._timeless, np.asarray(self.level_rows_)
-        ends = np.cumsum([len(own.levels) for own in tables])
-        if rows.shape != (int(ends[-1]) + 1 if len(ends) else 1, 2):
-            raise ValueError("level_rows_ does not fit the tables of the model: fit it again")
-        parts = zip(tables, np.split(rows[:-1], ends[:-1]) if len(ends) else [], strict=True)
-        counted = tuple(replace(own, counts=counts) for own, counts in parts)
-        return replace(
-            self.evidence_,
-            tables=counted,
-            class_counts=rows[-1],
-            columns=self._own_columns(self._learnt),
-            covariance=None,
-        )
+        own = replace(self.evidence_, columns=self._own_columns(self._learnt), covariance=None)
+        return with_rows(own, self._timeless, np.asarray(self.level_rows_))
 
     # ------------------------------------------------------------ predicting
 
@@ -275,7 +226,7 @@ class EducatedSurvival(TableEstimator):
             A single time gives one column.
         """
         table = self._read(X)
-        passed = self._periods.passed(self._check_times(times))
+        passed = self._periods.passed(check_times(times, self.horizon_))
         shares = self._periods.shares(passed, np.arange(len(self._periods.ends))[:, None])
         return np.exp(self._logs(table) @ shares)
 
@@ -343,34 +294,9 @@ class EducatedSurvival(TableEstimator):
         for end in self._periods.ends.tolist():
             yield table.with_numbers(self.time_name_, np.full(table.n_rows, end))
 
-    def _check_times(self, times: Any) -> Floats:
-        """Times that survival can be predicted to."""
-        found = np.atleast_1d(np.asarray(times))
-        if found.dtype.kind not in "iuf" or found.ndim != 1 or not found.size:
-            told = f" must be a number or a list of numbers, such as [365, 730]; got {times!r:.60}"
-            raise ParameterError(Parameter("times"), told)
-        odd = found[~((found >= 0) & (found <= self.horizon_))]
-        if len(odd):
-            raise ParameterError(
-                Parameter("times"),
-                f" must be from 0 to {self.horizon_:g}, the longest duration in training; got "
-                f"{odd[0]:.12g}",
-            )
-        return found.astype(np.float64)
-
     def _order_times(self, times: Any) -> Floats:
-        """Times to score or evaluate, in order. By time 0 nothing has come, so it is refused."""
-        found = np.unique(self._check_times(times))
-        if found[0] <= 0:
-            raise ParameterError(
-                Parameter("times"), f" must be above 0 and at most {self.horizon_:g}; got 0"
-            )
-        names = [f"{time:.12g}" for time in found]
-        alike = next((b for a, b in pairwise(names) if a == b), None)
-        if alike is not None:
-            told = f" has two times that are both {alike} to 12 digits; leave one of them out"
-            raise ParameterError(Parameter("times"), told)
-        return found
+        """Times to score or evaluate, in order."""
+        return order_times(times, self.horizon_)
 
     # ------------------------------------------------------------ explaining
 
@@ -389,12 +315,7 @@ class EducatedSurvival(TableEstimator):
         return self._explain(self._read_one(row, "a balance sheet"), time)
 
     def _explain(self, table: Table, time: float | None = None) -> BalanceSheet:
-        if time is not None and not (is_number(time) and 0 < time <= self.horizon_):
-            told = (
-                f" must be above 0 and at most {self.horizon_:g}, the longest duration in "
-                f"training; got {time!r}"
-            )
-            raise ParameterError(Parameter("time", part="time"), told)
+        check_time(time, self.horizon_)
         whole = self._at_time(table, time)
         sheet = explain(
             self.evidence_, whole, self.event_name_, None, self.hazard_._why_no_errors()
@@ -420,16 +341,6 @@ class EducatedSurvival(TableEstimator):
     ) -> BalanceSheet:
         refuse_classes("a survival model has one event", pos_label, against)
         return self.balance_sheet(row, time)
-
-
-def _lengthen(given: Any, n_columns: int) -> Any:
-    """What is given for each feature in order, and nothing for the time."""
-    if given is None or isinstance(given, str | dict) or len(given) != n_columns:
-        return given
-    if any(isinstance(item, str) for item in given):
-        return given
-    mask = all(isinstance(item, bool | np.bool_) for item in given)
-    return [*given, False if mask else 0]
 
 
 def _columns(feature: Any) -> list[str]:
