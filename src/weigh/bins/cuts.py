@@ -63,7 +63,7 @@ class Condensed:
             counts = np.zeros((int(high - low) + 1, n))
             if kernels.count_whole(values, low, own, counts):
                 at, classes = np.nonzero(counts)
-                return cls(low + at, classes, counts[at, classes])
+                return cls(low + at.astype(np.float64), classes, counts[at, classes])
         return cls(values, own, weight)
 
 
