@@ -604,7 +604,7 @@ def test_a_series_refuses_labels_that_no_table_has_and_names_the_tables_without_
 
 def test_names_of_a_series_that_read_the_same_are_refused():
     model, X = fit(), draw(np.random.default_rng(1), 50)[0]
-    with pytest.raises(ValueError, match="names"):
+    with pytest.raises(ValueError, match="name"):
         weigh.drift_series(model, {1: X, "1": X})
 
 
