@@ -387,7 +387,8 @@ def test_values_that_repeat_in_light_rows_are_no_ids():
 # ---------------------------------------------------------------- what is loaded
 
 
-def test_show_loads_no_learner(model):
+@pytest.mark.parametrize("kind", ["model", "card"])
+def test_show_loads_no_learner(kind, model, card):
     """A table of weights is printed without scikit-learn, which takes longest to load."""
     code = (
         "import sys; from weigh.cli import main\n"
@@ -395,15 +396,19 @@ def test_show_loads_no_learner(model):
         "print([name for name in sys.modules if name in ('sklearn', 'numba', 'pandas')])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(model)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, str({"model": model, "card": card}[kind])],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.endswith("[]\n")
-    assert "Weights of evidence for Yes" in done.stdout
+    assert "for Yes" in done.stdout
 
 
 @pytest.mark.parametrize("words", [["score"], ["explain"], ["explain", "--reasons", "2"]])
-def test_scoring_and_explaining_load_no_learner(words, model, tmp_path):
-    """A model of tables needs neither scikit-learn nor a compiler, and Arrow no pandas."""
+@pytest.mark.parametrize("kind", ["model", "card"])
+def test_scoring_and_explaining_load_no_learner(kind, words, model, card, tmp_path):
+    """Tables and cards need neither scikit-learn nor a compiler, and Arrow no pandas."""
     weigh.frames.write_file(weigh.datasets.titanic(), str(tmp_path / "people.csv"))
     heavy = ["sklearn", "numba", "scipy", "pandas", "polars", "matplotlib"]
     code = (
@@ -412,7 +417,8 @@ def test_scoring_and_explaining_load_no_learner(words, model, tmp_path):
         "atexit.register(lambda: print(held(), file=sys.stderr))\n"
         "main()"
     )
-    command = [sys.executable, "-c", code, words[0], model, tmp_path / "people.csv", *words[1:]]
+    scorer = {"model": model, "card": card}[kind]
+    command = [sys.executable, "-c", code, words[0], scorer, tmp_path / "people.csv", *words[1:]]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
     assert done.stdout == run(*command[3:]).stdout

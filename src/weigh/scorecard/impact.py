@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.evaluation.groups import split_rows
 from weigh.frames import Codes, Table, build, check_name
 from weigh.layout import Grid, Shown, View
-from weigh.metrics.numbers import reach_of
 from weigh.parameters import is_number
 from weigh.scorecard.gains import spell_count
 
@@ -113,6 +111,8 @@ class Impact(Shown):
 
 def measure_impact(card: Scorecard, table: Table, by: Any, cut_off: Any, reference: Any) -> Impact:
     """The groups of rows, and how many have a score of at least the cut-off."""
+    from weigh.evaluation.groups import split_rows  # which loads plots and scikit-learn
+
     if not (is_number(cut_off) and isfinite(cut_off)):
         raise ValueError(f"cut_off must be a score, a finite number, got {cut_off!r}")
     name = by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
@@ -156,6 +156,8 @@ def compare_rates(
         return Approval(group, rows, approved, ratio)
     half = 0.5 if approved in (0, rows) or all_approved == all_rows else 0.0
     a, n, b, m = approved + half, rows + 2 * half, all_approved + half, all_rows + 2 * half
+    from weigh.metrics.numbers import reach_of
+
     reach = np.exp(reach_of(COVERAGE) * np.sqrt(1 / a - 1 / n + 1 / b - 1 / m))
     middle = (a / n) / (b / m)
     low, high = min(ratio, middle / reach), max(ratio, middle * reach)

@@ -10,6 +10,7 @@ import numpy as np
 from weigh.bins import label
 from weigh.evidence import Evidence, FeatureTable, Provenance, Recalibration, Units, flip
 from weigh.frames import Floats, Table, match, read
+from weigh.predicting import StoredTable
 from weigh.scorecard.bands import Scores
 from weigh.scorecard.points import Scale
 from weigh.sheet import BalanceSheet
@@ -176,8 +177,8 @@ class CardModel:
         """
         if pos_label is None and against is None:
             pos_label = self.pos_label
-        sheet: BalanceSheet = self.as_model().balance_sheet(row, pos_label, against, labels=labels)
-        return sheet
+        table = StoredTable.of("Scorecard", self.evidence_, True)
+        return table.balance_sheet(row, pos_label, against, labels=labels)
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> BalanceSheet:
         return self.balance_sheet(row, pos_label, against)

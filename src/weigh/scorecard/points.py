@@ -8,12 +8,9 @@ from math import inf, isfinite, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit
-from scipy.stats import kendalltau
 
 from weigh.evidence import Evidence, evidence_of
 from weigh.frames import Floats, label_sample, read
-from weigh.metrics import auc
 from weigh.parameters import is_number
 
 if TYPE_CHECKING:
@@ -53,6 +50,8 @@ class Scale:
 
     def probability(self, score: Any) -> Floats:
         """The probability of the class that high scores favour."""
+        from scipy.special import expit
+
         odds = (np.asarray(score, dtype=np.float64) - self.even) / self.per_nat
         return np.asarray(expit(odds))
 
@@ -109,6 +108,10 @@ def measure(totals: Floats, scores: Floats, p: Floats, q: Floats, y: Any) -> Rou
 
     p and q may be those of more cases than are ranked.
     """
+    from scipy.stats import kendalltau  # to show or score with a card does not need them
+
+    from weigh.metrics import auc
+
     with np.errstate(invalid="ignore"):
         tau = float(kendalltau(totals, scores).statistic) if len(totals) > 1 else 1.0
     change = float(np.abs(p - q).max())
@@ -120,6 +123,8 @@ def measure(totals: Floats, scores: Floats, p: Floats, q: Floats, y: Any) -> Rou
 
 def measure_rows(card: Scorecard, X: Any, y: Any) -> Rounding:
     """What the points of a card do to rows, and to a case of which nothing is known."""
+    from scipy.special import expit
+
     table, positive, sign = read(X), None, float(np.sign(card._scale))
     if y is not None:
         sample = label_sample(table, y, None, card.classes_)

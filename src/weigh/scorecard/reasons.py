@@ -15,9 +15,9 @@ from weigh.evidence.show import ROWS, summarise
 from weigh.frames import Floats, Integers, Table, as_rows, canonical, did_you_mean
 from weigh.layout import render
 from weigh.parameters import is_count
-from weigh.recourse import Lever, levers
 
 if TYPE_CHECKING:
+    from weigh.recourse import Lever
     from weigh.scorecard.card import Scorecard
 
 
@@ -229,6 +229,8 @@ def write_letter(
             "write"
         )
     told = find_costs(card, card._read(as_rows(row)), n, "best").texts[0].tolist()
+    from weigh.recourse import levers
+
     changes: Sequence[Lever] = ()
     if may_change is not None:
         changes = levers(card, row, may_change, cut_off=cut_off).items

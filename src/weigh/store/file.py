@@ -135,9 +135,9 @@ def load(path: str | os.PathLike[str], *, summary: bool = False) -> Any:
         model.summary_ = load_summary(path)
         return model
     if holds_card(path):
-        from weigh.store.model import load_card
+        import weigh  # the package of cards comes later, and needs no learner
 
-        return load_card(path)
+        return weigh.Scorecard._load(path)
     return load_model(path)
 
 

@@ -127,11 +127,6 @@ def _is_learner(value: Any) -> bool:
     return isinstance(value, dict) and "learner" in value
 
 
-def load_card(path: Any) -> Any:
-    """Read a scorecard, whose package comes later."""
-    return weigh.Scorecard._load(path)
-
-
 def mean_to_dict(mean: Mean) -> dict[str, Any]:
     """The counts that the probabilities come from, and the prior."""
     return {"naive": evidence_to_dict(mean.evidence) | {"columns": list(mean.columns)}}
