@@ -350,7 +350,8 @@ def test_the_command_says_what_costs_are_of(tmp_path, people):
     files = [str(tmp_path / name) for name in ("model.json", "people.csv", "report.html")]
     words = ["report", *files[:2], "--target", "Survived", "-o", files[2], "--cost", "1", "3"]
     told = CliRunner().invoke(main, words).stderr
-    assert "that of taking No for Yes, 1, and that of missing Yes, 3" in told
+    assert "No predicted as Yes (1)" in told
+    assert "Yes predicted as No (3)" in told
     assert "--cost" not in CliRunner().invoke(main, [*words, "--pos-label", "No"]).stderr
     page = html.unescape((tmp_path / "report.html").read_text("utf-8"))
     assert "A false positive costs 1 and a false negative 3: calibrated probabilities of No" in page
