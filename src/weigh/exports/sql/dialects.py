@@ -162,7 +162,7 @@ class Dialect:
 
     def finish(self, query: Any) -> str:
         """The text of a query. Spark looks for variables, ${...}, before it reads literals."""
-        text = str(query.sql(dialect=self.name, pretty=True, comments=False))
+        text = str(query.sql(dialect=self.name, pretty=True, comments=False, copy=False))
         return text.replace("${", r"\u0024{") if self.name == "spark" else text
 
 

@@ -159,7 +159,7 @@ class _Chain:
     def _select(self, columns: Named) -> Any:
         alias, to_id = self.exp.alias_, self.exp.to_identifier
         named = [alias(tree, to_id(name, quoted=True)) for name, tree in columns.items()]
-        return self.exp.select(*named).from_(self._source())
+        return self.exp.Select().select(*named, copy=False).from_(self._source(), copy=False)
 
     def end(self, columns: Named) -> str:
         """The last query, over all the steps."""
@@ -167,7 +167,8 @@ class _Chain:
         query = self._select(columns)
         for name, step in self.queries:
             alias = self.exp.to_identifier(name, quoted=True)
-            query = query.with_(alias, as_=step, materialized=self._keeps(name) or None)
+            kept = self._keeps(name) or None
+            query = query.with_(alias, as_=step, materialized=kept, copy=False)
         return self.dialect.finish(query) + ";"
 
 
