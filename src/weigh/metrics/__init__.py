@@ -4,7 +4,7 @@ Functions take `(y_true, y_prob, *, sample_weight=None, pos_label=None)` as in s
 `Scored` in place of the first two, which is sorted once for all functions. The probability is that
 of the positive class: the greater of two labels unless `pos_label` names it. A weight of two equals
 a row given twice, also in intervals; `effective_weight` rescales sampling weights. A row counts as
-positive if its probability is above the cut-off.
+positive if its probability is above the cut-off. The modules::
 
     numbers           thresholds, costs and coverages, checked; numbers with intervals
     scored            labels and probabilities, read and sorted

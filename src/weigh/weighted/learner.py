@@ -75,12 +75,6 @@ class WeightedNB(EvidenceClassifier):
     random_state : int, RandomState or None
         Seed of the random directions and of the folds.
 
-    More than ten million rows, or one million in files or on a Spark cluster, are ranked by
-    histograms of their log odds. Rows closer than 0.002 nats, or 0.2% of the log odds, then count
-    as ties, and the AUC is off by at most half the share of such pairs. All step sizes search in
-    the same passes, with many moves per pass. Up to a million rows on a cluster are ranked exactly
-    on the driver.
-
     Attributes
     ----------
     weights_ : ndarray of shape (d,)
@@ -94,6 +88,14 @@ class WeightedNB(EvidenceClassifier):
         histograms.
     evidence_ : Evidence
         The prior and the tables, each multiplied by the weight of its feature.
+
+    Notes
+    -----
+    More than ten million rows, or one million in files or on a Spark cluster, are ranked by
+    histograms of their log odds. Rows closer than 0.002 nats, or 0.2% of the log odds, then count
+    as ties, and the AUC is off by at most half the share of such pairs. All step sizes search in
+    the same passes, with many moves per pass. Up to a million rows on a cluster are ranked exactly
+    on the driver.
 
     Examples
     --------
