@@ -533,7 +533,8 @@ def test_groups_have_the_events_that_the_hazards_of_their_rows_expect(files):
                 came = rows["died"][i] and k == own
                 expected += hazards[i, k] * (1.0 if came else share)
         own = rows[rows["drug"] == group.name]
-        assert (group.n_rows, group.observed) == (len(own), own["died"].sum())
+        by_the_end = own["died"].astype(bool) & (own["days"] <= ends[-1])
+        assert (group.n_rows, group.observed) == (len(own), by_the_end.sum())
         assert group.expected == pytest.approx(expected, rel=1e-9)
         low, high = (
             chi2.ppf(q, 2 * group.observed + more) / 2 for q, more in ((0.05, 0), (0.95, 2))
@@ -544,6 +545,41 @@ def test_groups_have_the_events_that_the_hazards_of_their_rows_expect(files):
     assert found.all_rows.concordance == found.concordance
     assert sum(group.expected for group in found.groups) == pytest.approx(found.all_rows.expected)
     assert len(found.to_frame("groups")) == len(found.groups)
+
+
+def test_events_after_the_last_period_are_neither_observed_nor_expected():
+    rows = draw(2000, 2)
+    end = float(rows["days"][rows["died"] == 1].median())
+    model = weigh.EducatedSurvival(periods=[end / 2, end], pairs=0).fit(draw(2000), BOTH)
+    cut = rows.assign(died=rows["died"] * (rows["days"] <= end), days=rows["days"].clip(upper=end))
+    whole, short = (evaluate(model, own, BOTH, by="drug") for own in (rows, cut))
+    for one, other in zip(whole.groups, short.groups, strict=True):
+        assert (one.observed, one.ratio) == (other.observed, other.ratio)
+        assert one.expected == other.expected
+    assert whole.all_rows.observed < whole.n_events
+    assert whole.all_rows.ratio.value == pytest.approx(1, abs=0.15)
+
+
+def test_a_report_on_training_rows_says_so(files, tmp_path):
+    for rows, told in ((0, True), (1, False)):
+        page = tmp_path / f"{rows}.html"
+        assert run("report", files[2], files[rows], "-o", page).exit_code == 0
+        assert ("training rows, so" in page.read_text()) == told
+
+
+def test_a_model_saved_before_training_rows_were_counted_predicts_and_asks_for_a_refit(
+    files, tmp_path
+):
+    model, rows = weigh.load(files[2]), draw(seed=1)
+    told = json.loads(files[2].read_text())
+    del told["fitted"]["level_rows_"], told["checksum"]
+    (tmp_path / "old.json").write_text(json.dumps(told))
+    old = weigh.load(tmp_path / "old.json")
+    np.testing.assert_array_equal(old.predict_risk(rows), model.predict_risk(rows))
+    weigh.save(old, tmp_path / "again.json")
+    assert weigh.load(tmp_path / "again.json").level_rows_ is None
+    with pytest.raises(ValueError, match="fit it again"):
+        weigh.drift(old, rows)
 
 
 def test_a_group_whose_events_come_more_often_is_named(files):

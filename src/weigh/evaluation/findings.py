@@ -41,6 +41,12 @@ def find(found: Evaluation) -> tuple[str, ...]:
     return tuple(filter(None, lines))
 
 
+def beside_measures(found: Any) -> list[str]:
+    """The findings without the first two, which pages show as numbers; a warning of rows stays."""
+    first = int(bool(tell_training_rows(found.training_rows)))
+    return [*found.findings[:first], *found.findings[first + 2 :]]
+
+
 def tell_training_rows(share: float | None) -> str:
     """That so many of the rows were training rows; nothing of none."""
     if not share:

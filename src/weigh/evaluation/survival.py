@@ -217,8 +217,9 @@ def evaluate_survival(
     )
     if by is None:
         return found
-    expected = model._periods.expand(outcomes).expect(model.predict_hazard(table))
-    rows = Followed(event, duration, expected, risk)
+    at_risk = model._periods.expand(outcomes)
+    expected = at_risk.expect(model.predict_hazard(table))
+    rows = Followed(event, duration, at_risk.count_events(len(risk)), expected, risk)
     groups, whole = measure_survival_groups(grouping, rows, coverage)
     return replace(found, by=grouping.name, groups=groups, all_rows=whole)
 

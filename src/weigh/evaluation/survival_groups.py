@@ -23,10 +23,11 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class SurvivalGroup:
-    """One group of rows: the events observed, those expected while its rows were at risk.
+    """One group of rows: its events, and how many the model expects while its rows are at risk.
 
-    `ratio` is observed/expected; its interval takes the hazards as given. `concordance` is unknown
-    with fewer than 10 events, and `note` says so.
+    Both are counted until the end of the last period, after which the model has no hazard. `ratio`
+    is observed/expected; its interval takes the hazards as given. `concordance` is that of the
+    whole follow-up. With fewer than 10 events it is not known, and `note` says so.
     """
 
     name: str
@@ -40,25 +41,26 @@ class SurvivalGroup:
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """Rows with their outcomes, the events that a model expects of each, and its risk."""
+    """Rows with their outcomes; the events until the last period, those expected, and the risk."""
 
     event: Any
     duration: Floats
+    observed: Floats
     expected: Floats
     risk: Floats
 
     def measure(self, name: str, places: Integers, coverage: float) -> SurvivalGroup:
         """Some of the rows as one group."""
-        event, expected = self.event[places], float(self.expected[places].sum())
-        n = int(event.sum())
+        observed, expected = (float(own[places].sum()) for own in (self.observed, self.expected))
+        n = int(self.event[places].sum())
         enough = n >= LEAST
         ranked = (self.event, self.duration, self.risk)
         return SurvivalGroup(
             name=name,
             n_rows=len(places),
-            observed=n,
+            observed=int(observed),
             expected=expected,
-            ratio=event_ratio(n, expected, coverage),
+            ratio=event_ratio(observed, expected, coverage),
             concordance=concordance(*(own[places] for own in ranked)) if enough else NAN,
             note="" if enough else f"too few events for concordance: {n}, and {LEAST} are needed",
         )
@@ -111,6 +113,9 @@ def show_groups(found: SurvivalEvaluation) -> tuple[Section, ...]:
     ratio = f"Observed/expected ({percent(found.coverage)} interval)"
     head = (found.by, "Rows", "Observed", "Expected", ratio, "Concordance")
     notes = tuple(f"{group.name}: {group.note}." for group in lines if group.note)
+    late = found.n_events - found.all_rows.observed
+    if late:
+        notes = (*notes, f"Events after the model's last period, which are not counted: {late:,}.")
     return (Section(f"Observed and expected events, by {found.by}", head, rows, notes),)
 
 

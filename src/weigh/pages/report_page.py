@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from weigh.evaluation import Evaluation, NumberEvaluation, evaluate, named_columns
+from weigh.evaluation.findings import beside_measures
 from weigh.evaluation.number_groups import show_groups
 from weigh.evaluation.page import Section
 from weigh.evaluation.show import page as evaluation_page
@@ -258,7 +259,7 @@ def _of_number(subject: Subject, found: NumberEvaluation, judged: _Judged) -> di
         "heading": f"{subject.name}: estimates of {target}",
         "lead": lead_number(subject, found),
         "measures": number_measures(found),
-        "findings": [text for text in found.findings[2:] if text != found.exposure],
+        "findings": [text for text in beside_measures(found) if text != found.exposure],
         "means": number_means(subject),
         "unit": "Weights are logarithms of factors." if log else "Weights in the target's unit.",
         "quality": number_quality(found, judged.errors, judged.weight),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weigh.evaluation.findings import beside_measures
 from weigh.evaluation.survival import SurvivalEvaluation
 from weigh.evaluation.survival_groups import show_groups
 from weigh.evidence.units import words_of
@@ -24,7 +25,7 @@ def of_times(subject: Subject, found: SurvivalEvaluation) -> dict[str, Any]:
         "heading": f"{subject.name}: time to {found.event}",
         "lead": _lead(subject, found),
         "measures": _measures(found),
-        "findings": found.findings[2:],
+        "findings": beside_measures(found),
         "means": _means(subject),
         "unit": "Weights in nats, not times 100: they add up to the log odds of the hazard.",
         "quality": {"tables": found.view().sections[:2], "figures": [_figures(found)]},

@@ -56,9 +56,10 @@ class EducatedSurvival(TableEstimator):
         The end of each period.
     horizon_ : float
         The longest duration of the training rows: survival is estimated until then.
-    level_rows_ : ndarray of shape (levels, 2)
+    level_rows_ : ndarray of shape (levels, 2) or None
         Training rows, censored and with the event: of all levels of the tables without the time,
-        table by table, and last of all rows. `weigh.drift` compares new rows with them.
+        table by table, and last of all rows. `weigh.drift` compares new rows with them. None if the
+        model was saved before fits counted them.
 
     Notes
     -----
@@ -90,6 +91,7 @@ class EducatedSurvival(TableEstimator):
         "time_name_",
         "level_rows_",
     )
+    _later_extras = ("level_rows_",)
 
     smoothing: ClassVar[float] = 0.0
     no_classes: ClassVar[str] = "estimates the time to an event, not classes; give its hazard_"
@@ -205,6 +207,11 @@ class EducatedSurvival(TableEstimator):
     @property
     def _population(self) -> Evidence:
         """The tables without the time, with the counts of rows in place of rows and periods."""
+        if self.level_rows_ is None:
+            raise ValueError(
+                f"this {type(self).__name__} was saved without the counts of its training rows, "
+                "which drift compares new rows with: fit it again"
+            )
         own = replace(self.evidence_, columns=self._own_columns(self._learnt), covariance=None)
         return with_rows(own, self._timeless, np.asarray(self.level_rows_))
 

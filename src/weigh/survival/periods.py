@@ -96,6 +96,10 @@ class Expanded:
     event: np.ndarray[Any, np.dtype[np.bool_]]
     share: Floats
 
+    def count_events(self, n_rows: int) -> Floats:
+        """The events in the periods, by row: those after the last period are not among them."""
+        return np.bincount(self.rows, self.event, n_rows).astype(np.float64)
+
     def expect(self, hazards: Floats) -> Floats:
         """The events that hazards, one row for each row, expect in the periods at risk, by row."""
         each = self.share * hazards[self.rows, self.period]
