@@ -1,5 +1,7 @@
 """weigh.drift of events, and of estimates read off a curve: literal counts and sampling noise."""
 
+from copy import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -223,14 +225,21 @@ def test_hold_out_errors_of_given_splits_are_those_of_models_fitted_without_them
     whole = (float(rows.y.min()), float(rows.y.max()))
     bins = {"x": [-1.0, 0.0, 1.0]}
     model = weigh.BoostedNBRegressor(bins=bins, y_range=whole, cv=splits, random_state=0)
-    found = model.fit(rows, "y").hold_out_errors_
+    weight = np.where(np.arange(300) % 3, 1.0, 2.0)
+    model.fit(rows, "y", sample_weight=weight)
     estimates = np.empty(300)
     for train, test in splits:
         own = weigh.BoostedNBRegressor(bins=bins, y_range=whole, calibrate_scale=False)
-        estimates[test] = own.fit(rows.iloc[train], "y").predict(rows.iloc[test])
+        own.fit(rows.iloc[train], "y", sample_weight=weight[train])
+        estimates[test] = own.predict(rows.iloc[test])
     errors = rows.y - estimates
-    slope = np.polyfit(estimates, rows.y, 1)[0]
-    np.testing.assert_allclose(found, [errors.mean(), np.var(errors), slope], rtol=1e-9)
+    mean = np.average(errors, weights=weight)
+    assert model.hold_out_error_ == pytest.approx(mean, rel=1e-9)
+    variance = np.average((errors - mean) ** 2, weights=weight)
+    assert model.hold_out_variance_ == pytest.approx(variance, rel=1e-9)
+    slope = np.polyfit(estimates, rows.y, 1, w=np.sqrt(weight))[0]
+    assert model.hold_out_slope_ == pytest.approx(slope, rel=1e-9)
+    assert model.hold_out_rows_ == pytest.approx(400**2 / 600)
 
 
 def test_numbers_of_the_same_distribution_seldom_raise_anything(boosted):
@@ -239,8 +248,42 @@ def test_numbers_of_the_same_distribution_seldom_raise_anything(boosted):
     for seed in range(draws):
         found = weigh.drift(boosted, amounts(300, 100 + seed), "y", alpha=alpha)
         raised += min(check.adjusted for check in found.every) < alpha
-    assert abs(boosted.hold_out_errors_[0]) > 0.1
+    assert abs(boosted.hold_out_error_) > 0.1
     assert raised <= binom.ppf(0.99, draws, alpha)
+
+
+def test_the_fewer_the_hold_out_rows_the_less_a_change_of_numbers_tells(boosted):
+    """All variances are 1 + n/N times those of the new rows, with N hold-out rows."""
+    rows, n = amounts(500, 3), 500
+    found = {}
+    for held_out in (250.0, 1e12):
+        own = copy(boosted)
+        own.hold_out_rows_ = held_out
+        found[held_out] = {check.name: check for check in weigh.drift(own, rows, "y").checks}
+    for name in ("mean estimate", "calibration slope", "mean squared error"):
+        few, many = (found[held_out][name] for held_out in (250.0, 1e12))
+        assert few.chance == pytest.approx((1 + n / 250) * many.chance, rel=1e-6)
+        assert few.index == many.index
+
+
+def test_numbers_that_were_estimated_without_error_drift_if_they_change_and_else_not():
+    rows = pd.DataFrame({"g": np.repeat([*"ab"], 200)})
+    rows["y"] = (rows.g == "b") * 1.0
+    model = weigh.BoostedNBRegressor(random_state=0).fit(rows, "y")
+    assert model.hold_out_variance_ == 0
+    assert weigh.drift(model, rows[100:300], "y").level == "none"
+    assert weigh.drift(model, rows.assign(y=rows.y + 5), "y").action == "rescale"
+    assert weigh.drift(model, rows.assign(y=1 - rows.y), "y").action == "refit"
+
+
+def test_observed_numbers_are_told_as_they_are_and_checked_within_the_range_of_the_fit():
+    model = weigh.BoostedNBRegressor(y_range=(0.0, 5.0), random_state=0).fit(amounts(1000, 0), "y")
+    rows = amounts(400, 1)
+    far = rows.assign(y=rows.y.where(rows.y < 5, 1000.0))
+    one, other = (weigh.drift(model, own, "y") for own in (rows, far))
+    assert [check.index for check in one.checks] == [check.index for check in other.checks]
+    assert other.quality[0].mean_observed == pytest.approx(far.y.mean())
+    assert other.quality[0].mean_observed > one.quality[0].mean_observed + 1
 
 
 def test_larger_numbers_ask_for_another_scale_and_other_effects_for_a_refit(boosted):

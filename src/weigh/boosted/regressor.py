@@ -87,10 +87,13 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     held_out_ : ndarray or None
         Loss in bits of hold-out rows after each round tried, with `early_stopping`. Saved models do
         not have it.
-    hold_out_errors_ : ndarray or None
+    hold_out_error_, hold_out_variance_, hold_out_slope_ : float or None
         Of hold-out rows: the mean of y - estimate, the variance of these errors, and the slope of a
         regression of y on the estimates, which `weigh.drift` compares with those of new rows. None
         without `calibrate_scale` and `early_stopping`.
+    hold_out_rows_ : float or None
+        How many hold-out rows these come from. Rows of unequal weight count as fewer: as many as
+        have a mean of the same variance, (sum of weights)^2 / sum of squared weights.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of str
@@ -108,8 +111,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
 
     _bodies = ("estimate",)
     _default_bins = 10
-    _extras = ("scale_", "errors_", "alphas_", "hold_out_errors_")
-    _later_extras = ("hold_out_errors_",)
+    _later_extras = ("hold_out_error_", "hold_out_variance_", "hold_out_slope_", "hold_out_rows_")
+    _extras = ("scale_", "errors_", "alphas_", *_later_extras)
     held_out_: Floats | None = None  # not saved
 
     def __init__(
@@ -244,7 +247,8 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         self, rows: Projection, kept: Mask, steps: list[Step], ends: tuple[float, float]
     ) -> list[Step]:
         """Choose the number of rounds and the scale on hold-out rows."""
-        self.scale_, self.held_out_, self.hold_out_errors_ = 1.0, None, None
+        self.scale_, self.held_out_ = 1.0, None
+        self.__dict__.update(dict.fromkeys(self._later_extras))
         if not steps or not (self.calibrate_scale or self.early_stopping) or len(rows.target) < 2:
             return steps
         folds = self._hold_out(rows, kept)
@@ -259,7 +263,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         parted = [
             (_estimate(train, own[: len(steps)], *ends, 1.0), test) for train, test, own in folds
         ]
-        self.hold_out_errors_ = _measure_errors(parted, *ends)
+        self.__dict__.update(_measure_errors(parted, *ends))
         return steps
 
     def _hold_out(
@@ -327,8 +331,10 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         return tags
 
 
-def _measure_errors(parts: list[tuple[Estimate, Projection]], low: float, high: float) -> Floats:
-    """Mean and variance of the errors of hold-out rows, and the slope of y on their estimates."""
+def _measure_errors(
+    parts: list[tuple[Estimate, Projection]], low: float, high: float
+) -> dict[str, float]:
+    """The errors of hold-out rows, by the attributes that keep them."""
     found = [own.read_off(test.total(own.evidence.tables)) for own, test in parts]
     estimates = np.concatenate(found)
     y = low + (high - low) * np.concatenate([test.target for _, test in parts])
@@ -337,7 +343,12 @@ def _measure_errors(parts: list[tuple[Estimate, Projection]], low: float, high: 
     centred = estimates - np.average(estimates, weights=weight)
     square = float(weight @ centred**2)
     slope = float(weight @ (centred * y)) / square if square > 0 else 1.0
-    return np.array([mean, np.average((y - estimates - mean) ** 2, weights=weight), slope])
+    return {
+        "hold_out_error_": mean,
+        "hold_out_variance_": float(np.average((y - estimates - mean) ** 2, weights=weight)),
+        "hold_out_slope_": slope,
+        "hold_out_rows_": float(weight.sum() ** 2 / (weight @ weight)),
+    }
 
 
 def _estimate(

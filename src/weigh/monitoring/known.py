@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,6 @@ def check_known(
         return Known(found.checks, [found.quality], found.moved)
     if kind and kind != HAZARD and y is not None:
         told = Estimated.of(model, X, y, None, exposure)
-        if getattr(model, "y_range", None) is not None:  # beyond which the fit did not see either
-            told = replace(told, numbers=np.clip(told.numbers, *model.y_range))
         quality, checks = check_numbers(model, told, float(evidence.class_counts.sum()))
         return Known(checks, [quality])
     if exposure is not None:

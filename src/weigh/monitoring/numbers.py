@@ -17,6 +17,9 @@ from weigh.metrics import COVERAGE
 from weigh.metrics.numbers import NAN
 from weigh.monitoring.checks import FEW, Check, check_rise, check_t
 
+ROUNDING = 1e-6
+"""The error, relative to the estimates, that numbers have at least."""
+
 
 @dataclass(frozen=True)
 class NumberQuality:
@@ -37,33 +40,37 @@ class NumberQuality:
     training_loss: float  # of training rows left out
     loss_name: str
     ratio: bool
-    training_error: float = 0.0  # mean of training rows left out, which in_the_large is less by
+    training_error: float = 0.0  # the mean error of training rows left out; added to estimates
     training_slope: float = 1.0
 
 
 @dataclass(frozen=True)
 class Before:
-    """What training rows left out say: variance of the noise, loss, mean error and slope."""
+    """What training rows left out say: variance of the noise, loss, mean error and slope.
+
+    `rows` is how many rows these come from: their sampling noise is that of so many.
+    """
 
     noise: float
     loss: float
+    rows: float
     error: float = 0.0
     slope: float = 1.0
 
     @classmethod
-    def of(cls, model: Any) -> Before:
+    def of(cls, model: Any, n_training: float) -> Before:
         """Of a regressor whose estimates are means, or whose fit has kept the errors of folds."""
         if hasattr(model, "loo_deviance_"):
-            return cls(float(model.dispersion_), float(model.loo_deviance_))
-        known = getattr(model, "hold_out_errors_", None)
-        if known is None:
+            return cls(float(model.dispersion_), float(model.loo_deviance_), n_training)
+        if getattr(model, "hold_out_rows_", None) is None:
             raise ParameterError(
                 Parameter("y"),
                 f" needs the errors of hold-out rows, which this {type(model).__name__} has not: "
-                "fit it with calibrate_scale=True, or leave y out",
+                "fit it again with calibrate_scale=True, or leave y out",
             )
-        error, noise, slope = map(float, known)
-        return cls(noise, noise, error, slope)
+        noise = float(model.hold_out_variance_)
+        error, slope = float(model.hold_out_error_), float(model.hold_out_slope_)
+        return cls(noise, noise, float(model.hold_out_rows_), error, slope)
 
 
 def check_numbers(
@@ -71,50 +78,97 @@ def check_numbers(
 ) -> tuple[NumberQuality, list[Check]]:
     """Mean, slope and loss of the new rows, and the checks that they are as in training.
 
-    Tests widen variances by 1 + n/N: training rows have sampling noise too. Without a log link,
-    differences are in standard deviations of the noise; with one, they are relative to the mean.
-    Slope and loss are checked with the mean corrected, which would raise them otherwise. Fewer
+    The checks clip numbers to the `y_range` of the fit, beyond which it did not see either. Fewer
     rows than `FEW` are not checked: their error is hardly known.
     """
-    before = Before.of(model)
-    n, log, noise = len(rows.numbers), rows.power > 0, before.noise
-    rows = replace(rows, means=rows.means + before.error)
-    unit = float(rows.means.mean()) if log else float(np.sqrt(noise))
-    right = replace(rows, means=_correct(rows, log))
-    large, slope, loss = _mean_error(rows), _slope(right), _mean(right.losses(rows.power))
-    quality = NumberQuality(
+    before = Before.of(model, n_training)
+    quality = _measure(_Errors.of(rows, before), before)
+    if len(rows.numbers) < FEW:
+        return quality, []
+    if getattr(model, "y_range", None) is not None:
+        rows = replace(rows, numbers=np.clip(rows.numbers, *model.y_range))
+    return quality, _check(_Errors.of(rows, before), before, quality.loss_name)
+
+
+@dataclass(frozen=True, eq=False)
+class _Errors:
+    """Mean error, slope and loss of some rows, each with its standard error.
+
+    `rows` have estimates plus the mean error of training rows left out, and `right` those that
+    have the mean of the numbers. Slope and loss are theirs: an error of the mean would raise them.
+    """
+
+    rows: Estimated
+    right: Estimated
+    mean: tuple[float, float]
+    slope: tuple[float, float]
+    loss: tuple[float, float]
+
+    @classmethod
+    def of(cls, rows: Estimated, before: Before) -> _Errors:
+        rows = replace(rows, means=rows.means + before.error)
+        right = replace(rows, means=_correct(rows))
+        mean, loss = _mean(rows.numbers - rows.means), _mean(right.losses(rows.power))
+        return cls(rows, right, mean, _slope(right), loss)
+
+    @property
+    def log(self) -> bool:
+        """Whether the link is the logarithm."""
+        return self.rows.power > 0
+
+
+def _measure(found: _Errors, before: Before) -> NumberQuality:
+    rows, n = found.rows, len(found.rows.numbers)
+    mean = float(rows.means.mean())
+    return NumberQuality(
         target=rows.target,
         mean_observed=float(rows.numbers.mean()),
-        mean_estimate=float(rows.means.mean()) - before.error,
-        in_the_large=_ratio(large, unit, n) if log else _bounded(large, n - 1),
-        slope=_bounded(slope, n - 2),
+        mean_estimate=mean - before.error,
+        in_the_large=_ratio(found.mean, mean, n) if found.log else _bounded(found.mean, n - 1),
+        slope=_bounded(found.slope, n - 2),
         loss=_positive(_bounded(_mean(rows.losses(rows.power)), n - 1)),
-        corrected_loss=_positive(_bounded(loss, n - 1)),
+        corrected_loss=_positive(_bounded(found.loss, n - 1)),
         training_loss=before.loss,
         loss_name=f"mean {name_loss(rows.power)}",
-        ratio=log,
+        ratio=found.log,
         training_error=before.error,
         training_slope=before.slope,
     )
-    if n < FEW:
-        return quality, []
-    more = float(np.sqrt(1 + n / n_training))
-    varies = float(right.means.std()) / (float(right.means.mean()) if log else unit)
-    errors = [max(large[1], _stated_mean(rows, noise)), max(slope[1], _stated_slope(right, noise))]
-    least = max(before.loss, 1e-300)
-    rise, relative = loss[0] / least - 1, more * loss[1] / least
-    change = slope[0] - before.slope
-    off, wide = large[0] / unit, more * errors[0] / unit
-    return quality, [
-        check_t("mean estimate", "in the large", off, wide, n - 1),
-        check_t("calibration slope", "slope", change, more * errors[1], n - 2, varies),
-        check_rise(quality.loss_name, "loss", rise, relative, n - 1),
+
+
+def _check(found: _Errors, before: Before, loss_name: str) -> list[Check]:
+    """Tests widen variances by 1 + n/N: the rows of training have sampling noise too.
+
+    Without a log link, differences are in standard deviations of the noise; with one, they are
+    relative to the mean.
+    """
+    rows, right, n = found.rows, found.right, len(found.rows.numbers)
+    least = _least_noise(rows)
+    noise, loss = max(before.noise, least), max(before.loss, least)
+    more = float(np.sqrt(1 + n / before.rows))
+    unit, whole = (
+        float(own.means.mean()) if found.log else np.sqrt(noise) for own in (rows, right)
+    )
+    mean_error = more * max(found.mean[1], _stated_mean(rows, noise))
+    slope_error = more * max(found.slope[1], _stated_slope(right, noise))
+    change, varies = found.slope[0] - before.slope, float(right.means.std()) / whole
+    rise, rise_error = found.loss[0] / loss - 1, more * found.loss[1] / loss
+    return [
+        check_t("mean estimate", "in the large", found.mean[0] / unit, mean_error / unit, n - 1),
+        check_t("calibration slope", "slope", change, slope_error, n - 2, varies),
+        check_rise(loss_name, "loss", rise, rise_error, n - 1),
     ]
 
 
-def _correct(rows: Estimated, log: bool) -> Floats:
+def _least_noise(rows: Estimated) -> float:
+    """The noise of numbers that are estimated without error: that of their rounding, at most."""
+    size = float(np.sqrt(np.mean(rows.means**2))) or 1.0
+    return float((ROUNDING * size) ** 2 / size**rows.power)
+
+
+def _correct(rows: Estimated) -> Floats:
     """Estimates with the mean of the numbers: all times one factor, or plus one amount."""
-    if not log:
+    if not rows.power > 0:
         return rows.means + float((rows.numbers - rows.means).mean())
     total = float(rows.numbers.sum())
     return rows.means * (total / float(rows.means.sum())) if total > 0 else rows.means
@@ -124,10 +178,6 @@ def _mean(values: Floats) -> tuple[float, float]:
     """The mean of some values, and its standard error, which one value does not tell."""
     n = len(values)
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else NAN
-
-
-def _mean_error(rows: Estimated) -> tuple[float, float]:
-    return _mean(rows.numbers - rows.means)
 
 
 def _slope(rows: Estimated) -> tuple[float, float]:
