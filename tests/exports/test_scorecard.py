@@ -392,6 +392,34 @@ def test_an_edit_is_recorded_and_leaves_the_old_card_alone(card):
     assert "By hand: job = a" in str(edited)
 
 
+@pytest.mark.parametrize("good", [0, 1])
+def test_a_card_has_one_record_of_the_changes_of_both_kinds(card, good, tmp_path):
+    rows, y, *_ = draw_table()
+    own = Scorecard(fitted("adjusted"), pos_label=card.classes_.tolist()[good])
+    first = own.edit("job", "a", 99, "policy", who="ada")
+    editor = weigh.edit(first, rows, y, who="bob")
+    editor.set("job", "b", -7 / own.scale.per_nat, why="statute")
+    last = editor.model.edit("job", "a", 98, "appeal", who="cy")
+    assert (last.points["job"][0], last.points["job"][1]) == (98, -7)
+    weigh.save(last, tmp_path / "card.json")
+    saved = weigh.load(tmp_path / "card.json")
+    assert saved.edits == last.edits
+    signed = [("policy", "ada"), ("statute", "bob"), ("appeal", "cy")]
+    page = str(weigh.report(saved, rows, y))
+    about = str(weigh.store.describe(tmp_path / "card.json"))
+    for one in (last, saved):
+        assert [(e.why, e.who) for e in one.edits] == signed
+        lines = [line for line in str(one).splitlines() if line.startswith("By hand")]
+        assert len(lines) == 3
+        for line, points, (why, who) in zip(lines, ("99", "-7", "98"), signed, strict=True):
+            assert all(part in line for part in (points, why, who))
+            assert all(why in told for told in (page, about))
+    again = weigh.edit(own, rows, y).replay(editor.edits)
+    assert again.model.points == editor.model.points
+    with pytest.raises(ValueError, match="points"):
+        weigh.edit(fitted("adjusted"), rows, y).replay(editor.edits)
+
+
 def test_an_edit_of_nothing_is_refused(card):
     with pytest.raises(ValueError, match="has no level 'z'"):
         card.edit("job", "z", 1, "policy")

@@ -129,8 +129,8 @@ def test_a_card_is_edited_in_points_and_saved_as_the_card_that_was_measured(adve
     saved = weigh.load(tmp_path / "new.json")
     assert saved.points["town"][1] == 7
     assert (saved.score(rows) == session.editor.model.score(rows)).all()
-    assert [e.why for e in saved._source.edits] == ["law", "few rows"]
-    assert [e.who for e in saved._source.edits] == ["bo", "ada"]
+    assert [e.why for e in saved.edits] == ["law", "few rows"]
+    assert [e.who for e in saved.edits] == ["bo", "ada"]
     weigh.export(saved, "python", path=tmp_path / "score.py")
     assert check(tmp_path / "score.py", saved).difference.holds
 

@@ -22,18 +22,18 @@ class CardEditor(Editor):
 
     Weights are the points in nats. After each change every level has the nearest whole points, so
     that the loss is that of the card. Earlier changes by `Scorecard.edit` are the first of the
-    record.
+    record, which has points where weights were set.
     """
 
     def __init__(
         self, card: Scorecard, rows: ClassRows, train: ClassRows, who: str | None = None
     ) -> None:
         rounded = copy.copy(card)
-        rounded._points, rounded.edits = dict(card._rounded), ()
+        rounded._points, rounded._edits = dict(card._rounded), ()
         given, rows = rows, _face(rows, card)
         train = rows if train is given else _face(train, card)
-        super().__init__(rounded.as_model(), rows, train, who)
         self._card = card
+        super().__init__(rounded.as_model(), rows, train, who)
         self.replay(_list_edits(card))
         last = self._states[self._at]
         self._given = card.as_model()
@@ -56,7 +56,18 @@ class CardEditor(Editor):
                 "rename is for models: a scorecard shows its columns by their names, and reasons "
                 "by its texts; rename the model that the card is made from"
             )
+        given = dict(given)
+        if "points" in given:
+            given["weight"] = given.pop("points") / self._card.scale.per_nat
         return super()._make(action, given)
+
+    def _record(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The points that a level was given in place of its weight."""
+        given = dict(given)
+        if "weight" in given:
+            weight = np.asarray(given.pop("weight"), dtype=np.float64)
+            given["points"] = int(np.rint(self._card.scale.per_nat * weight.sum()))  # one class
+        return given
 
     def _settle(self, after: Evidence) -> Evidence:
         """Whole points for every level."""
@@ -77,10 +88,9 @@ def _face(rows: ClassRows, card: Scorecard) -> ClassRows:
 
 
 def _list_edits(card: Scorecard) -> Iterable[Change]:
-    """The points that were changed by `Scorecard.edit`, as changes of weights."""
-    for edit in card.edits:
-        weight = [edit.after / card.scale.per_nat]
-        given = {"feature": edit.feature, "level": edit.level, "weight": weight}
+    """The points that were changed by `Scorecard.edit`."""
+    for edit in card._edits:
+        given = {"feature": edit.feature, "level": edit.level, "points": edit.after}
         yield Change("set", given, edit.why, edit.who, edit.when, 0.0, 0.0, False)
 
 

@@ -351,7 +351,7 @@ class Editor:
     ) -> Self:
         if not (isinstance(why, str) and why.strip()):
             raise ValueError(f"{action} needs a reason: give why= as text, got {why!r}")
-        if action == "set" and not self.evidence.estimates:
+        if "weight" in arguments and not self.evidence.estimates:
             self._doubt(**arguments)
         self._apply(action, arguments, _Signed(why, who or self._who, now()), refit)
         return self
@@ -379,18 +379,24 @@ class Editor:
         losses = self._rows.loss(before), self._rows.loss(after)
         numbers = isinstance(self._rows, NumberRows)
         signature = signed.why, signed.who, signed.when
-        done = Change(action, given, *signature, *losses, refit, estimates=numbers)
+        done = Change(action, self._record(given), *signature, *losses, refit, estimates=numbers)
         state = _State(replace(after, edits=(*before.edits, done)), start)
         self._states = [*self._states[: self._at + 1], state]
         self._at += 1
 
     def _make(self, action: str, given: dict[str, Any]) -> tuple[Evidence, Start]:
         """The tables after a change, and what a refit of them starts from."""
+        if "points" in given:
+            raise ValueError(f"points are those of a scorecard: give a weight, got {given}")
         after = _find(action)(self.evidence, self.train, **given)
         start = self._states[self._at].start.changed(action, self.train, given)
         if action == "add_pair":
             return fit_pair(after, self._fitted, {*self.evidence.names}, start)
         return after, start
+
+    def _record(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The arguments of a change that was made, as the record has them."""
+        return given
 
     def _settle(self, after: Evidence) -> Evidence:
         """The tables as the model has them; a card has whole points."""

@@ -248,6 +248,18 @@ class Change:
         given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
         return f"{self.action}({given})"
 
+    @property
+    def words(self) -> str:
+        """The change as people read it: `age: merge, levels 30 and 40`."""
+        given = dict(self.arguments)
+        table = given.pop("feature", None) or " & ".join(map(str, given.values()))
+        parts = [
+            f"{name} {_spell(value)}"
+            for name, value in given.items()
+            if "feature" in self.arguments and value not in ("", {})
+        ]
+        return ", ".join([f"{table}: {self.action.replace('_', ' ')}", *parts])
+
     def __str__(self) -> str:
         change = self.loss_after - self.loss_before
         fitted = ", others refitted" if self.refit else ""
@@ -255,6 +267,12 @@ class Change:
         if self.estimates:
             loss = f"mean deviance {self.loss_after:.4g}, {change:+.2g}"
         return f"{self.call}{fitted}: {self.why} ({self.who}, {self.when}; {loss})"
+
+
+def _spell(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = [f"{old} as {new}" for old, new in value.items()]
+    return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def login_name() -> str:

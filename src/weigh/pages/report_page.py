@@ -310,8 +310,8 @@ def _provenance(subject: Subject) -> list[tuple[str, str]]:
         return []
     known = getattr(subject.model, "provenance_", None)
     lines = [] if known is None else known.lines()
-    evidence = subject.evidence
-    edits = [(f"Edit {i}", str(e)) for i, e in enumerate(evidence.edits, 1)]
+    record = (subject.card or subject.evidence).edits
+    edits = [(f"Edit {i}", str(e)) for i, e in enumerate(record, 1)]
     told = tell_parameters(subject.card or subject.model)
     if subject.card is not None:
         own = {name: text for name, text in subject.card.texts.items() if name != text}

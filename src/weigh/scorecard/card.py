@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from weigh.bins import Level
-from weigh.evidence import Provenance, login_name, now
+from weigh.evidence import Change, Provenance, login_name, now
 from weigh.formula import Costs, Formula
 from weigh.frames import Floats, Table, build, label_sample, read
 from weigh.layout import Shown, View
@@ -84,8 +84,9 @@ class Scorecard(CardModel, Shown):
     rounding : Rounding or None
         AUC before and after rounding on the given rows, and the largest change of a probability,
         also for a case without answers.
-    edits : tuple of Edit
-        What was changed by hand.
+    edits : tuple of Edit and Change
+        What was changed by hand, in order: by `edit` an Edit, by `weigh.edit` a Change. Both have
+        who, when and why.
 
     Examples
     --------
@@ -124,7 +125,7 @@ class Scorecard(CardModel, Shown):
         self.level_texts = read_level_texts(level_texts, self._source)
         self.base, self.woe = show.read_choices(base, woe)
         self.provenance_: Provenance | None = getattr(model, "provenance_", None)
-        self.edits: tuple[Edit, ...] = ()
+        self._edits: tuple[Edit, ...] = ()  # since the evidence
         self.rounding: Rounding | None = None
         self._points: dict[str, Floats] = {}
         self.base_points = 0
@@ -297,6 +298,11 @@ class Scorecard(CardModel, Shown):
 
     # ------------------------------------------------------------ editing
 
+    @property
+    def edits(self) -> tuple[Edit | Change, ...]:
+        """What was changed by hand, in order."""
+        return (*self._source.edits, *self._edits)
+
     def edit(
         self, feature: str, level: Level, points: int, why: str = "", *, who: str | None = None
     ) -> Self:
@@ -328,7 +334,7 @@ class Scorecard(CardModel, Shown):
         card._points = {**self._points, feature: changed}
         signed = why, login_name() if who is None else who, now()
         done = Edit(feature, table.labels[place], before, int(points), *signed)
-        card.edits, card.rounding = (*self.edits, done), None
+        card._edits, card.rounding = (*self._edits, done), None
         return card
 
     # ------------------------------------------------------------ showing and keeping

@@ -33,11 +33,19 @@ class Edit:
     who: str = ""
     when: str = ""
 
+    @property
+    def words(self) -> str:
+        """The change as people read it."""
+        return f"{self.feature} = {self.level}: {self.before} became {self.after}"
+
+    def __str__(self) -> str:
+        return f"{self.words}: {self.why} ({self.who}, {self.when})"
+
 
 def check_edits(card: Scorecard) -> None:
     """Refuse points other than those that were rounded, changed by one edit after the other."""
     replayed = {name: points.copy() for name, points in card._rounded.items()}
-    for edit in card.edits:
+    for edit in card._edits:
         _replay(edit, replayed, card._source)
     for table in card._source:
         listed = (card._points, card._rounded, replayed)
@@ -53,11 +61,11 @@ def _replay(edit: Edit, points: Mapping[str, Floats], source: Evidence) -> None:
     texts = (edit.feature, edit.level, edit.why, edit.who, edit.when)
     whole = (edit.before, edit.after)
     sound = all(type(t) is str for t in texts) and all(type(p) is int for p in whole)
-    check(sound, f"edits must hold text and whole numbers, got {edit}")
+    check(sound, f"edits must hold text and whole numbers, got {edit!r}")
     labels = source[edit.feature].labels
-    check(edit.level in labels, f"an edit of no level: {edit}")
+    check(edit.level in labels, f"an edit of no level: {edit!r}")
     own, place = points[edit.feature], labels.index(edit.level)
-    had = f"{edit}, but the level had {own[place]:g} points by then"
+    had = f"{edit!r}, but the level had {own[place]:g} points by then"
     check(edit.before == own[place], f"{had}; keep edits in order")
     own[place] = edit.after
 
@@ -79,7 +87,7 @@ def to_json(card: Scorecard) -> str:
             "base_points": card.base_points,
             "points": {name: [*map(int, points)] for name, points in card._rounded.items()},
         },
-        "edits": [vars(edit) for edit in card.edits],
+        "edits": [vars(edit) for edit in card._edits],
         "rounding": card.rounding and {n: _known(v) for n, v in vars(card.rounding).items()},
         **({"provenance": card.provenance_.to_dict()} if card.provenance_ else {}),
         "evidence": evidence_to_dict(card._source),
@@ -111,7 +119,7 @@ def from_dict(data: Mapping[str, Any]) -> Scorecard:
     card.base_points = _base_points(data)
     card._points = _points(data["points"], card)
     card._rounded = _points(data["rounded"]["points"], card)
-    card.edits = tuple(Edit(**edit) for edit in data["edits"])
+    card._edits = tuple(Edit(**edit) for edit in data["edits"])
     check_edits(card)
     if "provenance" in data:
         card.provenance_ = Provenance.from_dict(data["provenance"])

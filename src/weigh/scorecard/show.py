@@ -114,8 +114,7 @@ def notes(card: Scorecard) -> list[str]:
     for edit in card.edits:
         told = (edit.why, edit.who, edit.when[:10])
         why = f" ({', '.join(filter(None, told))})" if any(told) else ""
-        text = f"{edit.feature} = {edit.level}: {edit.before} became {edit.after}{why}"
-        found.append(f"By hand: {text}.")
+        found.append(f"By hand: {edit.words}{why}.")
     return found
 
 

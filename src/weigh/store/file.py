@@ -160,7 +160,7 @@ def describe(path: str | os.PathLike[str]) -> dict[str, str]:
     known = getattr(model, "provenance_", None)
     lines = [("Model", type(model).__name__), *([] if known is None else known.lines())]
     evidence: Any = getattr(model, "evidence_", None)
-    edits = () if evidence is None else evidence.edits
+    edits = getattr(model, "edits", () if evidence is None else evidence.edits)  # of a card
     lines += [(f"Edit {i}", str(edit)) for i, edit in enumerate(edits, 1)]
     return dict([*lines, *tell_parameters(model)])
 

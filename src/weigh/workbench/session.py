@@ -281,25 +281,7 @@ def _number(value: float) -> float | None:
 def _line(change: Change) -> dict[str, Any]:
     difference = change.loss_after - change.loss_before
     told = {name: getattr(change, name) for name in ("why", "who", "when", "refit")}
-    return {**told, "text": _words(change), "difference": difference}
-
-
-def _words(change: Change) -> str:
-    """A change as people read it: `age: merge, levels 30 and 40`."""
-    given = dict(change.arguments)
-    table = given.pop("feature", None) or " & ".join(map(str, given.values()))
-    parts = [
-        f"{name} {_spell(value)}"
-        for name, value in given.items()
-        if "feature" in change.arguments and value not in ("", {})
-    ]
-    return ", ".join([f"{table}: {change.action.replace('_', ' ')}", *parts])
-
-
-def _spell(value: Any) -> str:
-    if isinstance(value, Mapping):
-        value = [f"{old} as {new}" for old, new in value.items()]
-    return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return {**told, "text": change.words, "difference": difference}
 
 
 def _to_csv(edits: tuple[Change, ...]) -> str:
