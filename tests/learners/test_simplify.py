@@ -457,3 +457,6 @@ def test_the_command_says_that_it_used_rows_that_the_model_did_not(tmp_path):
         result = CliRunner().invoke(main, asked)
         assert result.exit_code == 0
         assert ("weigh split" in result.stderr) == told
+    half = np.full(people.num_rows, 0.5)  # the rows count, not what they weigh
+    weigh.save(weigh.EducatedNB(pairs=0).fit(people, "Survived", sample_weight=half), model)
+    assert "weigh split" not in CliRunner().invoke(main, asked).stderr

@@ -106,8 +106,8 @@ def simplify(
     weigh.save(small, output)
     before, after = (_count(one.evidence_) for one in (fitted, small))
     say(f"{output}: {after}, of {before}")
-    n_rows, known = count_rows(table), round(float(fitted.evidence_.class_counts.sum()))
-    if weight is None and n_rows > known:
+    n_rows, known = count_rows(table), getattr(getattr(fitted, "provenance_", None), "rows", None)
+    if known is not None and n_rows > known:
         say(
             f"note: {output} was fitted to all {n_rows:,} rows of {data}, and {model} to {known:,} "
             "rows. Evaluate it on other rows"
