@@ -65,6 +65,7 @@ def _check_smoothing(learner: Any) -> None:
 
 def _check_bins(learner: Any) -> None:
     bins = learner.bins
+    _refuse_names(bins)
     for rule in _values(bins):
         listed = isinstance(rule, Iterable) and not isinstance(rule, str)
         cuts = isinstance(bins, Mapping) and listed
@@ -83,6 +84,18 @@ def _check_bins(learner: Any) -> None:
                 "bins must be 'mdl', 'fine', a number of quantile bins of at least 2, a Binning, "
                 "or a dict from column to one of these, to cut points, or to lists of the "
                 f"categories that share a level, got {rule!r}"
+            )
+
+
+def _refuse_names(bins: Any) -> None:
+    """Refuse groups of categories that have names: a level is called by its categories."""
+    for column, rule in bins.items() if isinstance(bins, Mapping) else ():
+        if isinstance(rule, Mapping):
+            raise ParameterError(
+                Parameter("bins"),
+                f" of {column!r} names its groups, got {rule!r}: list them without names, as "
+                f"{{{column!r}: {[*rule.values()]!r}}}. To name a level for people, use "
+                "weigh.edit(model, X, y).rename",
             )
 
 

@@ -347,6 +347,7 @@ def test_a_tiny_prior_is_kept_as_given():
         ({"smoothing": "laplace"}, "smoothing must be"),
         ({"bins": 1}, "bins must be"),
         ({"bins": "quantile"}, "bins must be"),
+        ({"bins": {"age": {"young": ["a", "b"]}}}, "bins of 'age' names its groups"),
         ({"bins": {"size": [2, 1]}}, "bins for column 'size' must be finite"),
         ({"bins": {"weight": 3}}, "bins names 'weight', but the columns are"),
         ({"missing": "drop"}, "missing must be"),
