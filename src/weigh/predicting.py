@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -192,8 +193,12 @@ class StoredTable(Predictor):
         if named:
             self.feature_names_in_ = np.array(evidence.column_names, dtype=object)
 
-    @classmethod
-    def of(cls, learner: str, evidence: Evidence, named: bool) -> StoredTable:
+    @staticmethod
+    def of(learner: str, evidence: Evidence, named: bool) -> StoredTable:
         """The table of a learner, whose name errors tell."""
-        own: type[StoredTable] = type(learner, (cls,), {})
-        return own(evidence, named)
+        return _name_class(learner)(evidence, named)
+
+
+@cache
+def _name_class(learner: str) -> type[StoredTable]:
+    return type(learner, (StoredTable,), {})

@@ -222,6 +222,8 @@ def write_letter(
     **texts: Any,
 ) -> Letter:
     """The letter about one row, which must be below the cut-off."""
+    from weigh.recourse import levers  # which scoring does not load
+
     score = int(card.score(as_rows(row))[0])
     if score >= cut_off:
         raise ValueError(
@@ -229,8 +231,6 @@ def write_letter(
             "write"
         )
     told = find_costs(card, card._read(as_rows(row)), n, "best").texts[0].tolist()
-    from weigh.recourse import levers
-
     changes: Sequence[Lever] = ()
     if may_change is not None:
         changes = levers(card, row, may_change, cut_off=cut_off).items
