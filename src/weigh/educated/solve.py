@@ -380,9 +380,9 @@ def _approach(state: State, nearly: Factor, most: int) -> tuple[Floats, bool]:
     alike is taken out again, or most products would be spent on it.
     """
 
-    def solve(right: Floats) -> Floats:
-        found = nearly.solve(right)
-        return found if found.shape[1] == 1 else found - found.mean(axis=1, keepdims=True)
+    def differ(values: Floats) -> Floats:
+        return values if values.shape[1] == 1 else values - values.mean(axis=1, keepdims=True)
 
-    precision = min(0.1, np.sqrt(state.relative_gradient))
-    return conjugate_gradients(state.bend, state.gradient, solve, precision, most)
+    precision, right = min(0.1, np.sqrt(state.relative_gradient)), differ(state.gradient)
+    solve = lambda residual: differ(nearly.solve(residual))  # noqa: E731
+    return conjugate_gradients(state.bend, right, solve, precision, most)
