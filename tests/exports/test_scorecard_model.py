@@ -13,6 +13,7 @@ from tests.serving import ask
 import weigh
 from weigh import Scorecard
 from weigh.cli import main
+from weigh.scorecard.reasons import Letter
 from weigh.screening import find_alike
 from weigh.serving import make_app
 
@@ -370,6 +371,14 @@ def test_a_letter_names_what_cost_most_points_and_what_would_reach_the_cut_off()
     assert "Men &lt;last&gt;" in made.to_html()
     with pytest.raises(ValueError, match="cut_off"):
         card.letter(row, score)
+
+
+def test_an_address_of_several_lines_has_them_on_the_page():
+    letter = Letter(500, 600, ("age",), sender="A & B\n1 High Street", closing=("Yours\nC",))
+    page = letter.to_html()
+    assert "<p>A &amp; B<br>1 High Street</p>" in page
+    assert "<p>Yours<br>C</p>" in page
+    assert "A & B\n1 High Street\n" in letter.to_text()
 
 
 def test_commands_list_levers_and_write_letters(folder):
