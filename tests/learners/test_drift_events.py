@@ -11,7 +11,9 @@ from scipy.stats import binom
 import weigh
 from weigh.cli import main
 from weigh.errors import ParameterError
+from weigh.frames import Sample, read
 from weigh.monitoring.events import check_events, check_ratio
+from weigh.monitoring.labels import Labelled, measure
 
 BOTH = ("died", "days")
 
@@ -179,14 +181,64 @@ def test_a_series_takes_event_and_duration(model):
         weigh.drift_series(model, months, ("nope", "days"))
 
 
+def test_event_and_duration_of_new_rows_may_have_other_names(model):
+    rows = draw(1500, 7, drug=-0.7)
+    own = weigh.drift(model, rows, BOTH)
+    named = weigh.drift(
+        model, rows.rename(columns={"died": "dead", "days": "time"}), ["dead", "time"]
+    )
+    assert [check.name for check in named.checks] == [check.name for check in own.checks]
+    assert named.moved == own.moved
+    both = {"May": rows, "June": rows}
+    assert [one.to_dict() for one in weigh.drift_series(model, both, [*BOTH]).drifts.values()] == [
+        own.to_dict()
+    ] * 2
+
+
+def test_rows_that_were_not_yet_at_risk_say_nothing_of_events(model):
+    rows = draw(300, 8).assign(died=0, days=1e-9)
+    found = weigh.drift(model, rows, BOTH)
+    assert (found.quality[0].expected, found.quality[0].spans) == (0, ())
+    assert {check.name for check in found.checks} == {"mean total"}
+    assert "No events" in found.verdict
+    assert "No events" in weigh.drift(model, rows.assign(age=90.0), BOTH).verdict
+    assert "No events" not in weigh.drift(model, draw(300, 8), BOTH).verdict
+    assert found.to_html()
+
+
+def test_events_have_no_exposure(model):
+    for y in (BOTH, None):
+        with pytest.raises(ParameterError) as refused:
+            weigh.drift(model, draw(100, 1), y, exposure="age")
+        assert refused.value.parameter == "exposure"
+
+
+def test_the_slope_of_rows_with_weights_is_judged_as_that_of_copies(model):
+    """Rows and periods have weights: the shares of periods at risk."""
+    random = np.random.default_rng(0)
+    table, weight = read(draw(300, 0)), random.integers(1, 6, 300)
+    p, labels = random.uniform(0.1, 0.9, 300), random.integers(0, 2, 300)
+    indices = []
+    for places, own in ((np.arange(300), weight * 1.0), (np.repeat(np.arange(300), weight), None)):
+        kept, odds = np.ones(len(places), dtype=bool), np.column_stack([1 - p, p])[places]
+        counts = np.bincount(labels[places], own)
+        sample = Sample(table.rows(places), labels[places], np.arange(2), own, counts, kept)
+        indices.append(measure(Labelled(model.evidence_, sample, odds), 1)[1][1].index)
+    assert indices[0] == pytest.approx(indices[1], rel=1e-6)
+
+
 def test_the_command_line_finds_the_drift_of_events(model, tmp_path):
     weigh.save(model, tmp_path / "m.json")
     draw(800, 5, rate=1.8).to_csv(tmp_path / "new.csv", index=False)
     words = ["drift", str(tmp_path / "m.json"), str(tmp_path / "new.csv"), "--fail-on", "warning"]
-    assert CliRunner().invoke(main, words).exit_code == 0
-    known = CliRunner().invoke(main, [*words, "--event", "died"])
+    known = CliRunner().invoke(main, words)
     assert known.exit_code == 3
     assert "Events over time" in known.stdout
+    assert CliRunner().invoke(main, [*words, "--event", "died"]).stdout == known.stdout
+    draw(800, 5, rate=1.8).drop(columns="died").to_csv(tmp_path / "new.csv", index=False)
+    features = CliRunner().invoke(main, words)
+    assert features.exit_code == 0
+    assert "Events over time" not in features.stdout
     wrong = CliRunner().invoke(main, [*words, "--target", "died"])
     assert wrong.exit_code == 2
     assert "--target" in wrong.stderr

@@ -11,13 +11,14 @@ import click
 from weigh.cli.commands import main
 from weigh.cli.data import (
     check_output,
+    column_names,
     keep_apart,
     outcome_of,
     read_any,
     read_like,
     with_entry,
 )
-from weigh.cli.messages import print_found
+from weigh.cli.messages import print_found, say
 from weigh.cli.options import (
     duration_option,
     event_option,
@@ -86,7 +87,8 @@ def drift(
 
     The training rows are not needed: the model has their counts. With --target, calibration and
     weights are checked, too; for a regression, the mean, the slope and the deviance. For a survival
-    model, --event or --duration compares the events with those expected, over time.
+    model, the events of the rows are compared with those expected, over time. --event and
+    --duration name their columns, if these are not those of the fit.
 
     Example: weigh drift model.json new.csv --fail-on warning
 
@@ -125,17 +127,28 @@ def drift(
 def _find_known(
     model: Any, tables: dict[str, Any], target: str | None, event: str | None, duration: str | None
 ) -> Any:
-    """The columns of what came true, where they are asked for; None without."""
+    """The columns of what came true: as asked for, or those of a survival model's fit if there."""
     times = outcome_of(model, event, duration)
     if times is None:
         return target
     if target is not None:
         raise click.UsageError("a survival model takes --event and --duration in place of --target")
-    if event is None and duration is None:
+    having = [table for table in tables.values() if {*times} <= {*column_names(table)}]
+    if event is None and duration is None and not _can_compare_events(having):
         return None
     if not tables:
         raise click.UsageError("--metrics has no events: leave out --event and --duration")
-    return with_entry(model, times, next(iter(tables.values())))
+    return with_entry(model, times, next(iter(having or tables.values())))
+
+
+def _can_compare_events(tables: list[Any]) -> bool:
+    """Whether there are rows with events, and all of them in memory."""
+    from weigh.frames import Scan
+
+    if any(isinstance(table, Scan) for table in tables):
+        say("note: the events of files that are read in passes are not compared; give a sample")
+        return False
+    return bool(tables)
 
 
 def _check_given(data: tuple[str, ...], metrics: str | None, target: str | None) -> None:

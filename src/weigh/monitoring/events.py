@@ -77,7 +77,7 @@ def check_events(model: Any, X: Any, y: Any) -> EventDrift:
     count = np.array([rows.share[~rows.event].sum(), rows.event.sum()])
     kept = np.ones(len(labels), dtype=np.bool_)
     sample = Sample(at_risk, labels, evidence.classes, rows.share, count, kept)
-    spans = _Spans.of(model, rows.period, rows.event, rows.share * p[:, 1])
+    spans = _Spans.of(model, rows.period, rows.event, rows.share * p[:, 1]).join()
     totals = float(spans.observed.sum()), float(spans.expected.sum())
     labelled = Labelled(evidence, sample, p)
     ranked = not outcomes.entry.any() and outcomes.event.any()
@@ -91,21 +91,23 @@ def check_events(model: Any, X: Any, y: Any) -> EventDrift:
         concordance=concordance(outcomes.event, outcomes.duration, model.predict_risk(table))
         if ranked
         else NAN,
-        spans=tuple(spans.join(int(spans.observed.sum() // (2 * FEWEST))).shown()),
+        spans=tuple(spans.shown()),
     )
-    return _check(quality, spans, labelled)
+    return _check(quality, spans, labelled, model.time_name_)
 
 
-def _check(quality: EventQuality, spans: _Spans, rows: Labelled) -> EventDrift:
+def _check(quality: EventQuality, spans: _Spans, rows: Labelled, time: str) -> EventDrift:
+    """`time` is the name of the model's table of time, whatever the new rows call it."""
+    if not quality.expected > 0:  # nobody is at risk so far: there is nothing to check
+        return EventDrift(quality, [], [])
     total = check_ratio("events", quality.observed, quality.expected, float(spans.before.sum()))
-    few = quality.observed < FEW_EVENTS
-    if few:
+    if quality.observed < FEW_EVENTS:
         return EventDrift(quality, [total], [])
     fitted, (_, slope) = measure(rows, 1)
-    checks = [total, slope, *spans.join(int(quality.observed // (2 * FEWEST))).check()]
+    checks = [total, slope, *spans.check()]
     held, moved = compare_weights(rows, 1, fitted.in_the_large.value)
-    checks += [check for check in held if check.name != quality.duration]  # that is in spans
-    moved = [one for one in moved if one.feature != quality.duration]
+    checks += [check for check in held if check.name != time]  # which is in spans
+    moved = [one for one in moved if one.feature != time]
     return EventDrift(replace(quality, slope=fitted.slope), checks, moved)
 
 
@@ -142,9 +144,11 @@ class _Spans:
         )
         return cls(ends, events, wanted, _count_training(model, n))
 
-    def join(self, most: int) -> _Spans:
-        """At most so many spans with about as many events expected in each."""
-        n = max(min(SPANS, most), 1)
+    def join(self) -> _Spans:
+        """At most `SPANS`, with about as many events expected in each; none if none are."""
+        if not self.expected.sum() > 0:
+            return _Spans(*[np.empty(0)] * 4)
+        n = max(min(SPANS, int(self.observed.sum() // (2 * FEWEST))), 1)
         done = np.cumsum(self.expected) / self.expected.sum()
         place = np.minimum((done * n - 1e-9).astype(np.int64), n - 1)
         used, place = np.unique(place, return_inverse=True)

@@ -47,6 +47,8 @@ def check_known(
 ) -> Known:
     """The checks that need labels, numbers or events, where there are any."""
     kind = kind_of(model, evidence)
+    if exposure is not None and (y is None or kind in ("", HAZARD)):
+        raise ParameterError(Parameter("exposure"), " is for numbers (y) only; leave it out")
     if kind == HAZARD and y is not None:
         found = check_events(model, X, y)
         return Known(found.checks, [found.quality], found.moved)
@@ -54,8 +56,6 @@ def check_known(
         told = Estimated.of(model, X, y, None, exposure)
         quality, checks = check_numbers(model, told, float(evidence.class_counts.sum()))
         return Known(checks, [quality])
-    if exposure is not None:
-        raise ParameterError(Parameter("exposure"), " is for numbers (y) only; leave it out")
     return _check_labels(evidence, rows) if isinstance(rows, Sample) else Known()
 
 

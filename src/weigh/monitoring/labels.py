@@ -102,11 +102,17 @@ def measure(rows: Labelled, c: int) -> tuple[Quality, list[Check]]:
         wanted_rate=float(expit(logit(rate) + line.in_the_large)),
     )
     large = rows.name("calibration in the large", c), "in the large"
-    slope, spread = (rows.name("calibration slope", c), "slope"), float(logit(p).std())
+    slope, spread = (rows.name("calibration slope", c), "slope"), _spread(logit(p), rows.weight)
     return quality, [
         check_normal(*large, line.in_the_large, large_error),
         check_normal(*slope, line.slope - 1, slope_error, spread),
     ]
+
+
+def _spread(values: Floats, weight: Floats) -> float:
+    """The standard deviation of values of rows with weights."""
+    centred = values - np.average(values, weights=weight)
+    return float(np.sqrt(np.average(centred**2, weights=weight)))
 
 
 def compare_weights(rows: Labelled, c: int, shift: float) -> tuple[list[Check], list[Moved]]:

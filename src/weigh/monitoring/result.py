@@ -42,6 +42,8 @@ EVENTS = {
 }
 """What to do about a survival model."""
 
+TOO_EARLY = "No events can be expected yet: no row was observed until the model's first event."
+
 NAMES = {"": "probabilities", "hazard": "hazards"}
 """What is off if all is off; of numbers the estimates."""
 
@@ -120,16 +122,20 @@ class Drift(Shown):
     def verdict(self) -> str:
         """What was found and what to do, in a few sentences."""
         raised = [check for check in self.every if check.level == self.level]
+        early = " " + TOO_EARLY if self._is_too_early() else ""
         if self.level == LEVELS[0] and self.n_rows < FEW:
             return (
                 f"Too few rows to tell ({self.n_rows}): no difference is significant, and fewer "
                 f"than {FEW} rows show large changes only."
             )
         if self.level == LEVELS[0]:
-            return "No drift: all differences are within sampling noise or too small to matter."
+            none = "No drift: all differences are within sampling noise or too small to matter."
+            return none + early
         named = [_describe(check) for check in raised[:3]]
         more = f" and {len(raised) - 3} more" if len(raised) > 3 else ""
-        return f"{self.level.capitalize()} raised by {', '.join(named)}{more}. {self._advice()}"
+        return (
+            f"{self.level.capitalize()} raised by {', '.join(named)}{more}. {self._advice()}{early}"
+        )
 
     @property
     def every(self) -> list[Check]:
@@ -139,6 +145,10 @@ class Drift(Shown):
     def _is_unchecked(self) -> bool:
         """Whether there are too few numbers to check; events have a test that knows."""
         return self.link not in ("", "hazard") and self.n_rows < FEW
+
+    def _is_too_early(self) -> bool:
+        """Whether the events of the new rows are known, and the model expects none so far."""
+        return any(isinstance(q, EventQuality) and not q.expected > 0 for q in self.quality)
 
     def _advice(self) -> str:
         if self._is_unchecked() and self.quality:

@@ -214,7 +214,7 @@ def drift_series(
 def _find_unlabelled(tables: Mapping[str, Any], y: Any) -> tuple[str, ...]:
     """The tables without the columns of the labels, which one of them has."""
     asked = (y,) if isinstance(y, str) else y
-    if not isinstance(asked, tuple) or not all(isinstance(name, str) for name in asked):
+    if not isinstance(asked, list | tuple) or not all(isinstance(name, str) for name in asked):
         raise ParameterError(Parameter("y"), " must be the name of a column of the tables")
     known = {name: read(X).names for name, X in tables.items()}
     lacking = tuple(name for name, names in known.items() if not {*asked} <= {*names})
