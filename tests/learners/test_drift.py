@@ -604,8 +604,9 @@ def test_a_series_refuses_labels_that_no_table_has_and_names_the_tables_without_
 
 def test_names_of_a_series_that_read_the_same_are_refused():
     model, X = fit(), draw(np.random.default_rng(1), 50)[0]
-    with pytest.raises(ValueError, match="name"):
+    with pytest.raises(ValueError, match="two tables"):
         weigh.drift_series(model, {1: X, "1": X})
+    assert [*weigh.drift_series(model, {1: X, "2": X}).drifts] == ["1", "2"]
 
 
 def test_the_error_of_one_table_of_a_series_begins_with_its_name():

@@ -22,12 +22,12 @@ SPANS = 5
 """Spans of time at most, with about as many events expected in each."""
 
 FEW_EVENTS = 10
-"""Of fewer events, slope and weights have errors that are hardly known."""
+"""With fewer events, slope and weights are not checked: their errors are hardly known."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """Events from the end of the span before until `until`, and how many the model expects."""
+    """A span of time that begins where the one before ends: its events, and those expected."""
 
     until: float
     observed: float

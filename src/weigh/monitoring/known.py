@@ -22,9 +22,10 @@ CURVE, HAZARD = "curve", "hazard"
 
 
 def kind_of(model: Any, evidence: Evidence) -> str:
-    """What a total is: nothing of classes, "identity" or "log" of numbers, "curve" or "hazard".
+    """What the totals of a model are, in one word.
 
-    The estimates of a "curve" are read off it; a "hazard" is that of an event.
+    "" for log odds of classes. "identity" or "log" for the link of a regressor. "curve" for a
+    regressor that reads its estimates off a curve. "hazard" for the log odds of a hazard.
     """
     if hasattr(model, "predict_survival"):
         return HAZARD

@@ -64,8 +64,9 @@ def drift(
     y : array, str or pair of str, optional
         Their classes or numbers, or the name of their column in X. With classes, calibration,
         ranking and weights are checked, too; with numbers, the mean estimate, the calibration slope
-        and the deviance against that of training rows left out. Of a survival model as in its
-        `fit`: observed against expected events, as a whole and over time, and weights are checked.
+        and the deviance against that of training rows left out. For a survival model, y names the
+        columns of event and duration, as in its `fit`; observed and expected events, as a whole and
+        over time, and the weights are checked.
     metrics : path or str, optional
         In place of X: the counts of a service, as its address /metrics gives them, in a file or as
         text.
@@ -132,7 +133,7 @@ def read_alpha(alpha: Any) -> float:
 
 
 def _read_model(model: Any, name: str) -> Evidence:
-    evidence = find_rows(model)
+    evidence = counted_evidence(model)
     rows = getattr(getattr(model, "provenance_", None), "rows", None)
     total = float(evidence.class_counts.sum())
     if rows is not None and total < LIGHT * rows:
@@ -149,7 +150,7 @@ def _read_model(model: Any, name: str) -> Evidence:
     return evidence
 
 
-def find_rows(model: Any) -> Evidence:
+def counted_evidence(model: Any) -> Evidence:
     """The tables of a model, with the training rows at each of their levels."""
     if hasattr(model, "predict_survival"):
         return model._population  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ from weigh.evidence import model_of
 from weigh.frames import did_you_mean, read
 from weigh.layout import Grid, Shown, View, count_of, render
 from weigh.monitoring.checks import LEVELS, LIMITS
-from weigh.monitoring.model import drift, find_rows, read_alpha
+from weigh.monitoring.model import counted_evidence, drift, read_alpha
 from weigh.monitoring.result import Drift
 from weigh.monitoring.series import COLOURS, Panel, list_panels
 from weigh.monitoring.show import explain_levels
@@ -201,7 +201,7 @@ def drift_series(
     if len(named) < len(tables):
         raise ValueError("two tables have the same name as text; give each table a name of its own")
     own = model_of(model)
-    find_rows(own)  # an error of the model names no table
+    counted_evidence(own)  # an error of the model names no table
     asked = {"reference": reference, "alpha": read_alpha(alpha), "exposure": exposure}
     lacking = () if y is None else _find_unlabelled(named, y)
     drifts = {}
