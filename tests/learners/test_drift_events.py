@@ -98,7 +98,7 @@ def test_expected_events_are_the_hazards_added_row_by_row(model, start):
                 observed[k] += 1
                 at_risk = 1.0
             expected[k] += at_risk * hazards[i, k]
-    found = check_events(model, rows, y).quality
+    found = check_events(model, rows, y).quality[0]
     assert found.observed == observed.sum()
     assert found.expected == pytest.approx(expected.sum(), rel=1e-9)
     last = [int(np.searchsorted(ends, span.until)) for span in found.spans]
@@ -108,7 +108,7 @@ def test_expected_events_are_the_hazards_added_row_by_row(model, start):
 
 
 def test_the_model_expects_about_the_events_of_its_training_rows(model):
-    found = check_events(model, draw(3000, 0), BOTH).quality
+    found = check_events(model, draw(3000, 0), BOTH).quality[0]
     assert found.in_the_large.value == pytest.approx(1, abs=1e-3)  # bins are joined after the fit
 
 
@@ -168,7 +168,7 @@ def test_no_event_where_many_are_expected_is_found(model):
 def test_events_of_the_future_are_not_expected(model):
     """Rows observed beyond the last period count until its end."""
     rows = draw(200, 9).assign(died=0, days=5000.0)
-    found = check_events(model, rows, BOTH).quality
+    found = check_events(model, rows, BOTH).quality[0]
     assert found.expected == pytest.approx(model.predict_hazard(rows).sum(), rel=1e-9)
 
 

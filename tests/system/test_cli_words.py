@@ -402,7 +402,7 @@ def test_show_loads_no_learner(kind, model, card):
         check=True,
     )
     assert done.stdout.endswith("[]\n")
-    assert "for Yes" in done.stdout
+    assert "Female" in done.stdout
 
 
 @pytest.mark.parametrize("words", [["score"], ["explain"], ["explain", "--reasons", "2"]])

@@ -15,7 +15,7 @@ from weigh.metrics import COVERAGE
 from weigh.metrics.numbers import NAN
 from weigh.metrics.survival import concordance, event_ratio
 from weigh.monitoring.checks import FEWEST, Check
-from weigh.monitoring.labels import HALF, Labelled, Moved, compare_weights, measure
+from weigh.monitoring.labels import HALF, Known, Labelled, compare_weights, measure
 from weigh.survival.periods import read_survival
 
 SPANS = 5
@@ -53,16 +53,7 @@ class EventQuality:
     spans: tuple[Span, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class EventDrift:
-    """The quality, the checks, and the weights that moved."""
-
-    quality: EventQuality
-    checks: list[Check]
-    moved: list[Moved]
-
-
-def check_events(model: Any, X: Any, y: Any) -> EventDrift:
+def check_events(model: Any, X: Any, y: Any) -> Known:
     """Events against those expected, as one number, over time, and by the tables of the hazard.
 
     The rows are those of the fit: one for each row and period at risk. Given the past, the event of
@@ -96,19 +87,19 @@ def check_events(model: Any, X: Any, y: Any) -> EventDrift:
     return _check(quality, spans, labelled, model.time_name_)
 
 
-def _check(quality: EventQuality, spans: _Spans, rows: Labelled, time: str) -> EventDrift:
+def _check(quality: EventQuality, spans: _Spans, rows: Labelled, time: str) -> Known:
     """`time` is the name of the model's table of time, whatever the new rows call it."""
     if not quality.expected > 0:  # nobody is at risk so far: there is nothing to check
-        return EventDrift(quality, [], [])
+        return Known([], [quality])
     total = check_ratio("events", quality.observed, quality.expected, float(spans.before.sum()))
     if quality.observed < FEW_EVENTS:
-        return EventDrift(quality, [total], [])
+        return Known([total], [quality])
     fitted, (_, slope) = measure(rows, 1)
     checks = [total, slope, *spans.check()]
     held, moved = compare_weights(rows, 1, fitted.in_the_large.value)
     checks += [check for check in held if check.name != time]  # which is in spans
     moved = [one for one in moved if one.feature != time]
-    return EventDrift(replace(quality, slope=fitted.slope), checks, moved)
+    return Known(checks, [replace(quality, slope=fitted.slope)], moved)
 
 
 def check_ratio(name: str, observed: float, expected: float, before: float) -> Check:

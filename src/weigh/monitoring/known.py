@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from weigh.frames import Sample, Table
 from weigh.metrics.stability import compare_counts
 from weigh.monitoring.checks import Check, compare_samples, expected_index
 from weigh.monitoring.events import check_events
-from weigh.monitoring.labels import Labelled, Moved, compare_weights, measure
+from weigh.monitoring.labels import Known, Labelled, compare_weights, measure
 from weigh.monitoring.numbers import check_numbers
 
 CURVE, HAZARD = "curve", "hazard"
@@ -34,15 +33,6 @@ def kind_of(model: Any, evidence: Evidence) -> str:
     return evidence.link if evidence.estimates else ""
 
 
-@dataclass(frozen=True)
-class Known:
-    """What labels, numbers or events say of the model."""
-
-    checks: list[Check] = field(default_factory=list)
-    quality: list[Any] = field(default_factory=list)
-    moved: list[Moved] = field(default_factory=list)
-
-
 def check_known(
     model: Any, evidence: Evidence, rows: Table | Sample | None, X: Any, y: Any, exposure: Any
 ) -> Known:
@@ -51,8 +41,7 @@ def check_known(
     if exposure is not None and (y is None or kind in ("", HAZARD)):
         raise ParameterError(Parameter("exposure"), " is for numbers (y) only; leave it out")
     if kind == HAZARD and y is not None:
-        found = check_events(model, X, y)
-        return Known(found.checks, [found.quality], found.moved)
+        return check_events(model, X, y)
     if kind and kind != HAZARD and y is not None:
         told = Estimated.of(model, X, y, None, exposure)
         quality, checks = check_numbers(model, told, float(evidence.class_counts.sum()))

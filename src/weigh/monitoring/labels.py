@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit, ndtr
@@ -48,6 +49,15 @@ class Moved:
     change: float
     error: float
     p_value: float
+
+
+@dataclass(frozen=True)
+class Known:
+    """What labels, numbers or events say of the model."""
+
+    checks: list[Check] = field(default_factory=list)
+    quality: list[Any] = field(default_factory=list)
+    moved: list[Moved] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
