@@ -580,6 +580,15 @@ def test_a_report_of_a_number_has_the_measures_of_evaluate(claims):
     assert len([row for row in seen.rows if len(row) == 4 and " to " in row[3]]) >= len(found.bands)
 
 
+def test_a_report_of_a_number_on_training_rows_says_so():
+    x = np.random.default_rng(0).normal(size=200)
+    rows = pa.table({"x": x, "y": 2 * x + np.sin(50 * x)})
+    model = weigh.EducatedRegressor().fit(rows, "y")
+    page, found = weigh.report(model, rows, "y"), weigh.evaluate(model, rows, "y")
+    assert "training rows, so" in page
+    assert found.findings[2] not in page  # its measures are in the table
+
+
 def test_a_report_of_a_number_shows_every_level_in_its_unit_or_as_a_factor(claims):
     model, rows, own = claims
     seen = Reader(weigh.report(model, rows, "claims", **own))

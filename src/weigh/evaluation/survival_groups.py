@@ -9,6 +9,7 @@ import numpy as np
 
 from weigh.evaluation.groups import LEAST, Grouping
 from weigh.evaluation.page import Section
+from weigh.evaluation.show import bounded, number
 from weigh.frames import Floats, Integers
 from weigh.layout import percent
 from weigh.metrics.numbers import NAN, Bounded
@@ -105,8 +106,8 @@ def show_groups(found: SurvivalEvaluation) -> tuple[Section, ...]:
             f"{group.n_rows:,}",
             f"{group.observed:,}",
             f"{group.expected:,.1f}",
-            _range(group.ratio),
-            "-" if np.isnan(group.concordance) else f"{group.concordance:.3f}",
+            bounded(group.ratio, 2),
+            number(group.concordance, 3),
         )
         for group in lines
     )
@@ -117,9 +118,3 @@ def show_groups(found: SurvivalEvaluation) -> tuple[Section, ...]:
     if late:
         notes = (*notes, f"Events after the model's last period, which are not counted: {late:,}.")
     return (Section(f"Observed and expected events, by {found.by}", head, rows, notes),)
-
-
-def _range(bounded: Bounded) -> str:
-    if not bounded.has_interval():
-        return "-"
-    return f"{bounded.value:.2f} ({bounded.low:.2f} to {bounded.high:.2f})"
