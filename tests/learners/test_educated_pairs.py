@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -33,7 +34,7 @@ from weigh.educated.pairs import (
 from weigh.educated.passes import View
 from weigh.educated.scales import find_scales
 from weigh.educated.segments import coarsen, is_coarse
-from weigh.educated.selection import select_pairs
+from weigh.educated.selection import _agree, select_pairs
 from weigh.educated.solve import PRECISE, find_weights, state_at
 from weigh.educated.task import Task, Wish, narrow, problem_of
 from weigh.engine import Block, CodedRows, code_rows
@@ -316,6 +317,31 @@ def test_auto_finds_what_two_columns_tell_only_together(n_classes):
     assert first.gain > 0.1
     each = EducatedNB(bins=8, unpaired="a").fit(X, y)
     assert not any("a" in pair.columns for pair in each.pairs_)
+
+
+def rank_by(nats):
+    """Candidates of given evidence, the best first."""
+    found = [SimpleNamespace(names=frozenset({i}), nats=own) for i, own in enumerate(nats)]
+    return sorted(found, key=lambda own: -own.nats)
+
+
+@pytest.mark.parametrize(("shared", "low", "high"), [(0.0, 0.0, 0.1), (0.7, 0.9, 1.0)])
+def test_halves_agree_by_what_pairs_are_and_seldom_by_noise(shared, low, high):
+    rng = np.random.default_rng(0)
+    told = []
+    for _ in range(200):
+        real = shared * rng.normal(size=300)
+        halves = [rank_by(0.2 + real + rng.normal(size=300)) for _ in range(2)]
+        told.append(_agree(halves, [], certain=False))
+    assert low <= np.mean(told) <= high
+
+
+def test_halves_are_not_asked_about_pairs_of_sure_evidence_or_about_few():
+    half = rank_by(np.linspace(5, -1, 200))
+    assert _agree([half, half], [], certain=False)
+    assert not _agree([half, half], half[:170], certain=False)  # thirty are left
+    assert _agree([half, half], half[:170], certain=True)
+    assert not _agree([half, half], half[:150], certain=False)  # and fifty of no evidence
 
 
 def test_auto_does_not_depend_on_the_order_of_rows_or_columns():

@@ -6,19 +6,21 @@ evidence is above the logarithm of that number. Those are kept, and fitted again
 their variance or are worth more than a nat beside all others, if leave-one-out finds the fit better
 than without any of them: by more than noise, and by a nat for each that is kept.
 
-Evidence is not looked at where a number of pairs is asked for, and where the tables alone make rows
-nearly certain, so that slopes are next to zero and tell little of pairs. The first pairs of the
-ranking are fitted then. Chosen out of many by the rows that judge them, they would look better than
-they are. So each half of the rows ranks pairs as well, and the rows of the other half judge these.
+Many weak pairs can help together where none has such evidence. And where the tables alone make rows
+nearly certain, slopes are next to zero and tell little of pairs. So the first pairs of the ranking
+are fitted, too, if those that one half of the rows ranks first do well in the other half, and they
+must save as much again. Chosen out of many by the rows that judge them, they would look better than
+they are: each half of the rows ranks pairs as well, and the rows of the other half judge these.
 Where rows are nearly certain, pairs must also save a quarter of the loss that the tables leave, and
-more than a nat in all.
+more than a nat in all. Where a number of pairs is asked for, evidence is not looked at.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
-from math import inf, log
+from math import log
 
 import numpy as np
 
@@ -87,38 +89,91 @@ def select_pairs(
     if task.wish.named:
         found = _fit(task, [own for own in ranked if own.names in task.wish.named], state)
         return found and _with_gains(found)
-    sure = task.wish.most is None and not is_certain(task.target, held_out)
-    least = log(len(ways.plain[0])) if sure else -inf
-    first = [own for own in ranked if own.nats > least]
-    found = _earn(task, state, held_out, first, None if sure else halves, salts)
+    alone = Bar(task, state, held_out, salts)
+    if task.wish.most is not None:
+        found = alone.earn(ranked, halves)
+        return found and _with_gains(found)
+    found, sure = None, list[Candidate]()
+    if not alone.certain:
+        least = log(len(ways.plain[0]))
+        sure = [own for own in ranked if own.nats > least]
+        found = alone.earn(sure)
+    if _agree(halves, sure, alone.certain):
+        found = replace(alone, beside=found).earn(ranked, halves) or found
     return found and _with_gains(found)
 
 
-def _earn(
-    task: Task,
-    state: State,
-    held_out: HeldOut,
-    first: list[Candidate],
-    halves: list[list[Candidate]] | None,
-    salts: tuple[int, ...],
-) -> Selected | None:
-    """The fit with the first pairs, if they earn their place; sternly where halves judge them."""
-    found = _fit(task, first, state)
-    if found is None:
-        return None
-    saved = _save(task, state, [found.state] * HALVES, salts)
-    if not saved > 0:
-        return None
-    kept = _earning(found) if task.wish.most is None else [*range(len(found.task.pairs))]
-    left = LEFT * held_out.mean * task.target.n_rows
-    least = max(left, NATS) if halves else NATS * len(kept)
-    if task.wish.most is None and saved <= least:
-        return None
-    if halves:
-        fits = [_fit_like(found, task, own[: len(first)]) for own in halves]
-        if not _save(task, state, fits, salts) > 0:
+@dataclass(frozen=True)
+class Bar:
+    """What fits with pairs are judged by: one without, or with those of sure evidence."""
+
+    task: Task
+    state: State
+    held_out: HeldOut
+    salts: tuple[int, ...]
+    beside: Selected | None = None
+
+    @cached_property
+    def certain(self) -> bool:
+        """Whether the tables alone make rows nearly certain."""
+        return is_certain(self.task.target, self.held_out)
+
+    def earn(
+        self, first: list[Candidate], halves: list[list[Candidate]] | None = None
+    ) -> Selected | None:
+        """The fit with the first pairs, if they earn their place; halves judge many of them."""
+        task, asked = self.task, self.task.wish.most is not None
+        found = _fit(task, first, self.state)
+        if found is None:
             return None
-    return _keep(found, kept)
+        saved = self._save([found.state] * HALVES)
+        if not saved > 0:
+            return None
+        kept = [*range(len(found.task.pairs))] if asked else _earning(found)
+        if not asked and saved <= self._least(len(kept)):
+            return None
+        if halves:
+            fits = [_fit_like(found, task, own[: len(first)]) for own in halves]
+            if not self._save(fits) > 0:
+                return None
+        return _keep(found, kept)
+
+    def _least(self, n_pairs: int) -> float:
+        """The nats that pairs have to save."""
+        if self.certain:
+            return max(LEFT * self.held_out.mean * self.task.target.n_rows, NATS)
+        return NATS * n_pairs
+
+    def _save(self, fits: list[State]) -> float:
+        """The nats that fits save of the loss of all rows left out; zero where noise would, too."""
+        before, rows = self.beside.state if self.beside else self.state, self.task.rows
+        after = tuple(map(Judge.of, fits))
+        asked = Crossed(Judge.of(before), after, self.salts, share_of(rows))
+        weight, total, square = rows.sum(asked).arrays[0]
+        mean = float(total / weight)
+        noise = SURE * np.sqrt(max(square / weight - mean**2, 0.0) / weight)
+        return mean * self.task.target.n_rows if mean > noise else 0.0
+
+
+def _agree(halves: list[list[Candidate]], sure: list[Candidate], certain: bool) -> bool:
+    """Whether pairs that one half of the rows ranks first do well in the other half.
+
+    There they have evidence together, and more than other pairs. Pairs of sure evidence are left
+    out. Few pairs are all first: they are fitted together only where rows are nearly certain.
+    """
+    known = {own.names for own in sure}
+    ranked = [[own for own in half if own.names not in known] for half in halves]
+    if len(ranked[0]) <= CANDIDATES:
+        return certain
+    z, total = 0.0, 0.0
+    for one, other in (ranked, ranked[::-1]):
+        nats = {own.names: own.nats for own in other}
+        every = np.array([*nats.values()])
+        first = np.array([nats[own.names] for own in one[:CANDIDATES]])
+        error = max(float(every.std()), 1e-300) / np.sqrt(CANDIDATES)
+        z += float(first.mean() - every.mean()) / error / np.sqrt(HALVES)
+        total += float(first.sum())
+    return z > SURE and (certain or total > 0)
 
 
 def _may_pay(task: Task) -> bool:
@@ -247,15 +302,6 @@ class Crossed:
         saved = self.before.losses(some, numbers) - after[ranked_by_other, np.arange(len(some))]
         weight = weigh_rows(some)
         return Sums((np.array([weight.sum(), saved @ weight, saved**2 @ weight]),))
-
-
-def _save(task: Task, state: State, fits: list[State], salts: tuple[int, ...]) -> float:
-    """The nats that fits save of the loss of all rows left out; zero where noise would, too."""
-    asked = Crossed(Judge.of(state), tuple(map(Judge.of, fits)), salts, share_of(task.rows))
-    weight, total, square = task.rows.sum(asked).arrays[0]
-    mean = float(total / weight)
-    noise = SURE * np.sqrt(max(square / weight - mean**2, 0.0) / weight)
-    return mean * task.target.n_rows if mean > noise else 0.0
 
 
 def _earning(fit: Selected) -> list[int]:
