@@ -416,6 +416,25 @@ def test_categories_too_few_for_a_level_join_the_one_of_the_nearest_weight():
     assert card.evidence["flag"].labels == ("no", "yes")  # one level would say nothing
 
 
+def test_categories_none_of_which_is_frequent_are_one_level_beside_missing_or_left_out(tmp_path):
+    rng = np.random.default_rng(5)
+    X = LOANS.assign(
+        uid=[f"P{k % 1400:05}" for k in range(len(LOANS))],
+        town=rng.choice([f"t{k}" for k in range(40)], len(LOANS)),
+        cabin=np.where(rng.random(len(LOANS)) < 0.7, None, rng.choice([*"abcdefgh"], len(LOANS))),
+        answer=np.where(rng.random(len(LOANS)) < 0.96, None, rng.choice([*"yn"], len(LOANS))),
+    )
+    with pytest.warns(UserWarning, match="'uid', 'town'"):
+        card = Scorecard.from_table(X, "status", adverse="bad")
+    assert {*card.points} == {"income", "age", "district", "cabin", "answer"}
+    assert card.evidence["cabin"].labels == ("other", "missing")
+    assert card.evidence["answer"].labels == ("n", "y", "missing")  # two are not joined
+    weigh.save(card, tmp_path / "card.json")
+    read = weigh.load(tmp_path / "card.json")
+    scores = read.predict_proba(X.drop(columns=["uid", "town"]))
+    assert np.array_equal(scores, card.predict_proba(X))
+
+
 def test_an_adverse_class_that_is_none_is_refused():
     with pytest.raises(ValueError, match="worse"):
         Scorecard.from_table(LOANS, "status", adverse="worse")

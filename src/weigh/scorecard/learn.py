@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import Binning, Feature, Rule, close_left
+from weigh.errors import warn_caller
 from weigh.evidence import Evidence, FeatureTable, join_intervals
 from weigh.frames import Floats, Value
 from weigh.parameters import is_count
@@ -93,7 +94,8 @@ def fit_card(
         Largest number of bins or categories of a feature. Categories of less than 5% of the rows
         are joined; if they have less than 5% together, they join the category of the nearest
         weight. Missing and special codes are extra levels, however few their rows: their weights
-        are shrunk. Ordered categories, and the two of a column of two, are not joined.
+        are shrunk. Ordered categories, and the two of a column of two, are not joined. A column
+        such as names, of which no category has 5% and no value is missing, is left out.
     sample_weight : array or str, optional
         Row weights, or the name of their column.
     categorical_features, special_values
@@ -128,11 +130,29 @@ def fit_card(
     model = learn_model(X, y, levels, sample_weight, given)
     rows = {} if sample_weight is not None else {"X": X, "y": y}  # rows are measured, not weights
     own = {"pos_label": other_class(model, adverse), **rows, **settings}
-    card = cls(model, **own)
+    card = cls(_leave_out_rare(model.evidence_), **own)
     while (joined := _join_equal(card, given.cut_by_hand)) is not card._source:
         card = cls(joined, **own)  # whose points may be rounded otherwise
     card.provenance_ = model.provenance_
     return card
+
+
+def _leave_out_rare(evidence: Evidence) -> Evidence:
+    """The evidence without columns all of whose rows have the level `other`, such as names."""
+    gone = [
+        table.name
+        for table in evidence
+        if isinstance(table.feature, Feature) and table.feature.other and len(table.labels) == 1
+    ]
+    if not gone:
+        return evidence
+    warn_caller(
+        f"left out {', '.join(map(repr, gone))}: no category has {100 * LEAST:g}% of the rows; "
+        "use coarser categories"
+    )
+    tables = tuple(table for table in evidence if table.name not in gone)
+    columns = tuple(name for name in evidence.columns if name not in gone)
+    return replace(evidence, tables=tables, columns=columns, covariance=None)
 
 
 def _join_equal(card: Scorecard, kept: set[str]) -> Evidence:
@@ -173,6 +193,7 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: Given) -
         """Fit again, without repeating what was said of columns."""
         model = EducatedNB(pairs=0, **given.options, **chosen)
         sample = read_sample(model, X, y, sample_weight)
+        model.max_levels = few or None  # 0, all of a column as `other`, is for cards only
         found = model._fit_sample(sample).evidence_
         if "monotonic_cst" not in chosen:
             check_listed(found.features, sample.table, found.tables)
@@ -187,23 +208,23 @@ def learn_model(X: Any, y: Any, levels: int, sample_weight: Any, given: Given) -
             cuts[table.name] = _coarsen(table, feature.cuts, levels)
         elif isinstance(feature, Feature) and not feature.ordered:
             kept = _count_frequent(table, feature, levels)
-            few |= {table.name: kept} if kept else {}
+            few |= {} if kept is None else {table.name: kept}
             joined = _join_rare(table, feature, levels)
             cuts |= {table.name: joined} if joined else {}
-    chosen = {"bins": given.bins_of(cuts) or "fine", "max_levels": few or None}
-    coarse = fit(**chosen)
+    bins = given.bins_of(cuts) or "fine"
+    coarse = fit(bins=bins)
     trends = {table.name: _trend(table) for table in coarse.evidence_}
     found = {name: trend for name, trend in (trends | dict(given.trends)).items() if trend}
-    return fit(**chosen, monotonic_cst=found) if found else coarse
+    return fit(bins=bins, monotonic_cst=found) if found else coarse
 
 
-def _count_frequent(table: FeatureTable, feature: Feature, most: int) -> int:
-    """How many categories keep levels of their own; 0 where no two others are to be joined."""
+def _count_frequent(table: FeatureTable, feature: Feature, most: int) -> int | None:
+    """How many categories keep levels of their own; None where no two others are to be joined."""
     rows = table.counts[: len(feature.values)].sum(axis=1)
-    n, frequent = len(rows), int((rows >= LEAST * rows.sum()).sum())
-    if n <= most and n - frequent < 2:
-        return 0
-    return max(min(frequent, most - 1), 1)
+    n, frequent = len(rows), int((rows >= LEAST * table.counts.sum()).sum())
+    if n <= 2 or (n <= most and n - frequent < 2):
+        return None
+    return min(frequent, most - 1)
 
 
 def _join_rare(table: FeatureTable, feature: Feature, most: int) -> list[list[Value]]:
@@ -213,9 +234,10 @@ def _join_rare(table: FeatureTable, feature: Feature, most: int) -> list[list[Va
     """
     n = len(feature.values)
     rows, weights = table.counts[:n].sum(axis=1), table.by_class[:n, 0]
-    rare = rows < LEAST * rows.sum()
+    least = LEAST * table.counts.sum()
+    rare = rows < least
     kept = np.flatnonzero(~rare)
-    enough = rows[rare].sum() >= LEAST * rows.sum()
+    enough = rows[rare].sum() >= least
     if enough or not rare.any() or feature.other or not 2 <= len(kept) <= most:
         return []
     mean = np.average(weights[rare], weights=rows[rare] + TINY)
