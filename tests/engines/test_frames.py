@@ -3,6 +3,7 @@
 import datetime
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -1100,6 +1101,22 @@ def test_scores_stand_beside_the_columns_of_what_arrow_can_read(kind):
     wanted = weigh.score_table(model, table)
     assert weigh.score_table(model, OFFERED[kind](table)).equals(wanted)
     assert wanted.column_names[:2] == ["a", "y"]
+
+
+@pytest.mark.parametrize("path", ["train.csv", Path("train.csv")], ids=["text", "path"])
+@pytest.mark.parametrize("task", ["fit", "predict", "evaluate", "edit"])
+def test_a_path_in_place_of_a_table_names_the_function_that_reads_files(path, task):
+    table = pa.table({"a": ["x", "y", "z"] * 30, "y": [0, 1, 1] * 30})
+    model = EvidenceNB().fit(table, "y")
+    use = {
+        "fit": lambda: EvidenceNB().fit(path, "y"),
+        "predict": lambda: model.predict(path),
+        "evaluate": lambda: weigh.evaluate(model, path, "y"),
+        "edit": lambda: weigh.edit(model, path, "y"),
+    }[task]
+    with pytest.raises(ValueError, match=r"weigh\.read_file\('train\.csv'\)"):
+        use()
+    assert callable(weigh.read_file)
 
 
 # ---------------------------------------------------------------- rows that leave answers out

@@ -341,6 +341,61 @@ def test_types_without_levels_are_named_as_people_do(values, said):
         weigh.EvidenceNB().fit(table, "y")
 
 
+# ---------------------------------------------------------------- names of columns
+
+
+@pytest.mark.parametrize("command", ["score", "evaluate", "report", "explain"])
+def test_a_column_of_the_model_that_is_spelt_otherwise_is_to_be_renamed(
+    model, people, tmp_path, command
+):
+    other = tmp_path / "other.csv"
+    other.write_text(people.read_text("utf-8").replace("Sex", "SEX", 1), "utf-8")
+    named = {"evaluate": ["--target", "Survived"], "report": ["--target", "Survived"]}
+    words = [*named.get(command, []), *(["-o", tmp_path / "x.html"] * (command == "report"))]
+    said = fails(command, model, other, *words)
+    assert "'Sex'" in said
+    assert "rename 'SEX'" in said
+
+
+@pytest.mark.parametrize("command", ["score", "evaluate"])
+def test_advice_on_an_absent_column_names_nothing_of_python(model, people, tmp_path, command):
+    other = tmp_path / "other.csv"
+    other.write_text(people.read_text("utf-8").replace("Sex", "town", 1), "utf-8")
+    said = fails(command, model, other, *(["--target", "Survived"] * (command == "evaluate")))
+    assert "add it" in said
+    assert "weigh." not in said
+
+
+@pytest.mark.parametrize("mark", [":", " ", "~"])
+def test_a_header_in_one_column_is_told_with_its_separator(model, people, tmp_path, mark):
+    other = tmp_path / "other.csv"
+    other.write_text(people.read_text("utf-8").replace(",", mark), "utf-8")
+    made = tmp_path / "m.json"
+    for words in (["fit", other, "--target", "Survived", "-o", made], ["score", model, other]):
+        said = fails(*words)
+        assert (f"--delimiter {mark!r}" in said) == (mark != "~")
+    run("fit", other, "--target", "Survived", "-o", made, "--delimiter", mark)
+
+
+def test_a_file_without_a_header_row_is_told(tmp_path):
+    lines = [f"{63 + i % 9},male,{2.5 * i},{'yes' if i % 2 else 'no'}\n" for i in range(60)]
+    (tmp_path / "t.csv").write_text("".join(lines), "utf-8")
+    words = ["fit", tmp_path / "t.csv", "--target", "class", "-o", tmp_path / "m.json"]
+    said = fails(*words)
+    assert "'63'" in said
+    assert "header" in said
+    (tmp_path / "t.csv").write_text("age,sex,size,group\n" + "".join(lines), "utf-8")
+    assert "header" not in fails(*words)
+
+
+@pytest.mark.parametrize("names", [["0", "1", "2", "y"], ["age", "2019", "size", "y"]])
+def test_columns_named_by_number_are_not_taken_for_values(names):
+    table = pa.table({name: [0, 1] * 20 for name in names})
+    with pytest.raises(ValueError, match="'clas'") as caught:
+        weigh.EvidenceNB().fit(table, "clas")
+    assert "header" not in str(caught.value)
+
+
 # ---------------------------------------------------------------- ids
 
 

@@ -94,11 +94,11 @@ def count_rows(table: Any) -> int:
 
 def check_column(table: Any, name: str) -> str:
     """A column's name, or an error that lists the names."""
-    from weigh.frames import did_you_mean, list_names
+    from weigh.frames import did_you_mean, doubt_names, list_names
 
     names = column_names(table)
     if name not in names:
-        meant = did_you_mean(name, names)
+        meant = doubt_names(names) or did_you_mean(name, names)
         raise ValueError(f"the table has no column {name!r}; it holds {list_names(names)}{meant}")
     return name
 

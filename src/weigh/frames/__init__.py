@@ -26,7 +26,14 @@ from weigh.frames.columns import (
     Integers,
     Numbers,
 )
-from weigh.frames.names import did_you_mean, list_names, match, name_columns, set_names
+from weigh.frames.names import (
+    did_you_mean,
+    doubt_names,
+    list_names,
+    match,
+    name_columns,
+    set_names,
+)
 from weigh.frames.native import (
     add_columns,
     build,
@@ -99,6 +106,7 @@ __all__ = [
     "count_matrix",
     "count_rows",
     "did_you_mean",
+    "doubt_names",
     "find_far",
     "is_dataframe",
     "key",

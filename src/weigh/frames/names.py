@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.errors import warn_caller
-from weigh.frames.values import NOT_KNOWN
+from weigh.frames.values import NOT_KNOWN, reads_as_number
 
 if TYPE_CHECKING:
     from weigh.frames.tables import Table
@@ -42,6 +42,36 @@ def did_you_mean(name: Any, known: Iterable[Any]) -> str:
     texts = {text.lower(): text for text in known if isinstance(text, str)}
     near = get_close_matches(name.lower(), texts, 1)
     return f"; did you mean {texts[near[0]]!r}?" if near else ""
+
+
+SEPARATORS = ",;:|\t "
+
+
+def doubt_names(names: Sequence[Any]) -> str:
+    """End of an error about an absent name: how the file may have been misread, or nothing.
+
+    >>> doubt_names(["age:sex"])
+    "; if ':' separates the fields, say so with delimiter=':' (--delimiter ':')"
+    >>> doubt_names(["63", "male"]), doubt_names(["age", "first name"])
+    ("; '63' looks like a value: if the file has no header row, add one", '')
+    """
+    texts = [name for name in names if isinstance(name, str)]
+    if len(names) == len(texts) == 1:
+        mark = max(SEPARATORS, key=texts[0].count)
+        if mark in texts[0]:
+            return (
+                f"; if {mark!r} separates the fields, say so with delimiter={mark!r} "
+                f"(--delimiter {mark!r})"
+            )
+    values = [text for text in texts if _is_value(text, len(texts))]
+    if 4 * len(values) <= len(names):
+        return ""
+    return f"; {values[0]!r} looks like a value: if the file has no header row, add one"
+
+
+def _is_value(text: str, n: int) -> bool:
+    """Whether the name of one of n columns is a number, and not the place of a column."""
+    return reads_as_number(text) and not (text.isdigit() and int(text) <= n)
 
 
 ALIKE = 0.8
@@ -122,11 +152,12 @@ def match(table: Table, names: tuple[str, ...], named: bool, reader: str) -> Tab
             refuse_misspelt(table, names, reader)
         elif absent:
             near = _nearest(absent[0], tuple(n for n in table.names if n not in names))
-            fix = "mark values that are not known with weigh.blank: nulls count as missing"
+            fix = "; add it; its empty values count as missing"
+            fix = fix if near is None else f"; rename {near!r} if it is the same"
+            misread = doubt_names(table.names) if len(absent) == len(names) else ""
             raise ValueError(
                 f"the table has no column {absent[0]!r}, which {reader} was fitted with "
-                f"({len(absent)} of {len(names)} columns are absent); "
-                + (f"add it, and {fix}" if near is None else f"rename {near!r} if it is the same")
+                f"({len(absent)} of {len(names)} columns are absent){misread or fix}"
             )
         return table.select(names)
     if len(table.names) != len(names):

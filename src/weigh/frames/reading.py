@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from weigh.frames.columns import (
     array_is_category,
     convert,
 )
+from weigh.frames.names import doubt_names
 from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.values import NOT_KNOWN
 
@@ -58,7 +60,8 @@ def is_sparse(X: Any) -> bool:
 def _refuse_twice(names: tuple[str, ...]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"column names must differ, but {twice!r} occurs twice; rename one")
+        fix = doubt_names(names) or "; rename one"
+        raise ValueError(f"column names must differ, but {twice!r} occurs twice{fix}")
 
 
 def as_rows(row: Any) -> Any:
@@ -155,6 +158,9 @@ def positions(n: int) -> tuple[str, ...]:
 
 
 def _read_array(X: Any) -> Table:
+    if isinstance(X, str | os.PathLike):
+        path = os.fspath(X)
+        raise ValueError(f"X is {path!r}; to use a file, read it first: weigh.read_file({path!r})")
     if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
         return _read_dicts(X)
     if isinstance(X, np.ma.MaskedArray):

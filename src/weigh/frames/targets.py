@@ -11,7 +11,7 @@ import numpy as np
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.frames.cluster import FarTable
 from weigh.frames.columns import Codes, Column, Floats, Integers, Numbers
-from weigh.frames.names import did_you_mean, list_names
+from weigh.frames.names import did_you_mean, doubt_names, list_names
 from weigh.frames.reading import vector
 from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.values import Value, key, order
@@ -225,7 +225,7 @@ def check_name(table: Table, name: str, role: str) -> str:
             " as an array, or a table with names",
         )
     held = list_names(table.names)
-    meant = did_you_mean(name, table.names)
+    meant = doubt_names(table.names) or did_you_mean(name, table.names)
     raise ParameterError(
         Parameter(role), f" names the column {name!r}, but the table holds {held}{meant}"
     )

@@ -175,7 +175,8 @@ def features_of(model: Any, X: Any, table: Table, used: set[str], beside: Sequen
     """The columns that the model was fitted with, as far as they can be told."""
     fitted, left = getattr(model, "feature_names_in_", None), [*table.without(used).names]
     if fitted is not None:
-        return pick_columns(X, [name for name in fitted if name in table.names] or left)
+        found = {*fitted} <= {*table.names}
+        return pick_columns(X, [*fitted] if found else left)  # the model tells which one is absent
     for name in beside:
         if name in left and len(left) > getattr(model, "n_features_in_", len(left)):
             left.remove(name)
