@@ -712,6 +712,30 @@ def test_sheets_and_tables_say_what_one_unit_is():
     assert "per unit of exposure" in by_array.evidence_.to_text()
 
 
+@pytest.mark.parametrize("role", ["exposure", "offset"])
+def test_a_sheet_is_for_the_exposure_and_the_offset_of_its_row(role):
+    X, years, y = policies()
+    named = X.assign(years=years if role == "exposure" else np.log(years), claims=y)
+    named.loc[0, "years"] = 34.0 if role == "exposure" else np.log(34.0)
+    model = EducatedRegressor(family="poisson", bins=8).fit(named, "claims", **{role: "years"})
+    row, told = named.iloc[:1], {role: "years"}
+    for case in (row, row.iloc[0].to_dict()):
+        sheet = model.balance_sheet(case)
+        assert sheet.estimate == pytest.approx(model.predict(row, **told)[0])
+        assert sheet.interval == pytest.approx(model.predict_interval(row, **told)[0])
+        assert (
+            sheet.rate == pytest.approx(sheet.estimate / 34) == pytest.approx(model.predict(row)[0])
+        )
+        factors = [push.change for push in (*sheet.pushes, *sheet.apart)]
+        assert sheet.start * np.prod(factors) == pytest.approx(sheet.estimate)
+        assert sheet.to_dict()["apart"][0]["change"] == pytest.approx(34.0)
+        assert "years" in sheet._repr_html_()
+    without = model.balance_sheet(row.drop(columns="years"))
+    assert (without.rate, without.apart) == (None, ())
+    assert without.estimate == pytest.approx(sheet.rate)
+    assert "rate" not in without.to_dict()
+
+
 EXPOSURE = 'years """+1+"'  # which would end a docstring
 
 

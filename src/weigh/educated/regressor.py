@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -36,6 +37,7 @@ from weigh.frames import (
     Floats,
     Sample,
     Table,
+    as_rows,
     build_beside,
     number_sample,
     read,
@@ -372,14 +374,32 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         Parameters
         ----------
         row : mapping, sequence or table of one row
-            The case. A mapping may leave out answers that are not known.
+            The case. A mapping may leave out answers that are not known. A model that was fitted
+            with columns of exposure and offset estimates for those of the row, or for one unit of
+            exposure and an offset of 0 where the row lacks such a column.
         """
-        return self._explain(self._read_one(row, "a balance sheet"))
+        table = self._read_one(row, "a balance sheet")
+        return self._explain(table, self._apart_of(row))
 
-    def _explain(self, table: Table) -> EstimateSheet:
-        """The sheet of a table's only row."""
-        low, high = (float(end[0]) for end in self._interval(table, COVERAGE))
-        return explain_number(self._learnt, table, (low, high))
+    def _apart_of(self, row: Any) -> dict[str, float]:
+        """What a row adds to its total by the exposure and the offset of the fit, if it has all."""
+        given = {"exposure": self._learnt.exposure, "offset": self._learnt.offset}
+        named = {role: name for role, name in given.items() if name is not None}
+        if not named:
+            return {}
+        found, table = {}, read(as_rows(row))
+        if not {*named.values()} <= {*table.names}:
+            return {}
+        for role, name in named.items():
+            own = float(np.sum(self._apart(table, **{**dict.fromkeys(given), role: name})))
+            found[f"{name} = {np.exp(own) if role == 'exposure' else own:g} ({role})"] = own
+        return found
+
+    def _explain(self, table: Table, apart: Mapping[str, float] | None = None) -> EstimateSheet:
+        """The sheet of a table's only row, with what it adds to its total beside its weights."""
+        beside = sum((apart or {}).values())
+        low, high = (float(end[0]) for end in self._interval(table, COVERAGE, beside))
+        return explain_number(self._learnt, table, (low, high), apart)
 
     def _explain_case(self, row: Any, pos_label: Any, against: Any) -> EstimateSheet:
         refuse_classes("a regressor has no classes", pos_label, against)

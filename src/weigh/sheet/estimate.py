@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -32,7 +33,9 @@ class EstimateSheet:
     `start` is the estimate where nothing is known. With `link` "identity" start and changes add up
     to the estimate, and a change is the weight itself. With "log" they multiply: a change is the
     factor exp(weight). With "curve" the way from start to estimate is shared out by weight. Pushes
-    stand in order, the heaviest first. The interval is that of a new row.
+    stand in order, the heaviest first. The interval is that of a new row. `apart` is what the row
+    has of exposure and offset: estimate and interval are for it, and `rate` is the estimate without
+    it. A row that has none is estimated for one unit of exposure.
     """
 
     start: float
@@ -43,10 +46,13 @@ class EstimateSheet:
     link: Literal["identity", "log", "curve"] = "curve"
     target: str = ""
     condition: str = ""  # such as " per unit of years"
+    apart: tuple[Push, ...] = ()
+    rate: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        return asdict(self) | {"interval": list(self.interval)}
+        found = asdict(self) | {"interval": list(self.interval)}
+        return found if self.apart else {k: v for k, v in found.items() if k not in _OF_APART}
 
     def to_text(self, width: int = 100) -> str:
         """The sheet as plain text, at most `width` characters wide."""
@@ -66,22 +72,38 @@ class EstimateSheet:
 
     def _rows(self) -> list[tuple[str, ...]]:
         low, high = map(self._number, self.interval)
-        rows: list[tuple[str, ...]] = [("Start: nothing known", self._number(self.start))]
-        for push in self.pushes:
-            moved = factor(push.change) if self.link == "log" else self._number(push.change, "+")
-            own = (hundredths(push.weight),) if self.link == "curve" else ()
-            rows.append((push.text, moved, *own))
-        rows.append((self._said, self._number(self.estimate)))
-        rows.append((f"{percent(self.coverage)} interval", f"{low} to {high}"))
+        rows: list[tuple[str, ...]] = [("Start: nothing known", self._per_unit(self.start))]
+        rows += map(self._moved, self.pushes)
+        if self.rate is not None:
+            rows.append((self._said + self.condition, self._per_unit(self.rate)))
+            rows += map(self._moved, self.apart)
+        own = "" if self.apart else self.condition
+        rows.append((self._said + own, self._number(self.estimate)))
+        rows.append((f"{percent(self.coverage)} interval{self._of_one}", f"{low} to {high}"))
         return [(*row, *[""] * (len(self._head) - len(row))) for row in rows]
+
+    def _moved(self, push: Push) -> tuple[str, ...]:
+        moved = factor(push.change) if self.link == "log" else self._number(push.change, "+")
+        return (push.text, moved, *((hundredths(push.weight),) if self.link == "curve" else ()))
 
     @property
     def _said(self) -> str:
-        named = f"Estimate of {self.target}" if self.target not in ("", "y") else "Estimate"
-        return named + self.condition
+        return f"Estimate of {self.target}" if self.target not in ("", "y") else "Estimate"
+
+    @property
+    def _of_one(self) -> str:
+        """What the interval of a row without its exposure is for: a rate itself has none."""
+        rate = self.condition.startswith(" per unit") and not self.apart
+        return " of a row with one unit" if rate else ""
 
     def _number(self, value: float, sign: str = "") -> str:
         return spell(value, digits_of(self.interval[1] - self.interval[0]), sign)
+
+    def _per_unit(self, value: float) -> str:
+        """A number beside the rate, which may be far smaller than the estimate of the row."""
+        if self.rate is None or self.link != "log":
+            return self._number(value)
+        return spell(value, digits_of(self.rate))
 
     def __repr__(self) -> str:
         return self.to_text()
@@ -89,12 +111,15 @@ class EstimateSheet:
     def _repr_html_(self) -> str:
         weights = [push.change if self.link == "curve" else push.weight for push in self.pushes]
         most = max(map(abs, weights), default=0.0) or 1.0
-        bars: list[str | Bar] = ["", *(Bar(weight / most) for weight in weights), "", ""]
-        rows = [(*row, bar) for row, bar in zip(self._rows(), bars, strict=True)]
+        bars: list[str | Bar] = ["", *(Bar(weight / most) for weight in weights)]
+        own = self._rows()
+        bars += [""] * (len(own) - len(bars))
+        rows = [(*row, bar) for row, bar in zip(own, bars, strict=True)]
         grid = Grid((*self._head, "down | up"), tuple(rows))
         return View("How the estimate came about", (grid,), notes=(self.note,)).to_html()
 
 
+_OF_APART = ("apart", "rate")
 ROUNDED = "The numbers shown are rounded. The interval is for a new row."
 NOTES = {
     "curve": "Weights are times 100, and share the way from start to estimate.",
@@ -104,11 +129,23 @@ NOTES = {
 
 
 def explain_number(
-    evidence: Evidence, table: Table, interval: tuple[float, float]
+    evidence: Evidence,
+    table: Table,
+    interval: tuple[float, float],
+    apart: Mapping[str, float] | None = None,
 ) -> EstimateSheet:
-    """The sheet of a table's only row, from tables whose sum is the estimate or its logarithm."""
+    """The sheet of a table's only row, from tables whose sum is the estimate or its logarithm.
+
+    `apart` is what the row adds to the sum beside its weights, by what it is called.
+    """
+    beside = tuple(
+        Push(text, added, float(evidence.means(np.array(added))))
+        for text, added in (apart or {}).items()
+    )
     items = sorted(items_of(evidence, table), key=lambda item: -abs(item.weight))
-    start, end = evidence.means(np.array([evidence.prior_row[0], evidence.total(table)[0, 0]]))
+    sums = np.array([evidence.prior_row[0], evidence.total(table)[0, 0]])
+    start, rate = evidence.means(sums)
+    estimate = evidence.means(sums[1] + sum(push.weight for push in beside))
     changes = evidence.means(np.array([item.weight for item in items]))
     return EstimateSheet(
         start=float(start),
@@ -116,11 +153,13 @@ def explain_number(
             Push(str(item), item.weight, float(change))
             for item, change in zip(items, changes, strict=True)
         ),
-        estimate=float(end),
+        estimate=float(estimate),
         interval=interval,
         link="log" if evidence.link == "log" else "identity",
         target=str(evidence.classes[0]),
         condition=evidence.condition,
+        apart=beside,
+        rate=float(rate) if beside else None,
     )
 
 
