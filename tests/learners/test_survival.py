@@ -272,6 +272,9 @@ WRONG = {
     "no column": (draw(30), ("died", "weeks"), "weeks"),
     "twice": (draw(30), ("died", "died"), "died"),
     "text": (draw(30).assign(died="dead"), BOTH, "'dead'"),
+    "words with a blank": (draw(30).assign(died=["Yes", *["No"] * 28, None]), BOTH, "1 of 30"),
+    "a word for another time": (draw(30).assign(died="yes", days="yes"), BOTH, "days"),
+    "some zero": (draw(30).assign(days=[3.0] * 28 + [0.0, 0.0]), BOTH, "'days'.* 2 of 30"),
     "one": (draw(30), ("died",), "died"),
     "a name": (draw(30), "died", "structured"),
 }
@@ -283,6 +286,17 @@ def test_bad_outcomes_are_refused_by_name(frame, y, named):
         EducatedSurvival().fit(frame, y)
     if isinstance(error.value, ParameterError):
         assert error.value.parameter == "y"
+
+
+@pytest.mark.parametrize("words", [("No", "Yes"), ("FALSE", "true "), ("0", "1")])
+def test_an_event_in_plain_words_is_that_of_truth_values(words):
+    frame = draw(300)
+    worded = frame.assign(died=np.where(frame["died"], words[1], words[0]))
+    for own in (worded, worded.astype({"died": "category"})):
+        model = EducatedSurvival(periods=4).fit(own, BOTH)
+        same = EducatedSurvival(periods=4).fit(frame, BOTH)
+        assert model.evidence_.to_text() == same.evidence_.to_text()
+        assert str(weigh.evaluate(model, own, BOTH)) == str(weigh.evaluate(same, frame, BOTH))
 
 
 @pytest.mark.parametrize("periods", [0, 1.5, "many", [], [3.0, 2.0], [0.0, 2.0], [0.5]])

@@ -129,7 +129,9 @@ target_option = click.option(
     "--target", metavar="COL", help="Column of the true classes or numbers."
 )
 event_option = click.option(
-    "--event", metavar="COL", help="Survival: column that is 1 if the event came, else 0."
+    "--event",
+    metavar="COL",
+    help="Survival: column that is 1 or yes if the event came, else 0 or no.",
 )
 duration_option = click.option(
     "--duration",

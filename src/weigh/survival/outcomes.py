@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from weigh.errors import Parameter, ParameterError
-from weigh.frames import Floats, Integers, Table, read_numbers, to_arrow
+from weigh.frames import Floats, Integers, Table, read_numbers, tell_rows, to_arrow
 
 ROLES = ("event", "duration", "entry")
+WORDS = {"no": 0.0, "yes": 1.0, "false": 0.0, "true": 1.0, "0": 0.0, "1": 1.0}
+"""What an event of text may hold, in upper or lower case."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +84,30 @@ def _numbers(table: Table, column: Any, told: str) -> Floats:
     try:
         return read_numbers(table, column, "y")
     except ParameterError as error:
-        _refuse_text(table, column, told)
+        words = _event_words(table, column, told)
+        if words is not None:
+            return words
         own = (_part(told) if isinstance(part, Parameter) else part for part in error.parts)
         raise ParameterError(*own, f" ({told})") from None
 
 
-def _refuse_text(table: Table, column: Any, told: str) -> None:
-    """Say what an event of text should have been."""
+def _event_words(table: Table, column: Any, told: str) -> Floats | None:
+    """An event of text, if every word says plainly whether it came; None if it is no text."""
     if not told.startswith(ROLES[0]) or column not in table.names:
-        return
+        return None
     values = to_arrow(table.source(table.names.index(column))).to_pylist()
-    text = next((value for value in values if isinstance(value, str)), None)
-    if text is not None:
-        _refuse(told, f"must be 0/1 or False/True, but holds {text!r:.60}")
+    words = {value for value in values if isinstance(value, str)}
+    if not words:
+        return None
+    means = {word: WORDS.get(word.strip().lower()) for word in words}
+    odd = next((word for word in sorted(words) if means[word] is None), None)
+    if odd is not None:
+        expected = f"must be 0/1, False/True or No/Yes, but holds {odd!r:.60}"
+        _refuse(told, f"{expected}; write 1 in the rows that had the event")
+    blank = sum(not isinstance(value, str) for value in values)
+    if blank:
+        _refuse(told, f"is not known in {blank:,} of {len(values):,} rows; drop such rows")
+    return np.array([means[value] for value in values], dtype=np.float64)
 
 
 def _check(event: Floats, duration: Floats, entry: Floats, told: list[str]) -> None:
@@ -103,12 +116,16 @@ def _check(event: Floats, duration: Floats, entry: Floats, told: list[str]) -> N
         _refuse(told[0], f"must hold 0 and 1 (or False and True), but holds {odd:g}")
     if (entry < 0).any():
         _refuse(told[2], f"must be 0 or more, but holds {entry.min():g}")
+    if (duration <= 0).any():
+        _refuse(
+            told[1],
+            f"must be positive, but holds {tell_rows(duration, duration <= 0)}; drop such rows, "
+            "or, if times are rounded down, add half a unit of time to every row",
+        )
     late = np.flatnonzero(duration <= entry)
     if not len(late):
         return
     row = late[0]
-    if duration[row] <= 0:
-        _refuse(told[1], f"must be positive, but holds {duration[row]:g} in row {row} (from 0)")
     _refuse(
         told[1],
         f"must be above the entry, but row {row} (from 0) has duration {duration[row]:g} and entry "
