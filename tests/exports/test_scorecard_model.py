@@ -381,6 +381,14 @@ def test_an_address_of_several_lines_has_them_on_the_page():
     assert "A & B\n1 High Street\n" in letter.to_text()
 
 
+def test_the_letter_command_says_that_no_change_reaches_the_cut_off(folder):
+    files = (folder / "card.json", folder / "people.csv", "--row", 2000)
+    done = run("letter", *files, "--cut-off", 100_000, "--may-change", "Age")
+    assert done.exit_code == 0, done.output
+    assert "no change of 'Age'" in done.stderr
+    assert done.stdout == run("letter", *files, "--cut-off", 100_000).stdout
+
+
 def test_commands_list_levers_and_write_letters(folder):
     files = (folder / "card.json", folder / "people.csv", "--row", 2000)
     card = weigh.load(folder / "card.json")
@@ -395,6 +403,7 @@ def test_commands_list_levers_and_write_letters(folder):
         done = run("letter", *files, *changes, "-o", folder / name)
         assert done.exit_code == 0, done.output
         assert str(target) in (folder / name).read_text()
+        assert "no change" not in done.stderr
     refused = run("levers", *files)
     assert refused.exit_code == 2
     assert "--may-change" in refused.output

@@ -506,6 +506,38 @@ def test_a_fit_says_what_a_column_looks_like(tmp_path, values, said):
     assert said in text
 
 
+@pytest.mark.parametrize(
+    ("values", "advised"),
+    [
+        ([str(10_001 + i) for i in range(120)], True),
+        ([f"u{i}x" for i in range(120)], True),
+        ([f"{1 + i % 28:02}.{1 + i % 12:02}.2024" for i in range(120)], True),
+        ([str(20 + i % 60) for i in range(120)], False),
+        (["abc"[i % 3] for i in range(120)], False),
+    ],
+    ids=["running numbers", "text ids", "dates", "ages", "categories"],
+)
+def test_a_scorecard_says_which_columns_to_drop(tmp_path, values, advised):
+    notes_of_a_fit(tmp_path, {"thing": values})
+    words = ["scorecard", tmp_path / "t.csv", "--target", "y", "--adverse", "b"]
+    text = run(*words, "-o", tmp_path / "c.json").stderr
+    assert ("--drop thing" in text) == advised
+    assert "--drop size" not in text
+
+
+def test_a_target_of_one_class_is_told_with_the_class(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("a,class\n" + "1,absent\n2,absent\n" * 30, "utf-8")
+    out = ("-o", tmp_path / "m.json")
+    said = fails("fit", path, "--target", "class", *out)
+    assert "column 'class' holds one class only, 'absent'" in said
+    for words in (["scorecard", *out], ["screen"]):
+        asked = [words[0], path, *words[1:], "--target", "class", "--adverse", "present"]
+        said = fails(*asked, code=2)
+        assert "'class' holds one class only, 'absent'" in said
+        assert "did you mean" not in said
+
+
 def test_a_fit_names_the_text_among_decimal_commas_and_not_an_id(tmp_path):
     values = [f'"{i * 0.37:.2f}"'.replace(".", ",") for i in range(119)]
     text = notes_of_a_fit(tmp_path, {"thing": ["n/a", *values]})

@@ -162,10 +162,9 @@ def read_sample(
     folds = named[0] if named else None
     sample = label_sample(table.to_learn_from(), y, sample_weight, classes, folds)
     if len(sample.classes) < 2:
-        raise ValueError(
-            f"{sample.target} holds one class only ({sample.classes.tolist()}); a classifier "
-            "needs two or more"
-        )
+        name = f"column {sample.target!r}" if isinstance(y, str) else sample.target
+        held = "".join(f", {label!r}" for label in sample.classes.tolist())
+        raise ValueError(f"{name} holds one class only{held}; a classifier needs two or more")
     return sample
 
 

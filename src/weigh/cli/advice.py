@@ -39,13 +39,36 @@ def advise(model: Any, table: Any, weight: str | None) -> None:
         if not part.is_numeric:
             _advise_alike(part.name, part.values)
             _advise_text(part.name, part.values, rows, warned=hasattr(model, "class_prior"))
-        elif not hasattr(table, "batches") and looks_like_id(part.name, table[part.name]):
-            say(f"note: column {part.name!r} has another whole number in nearly every row")
-            hint(f"if it is an id, leave it out with --drop {quote(part.name)}")
+        elif not hasattr(table, "batches"):
+            _advise_number(part.name, table[part.name])
     mean = model._learnt.class_counts.sum() / rows
     if weight is not None and time is None and not 0.5 < mean < 2:
         say(f"note: row weights average {mean:,.4g}; a row of weight 2 counts as two rows")
         hint(f"divide {weight!r} by its mean where it is a sampling weight")
+
+
+def advise_ids(table: Any, apart: set[str | None]) -> None:
+    """Say which columns of a scorecard, but those `apart`, look like ids or dates.
+
+    The fit itself warns of ids of text, and leaves out what it cannot join.
+    """
+    names = [] if hasattr(table, "batches") else table.column_names
+    for name in [name for name in names if name not in apart]:
+        _advise_number(name, table[name])
+        if "string" not in str(table[name].type):  # also that of a dictionary
+            continue
+        levels = table[name].drop_null().unique().to_pylist()
+        if len(levels) > 10 and are_dates(levels):
+            say(f"note: column {name!r} holds dates as text")
+            hint(f"derive columns of numbers from it, or leave it out with --drop {quote(name)}")
+        elif len(levels) == table.num_rows > FEW and isinstance(levels[0], str):
+            hint(f"leave an id out with --drop {quote(name)}")
+
+
+def _advise_number(name: str, column: Any) -> None:
+    if looks_like_id(name, column):
+        say(f"note: column {name!r} has another whole number in nearly every row")
+        hint(f"if it is an id, leave it out with --drop {quote(name)}")
 
 
 def advise_alike(evidence: Any, table: Any) -> None:

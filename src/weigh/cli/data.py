@@ -131,6 +131,9 @@ def pick_class(classes: dict[str, Any], text: str, option: str, target: str) -> 
     """The class of a target that an option names."""
     from weigh.frames import did_you_mean
 
+    if len(classes) == 1:
+        (only,) = classes
+        raise click.UsageError(f"--target {target!r} holds one class only, {only!r}")
     if text not in classes:
         known = ", ".join([*classes][:12]) + did_you_mean(text, classes)
         raise click.UsageError(f"{option} {text!r} is not a class of {target!r}: {known}")

@@ -126,6 +126,9 @@ def letter(
     worded = fitted.with_texts(given.pop("texts", None), given.pop("level_texts", None))
     case = _case(fitted, data, row)
     made = worded.letter(case, cut_off, n=reasons, may_change=changes, **given.pop("letter", {}))
+    if changes and not made.changes:
+        names = ", ".join(map(repr, changes))
+        say(f"note: no change of {names} reaches the cut-off, so the letter lists no changes")
     if output == "-":
         click.echo(made.to_text(), nl=False)
         return

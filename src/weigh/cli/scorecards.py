@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from weigh.cli.advice import advise_alike
+from weigh.cli.advice import advise_alike, advise_ids
 from weigh.cli.classing import classing_options, name_once, take_classing
 from weigh.cli.commands import main
 from weigh.cli.data import (
@@ -150,6 +150,7 @@ def scorecard(
         with show_progress("fitting"):
             card = weigh.Scorecard.from_table(table, target, adverse=bad, **more)
         card.provenance_ = trace(card, source, table, target)
+        advise_ids(table, {target, weight})
         advise_alike(card._source, table)
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
