@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
 from scipy.optimize import minimize
@@ -13,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import weigh
 from weigh.bins import Joined
 from weigh.bins.labels import EXACT
+from weigh.cli import main
 from weigh.editing import refit as refit_module
 from weigh.educated.prior import curve, prior_of
 from weigh.errors import ParameterError
@@ -573,6 +575,29 @@ def test_a_renamed_feature_is_shown_by_its_new_name_and_keyed_by_its_own(editor,
         assert (one.predict_proba(X) == merged.predict_proba(X)).all()
     page = weigh.report(again, X, y, labels={"levels": {"town": {"d": "Dresden"}}})
     assert all(name in page for name in ("Town of birth", "Aachen", "Dresden"))
+
+
+def test_a_renamed_feature_may_be_named_either_way_and_its_card_shows_the_new_name(tmp_path):
+    X, y = draw()
+    model = weigh.EducatedNB(pairs=0).fit(X, y)
+    named = weigh.edit(model, X, y, who="ada").rename("town", "Birth town", {"a": "Aachen"}, **WHY)
+    card = weigh.Scorecard(named.model)
+    text = str(card)
+    assert "Birth town" in text
+    assert "Aachen" in text
+    row = X.iloc[[0]]
+    found, again = (
+        weigh.levers(card, row, {name: "any"}, costs={name: 2.0}).to_dict()
+        for name in ("town", "Birth town")
+    )
+    assert found == again
+    weigh.save(named.model, tmp_path / "named.json")
+    own, new = (
+        CliRunner().invoke(main, ["show", str(tmp_path / "named.json"), "--feature", name])
+        for name in ("town", "Birth town")
+    )
+    assert new.exit_code == 0
+    assert new.stdout == own.stdout
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 import weigh
 from weigh import Scorecard
+from weigh.recourse.changes import Change
 
 RNG = np.random.default_rng(0)
 N = 500
@@ -175,3 +176,8 @@ def test_levers_print_as_text_html_frame_and_plain_data():
     for text in (found.to_text(), found._repr_html_(), str(found.to_dict())):
         assert column in text
     assert len(found.to_frame()) == sum(len(lever.changes) for lever in found)
+
+
+def test_a_whole_number_that_a_table_holds_as_a_float_is_told_as_one():
+    told = [str(Change("income", before, 5.0, "> 4")) for before in (0.0, 2.5)]
+    assert told == ["income: 0 -> > 4", "income: 2.5 -> > 4"]

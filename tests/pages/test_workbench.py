@@ -123,6 +123,8 @@ def test_a_card_is_edited_in_points_and_saved_as_the_card_that_was_measured(adve
         assert tried == session.accept(action, given, "asked for")["effects"]["now"]["loss"]
         measured = weigh.evaluate(session.editor.model, rows[columns], "y").validation
         assert_allclose(tried, measured.loss.value, atol=1e-9)
+        now = session.state()["effects"]["now"]["auc"]
+        assert_allclose(now, measured.auc.value, rtol=0, atol=1e-12)  # equal scores are ties
         session.undo()
     session.accept(*MERGE, "few rows")
     session.save()

@@ -315,7 +315,7 @@ def show(model: str, feature: str | None, every: bool, about: bool, as_json: boo
         if not isinstance(shown, Evidence):
             kind = "a scorecard is shown whole" if is_card(shown) else "this model has no tables"
             raise ValueError(f"--feature picks one table, and {kind}; leave it out")
-        shown = replace(shown, tables=(shown[feature],))
+        shown = replace(shown, tables=(shown[shown.own_name(feature)],))
     if as_json:
         from weigh.scoring import json_rows
 

@@ -86,6 +86,11 @@ class Evidence:
     def __len__(self) -> int:
         return len(self.tables)
 
+    def own_name(self, name: str) -> str:
+        """The name of a table that is given by it, or by the name that people read."""
+        shown = {} if name in self else {table.shown: table.name for table in self}
+        return shown.get(name, name)
+
     @cached_property
     def _by_name(self) -> dict[str, FeatureTable]:
         return {table.name: table for table in self.tables}

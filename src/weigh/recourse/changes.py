@@ -30,7 +30,13 @@ class Change:
     level: str
 
     def __str__(self) -> str:
-        return f"{self.column}: {label(self.before)} -> {self.level}"
+        return f"{self.column}: {self.was} -> {self.level}"
+
+    @property
+    def was(self) -> str:
+        """The value before as people read it: 0 for 0.0."""
+        whole = isinstance(self.before, float) and self.before.is_integer()
+        return f"{self.before:.0f}" if whole else label(self.before)
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,7 @@ class Levers(Shown):
             {
                 "lever": [k for k, _, _ in rows],
                 "column": [change.column for _, change, _ in rows],
-                "before": [label(change.before) for _, change, _ in rows],
+                "before": [change.was for _, change, _ in rows],
                 "after": [change.level for _, change, _ in rows],
                 "probability": [lever.probability for _, _, lever in rows],
                 "cost": [lever.cost for _, _, lever in rows],

@@ -95,6 +95,10 @@ def read_options(case: Case, may_change: Any, costs: Mapping[str, float]) -> lis
         raise ValueError(f"may_change must list columns, got {may_change!r}")
     asked = may_change if isinstance(may_change, Mapping) else dict.fromkeys(may_change, "any")
     known = {source.name: source for source in case.inputs}
+    shown = {source.first.shown: source.name for source in case.inputs}
+    own = shown | {name: name for name in known}
+    asked = {own.get(name, name): rule for name, rule in asked.items()}
+    costs = {own.get(name, name): cost for name, cost in costs.items()}
     for name in (*asked, *costs):
         if name not in known:
             what, meant = "may_change" if name in asked else "costs", did_you_mean(name, known)

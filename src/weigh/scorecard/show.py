@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weigh.bins import label
+from weigh.bins.labels import EXACT
 from weigh.evidence import find_reversed, share_halves, weigh_halves
 from weigh.frames import build
 from weigh.layout import Bar, Grid, View
@@ -105,7 +106,7 @@ def notes(card: Scorecard) -> list[str]:
         found.append(
             f"Rounding {ranks}changed no probability by more than {done.largest_change:.4f}."
         )
-    against = [table.name for table in find_reversed(card.evidence)]
+    against = [table.shown for table in find_reversed(card.evidence)]
     if against:
         found.append(
             f"Points run against the WoE of {', '.join(against)}: the effect reverses once the "
@@ -124,6 +125,11 @@ HEAD = ("Feature", "Level", "Rows", "Share", "Bads", "Bad rate", "WoE", "IV", "P
 def view(card: Scorecard) -> View:
     """Every level with its counts and points, and a bar for the points."""
     found = level_columns(card)
+    features = {table.name: table for table in card.evidence}
+    levels = {
+        name: dict(zip(table.labels, table.feature.spelt(EXACT), strict=True))
+        for name, table in features.items()
+    }
     most = max(map(abs, found["points"]), default=1) or 1
     blank = ("",) * 6
     base = card.base_points - sum(shifts(card))
@@ -134,8 +140,8 @@ def view(card: Scorecard) -> View:
         points = own["points"]
         rows.append(
             (
-                feature if first else "",
-                own["level"],
+                features[feature].shown if first else "",
+                levels[feature].get(own["level"], own["level"]),
                 spell_count(own["rows"]),
                 f"{100 * own['share']:.1f}%",
                 spell_count(own["bads"]),

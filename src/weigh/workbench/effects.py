@@ -114,4 +114,7 @@ def _add(evidence: Evidence, columns: list[Floats], sample: Sample) -> Floats:
     if evidence.attenuation is not None:  # the exponent depends on the answers of a row
         return evidence.total(sample.table)
     totals = evidence.prior_row + np.add.reduce(columns)
+    if evidence.units.are_points:  # equal scores are ties, whatever the order of the sum
+        start, scale = evidence.units.start, evidence.units.scale
+        totals = (np.rint(start + scale * totals) - start) / scale
     return totals if evidence.recalibration is None else evidence.recalibration.apply(totals)
