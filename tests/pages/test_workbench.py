@@ -17,8 +17,10 @@ from tests.serving import call
 
 import weigh
 from weigh.cli import main
+from weigh.evidence import Change
 from weigh.exports.selftest import check
 from weigh.workbench import Session, make_editor
+from weigh.workbench.session import _line
 
 TOKEN = "secret"
 BINS = {"age": [30.0, 40.0, 50.0, 60.0], "noise": [0.0]}
@@ -101,6 +103,12 @@ def test_the_numbers_of_the_page_are_those_of_python(name, tmp_path):
         session.undo()
     session.accept(*MERGE, "asked for", refit=True)
     agree(session.state()["effects"]["now"], session.editor.model, rows, 0.3)
+
+
+@pytest.mark.parametrize(("after", "told"), [(0.49999, "0.0"), (0.5002, "0.0002"), (0.4, "-0.1")])
+def test_a_change_of_the_loss_that_rounds_to_nothing_has_no_sign(after, told):
+    change = Change("drop", {"feature": "age"}, "asked for", "ada", "2026-01-01", 0.5, after, False)
+    assert str(_line(change)["difference"]) == told
 
 
 @pytest.mark.parametrize("adverse", [True, False])

@@ -279,7 +279,7 @@ def _number(value: float) -> float | None:
 
 
 def _line(change: Change) -> dict[str, Any]:
-    difference = change.loss_after - change.loss_before
+    difference = round(change.loss_after - change.loss_before, 4) + 0.0  # not -0.0
     told = {name: getattr(change, name) for name in ("why", "who", "when", "refit")}
     return {**told, "text": change.words, "difference": difference}
 
