@@ -86,3 +86,14 @@ def warn_caller(text: str | Warning, category: type[Warning] = UserWarning) -> N
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("weigh."):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
+
+
+class ColumnError(ValueError):
+    """A column that cannot be used; a command that can leave columns out says how."""
+
+    def __init__(self, column: str, message: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.column, str(self))

@@ -341,6 +341,19 @@ def test_types_without_levels_are_named_as_people_do(values, said):
         weigh.EvidenceNB().fit(table, "y")
 
 
+@pytest.mark.parametrize("command", ["fit", "scorecard", "screen"])
+def test_a_column_of_dates_is_told_with_the_option_that_drops_it(tmp_path, command):
+    lines = [f"2024-01-{1 + i % 28:02},{i % 7},{'yes' if i % 3 else 'no'}\n" for i in range(60)]
+    path = tmp_path / "t.csv"
+    path.write_text("last seen,a,y\n" + "".join(lines), "utf-8")
+    more = {"fit": ["-o"], "scorecard": ["--adverse", "no", "-o"], "screen": ["-o"]}[command]
+    out = tmp_path / ("x.csv" if command == "screen" else "x.json")
+    words = [command, path, "--target", "y", *more, out]
+    said = fails(*words).strip()
+    assert "'last seen'" in said
+    run(*words, *shlex.split(said[said.index("--drop") :]))
+
+
 # ---------------------------------------------------------------- names of columns
 
 

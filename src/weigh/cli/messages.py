@@ -101,7 +101,18 @@ def tell(error: Exception) -> str:
     """
     if hasattr(error, "named"):
         return str(error.named(_name_option))
+    if hasattr(error, "column") and _takes_drop():
+        return f"{error} with --drop {quote(error.column)}"
     return str(error.args[0] if isinstance(error, KeyError) else error)
+
+
+def _takes_drop() -> bool:
+    """Whether the command that was typed can leave columns out."""
+    context = click.get_current_context(silent=True)
+    if context is None or not isinstance(context.command, click.Group):
+        return False
+    typed = context.command.commands.get(context.invoked_subcommand or "")
+    return typed is not None and any(option.name == "drop" for option in typed.params)
 
 
 def _name_option(parameter: Any) -> str:

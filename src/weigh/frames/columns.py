@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
-from weigh.errors import Parameter, ParameterError
+from weigh.errors import ColumnError, Parameter, ParameterError
 from weigh.frames.values import (
     NOT_KNOWN,
     NotKnown,
@@ -199,7 +199,7 @@ def array_is_category(array: np.ndarray[Any, Any], name: str) -> bool:
     if kind == "c":
         raise ValueError("Complex data not supported: give the real and imaginary parts as columns")
     if kind in "mMSV":
-        raise ValueError(_no_levels(name, array.dtype))
+        raise ColumnError(name, _no_levels(name, array.dtype))
     return kind in "bU"
 
 
@@ -253,7 +253,7 @@ def _arrow_is_category(array: Any, name: str) -> bool:
     text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
     if text or types.is_boolean(kind) or types.is_null(kind):
         return True
-    raise ValueError(_no_levels(name, kind))
+    raise ColumnError(name, _no_levels(name, kind))
 
 
 def _code_arrow(array: Any) -> Codes:
