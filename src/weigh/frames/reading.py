@@ -160,7 +160,10 @@ def positions(n: int) -> tuple[str, ...]:
 def _read_array(X: Any) -> Table:
     if isinstance(X, str | os.PathLike):
         path = os.fspath(X)
-        raise ValueError(f"X is {path!r}; to use a file, read it first: weigh.read_file({path!r})")
+        raise ValueError(
+            f"Expected a 2D array or a dataframe, got {path!r}; read a file first: "
+            f"weigh.read_file({path!r})"
+        )
     if isinstance(X, Sequence) and X and all(isinstance(row, Mapping) for row in X):
         return _read_dicts(X)
     if isinstance(X, np.ma.MaskedArray):
