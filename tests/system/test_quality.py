@@ -1,8 +1,10 @@
 """The harness of docs/quality.md: its data, its measures, its memory and its page."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,6 +25,8 @@ from benchmarks.rivals import scikit_learn
 from benchmarks.sets import FOLDS, SOURCES, Problem, prepare
 from sklearn.metrics import log_loss
 
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "quality.md"
 SHAPES = {  # rows, numbers, categories, missing cells, positives; of census those of the sample
     "heart": (303, 6, 7, 6, 139),
     "crx": (690, 6, 9, 67, 307),
@@ -296,3 +300,12 @@ def test_every_published_figure_is_in_the_results(tmp_path):
     assert (tmp_path / "quality.md").read_text() == quality.PAGE.read_text()
     assert [*again.outcomes] == [*SOURCES]
     assert {name for row in again.outcomes.values() for name in row} == {*quality.LEARNERS}
+
+
+def test_the_readme_states_what_the_page_found():
+    told = re.compile(
+        r"has ([\d.]+) of EBM's log loss.*?\(([\d.]+) without.*?([\d]+) times as fast", re.S
+    )
+    texts = [file.read_text().replace("**", "") for file in (ROOT / "README.md", PAGE)]
+    found = [told.search(re.sub(r"\s+", " ", text)) for text in texts]
+    assert found[0].groups() == found[1].groups()
