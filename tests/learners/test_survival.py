@@ -731,3 +731,17 @@ def test_the_reasons_of_a_survival_model_are_the_heaviest_items_of_its_sheets(fi
     written = tmp_path / "reasons.csv"
     assert run("explain", files[2], files[1], "--reasons", 2, "-o", written).exit_code == 0
     assert pd.read_csv(written)["reason_1"][:20].tolist() == found["reason_1"].tolist()
+
+
+@pytest.mark.parametrize("depends", [False, True])
+def test_shares_that_are_off_by_censoring_are_told_beside_a_ratio_that_is_right(depends):
+    random = np.random.default_rng(0)
+    drug = random.choice([*"ab"], 4000)
+    times = np.ceil(random.exponential(np.where(drug == "a", 20.0, 200.0)))
+    ends = np.ceil(random.exponential(np.where((drug == "a") & depends, 5.0, 100.0)))
+    frame = pd.DataFrame({"drug": drug, "days": np.minimum(times, ends), "died": times <= ends})
+    model = EducatedSurvival(periods=20).fit(frame, BOTH)
+    found = evaluate(model, frame, BOTH, by="drug")  # the rows of the fit, whose ratio is about 1
+    assert found.all_rows.ratio.value == pytest.approx(1.0, abs=0.01)
+    assert found.moments[-1].observed.holds(found.moments[-1].estimate) != depends
+    assert any("censoring" in told for told in found.findings) == depends

@@ -111,8 +111,21 @@ class SurvivalEvaluation(Shown):
             f"{self.brier_base:.4f}.",
             f"By {self.duration} = {last.time:g} the event is estimated for "
             f"{percent(round(last.estimate, 3))} of rows; observed {_range(last.observed)}.",
-            *filter(None, [tell_groups(self)]),
+            *filter(None, [self._tell_censoring(), tell_groups(self)]),
         ]
+
+    def _tell_censoring(self) -> str:
+        """Why shares may differ from estimates though all rows have the events expected."""
+        last, whole = self.moments[-1], self.all_rows
+        if whole is None or not whole.ratio.holds(1.0) or not last.observed.has_interval():
+            return ""
+        if last.observed.holds(last.estimate):
+            return ""
+        return (
+            "All rows together have about the events expected while they were at risk, so the "
+            "observed share may be off: Kaplan-Meier assumes that censoring does not depend on the "
+            "features."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

@@ -45,8 +45,9 @@ def to_view(found: Drift) -> View:
 def explain_levels(alpha: float) -> str:
     """What a notice, a warning and an alarm are."""
     return (
-        f"A significant check (p below {alpha:g}, adjusted for all checks) whose index "
-        "exceeds chance by 0.01 is a notice, by 0.1 a warning, by 0.25 an alarm."
+        f"A check is significant if its p, adjusted for all checks together, is below {alpha:g}. "
+        "A significant check whose index exceeds chance by 0.01 is a notice, by 0.1 a warning, by "
+        "0.25 an alarm."
     )
 
 
