@@ -25,7 +25,7 @@ from weigh.educated.task import Task, problem_of
 from weigh.errors import ParameterError
 from weigh.formula import Formula
 from weigh.frames import number_sample, read
-from weigh.newton.families import GAMMA, POISSON, Power
+from weigh.newton.regression import GAMMA, POISSON, Power
 from weigh.serving.contract import describe
 from weigh.serving.rows import Asked
 from weigh.serving.served import Served

@@ -17,7 +17,7 @@ from weigh.educated.solve import PRECISE, find_weights, state_at
 from weigh.educated.task import Task, problem_of
 from weigh.engine import CodedRows
 from weigh.frames import read, write_file
-from weigh.newton.families import Gaussian
+from weigh.newton.regression import Gaussian
 from weigh.store.file import checksum
 from weigh.tally import Counts
 

@@ -27,8 +27,7 @@ from weigh.base import read_sample
 from weigh.cli import main
 from weigh.engine import Block
 from weigh.folds import deal
-from weigh.perplexed.scores import Scores, score_block
-from weigh.perplexed.tuning import CRITERIA
+from weigh.perplexed.scores import CRITERIA, Scores, score_block
 
 LIGHT = settings(max_examples=25, deadline=None)
 FEW = settings(max_examples=8, deadline=None)

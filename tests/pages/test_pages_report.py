@@ -12,7 +12,8 @@ from tests.page_models import CODES, LEARNERS, MANY, WEIRD, big_model, mixed, we
 
 import weigh
 from weigh.metrics import Scored, gains_curve
-from weigh.pages import charts, steps
+from weigh.pages import charts
+from weigh.pages import weights as cards
 from weigh.pages.model import spell_levels
 
 OPEN = "document.querySelectorAll('details').forEach((part) => (part.open = true))"
@@ -380,7 +381,7 @@ def test_a_number_of_many_intervals_is_drawn_with_its_ends_and_every_interval_is
 
 def test_the_steps_stand_where_the_weights_and_cut_points_are():
     cuts, weights = (1.0, 2.0, 4.0), np.array([-0.5, 0.0, 1.0, 0.25])
-    drawn = steps.Steps(cuts, weights, np.full(4, np.nan), [*"abcd"], np.full(4, 0.25), 0.05)
+    drawn = cards.Steps(cuts, weights, np.full(4, np.nan), [*"abcd"], np.full(4, 0.25), 0.05)
     points = re.search(r'class=curve points="([^"]+)"', drawn.draw("n", "x"))[1].split()
     x, y = np.array([[float(v) for v in point.split(",")] for point in points]).T
     assert (y[::2] == y[1::2]).all()
@@ -392,7 +393,7 @@ def test_the_steps_stand_where_the_weights_and_cut_points_are():
     assert share == pytest.approx((1.0 - weights) / 1.5, abs=0.005)
     assert "class=band" not in drawn.draw("n", "x")
     crowded = (1.0, 1.1, 1.2, 1.3, 1000.0)
-    crowded = steps.Steps(crowded, np.zeros(6), np.zeros(6), [*"abcdef"], np.full(6, 1 / 6), 0.05)
+    crowded = cards.Steps(crowded, np.zeros(6), np.zeros(6), [*"abcdef"], np.full(6, 1 / 6), 0.05)
     assert np.allclose(np.diff(crowded.axis.edges), 1 / 6)
     assert "as wide as each other" in crowded.told()
 

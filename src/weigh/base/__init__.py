@@ -4,13 +4,19 @@ A learner stores its parameters and writes one method, `_learn(sample) -> Eviden
 as something else than a table builds on `TableEstimator`, which reads and nothing more.
 
 columns      warnings about columns that look like something else
-estimator    `TableEstimator`: any table in, and its columns as levels
-classifier   `EvidenceModel` has evidence; `EvidenceClassifier` learns it
+estimator    `TableEstimator`: any table in, and its columns as levels; `EvidenceModel` has
+             evidence, `EvidenceClassifier` learns it
 """
 
-from weigh.base.classifier import EvidenceClassifier, EvidenceModel
 from weigh.base.columns import check_listed, part_of_rows, warn_columns
-from weigh.base.estimator import TableEstimator, branch, read_sample, remember
+from weigh.base.estimator import (
+    EvidenceClassifier,
+    EvidenceModel,
+    TableEstimator,
+    branch,
+    read_sample,
+    remember,
+)
 
 __all__ = [
     "EvidenceClassifier",

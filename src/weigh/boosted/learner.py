@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from weigh import engine
 from weigh.base import EvidenceClassifier
-from weigh.boosted.history import Fit, compare, describe_rounds
 from weigh.boosted.rounds import BinaryRows, boost_all, linear, vote
-from weigh.boosted.tuning import Combine, HeldOut, choose
+from weigh.boosted.tuning import Combine, Fit, HeldOut, choose, compare, describe_rounds
 from weigh.boosted.vote import Vote, add_up, make_vote
 from weigh.engine import Coded, Levels, Splits
 from weigh.errors import warn_caller

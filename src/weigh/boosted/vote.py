@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from weigh import engine
-from weigh.boosted.history import Fit
+from weigh.boosted.tuning import Fit
 from weigh.evidence import Evidence, FeatureTable, OnEvidence, squeeze, weigh_tally
 from weigh.frames import Floats, Table
 from weigh.pickling import by_fields

@@ -5,12 +5,10 @@ levels      the levels of each table within a budget
 rows        the rows, and the parameters of the model that was given
 points      whole points in place of weights
 small       `weigh.simplify`: the tables within a budget
-prices      `weigh.price`: hold-out loss of every budget
-curve       what it found, as text and as a figure
+prices      `weigh.price`: hold-out loss of every budget, as text and as a figure
 """
 
-from weigh.budget.curve import Prices
-from weigh.budget.prices import price
+from weigh.budget.prices import Prices, price
 from weigh.budget.small import simplify
 
 __all__ = ["Prices", "price", "simplify"]

@@ -2,10 +2,9 @@
 
 run           fits and predictions, fold by fold
 number_task   the same of regressors: numbers, losses and differences
-differences   how far apart two learners are on the same rows, and which to choose
+differences   how far apart two models are on the same rows, and which to choose
 show          a comparison as a page
 result        `Comparison`
-paired        what every challenge says
 numbers       `NumberChallenge`: two models of a number
 challenger    `Challenge`: paired differences, calibration, and the rows that change sides
 """

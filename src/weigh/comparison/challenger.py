@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from weigh.bins import label
-from weigh.comparison.differences import Difference, paired
+from weigh.comparison.differences import Difference, Paired, paired
 from weigh.comparison.numbers import NumberChallenge, challenge_numbers
-from weigh.comparison.paired import Paired
 from weigh.evaluation.findings import find_training_rows
 from weigh.evaluation.numbers import estimates_numbers, refuse_class_options, refuse_exposure
 from weigh.evaluation.show import bounded, number

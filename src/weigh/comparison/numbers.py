@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weigh.comparison.differences import Difference, paired
-from weigh.comparison.paired import Paired
+from weigh.comparison.differences import Difference, Paired, paired
 from weigh.evaluation.estimates import Estimated, name_loss, shared_power
 from weigh.evaluation.findings import find_training_rows
 from weigh.evaluation.numbers import NumberEvaluation, evaluate_estimates

@@ -13,8 +13,7 @@ from weigh.errors import Parameter, ParameterError
 from weigh.evidence import BOUND, Evidence
 from weigh.evidence.exposure import find_given, read_apart, spread_out
 from weigh.frames import Floats, Sample, number_sample, read
-from weigh.newton.families import Family, refuse_outside
-from weigh.newton.regression import Moments
+from weigh.newton.regression import Family, Moments, refuse_outside
 from weigh.sheet import total_variances
 
 

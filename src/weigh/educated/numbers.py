@@ -11,8 +11,7 @@ from weigh.engine import Block
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence
 from weigh.frames import Floats, Integers
-from weigh.newton.families import GAMMA, GAUSSIAN, POISSON, Family, Power, refuse_outside
-from weigh.newton.regression import Moments
+from weigh.newton.regression import GAMMA, GAUSSIAN, POISSON, Family, Moments, Power, refuse_outside
 from weigh.parameters import is_number
 
 FAMILIES: dict[str, Family | None] = {

@@ -42,7 +42,7 @@ from weigh.frames import (
     number_sample,
     read,
 )
-from weigh.newton.families import Family
+from weigh.newton.regression import Family
 from weigh.parameters import check_parameters, read_orders, read_settings
 from weigh.sheet import (
     COVERAGE,

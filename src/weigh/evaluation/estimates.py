@@ -13,7 +13,7 @@ from weigh.frames import Floats, Integers, number_sample, read, read_numbers
 from weigh.metrics.numbers import Bounded, reach_of
 from weigh.metrics.predicted import features_of
 from weigh.metrics.scored import Flags
-from weigh.newton.families import Power, refuse_outside
+from weigh.newton.regression import Power, refuse_outside
 from weigh.parameters import is_number
 
 

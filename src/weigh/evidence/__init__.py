@@ -5,8 +5,7 @@ total(x) = prior + sum over features j of table_j[level of x_j]
 tables          `Evidence`, also seen from its other class
 feature_table   `FeatureTable`: the weights of one feature, and how much they matter
 curve           recalibration and attenuation, in pieces of cubics that every target computes
-estimate        counts to weights, with their uncertainty
-reversals       features whose weights run against those of their own counts
+estimate        counts to weights, with their uncertainty; weights that run against the counts
 densities       densities of numeric columns, as weights by cell
 model           what a fitted model can do, and where its table is
 exposure        exposure and offset of a regressor: what its estimates are for
@@ -36,6 +35,7 @@ from weigh.evidence.estimate import (
     Added,
     Scorer,
     Smoothing,
+    find_reversed,
     log_shares,
     rows_added,
     share_counts,
@@ -61,7 +61,6 @@ from weigh.evidence.provenance import (
     now,
     record,
 )
-from weigh.evidence.reversals import find_reversed
 from weigh.evidence.show import join_intervals, rule
 from weigh.evidence.tables import Evidence, contrast, flip, squeeze
 from weigh.evidence.units import HUNDREDTHS, Units, hundredths, signed

@@ -13,7 +13,7 @@ from weigh.frames import Floats, Table, read_numbers, tell_rows
 from weigh.parameters import is_number
 
 if TYPE_CHECKING:
-    from weigh.newton.families import Family  # not at start-up: it loads SciPy
+    from weigh.newton.regression import Family  # not at start-up: it loads SciPy
 
 
 def read_apart(family: Family, name: str, table: Table, exposure: Any, offset: Any) -> Floats:

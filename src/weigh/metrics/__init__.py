@@ -12,13 +12,12 @@ positive if its probability is above the cut-off. The modules::
     scores            loss in bits, Brier score, error rates at a threshold
     costs             the threshold of least cost, expected cost, net benefit
     ranking           the area under the ROC curve, differences, gains and lift
-    reliability       reliability table, parts of the Brier score
-    calibration_line  slope and intercept of what came true on the log odds
+    reliability       reliability table, parts of the Brier score; the calibration line: slope and
+                      intercept of what came true on the log odds
     stability         population stability index
     survival          Kaplan-Meier, concordance and Brier score of rows that may be censored
 """
 
-from weigh.metrics.calibration_line import CalibrationLine, calibration_line
 from weigh.metrics.costs import (
     BestThreshold,
     NetBenefit,
@@ -40,8 +39,10 @@ from weigh.metrics.ranking import (
 )
 from weigh.metrics.reliability import (
     BrierDecomposition,
+    CalibrationLine,
     ReliabilityTable,
     brier_decomposition,
+    calibration_line,
     reliability_table,
 )
 from weigh.metrics.scored import Groups, Scored

@@ -5,6 +5,6 @@ gets its Hessian, as a matrix, in pieces or by products, is its own affair.
 
     descent      damped steps; conjugate gradients, where the Hessian is known by its products
     ball         a limit on the norm of the unknowns: an exact trust region
-    regression   few unknowns: a design, a loss, and the coefficients
-    families     the losses of numeric targets: gaussian, Poisson, gamma, Tweedie
+    regression   few unknowns: a design, a loss, and the coefficients; the losses of labels and of
+                 numeric targets: gaussian, Poisson, gamma, Tweedie
 """

@@ -3,12 +3,10 @@
 model       the model that a page is about, and its levels and weights in words
 calculator_page  `calculator`
 charts      reliability, ROC and lift as SVG
-steps       the weights of a number as steps over it
-weights     the tables of weights as cards with bars
+weights     the tables of weights as cards with bars, or as steps over a number
 summary     the first two pages of a report
 quality     measures, charts, thresholds, groups, and the cases that a report shows
-numbers     the same parts for a model of a number
-survival    the same parts for a model of the time to an event
+numbers     the same parts for a model of a number, or of the time to an event
 by_hand     how to compute the model by hand, in steps and to the last digit
 report_page  `report`
 """

@@ -28,10 +28,11 @@ from weigh.pages.numbers import (
     number_means,
     number_measures,
     number_quality,
+    of_times,
+    read_survival_subject,
 )
 from weigh.pages.quality import Example, choose_examples, groups, quality, thresholds
 from weigh.pages.summary import caveats, key_measures, lead, rank_tables, reversals
-from weigh.pages.survival import of_times, read_survival_subject
 from weigh.pages.weights import weight_cards
 from weigh.sheet import foot_of, notes_of, sides_of
 from weigh.store import tell_parameters

@@ -1,13 +1,12 @@
 """Perplexed naive Bayes (Carlos 2015): naive Bayes to a power, which corrects overconfidence.
 
-scores     totals of naive Bayes for rows and documents, before the exponent
-tuning     the choice of k: criteria and grid search
+scores     totals before the exponent, and the choice of k: criteria and grid search
 forms      applies the exponent to naive Bayes, and removes it; the arithmetic mean of Eq. 15
 learner    `PerplexedNB`
 """
 
 from weigh.perplexed.forms import Mean
 from weigh.perplexed.learner import PerplexedNB
-from weigh.perplexed.tuning import AttenuationPath
+from weigh.perplexed.scores import AttenuationPath
 
 __all__ = ["AttenuationPath", "Mean", "PerplexedNB"]

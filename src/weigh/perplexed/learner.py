@@ -15,8 +15,15 @@ from weigh.folds import check_folds, read_splits
 from weigh.frames import FarTable, Floats, Sample, Table
 from weigh.parameters import is_count, is_number
 from weigh.perplexed.forms import Mean, dampen, naive_totals, undo
-from weigh.perplexed.scores import Scored, score_held_out, score_own, score_rows
-from weigh.perplexed.tuning import CRITERIA, AttenuationPath, choose_k
+from weigh.perplexed.scores import (
+    CRITERIA,
+    AttenuationPath,
+    Scored,
+    choose_k,
+    score_held_out,
+    score_own,
+    score_rows,
+)
 from weigh.tally import Tally
 
 FORMS = ("root", "geometric", "auto", "arithmetic")

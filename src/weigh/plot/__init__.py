@@ -3,8 +3,7 @@
 evidence   the weights of the most important tables, as panels
 contributions  what tables add to many rows
 nomogram   a model as scales to add up by hand
-curves     lift, gains, net benefit
-roc        ROC and precision-recall curves
+curves     lift, gains, net benefit; ROC and precision-recall
 scored     what these share
 sheet      a balance sheet
 paths      what a learner searched
@@ -18,7 +17,13 @@ axes       what they share
 """
 
 from weigh.plot.contributions import ContributionsDisplay
-from weigh.plot.curves import GainsDisplay, LiftDisplay, NetBenefitDisplay
+from weigh.plot.curves import (
+    GainsDisplay,
+    LiftDisplay,
+    NetBenefitDisplay,
+    PrecisionRecallDisplay,
+    ROCDisplay,
+)
 from weigh.plot.evidence import EvidenceDisplay
 from weigh.plot.nomogram import NomogramDisplay
 from weigh.plot.paths import (
@@ -27,7 +32,6 @@ from weigh.plot.paths import (
     RoundsDisplay,
     SearchPathDisplay,
 )
-from weigh.plot.roc import PrecisionRecallDisplay, ROCDisplay
 from weigh.plot.scored import ReliabilityDisplay
 from weigh.plot.sheet import BalanceSheetDisplay
 

@@ -1,13 +1,18 @@
-"""What a model is good for: lift, gains, net benefit."""
+"""What a model is good for, and how well it ranks rows.
+
+Lift, gains and net benefit; ROC and precision-recall curves.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
 from weigh.frames import Floats
-from weigh.metrics import Scored, gains_curve, lift_curve, net_benefit
+from weigh.metrics import Scored, auc, gains_curve, lift_curve, net_benefit
 from weigh.plot.axes import TOTAL
 from weigh.plot.scored import (
     LINE,
@@ -205,3 +210,149 @@ class NetBenefitDisplay(ScoredDisplay):
         ax.set_xlabel(f"Threshold probability{self._about}", parse_math=False)
         ax.set_ylabel("Net benefit")
         set_legend(ax)
+
+
+REACH = float(ndtri(0.975))
+"""Standard errors on either side of a band of 95%."""
+
+
+class ROCDisplay(ScoredDisplay):
+    """ROC curve, with a 95% band, the AUC and its interval.
+
+    The band is the 95% interval (Wilson) of the true-positive rate at each cut-off. The legend has
+    the area under the curve with DeLong's interval.
+
+    Parameters
+    ----------
+    scored : Scored
+        Labels and probabilities.
+    name : str, optional
+        Name of the model in the legend.
+    pos_label : label, optional
+        The positive class, for the axis.
+
+    Attributes
+    ----------
+    fpr, tpr : ndarray
+        The false-positive and true-positive rates, from the strictest cut-off.
+    band : tuple of ndarray
+        The lower and upper ends of the band.
+    auc : AUC
+        The area under the curve.
+
+    Examples
+    --------
+    >>> from weigh import ROCDisplay
+    >>> from weigh.metrics import Scored
+    >>> display = ROCDisplay(Scored.read([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8]))
+    >>> display.tpr.tolist(), display.auc.value
+    ([0.0, 0.5, 0.5, 1.0, 1.0], 0.75)
+    """
+
+    def _measure(self) -> None:
+        rows = self.scored
+        refuse_no_positives(rows)
+        if rows.positive.all():
+            raise ValueError(
+                "every row belongs to the positive class; an ROC curve needs both classes"
+            )
+        self.fpr, self.tpr, _ = roc_curve(rows.positive, rows.p, sample_weight=rows.weight)
+        self.band = wilson(self.tpr, np.full(len(self.tpr), rows.groups.n_positive))
+        self.auc = auc(rows)
+
+    def _size(self) -> tuple[float, float]:
+        return 6.0, 5.0
+
+    def _draw(self, ax: Any) -> None:
+        if is_first(ax):
+            ax.plot([0, 1], [0, 1], linestyle="--", color=TOTAL, linewidth=0.8)
+        found, colour = self.auc, next_colour(ax)
+        known = np.isfinite(found.low)
+        interval = f" ({found.low:.3f} to {found.high:.3f})" if known else ""
+        ax.fill_between(self.fpr, *self.band, color=colour, alpha=0.15, linewidth=0)
+        told = self._legend_name(ax, f"AUC {found.value:.3f}{interval}")
+        ax.plot(self.fpr, self.tpr, color=colour, label=told, gid=LINE)
+        ax.set_xlim(0, 1)
+        ax.set_ylim(0, 1.01)
+        ax.set_xlabel("False-positive rate")
+        ax.set_ylabel(f"True-positive rate{self._about}", parse_math=False)
+        set_legend(ax, loc="lower right")
+
+
+class PrecisionRecallDisplay(ScoredDisplay):
+    """Precision-recall curve, with a 95% band and the average precision.
+
+    The band is the 95% interval (Wilson) of the precision at each cut-off. The dashed line is the
+    base rate, and the legend has the average precision.
+
+    Parameters
+    ----------
+    scored : Scored
+        Labels and probabilities.
+    name : str, optional
+        Name of the model in the legend.
+    pos_label : label, optional
+        The positive class, for the axis.
+
+    Attributes
+    ----------
+    precision, recall : ndarray
+        At every cut-off from the most lenient, as scikit-learn gives them.
+    band : tuple of ndarray
+        The lower and upper ends of the band.
+    average_precision : float
+        The mean precision, weighted by the rise in recall.
+
+    Examples
+    --------
+    >>> from weigh import PrecisionRecallDisplay
+    >>> from weigh.metrics import Scored
+    >>> display = PrecisionRecallDisplay(Scored.read([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8]))
+    >>> display.recall.tolist(), round(display.average_precision, 4)
+    ([1.0, 1.0, 0.5, 0.5, 0.0], 0.8333)
+    """
+
+    def _measure(self) -> None:
+        rows = self.scored
+        refuse_no_positives(rows)
+        weighted = {"sample_weight": rows.weight}
+        found = precision_recall_curve(rows.positive, rows.p, **weighted)
+        self.precision, self.recall, cut_offs = found
+        self.average_precision = float(average_precision_score(rows.positive, rows.p, **weighted))
+        self.band = wilson(self.precision, self._count_flagged(cut_offs))
+
+    def _count_flagged(self, cut_offs: Floats) -> Floats:
+        """The weight that each cut-off flags; nothing after the last, where precision is 1."""
+        groups = self.scored.groups
+        flagged = np.cumsum(groups.weight[::-1])[::-1]
+        return np.append(flagged[np.searchsorted(groups.p, cut_offs)], 0.0)
+
+    def _size(self) -> tuple[float, float]:
+        return 6.0, 5.0
+
+    def _draw(self, ax: Any) -> None:
+        colour = next_colour(ax)
+        if is_first(ax):
+            ax.axhline(self.scored.groups.base_rate, linestyle="--", color=TOTAL, linewidth=0.8)
+        shade = {"color": colour, "alpha": 0.15, "linewidth": 0, "step": "post"}
+        ax.fill_between(self.recall, *self.band, **shade)
+        told = self._legend_name(ax, f"average precision {self.average_precision:.3f}")
+        look = {"color": colour, "label": told, "gid": LINE, "drawstyle": "steps-post"}
+        ax.plot(self.recall, self.precision, **look)
+        ax.set_xlim(0, 1)
+        ax.set_ylim(0, 1.01)
+        ax.set_xlabel(f"Recall{self._about}", parse_math=False)
+        ax.set_ylabel("Precision")
+        set_legend(ax)
+
+
+def wilson(share: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """The 95% interval of a share of n rows (Wilson 1927); of no rows it is 0 to 1.
+
+    >>> [end.round(3).tolist() for end in wilson(np.array([0.5, 0.0]), np.array([10.0, 0.0]))]
+    [[0.237, 0.0], [0.763, 1.0]]
+    """
+    known, z = np.maximum(n, 1e-300), REACH
+    middle = (share * known + z**2 / 2) / (known + z**2)
+    half = z * np.sqrt(share * (1 - share) * known + z**2 / 4) / (known + z**2)
+    return np.clip(middle - half, 0.0, 1.0), np.clip(middle + half, 0.0, 1.0)

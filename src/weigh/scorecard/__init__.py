@@ -4,8 +4,7 @@ learn      a model with few levels, fitted to a table
 points     weights to whole points, so that ranking changes least; what a score means
 model      a card where a model is expected: scores, predictions, sheets
 card       the `Scorecard`
-bands      the cut-off table by score band
-gains      the gains table, and the most profitable cut-off
+bands      the cut-off table by score band, the gains table, and the most profitable cut-off
 impact     approval rates by group at a cut-off
 reasons    what cost a case most points: reason codes, their texts, and the letter
 show       the card as text, HTML and dataframe

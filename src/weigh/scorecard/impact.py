@@ -12,7 +12,7 @@ from weigh.bins import label
 from weigh.frames import Codes, Table, build, check_name
 from weigh.layout import Grid, Shown, View
 from weigh.parameters import is_number
-from weigh.scorecard.gains import spell_count
+from weigh.scorecard.bands import spell_count
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard

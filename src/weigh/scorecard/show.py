@@ -11,7 +11,7 @@ from weigh.bins.labels import EXACT
 from weigh.evidence import find_reversed, share_halves, weigh_halves
 from weigh.frames import build
 from weigh.layout import Bar, Grid, View
-from weigh.scorecard.gains import spell_count
+from weigh.scorecard.bands import spell_count
 
 if TYPE_CHECKING:
     from weigh.scorecard.card import Scorecard

@@ -6,16 +6,14 @@ Levels and cut points are found in the summary as they are in a column in memory
     codes     categories: all of them, or the most frequent ones and the rest together
     numbers   numbers: all distinct ones if they are few, otherwise counts of cells
     column    either of these, by the type of the column
-    hashes    hashes of rows, the same in every library
-    rows      hashes of a sample of rows, to recognise training rows
+    rows      hashes of rows, the same in every library; a sample of them recognises training rows
     kernels   compiled loops
 """
 
 from weigh.sketches.codes import DistinctCodes, Frequent
 from weigh.sketches.column import ColumnSummary, Survey
-from weigh.sketches.hashes import hash_rows
 from weigh.sketches.numbers import CellCounts, DistinctNumbers
-from weigh.sketches.rows import RowSketch, sketch_rows
+from weigh.sketches.rows import RowSketch, hash_rows, sketch_rows
 
 __all__ = [
     "CellCounts",

@@ -5,9 +5,8 @@ DataFrame is first used.
 
     passes    sums of a statistic over partitions, merged in a fixed order
     labels    columns of class labels, weights and folds
-    folds     stratified folds of rows
     table     `SparkTable`: a DataFrame as a table for the engine
-    rows      coded rows, which Spark persists between passes
+    rows      coded rows, which Spark persists between passes, and their stratified folds
     levels    the level of each row in each feature, as native columns
     scores    predictions and reasons, as native columns
 """

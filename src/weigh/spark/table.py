@@ -16,7 +16,6 @@ from weigh.frames import (
     check_name,
     refuse_empty,
 )
-from weigh.spark.folds import CountRows, add_folds, deal_parts
 from weigh.spark.labels import (
     ClassWeights,
     Labelled,
@@ -27,7 +26,7 @@ from weigh.spark.labels import (
     with_classes,
 )
 from weigh.spark.passes import Persisted, check_rows, sum_parts
-from weigh.spark.rows import SparkRows
+from weigh.spark.rows import CountRows, SparkRows, add_folds, deal_parts
 from weigh.spark.scores import score_frame
 
 State = TypeVar("State")

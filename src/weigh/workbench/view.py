@@ -9,8 +9,7 @@ import numpy as np
 from weigh.bins import Feature
 from weigh.evidence import Evidence, FeatureTable
 from weigh.pages.model import read_subject, spell_levels
-from weigh.pages.steps import BOTTOM, EDGE, HEIGHT, LEFT, ROWS, WIDTH
-from weigh.pages.weights import shape_of
+from weigh.pages.weights import BOTTOM, EDGE, HEIGHT, LEFT, ROWS, WIDTH, shape_of
 
 FRAME = {"left": LEFT, "right": WIDTH - EDGE, "top": EDGE, "bottom": HEIGHT - BOTTOM - ROWS}
 

@@ -1,8 +1,7 @@
 """A model as one SQL query, in the dialect of a database.
 
 dialects   how each database reads a column, and writes numbers, text and names
-steps      from columns to weights, totals and probabilities, step by step
-reasons    what weighs most in a row
+steps      from columns to weights, totals, probabilities and reasons, step by step
 query      the whole query
 """
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from weigh.bins import printable
-from weigh.exports.sql import reasons as why
 from weigh.exports.sql import steps
 from weigh.exports.sql.dialects import (
     SOURCE,
@@ -178,7 +177,7 @@ def _add_steps(chain: _Chain, formula: Formula, reasons: int) -> None:
     hidden = steps.hide_inputs(formula, say)
     if hidden:
         chain.step("asked", hidden)
-    words = why.say_levels(formula, say) if reasons else {}
+    words = steps.say_levels(formula, say) if reasons else {}
     chain.step("weights", steps.weigh_terms(formula, say) | words, drop="x")
     chain.step("totals", steps.total_weights(formula, say), drop="n")
     if formula.score_name:
@@ -191,8 +190,8 @@ def _add_steps(chain: _Chain, formula: Formula, reasons: int) -> None:
     if not formula.estimates:
         chain.step("powers", steps.raise_totals(formula, say), drop="top")
     for i in range(reasons):
-        chain.step(f"heaviest_{i + 1}", why.find_heaviest(formula, say, i))
-        chain.step(f"named_{i + 1}", why.name_heaviest(formula, say, i))
+        chain.step(f"heaviest_{i + 1}", steps.find_heaviest(formula, say, i))
+        chain.step(f"named_{i + 1}", steps.name_heaviest(formula, say, i))
 
 
 @dataclass(frozen=True)
@@ -248,7 +247,7 @@ def _columns(formula: Formula, say: Dialect, names: _Names) -> list[Any]:
     told = steps.estimate(formula) if formula.estimates else steps.share(formula, say)
     every = [f"w{j}_{k}" for j in range(len(formula.terms)) for k in range(len(formula.prior))]
     weights = [name_column(name) for name in every] if names.contributions else []
-    whys = [why.tell_reason(formula, say, i) for i in range(len(names.reasons) // 2)]
+    whys = [steps.tell_reason(formula, say, i) for i in range(len(names.reasons) // 2)]
     return [
         *kept,
         *score,
