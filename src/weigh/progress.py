@@ -10,7 +10,7 @@ from contextlib import contextmanager
 @contextmanager
 def show_progress(what: str) -> Iterator[None]:
     """A progress bar where a terminal or notebook watches and nobody else; nothing elsewhere."""
-    from weigh.engine import is_watched, watch
+    from weigh.engine import is_watched, watch  # slow to import, and every command imports this
 
     if is_watched() or not (sys.stderr.isatty() or _in_notebook()):
         yield

@@ -1,5 +1,6 @@
 """The map: what CONTRIBUTING.md and the packages say they hold is there."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -11,11 +12,20 @@ PACKAGES = sorted(path.parent for path in SOURCE.rglob("__init__.py") if path.pa
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
-def test_the_modules_that_a_package_lists_are_there(package):
-    doc = re.match(r'(?s)""".*?"""', (package / "__init__.py").read_text("utf-8"))
-    listed = re.findall(r"^ *([a-z_0-9]+) {2,}\S", doc.group(0), re.M) if doc else []
-    there = {path.stem for path in package.iterdir()}
-    assert [name for name in listed if name not in there] == []
+def test_a_package_lists_every_module_that_it_holds_and_no_other(package):
+    doc = re.match(r'(?s)""".*?"""', (package / "__init__.py").read_text("utf-8")).group(0)
+    listed = re.findall(r"^ *([a-z_0-9]+) {2,}\S", doc, re.M)
+    modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
+    there = {path.parent.name for path in package.glob("*/__init__.py")} | modules
+    if listed or len(modules) > 1:
+        assert sorted(listed) == sorted(there)
+
+
+def find_module(place: str) -> Path | None:
+    """The module or package that a dotted name of the walk begins with, which may end in a name."""
+    path = SOURCE / place.replace(".", "/")
+    found = (path.with_suffix(".py"), path / "__init__.py", path.parent.with_suffix(".py"))
+    return next((file for file in found if file.exists()), None)
 
 
 def test_the_map_names_every_package_and_the_walk_only_modules_that_are_there():
@@ -24,7 +34,31 @@ def test_the_map_names_every_package_and_the_walk_only_modules_that_are_there():
     walk = walk.split("\n## ")[0]
     named = set(re.findall(r"`([a-z_0-9]+)`", table))
     assert {path.name for path in PACKAGES if path.parent == SOURCE} <= named
-    for place in set(re.findall(r"`([a-z_0-9]+\.[a-z_0-9.]+)`", walk)):
-        path = SOURCE / place.replace(".", "/")
-        known = path.with_suffix(".py").exists() or path.is_dir() or path.parent.with_suffix(".py")
-        assert known, place
+    places = set(re.findall(r"`([a-z_0-9]+\.[A-Za-z_0-9.]+)`", walk)) - {"weigh.js"}
+    assert [place for place in places if find_module(place) is None] == []
+
+
+def late_imports(file: Path) -> list[str]:
+    """Lines inside functions that import modules of this package and do not say why."""
+    lines = file.read_text("utf-8").splitlines()
+    inside = [node for node in ast.walk(ast.parse("\n".join(lines))) if type(node) in FUNCTIONS]
+    found = {
+        node.lineno: (lines[node.lineno - 2], lines[node.lineno - 1])
+        for function in inside
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "weigh"
+    }
+    return [line for before, line in found.values() if "#" not in line and "#" not in before]
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+KERNELS = "kernels"
+"""Modules of this name load numba. Their first lines say so, once for all who import them."""
+
+
+def test_an_import_inside_a_function_says_why_it_is_there():
+    """In `cli` the package says it: a command must not wait for what other commands need."""
+    files = [path for path in SOURCE.rglob("*.py") if path.parent.name != "cli"]
+    told = {path.relative_to(SOURCE).as_posix(): late_imports(path) for path in files}
+    plain = {name: [line for line in own if KERNELS not in line] for name, own in told.items()}
+    assert {name: own for name, own in plain.items() if own} == {}

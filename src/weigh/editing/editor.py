@@ -106,8 +106,8 @@ def edit(
 
 def _find_editor(model: Any) -> tuple[Any, Callable[..., Editor]]:
     """The model that reads the rows, and the class of its editor; a card is read as a model."""
-    from weigh.editing.cards import CardEditor
-    from weigh.scorecard import Scorecard
+    from weigh.editing.cards import CardEditor  # which builds on this module
+    from weigh.scorecard import Scorecard  # slow to import
 
     if isinstance(model, Scorecard):
         return model.as_model(), CardEditor

@@ -228,7 +228,7 @@ class EducatedNB(EvidenceClassifier):
             Models of other rows, with summaries and the same cut points: fit them with
             `bins=weigh.cut_points(model), pairs=0`. Categories are united.
         """
-        from weigh.educated.updating import merge_models
+        from weigh.educated.updating import merge_models  # which builds on this module
 
         return merge_models([self, *others])
 

@@ -35,6 +35,7 @@ from weigh.educated.task import Task
 from weigh.engine import Coded, CodedRows
 from weigh.errors import Parameter, ParameterError
 from weigh.evidence import Evidence, weigh_tally
+from weigh.evidence import evidence_of as tables_of
 from weigh.frames import FarTable, Sample
 from weigh.parameters import read_caps, read_orders, read_settings
 from weigh.tally import Tally
@@ -285,8 +286,6 @@ def cut_points(model: Any) -> dict[str, Any]:
     >>> cuts = weigh.cut_points(north)
     >>> south = weigh.EducatedNB(bins=cuts, pairs=0)
     """
-    from weigh.evidence import evidence_of as tables_of
-
     features = levels_of(tables_of(model, numbers=True))
     parts = [part for f in features if not isinstance(f, Cross) for part in f.parts]
     return {part.name: _cuts_of(part) for part in parts if part.cuts is not None}

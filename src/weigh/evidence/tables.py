@@ -17,6 +17,7 @@ from weigh.evidence.feature_table import FeatureTable
 from weigh.evidence.provenance import Change
 from weigh.evidence.show import ROWS
 from weigh.evidence.units import HUNDREDTHS, Units
+from weigh.evidence.view import to_view
 from weigh.frames import Floats, Table, did_you_mean, match, read
 from weigh.pickling import by_fields
 from weigh.tally import Counts, Tally
@@ -258,8 +259,6 @@ class Evidence:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        from weigh.evidence.view import to_view
-
         return to_view(self).to_html()
 
 

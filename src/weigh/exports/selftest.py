@@ -14,9 +14,22 @@ import numpy as np
 
 from weigh.bins import label
 from weigh.exports.checks import TOLERANCE, Difference, Wanted, compare_rows, visit, wanted
+from weigh.exports.onnx import prediction_name
+from weigh.exports.pmml.document import own_name
+from weigh.exports.run import (
+    read_onnx_metadata,
+    run_duckdb,
+    run_onnx,
+    run_pmml,
+    run_sqlite,
+    run_workbook,
+    translate,
+)
+from weigh.exports.sql import plan
 from weigh.exports.targets import read_formula
 from weigh.formula import Formula
 from weigh.frames import Floats
+from weigh.store import load
 
 Rows: TypeAlias = list[dict[str, Any]]
 
@@ -129,8 +142,6 @@ def _run_python(file: Path, formula: Formula, python: Wanted, _: str | None) -> 
 
 
 def _run_json(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
-    from weigh.store import load
-
     again = wanted(load(file), python.rows)
     return Ran(
         again.totals,
@@ -144,9 +155,6 @@ def _run_json(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
 
 
 def _run_onnx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
-    from weigh.exports.onnx import prediction_name
-    from weigh.exports.run import read_onnx_metadata, run_onnx
-
     data = file.read_bytes()
     found, told = run_onnx(data, formula, python.rows), read_onnx_metadata(data)
     return Ran(
@@ -160,9 +168,6 @@ def _run_onnx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
 
 
 def _run_pmml(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
-    from weigh.exports.pmml.document import own_name
-    from weigh.exports.run import run_pmml
-
     found = run_pmml(file.read_text("utf-8"), formula, python.rows)
 
     def pick(*names: str) -> Any:
@@ -174,15 +179,11 @@ def _run_pmml(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ra
 
 
 def _run_xlsx(file: Path, formula: Formula, python: Wanted, _: str | None) -> Ran:
-    from weigh.exports.run import run_workbook
-
     found = run_workbook(file.read_bytes(), formula, python.rows)
     return Ran(found.totals, found.predictions, "LibreOffice")
 
 
 def _run_sql(file: Path, formula: Formula, python: Wanted, dialect: str | None) -> Ran:
-    from weigh.exports.sql import plan
-
     written = _find_dialect(file, dialect)
     found = _ask(file, file.read_text("utf-8"), written, formula, python)
     two = len(formula.prior) == 1
@@ -215,8 +216,6 @@ def _engine(dialect: str) -> str:
 
 def _ask(file: Path, text: str, written: str, formula: Formula, python: Wanted) -> Rows:
     """What a query says, in the database that comes nearest to its own."""
-    from weigh.exports.run import run_duckdb, run_sqlite, translate
-
     run_in = _engine(written)
     try:
         query = translate(text, formula, written, run_in)

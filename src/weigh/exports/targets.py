@@ -163,7 +163,7 @@ def export(
 def render(model: Any, to: str, options: SqlOptions) -> Any:
     """The text or bytes of an export."""
     if to == "sql":
-        from weigh.exports import sql
+        from weigh.exports import sql  # which builds on this module
 
         asked = vars(options) | {"dialect": options.dialect or "duckdb"}
         return sql.write(read_formula(model), **asked)

@@ -20,6 +20,7 @@ from weigh.frames.columns import (
     convert,
 )
 from weigh.frames.names import doubt_names
+from weigh.frames.sources import scan, scan_lazy
 from weigh.frames.tables import Table, refuse_empty
 from weigh.frames.values import NOT_KNOWN
 
@@ -32,8 +33,6 @@ def read(X: Any, allow_sparse: bool = False) -> Table:
     elif kind is not None:
         table = kind.open(X)
     elif isinstance(X, pa.RecordBatchReader):  # can be read only once
-        from weigh.frames.sources import scan
-
         table = scan(X)
     elif is_sparse(X):
         if not allow_sparse:
@@ -123,8 +122,6 @@ def _open_stream(X: Any) -> pa.Table | None:
 
 def _read_frame(frame: nw.DataFrame[Any] | nw.LazyFrame[Any], X: Any) -> Table:
     if isinstance(frame, nw.LazyFrame):
-        from weigh.frames.sources import scan_lazy
-
         return scan_lazy(frame)
     names, backend = tuple(frame.columns), frame.implementation.value
     if not all(isinstance(name, str) for name in names):

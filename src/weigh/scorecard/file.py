@@ -111,7 +111,7 @@ def load(path: str | os.PathLike[str]) -> Scorecard:
 
 def from_dict(data: Mapping[str, Any]) -> Scorecard:
     """The card that `to_json` described."""
-    from weigh.scorecard.card import Scorecard
+    from weigh.scorecard.card import Scorecard  # which builds on this module
 
     settings = {name: data[name] for name in SETTINGS}
     settings |= {name: data[name] for name in OPTIONAL if name in data}

@@ -126,7 +126,7 @@ class CardModel:
 
         It gives the card's probabilities. Its balance sheets and pages show points and the score.
         """
-        from weigh.base import EvidenceModel
+        from weigh.base import EvidenceModel  # which loads scikit-learn
 
         return EvidenceModel.of(self.evidence_, True, self.provenance_)
 

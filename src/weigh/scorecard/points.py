@@ -110,7 +110,7 @@ def measure(totals: Floats, scores: Floats, p: Floats, q: Floats, y: Any) -> Rou
     """
     from scipy.stats import kendalltau  # to show or score with a card does not need them
 
-    from weigh.metrics import auc
+    from weigh.metrics import auc  # which loads scikit-learn
 
     with np.errstate(invalid="ignore"):
         tau = float(kendalltau(totals, scores).statistic) if len(totals) > 1 else 1.0

@@ -49,7 +49,7 @@ def make_app(
         sum. By default the counts are those of this process.
     """
     try:
-        from weigh.serving.routes import make_routes
+        from weigh.serving.routes import make_routes  # which needs an extra
     except ImportError:
         raise ImportError(LACKS) from None
     log = log or Log(sys.stderr, quiet=True)

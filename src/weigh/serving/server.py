@@ -197,7 +197,7 @@ def _url(listener: socket.socket) -> str:
 def _server() -> Any:
     """The class of the server, which runs an application until a signal."""
     try:
-        from weigh.serving.http import Server
+        from weigh.serving.http import Server  # which needs an extra
     except ImportError:
         raise ImportError(LACKS) from None
     return Server

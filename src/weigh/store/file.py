@@ -46,7 +46,7 @@ def save(model: Any, path: str | os.PathLike[str], *, summary: bool = False) -> 
     """
     text = _text_of(model)
     if summary:
-        from weigh.store.summary import save_summary
+        from weigh.store.summary import save_summary  # which builds on this module
 
         save_summary(model, _version(json.loads(text)), path)
     write_text(text, path)
@@ -54,7 +54,7 @@ def save(model: Any, path: str | os.PathLike[str], *, summary: bool = False) -> 
 
 def _text_of(model: Any) -> str:
     """The text of the file of a model or a scorecard."""
-    from weigh.base import TableEstimator
+    from weigh.base import TableEstimator  # which loads scikit-learn
 
     if isinstance(model, TableEstimator):
         model._column_names()  # which says where it is not fitted
@@ -67,7 +67,7 @@ def _text_of(model: Any) -> str:
 
 def to_json(model: TableEstimator) -> str:
     """The text of a model's file."""
-    from weigh.store.model import to_dict
+    from weigh.store.model import to_dict  # which loads learners
 
     data = to_dict(model)
     return _pretty(data | {"checksum": checksum(data)}) + "\n"
@@ -129,7 +129,7 @@ def load(path: str | os.PathLike[str], *, summary: bool = False) -> Any:
         Also read the summary of the training rows beside it, to update or merge the model.
     """
     if summary:
-        from weigh.store.summary import load_summary
+        from weigh.store.summary import load_summary  # which builds on this module
 
         model = load_model(path)
         model.summary_ = load_summary(path)
@@ -149,7 +149,7 @@ def holds_card(path: str | os.PathLike[str]) -> bool:
 
 def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a model; a scorecard is refused."""
-    from weigh.store.model import from_dict
+    from weigh.store.model import from_dict  # which loads learners
 
     return build_whole(path, read_model(path), from_dict)
 

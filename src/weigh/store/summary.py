@@ -97,7 +97,7 @@ def _to_dict(summary: Summary) -> dict[str, Any]:
 
 
 def _from_dict(data: Mapping[str, Any]) -> Summary:
-    from weigh.educated.summary import Summary
+    from weigh.educated.summary import Summary  # which loads scikit-learn
 
     classes, features = read_classes(data), read_features(data)
     n = len(classes)
@@ -149,7 +149,7 @@ def _pack(own: Quadratic) -> dict[str, Any]:
 
 
 def _unpack(data: Mapping[str, Any], n: int, n_totals: int) -> Quadratic:
-    from weigh.educated.quadratic import Quadratic
+    from weigh.educated.quadratic import Quadratic  # which loads scikit-learn
 
     groups = data["groups"]
     check(type(groups) is int and groups in (1, n_totals), "groups must fit the classes")

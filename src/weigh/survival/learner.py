@@ -270,7 +270,7 @@ class EducatedSurvival(TableEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """The concordance index of `predict_risk`: 0.5 is chance, 1 is perfect."""
-        from weigh.metrics.survival import concordance
+        from weigh.metrics.survival import concordance  # a fit needs no measures
 
         table, outcomes, _ = read_survival(X, y, None)
         if outcomes.entry.any():
