@@ -83,8 +83,7 @@ def bench_weighted() -> None:
     from weigh import EvidenceNB, WeightedNB, engine
     from weigh.evidence import Scorer
     from weigh.frames import read
-    from weigh.weighted.auc import rank
-    from weigh.weighted.terms import ScoredRows, collapse
+    from weigh.weighted.auc import ScoredRows, collapse, rank
 
     for n_classes, runs in ((2, RUNS), (7, 1)):
         X, y = make_mixed(n_classes)

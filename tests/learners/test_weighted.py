@@ -22,9 +22,8 @@ from weigh.engine import CodedRows
 from weigh.evidence import Scorer
 from weigh.folds import deal
 from weigh.frames import read_csv
-from weigh.weighted.auc import gain_ratios, rank
+from weigh.weighted.auc import ScoredRows, collapse, gain_ratios, rank
 from weigh.weighted.learner import METHODS
-from weigh.weighted.terms import ScoredRows, collapse
 from weigh.weighted.walks import PATIENCE, RATES, SIZES, WalkSettings
 
 LIGHT = settings(max_examples=25, deadline=None)

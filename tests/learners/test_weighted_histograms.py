@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 import weigh
 from weigh import WeightedNB
 from weigh.base import read_sample
-from weigh.weighted.auc import rank
+from weigh.weighted.auc import collapse, rank
 from weigh.weighted.histograms import N_CELLS, binned_aucs, cell_of, histogram_auc
-from weigh.weighted.terms import collapse
 from weigh.weighted.walks import SIGNS, Move
 
 NEAR = 2e-3

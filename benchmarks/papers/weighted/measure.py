@@ -28,7 +28,7 @@ from weigh.evidence import Evidence, Scorer, contrast, weigh_tally
 from weigh.folds import TRAIN
 from weigh.frames import read
 from weigh.tally import Rows, Tally, count_placed
-from weigh.weighted.terms import DistinctRows, ScoredRows, collapse
+from weigh.weighted.auc import DistinctRows, ScoredRows, collapse
 
 INNER = 5
 

@@ -2,7 +2,6 @@
 
 checks    new rows on the levels of a model: their index, p-value, and the rule of an alarm
 features  the shares of the levels of one table, new values and values within `other`
-totals    the mean of the totals against training, and their distribution against other rows
 labels    calibration and weights on new rows whose classes are known
 numbers   mean, slope and deviance on new rows whose numbers are known
 events    observed and expected events of new rows whose outcomes are known
@@ -12,7 +11,7 @@ result    `Drift`: the checks, the verdict and what to do
 show      its tables, for text and pages
 series    `DriftDisplay`: drift over time, as small multiples
 timeline  `drift_series`: several sets of new rows, as a table and a page
-model     `drift` and `update`, from a model and a table
+model     `drift` and `update`, from a model and a table; the totals of its rows
 """
 
 from weigh.monitoring.model import drift, update

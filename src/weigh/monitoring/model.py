@@ -6,6 +6,7 @@ import copy
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from weigh.educated import EducatedNB
@@ -13,12 +14,21 @@ from weigh.educated.updating import add_rows
 from weigh.errors import Parameter, ParameterError, warn_caller
 from weigh.evidence import Evidence, evidence_of, inherit, is_sum, model_of
 from weigh.frames import FarTable, Sample, Table, label_sample, match, read
+from weigh.metrics import population_stability_index
 from weigh.metrics.numbers import read_number
-from weigh.monitoring.checks import Seen, Totals, count_rows, judge
+from weigh.monitoring.checks import (
+    Check,
+    Seen,
+    Totals,
+    check_t,
+    compare_samples,
+    count_rows,
+    expected_index,
+    judge,
+)
 from weigh.monitoring.features import compare_table
 from weigh.monitoring.known import check_known, kind_of
 from weigh.monitoring.result import Drift
-from weigh.monitoring.totals import check_distribution, check_means
 from weigh.monitoring.traffic import read_metrics
 from weigh.naive import EvidenceNB
 from weigh.parameters import is_number
@@ -272,3 +282,40 @@ def _fade(evidence: Any, share: float) -> Any:
     """Evidence whose rows count less; its weights are found again from the sum."""
     tables = tuple(replace(table, counts=share * table.counts) for table in evidence.tables)
     return replace(evidence, class_counts=share * evidence.class_counts, tables=tables)
+
+
+def check_means(evidence: Evidence, totals: Totals) -> list[Check]:
+    """The mean of prior plus weights, before any recalibration, against that of training.
+
+    The variance of the training totals is not known. Without drift it is that of the new rows,
+    whose error is that of a t test.
+    """
+    n_old, n_new = float(evidence.class_counts.sum()), totals.n
+    before = evidence.prior_row + sum(t.counts.sum(axis=1) @ t.by_class / n_old for t in evidence)
+    spread = totals.deviation if n_new > 1 else 0 * totals.deviation
+    checks = []
+    for c, (shift, sd) in enumerate(zip(totals.mean - before, spread, strict=True)):
+        distance = shift / sd if sd > 0 else 0.0
+        error = np.sqrt((1 / n_old + 1 / n_new) * n_new / (n_new - 1)) if sd > 0 else 0.0
+        name = _name("mean total", evidence, c)
+        checks.append(check_t(name, "total", float(distance), float(error), n_new - 1))
+    return checks
+
+
+def check_distribution(evidence: Evidence, reference: Totals, totals: Totals) -> list[Check]:
+    """The PSI of the totals, cut at the deciles of the reference rows."""
+    assert reference.each is not None
+    assert totals.each is not None
+    checks = []
+    for c, (old, new) in enumerate(zip(reference.each.T, totals.each.T, strict=True)):
+        found = population_stability_index(old, new)
+        chance = expected_index(len(found.labels), len(old), len(new))
+        p_value = compare_samples(found.expected * len(old), found.actual * len(new))
+        name = _name("distribution of totals", evidence, c)
+        checks.append(Check(name, "total", found.value, chance, p_value))
+    return checks
+
+
+def _name(what: str, evidence: Evidence, c: int) -> str:
+    """A check by its name, and its class where there are several totals."""
+    return what + (f" of {evidence.class_names[c]}" if len(evidence.prior_row) > 1 else "")

@@ -1,11 +1,8 @@
 """Time to an event, in discrete time: a binary model of the hazard of each period.
 
-outcomes    events, durations and entries, as they are given and checked
-periods     the periods of follow-up, and one row for each row and period at risk
-times       times that survival is asked at
-hazard      the parameters of the model of the hazard
-population  the training rows by level, for drift
-learner     `EducatedSurvival`
+outcomes  events, durations and entries, and times to predict, as they are given and checked
+periods   the periods of follow-up, one row for each row and period at risk, and their model
+learner   `EducatedSurvival`
 """
 
 from weigh.survival.learner import EducatedSurvival

@@ -15,11 +15,15 @@ from weigh.evidence import Evidence, FeatureTable, record
 from weigh.frames import Floats, Table
 from weigh.parameters import check_parameters
 from weigh.sheet import BalanceSheet, explain, refuse_classes
-from weigh.survival.hazard import hazard_parameters
-from weigh.survival.outcomes import Outcomes
-from weigh.survival.periods import Expanded, Periods, read_survival
-from weigh.survival.population import count_rows, with_rows
-from weigh.survival.times import check_time, check_times, order_times
+from weigh.survival.outcomes import Outcomes, check_time, check_times, order_times
+from weigh.survival.periods import (
+    Expanded,
+    Periods,
+    count_rows,
+    hazard_parameters,
+    read_survival,
+    with_rows,
+)
 
 
 class EducatedSurvival(TableEstimator):

@@ -1,18 +1,25 @@
-"""Periods of follow-up, and the rows of a binary model: one for each row and period at risk."""
+"""Periods of follow-up, and the rows of a binary model: one for each row and period at risk.
+
+The parameters of that model are those of the survival model. A fit counts rows and periods at risk;
+drift compares rows, which are counted by level here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from weigh import engine
 from weigh.errors import Parameter, ParameterError
+from weigh.evidence import Evidence, FeatureTable
 from weigh.frames import Floats, Integers, Table, read, read_numbers, to_arrow
 from weigh.parameters import is_count, is_number
 from weigh.survival.outcomes import Outcomes, read_outcomes
+from weigh.tally import count_placed_soft
 
 GRID = 1000
 """Times at most at which estimated survival falls."""
@@ -248,3 +255,68 @@ def read_survival(
             Parameter("y"), f" calls the time {outcomes.time_name!r}, as a feature is; rename one"
         )
     return features, outcomes, weight
+
+
+SHARED = (
+    "bins",
+    "categorical_features",
+    "missing",
+    "special_values",
+    "max_levels",
+    "crosses",
+    "pairs",
+    "unpaired",
+    "monotonic_cst",
+)
+"""Parameters that are those of the model of the hazard."""
+
+
+def hazard_parameters(
+    model: Any, names: tuple[str, ...], time: str, ends: Floats
+) -> dict[str, Any]:
+    """The parameters of the model of the hazard: every period is a level of the time."""
+    given = {name: getattr(model, name) for name in SHARED}
+    for name in ("categorical_features", "monotonic_cst"):
+        given[name] = _lengthen(given[name], len(names))
+    for name in ("missing", "special_values", "max_levels"):
+        if given[name] is not None and not isinstance(given[name], dict):
+            given[name] = dict.fromkeys(names, given[name])  # not of the time
+    if len(ends) == 1:
+        return given
+    own = given["bins"]
+    columns = own if isinstance(own, dict) else {}
+    if not isinstance(own, dict) and own != model._default_bins:
+        columns = dict.fromkeys(names, own)
+    return given | {"bins": {**columns, time: ends[:-1].tolist()}}
+
+
+def _lengthen(given: Any, n_columns: int) -> Any:
+    """What is given for each feature in order, and nothing for the time."""
+    if given is None or isinstance(given, str | dict) or len(given) != n_columns:
+        return given
+    if any(isinstance(item, str) for item in given):
+        return given
+    mask = all(isinstance(item, bool | np.bool_) for item in given)
+    return [*given, False if mask else 0]
+
+
+def count_rows(
+    tables: Sequence[FeatureTable], table: Table, outcomes: Outcomes, weight: Floats
+) -> Floats:
+    """The rows of every level, table by table, and of all: censored and with the event."""
+    by_class = np.column_stack([~outcomes.event, outcomes.event]) * weight[:, None]
+    features = [own.feature for own in tables]
+    placed = engine.place(replace(table, named=True), features)
+    parts = zip(features, placed, strict=True)
+    counts = [count_placed_soft(feature, own, by_class).counts for feature, own in parts]
+    return np.concatenate([*counts, by_class.sum(axis=0)[None]])
+
+
+def with_rows(evidence: Evidence, tables: Sequence[FeatureTable], rows: Floats) -> Evidence:
+    """The evidence of some tables, with the counts that `count_rows` has found."""
+    ends = np.cumsum([len(own.levels) for own in tables], dtype=np.int64)
+    if rows.shape != (int(ends[-1:].sum()) + 1, 2):
+        raise ValueError("level_rows_ does not fit the tables of the model: fit it again")
+    parts = zip(tables, np.split(rows[:-1], ends[:-1])[: len(tables)], strict=True)
+    counted = tuple(replace(own, counts=counts) for own, counts in parts)
+    return replace(evidence, tables=counted, class_counts=rows[-1])

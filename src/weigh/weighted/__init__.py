@@ -1,7 +1,6 @@
 """Naive Bayes with a weight per feature, chosen to maximise the AUC (Zhang & Sheng 2004).
 
-terms       the rows to rank, with the tables that score them
-auc         exact AUC, updated as weights change; weights by gain ratio
+auc         the rows to rank, and their exact AUC as weights change; weights by gain ratio
 histograms  AUC from histograms of the log odds, for very many rows
 walks       hill climbing and random walks: which moves to try next
 search      runs the walks and returns the best one

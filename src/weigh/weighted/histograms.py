@@ -16,7 +16,7 @@ from scipy.special import log_softmax
 from weigh.engine import Block, Sums, add_weights
 from weigh.evidence import Scorer
 from weigh.frames import Floats, Integers
-from weigh.weighted.terms import ScoredRows
+from weigh.weighted.auc import ScoredRows
 from weigh.weighted.walks import Move
 
 N_CELLS = 1 << 14

@@ -17,9 +17,8 @@ from weigh.frames import Floats, Sample
 from weigh.parameters import is_number
 from weigh.tally import Tally
 from weigh.weighted import histograms
-from weigh.weighted.auc import gain_weights
+from weigh.weighted.auc import DistinctRows, ScoredRows, collapse, gain_weights
 from weigh.weighted.search import SearchPath, evaluate_start, search
-from weigh.weighted.terms import DistinctRows, ScoredRows, collapse
 from weigh.weighted.walks import RATES, SIGNS, SIZES, WalkSettings
 
 METHODS = (

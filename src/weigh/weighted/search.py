@@ -15,9 +15,8 @@ import numpy as np
 
 from weigh.engine import report, side_by_side
 from weigh.frames import Floats, Integers
-from weigh.weighted.auc import Ranking, rank
+from weigh.weighted.auc import DistinctRows, Ranking, ScoredRows, rank
 from weigh.weighted.histograms import binned_aucs
-from weigh.weighted.terms import DistinctRows, ScoredRows
 from weigh.weighted.walks import Move, Step, Walk, WalkSettings
 
 FIRST_BATCH = 4
