@@ -1,10 +1,10 @@
 """Naive Bayes with an exponent per feature (Hong, Hosking & Natarajan 2002): APM and APMR.
 
-design       naive Bayes as the columns of a regression: a design matrix
-moments      loss, gradient and Hessian of exponents, summed over blocks of rows
-solve        the loss of one class against the rest, or of all jointly, and its minimum for a norm
+design       the design matrix, whose columns are the weights of evidence of naive Bayes
+moments      loss, gradient and Hessian by exponents, summed over blocks of rows
+solve        the loss of one class against the rest or of all classes, and its minimum for a norm
 search       APMR: the norm, chosen by the paper's two-stage search over folds
-fit          the exponents of one problem, and their tables
+fit          fits the exponents of one problem, and multiplies the tables by them
 learner      `AdjustedNB`
 """
 

@@ -1,4 +1,4 @@
-"""Naive Bayes as the columns of a regression: a design matrix, expanded block by block."""
+"""Design matrix whose columns are the weights of naive Bayes, expanded block by block."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ MAX_CACHED_BLOCKS = 4
 """A design matrix of up to this many blocks stays in memory between passes."""
 
 ALL = -1
-"""Stands for all rows in place of a split."""
+"""Split number that means all rows, without a split."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """Naive Bayes of some rows, as the columns of a regression.
+    """Columns of a regression: the weights of evidence of naive Bayes, fitted to some rows.
 
     `tables[j]` holds the weights of a feature, level by class; one column if there are two
     classes. `offset` is added to every total. `constant`, if given, is one more column: the prior.
@@ -62,7 +62,7 @@ class DesignMatrix:
     used: tuple[int, ...]
     roles: Integers | None = None
     folds: tuple[Design, ...] = ()
-    known_class_weights: Floats | None = None  # if they need not be counted
+    known_class_weights: Floats | None = None  # counted if not given
 
     @classmethod
     def of(
@@ -119,7 +119,7 @@ class DesignMatrix:
         return replace(self, rows=self.rows.take(rows), known_class_weights=None)
 
     def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> DesignMatrix:
-        """Copy with rows in folds, and with the design of each fold."""
+        """Copy whose rows are assigned to folds, each fold with its own design if given."""
         return replace(self, rows=dealt.rows, roles=dealt.roles, folds=folds)
 
     @cached_property
@@ -150,17 +150,17 @@ def count_groups(block: Block, n_groups: int, n_classes: int) -> Sums:
 
 @dataclass(frozen=True)
 class Expansion:
-    """Expands blocks of coded rows to matrices, some rows at a time; it is sent to the workers."""
+    """Expands blocks of coded rows to matrices, some rows at a time; sent to worker processes."""
 
     design: Design
     used: tuple[int, ...]
     roles: Integers
-    block_size: int  # numbers expanded at a time
+    block_size: int  # matrix entries expanded at a time
     whole: Floats | None = None  # the matrices of all rows, if they are small
 
     @classmethod
     def of(cls, matrix: DesignMatrix, splits: Sequence[int], block_size: int) -> Expansion:
-        """Expand rows for splits that share a design; `roles[group, i]` is the role in split i."""
+        """Make the expansion of splits that share a design; `roles[:, i]` belongs to split i."""
         roles = np.ones((1, 1), np.uint8) if matrix.roles is None else matrix.roles
         every = np.full(len(roles), TRAIN, np.uint8)
         columns = [every if split == ALL else roles[:, split] for split in splits]

@@ -44,7 +44,8 @@ MIN_WEIGHT = 1e-12
 """Weights up to this, in nats, count as 0."""
 
 WEAK_REVERSAL, ZERO_EXPONENT = -0.2, 1e-6
-"""A negative exponent above the first may be due to chance; above minus the second it is 0."""
+"""Exponents from the first to 0 may be negative by chance; absolute values up to the second are 0.
+"""
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def centre(table: FeatureTable, exponents: Floats, classes: Any) -> FeatureTable
     """Multiply weights by exponents and centre them over the classes.
 
     w_k = a_k L_k - mean_c a_c L_c, where L_c = ln P(v|c) - mean ln P(v|.). This is linear in ln
-    P(v|c), whose errors give the errors of w_k.
+    P(v|c), so the standard errors of w_k follow from those of ln P(v|c).
     """
     naming = scale_by_exponents(table, exponents, classes.tolist())
     n_classes = len(exponents)
@@ -94,7 +95,7 @@ def centre(table: FeatureTable, exponents: Floats, classes: Any) -> FeatureTable
 
 
 def sum_loss(block: Block, padded: Sequence[Floats], prior: Floats) -> Sums:
-    """Log loss in nats of the normalised one-against-rest probabilities."""
+    """Log loss in nats, summed over a block, of the normalised one-against-rest probabilities."""
     placed = [
         Placed(codes, np.arange(len(w))) for codes, w in zip(block.codes, padded, strict=True)
     ]
@@ -165,13 +166,13 @@ class Training:
 
     @classmethod
     def of_splits(cls, splits: Splits, learner: Any) -> Training:
-        """Rows with levels and counts found again in each split."""
+        """Make it from splits, each with levels and counts of its own training rows."""
         chosen = learner.norm, learner.aggregate, learner.fit_prior
         return cls(splits.rows, splits.whole, splits.parts, splits.roles, *chosen)
 
     @classmethod
     def of_rows(cls, rows: Coded, tally: Tally, learner: Any) -> Training:
-        """Rows with one set of levels, and with folds if norm="paper"."""
+        """Make it from rows with one set of levels, assigned to folds if norm="paper"."""
         roles, chosen = None, (learner.norm, learner.aggregate, learner.fit_prior)
         if learner.norm == "paper":
             dealt = rows.deal(learner.cv, learner.random_state)
@@ -193,8 +194,8 @@ class Training:
     ) -> DesignMatrix:
         """Design matrix of the `used` features, with a design for each split.
 
-        Splits whose training rows lack a class are left out; if `of` is given, only splits that
-        lack this class or all others.
+        A split is left out if a class does not occur in its training rows. If `of` is given, it is
+        left out only if this class, or every other class, does not occur.
         """
         design = self._design(self.whole, naive, used)
         matrix = DesignMatrix(
@@ -259,7 +260,7 @@ def _has_classes(tally: Tally, of: int | None) -> bool:
 
 
 SEPARABLE = 0.001 * np.log(2)
-"""Mean loss in nats below which the search ends if the classes are separable (0.001 bits)."""
+"""If no row is misclassified, the search ends below this mean loss in nats (0.001 bits)."""
 
 TOL = 1e-10
 
@@ -292,7 +293,7 @@ def fit_logistic(rows: Training, naive: Callable[[Tally], Naive], of: int) -> Fi
 
 
 def fit_jointly(rows: Training, naive: Callable[[Tally], Naive], shared: bool) -> Fit:
-    """Fit the exponents of all classes jointly: one per class and feature, or `shared`."""
+    """Fit the exponents of all classes jointly: one per class and feature, or one per feature."""
     tables, _ = naive(rows.whole.tally)
     active = active_features([table.by_class for table in tables])
     fit = fit_problem(Polytomous(rows.matrix(naive, active, None), shared=shared), rows)
@@ -306,7 +307,7 @@ def fit_jointly(rows: Training, naive: Callable[[Tally], Naive], shared: bool) -
 
 
 def fit_problem(problem: Problem, rows: Training) -> Fit:
-    """Fit exponents with the norm that was given, chosen by folds, or not restricted."""
+    """Fit exponents with a norm that is given, chosen by cross-validation, or not limited."""
     with one_blas_thread():
         path = Path(problem, TOL)
         if rows.norm is not None and not isinstance(rows.norm, str):

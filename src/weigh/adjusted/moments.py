@@ -1,4 +1,4 @@
-"""Loss, gradient and Hessian of exponents, summed over blocks of rows for many points at once.
+"""Loss, gradient and Hessian by exponents, summed over blocks of rows for many points at once.
 
 A search asks for the moments at a point (`Ask`). One pass over the rows answers all searches.
 """
@@ -88,7 +88,7 @@ class Problem(ABC):
         return replace(self, Q=self.matrix.take(rows))
 
     def deal(self, dealt: Dealt, folds: tuple[Design, ...] = ()) -> Self:
-        """Copy with rows in folds, and with the design of each fold."""
+        """Copy whose rows are assigned to folds, each fold with its own design if given."""
         return replace(self, Q=self.matrix.deal(dealt, folds))
 
     def moments(self, exponents: Floats, curved: bool) -> Moments:
@@ -101,7 +101,7 @@ class Problem(ABC):
 
 
 class PerAsk(Protocol):
-    """Statistic of a pass: moments at each of some points, with Hessians at those `curved`."""
+    """Statistic of a pass: moments at each of some points, with Hessians at some of them."""
 
     @property
     def curved(self) -> tuple[int, ...]:
@@ -119,7 +119,7 @@ def answer_asks(
 ) -> list[Moments]:
     """Moments at many points and in many splits, in one pass.
 
-    `statistic` makes the statistic of points that share a design.
+    Points that share a design also share one statistic, which `statistic` makes.
     """
     queries_by_design: dict[int, list[int]] = {}
     for i, ask in enumerate(asks):

@@ -46,9 +46,9 @@ def choose_norm(
     """Choose the norm with the lowest hold-out loss.
 
     Ten norms up to the unrestricted one are tried, then ten between the neighbours of the best.
-    `as_printed`, they are equally spaced. Otherwise they have equal ratios if the unrestricted norm
-    is very large, and if the smallest norm is the best, smaller ones are tried too. The rows of
-    the problem must be in folds.
+    They are equally spaced, or in a geometric grid if the unrestricted norm is very large. If the
+    smallest norm is the best, smaller ones are tried too. `as_printed` is the paper's rule: always
+    equally spaced, and no smaller ones. The rows of the problem must be in folds.
     """
     folds = _Folds(problem, free.at)
     if free.norm == 0:
@@ -78,9 +78,9 @@ def choose_norm(
 class _Folds:
     """Searches of all folds, which share passes over the rows.
 
-    If rows are in files or on a cluster, the searches of all norms share passes too, each from the
-    nearest known solution. In memory, each fold solves one norm after the other, which is less
-    work.
+    If rows are in files or on a cluster, the searches of all norms share passes too, and each
+    starts at the solution of the nearest norm. In memory, each fold solves one norm after the
+    other, which is less work.
     """
 
     def __init__(self, problem: Problem, free: Floats) -> None:
@@ -133,7 +133,8 @@ def _grid(low: float, high: float, size: int, geometric: bool) -> Floats:
     """Ten norms above `low`, up to and including `high`."""
     if not geometric:
         return np.linspace(low, high, POINTS + 1)[1:]
-    low = low or min(1 / size, high) / HUGE  # copies of one feature share its exponent
+    # The norm of d copies of one feature is 1/d: each has the exponent 1/d.
+    low = low or min(1 / size, high) / HUGE
     return np.asarray(np.geomspace(low, high, POINTS + 1)[1:])
 
 

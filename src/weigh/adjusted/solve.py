@@ -1,4 +1,4 @@
-"""The loss of one class against the rest, or of all jointly, and its minimum for a given norm."""
+"""Losses of one class against the rest and of all classes jointly, and their minimum for a norm."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from weigh.newton.ball import Search, Solution
 from weigh.newton.descent import Asking, Found
 
 BLOCK = 1 << 17
-"""Numbers of Q expanded at a time: a megabyte stays in the processor's cache."""
+"""Entries of Q expanded at a time: one megabyte, which stays in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Logistic(Problem):
 
 @dataclass(frozen=True)
 class LogisticSums:
-    """Statistic of a pass: moments at each of some points."""
+    """Statistic of a pass: moments of the logistic loss at each of some points."""
 
     expansion: Expansion
     points: Floats
@@ -124,7 +124,7 @@ class Polytomous(Problem):
 
 @dataclass(frozen=True)
 class PolytomousSums:
-    """Statistic of a pass: moments at each of some points, by class and feature."""
+    """Statistic of a pass: moments of the softmax loss at each of some points."""
 
     expansion: Expansion
     points: Floats
@@ -187,7 +187,10 @@ def _add_shared(Q: Floats, p: Floats, weight: Floats, out: Floats) -> None:
 def start_search(
     class_weights: Floats, start: Floats, tol: float, eager: bool = False, part: float = np.inf
 ) -> Search[Moments]:
-    """Begin a search at some exponents; it ends at a gradient of `tol` times the rarest class."""
+    """Begin a search at `start`; it converges at a gradient of `tol` times the row weights.
+
+    The tolerance is stricter if a class has less than half of the weight: times twice its share.
+    """
     shares = class_weights / class_weights.sum()
     rare = min(1.0, 2 * float(shares[shares > 0].min()))
     return Search(start, tol * rare * float(class_weights.sum()), eager, part)

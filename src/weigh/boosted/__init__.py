@@ -5,7 +5,7 @@ tuning      the number of rounds and the scale, chosen on hold-out rows; statist
 vote        AdaBoost's own vote, and the linearised sum of the rounds
 learner     `BoostedNB`, for classes
 
-projection  regression as classification: is the target above s, for every s
+projection  regression as classification: "is the target above s?" for every s
 kernels     compiled loops of boosted regression
 sheet       the estimate of a number, and its explanation
 regressor   `BoostedNBRegressor`, for numbers

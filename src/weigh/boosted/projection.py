@@ -1,10 +1,11 @@
-"""Regression as classification: boosted naive Bayes for "is the target above s", for every s.
+"""Regression as classification: boosted naive Bayes for "is the target above s?", for every s.
 
 With y scaled to [0, 1], every s gives a copy of each row, with class 1 if y is above s (the
-complement of the paper's Y*, so that positive weights raise the estimate). The copies are never
-made. The range is divided into cells, and a row counts in each cell with the part of the cell that
-lies below its y. In the first round this is exact: the sum over cells of width times part is y. The
-weights of later rounds are computed from the earlier rounds whenever they are needed.
+complement of the paper's Y*, so that positive weights raise the estimate). The copies are not
+stored. Instead the range is divided into cells. In each cell a row has class 1 with the share of
+the cell that lies below its y, and class 0 with the rest. In the first round this is exact: the sum
+over cells of width times share is y. The weights of later rounds are computed from the earlier
+rounds whenever they are needed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ BLOCK = 1 << 12
 """Rows that a thread processes at a time."""
 
 CELL_STEP = 5
-"""Every how many cells the hold-out loss is computed when the number of rounds is chosen."""
+"""The hold-out loss that chooses the number of rounds uses every fifth cell only, for speed."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def _weigh(rows: Projection, by_row: Floats) -> tuple[FeatureTable, ...]:
 
 @dataclass(frozen=True)
 class _BoostingState:
-    """Odds against of each round so far, by row and by cell, which determine all weights.
+    """Odds against class 1 in each round so far, by row and by cell: they determine all weights.
 
     The part of cell k below the target of row i has weight width * prod_t beta_t^h_t, and the rest
     of the cell width * prod_t beta_t^(1 - h_t), with h_t = 1/(1 + odds_it cells_tk).
@@ -168,7 +169,7 @@ class _BoostingState:
 
 
 def _odds(totals: Floats) -> Floats:
-    """Odds against, clipped to stay finite."""
+    """Odds against class 1, from log odds, clipped to stay finite."""
     return np.exp(-np.clip(totals, -700.0, 700.0))
 
 

@@ -30,10 +30,12 @@ from weigh.sheet import EstimateSheet, refuse_classes
 from weigh.tally import Tally, count_placed_soft
 
 MAX_HOLD_OUT, ONE_FOLD_FROM = 2_000, 10_000
-"""Most hold-out rows used per fold, and the number of rows from which one fold is used."""
+"""Largest number of hold-out rows used per fold; from the second number of rows, one fold is used.
+"""
 
 MIN_RISE, OUTLIER_RATIO = 1e-12, 20
-"""Least increase of the curve per cell; ratio of y's range to its middle 98% that is warned of."""
+"""Least increase of the curve per cell; a warning is given if the range of y exceeds that of its
+middle 98% by more than the second factor."""
 
 SIDES = np.array(["down", "up"])
 
@@ -79,7 +81,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     Attributes
     ----------
     evidence_ : Evidence
-        The weights that raise the estimate, against lowering it.
+        The tables of weights; positive weights raise the estimate.
     scale_ : float
         Factor of the log odds in quantiles.
     errors_, alphas_ : ndarray
@@ -92,8 +94,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         regression of y on the estimates, which `weigh.drift` compares with those of new rows. None
         without `calibrate_scale` and `early_stopping`.
     hold_out_rows_ : float or None
-        How many hold-out rows these come from. Rows of unequal weight count as fewer: as many as
-        have a mean of the same variance, (sum of weights)^2 / sum of squared weights.
+        Effective number of these hold-out rows: (sum of weights)^2 / sum of squared weights.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray of str
@@ -269,7 +270,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
     def _hold_out(
         self, rows: Projection, kept: Mask
     ) -> list[tuple[Projection, Projection, list[Step]]]:
-        """Training rows of each fold, hold-out rows, and the rounds of the training rows."""
+        """Training rows, hold-out rows, and rounds fitted to the training rows, of each fold."""
         n, random = len(rows.target), check_random_state(self.random_state)
         splits = read_splits(self.cv, np.zeros(n, dtype=np.intp), kept, random)
         parts = []
@@ -287,7 +288,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
         return estimate.read_off(estimate.total(table))
 
     def predict_quantile(self, X: Any, q: Any) -> Floats:
-        """The smallest y that the target is at or below with probability q.
+        """Quantile of each row: the smallest y that the target is at or below with probability q.
 
         Parameters
         ----------
@@ -334,7 +335,7 @@ class BoostedNBRegressor(RegressorMixin, TableEstimator):
 def _measure_errors(
     parts: list[tuple[Estimate, Projection]], low: float, high: float
 ) -> dict[str, float]:
-    """The errors of hold-out rows, by the attributes that keep them."""
+    """Statistics of the errors of hold-out rows, by the name of the attribute that stores them."""
     found = [own.read_off(test.total(own.evidence.tables)) for own, test in parts]
     estimates = np.concatenate(found)
     y = low + (high - low) * np.concatenate([test.target for _, test in parts])

@@ -1,4 +1,4 @@
-"""AdaBoost with probabilities: naive Bayes, fitted repeatedly with more weight on bad rows."""
+"""AdaBoost with naive Bayes: each round gives more weight to rows that were predicted badly."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class BinaryRows:
-    """Coded rows as a problem of class `of` against the rest, and the levels to learn on.
+    """Coded rows as a problem of class `of` against the rest, with the levels of its tables.
 
-    If `roles` is given, only rows with the given `role` (training or hold-out) in a split count.
+    If `roles` is given, only rows with the given `role` (training or hold-out) in a split are used.
     """
 
     levels: Levels
@@ -97,13 +97,13 @@ class BinaryRows:
 
     @property
     def selection(self) -> RowSelection:
-        """Which rows count, and which class is 1; can be sent to workers."""
+        """Which rows are used, and which class is 1; can be sent to worker processes."""
         return RowSelection(self.of, self.roles, self.role)
 
     def learn(self, before: Ensemble, total: float | None) -> Asking[tuple[Evidence, float]]:
-        """Fit naive Bayes with the weights after the rounds `before`; also return their sum.
+        """Fit naive Bayes with the weights after the rounds `before`; also return the weights' sum.
 
-        Weights are rescaled to sum to `total`, their sum in the first round.
+        For the fit, weights are rescaled to sum to `total`, their sum in the first round.
         """
         sizes = tuple(map(len, self.levels.places))
         *counts, classes = (yield RoundCounts(self.selection, before, sizes)).arrays
@@ -126,7 +126,7 @@ class BinaryRows:
 
 @dataclass(frozen=True)
 class RowSelection:
-    """Which rows count, and which class is 1."""
+    """Which rows are used, and which class is 1."""
 
     of: int
     roles: Integers | None
@@ -137,7 +137,7 @@ class RowSelection:
         return np.asarray((block.labels == self.of).view(np.uint8))
 
     def weights(self, block: Block) -> Floats:
-        """Weight of each row; 0 for rows that do not count."""
+        """Weight of each row; 0 for rows that are not used."""
         weight = np.ones(len(block)) if block.weight is None else block.weight
         if self.roles is None:
             return weight
@@ -145,7 +145,7 @@ class RowSelection:
         return np.asarray(weight * (self.roles[block.groups] == self.role))
 
     def cut(self, block: Block) -> Block:
-        """Block of the rows that count."""
+        """Block of the rows that are used."""
         if self.roles is None:
             return block
         assert block.groups is not None
@@ -162,7 +162,7 @@ class RowSelection:
         since = int(done[0])
         if since < len(before.alphas):
             missed = wrong_probability(before.totals(block, since), self.target(block))
-            # Round by round, as sums then have the same bits with and without `carry`.
+            # Adding round by round gives bit-identical sums with and without `carry`.
             for t, alpha in enumerate(before.alphas[since:]):
                 powers -= 2 * alpha * (1 - missed[:, t])
             done[0] = len(before.alphas)
@@ -177,7 +177,7 @@ def wrong_probability(totals: Floats, target: Integers) -> Floats:
 
 
 def add_columns(weight: Floats, columns: Floats) -> Floats:
-    """Weighted sum of each column; its bits do not depend on the other columns."""
+    """Weighted sum of each column; bit-identical whatever the other columns are."""
     return np.array([weight @ column for column in np.ascontiguousarray(columns.T)])
 
 
@@ -223,10 +223,10 @@ class RoundError:
 
 
 def boost_all(parts: Sequence[BinaryRows], max_rounds: int) -> list[list[Round]]:
-    """Boost each part. The first is the whole; the others need no more rounds than it has.
+    """Run AdaBoost on each part: first all rows, then the folds with at most as many rounds.
 
-    On this machine, rows carry the state of one part from pass to pass, so parts run one after the
-    other. On a cluster all parts share the passes.
+    On this machine, rows keep the boosting state of one part from pass to pass, so parts run one
+    after the other. On a cluster all parts share the passes.
     """
     rows = parts[0].rows
     if rows.carrying() is rows:
@@ -247,10 +247,10 @@ def boost(rows: BinaryRows, max_rounds: int) -> Asking[list[Round]]:
 
     eps = sum w |y - h|,  beta = eps/(1 - eps),  w <- w beta^(1 - |y - h|),  alpha = 1/2 ln 1/beta
 
-    Rounds end early if the error reaches one half or zero; if that is the first round, it is the
-    model, with alpha 1. Weights are rescaled to their first sum, so that a pseudo-count means the
-    same number of rows in every round. A round takes two passes, because its error must be known
-    before the next weights.
+    Rounds end early if the error reaches one half or zero. If the first round does so, it is the
+    whole model, with alpha 1. Weights are rescaled to their sum in the first round, so that a
+    pseudo-count means the same number of rows in every round. A round takes two passes, because the
+    next weights depend on its error.
     """
     found: list[Round] = []
     total: float | None = None

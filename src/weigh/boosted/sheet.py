@@ -1,4 +1,4 @@
-"""The estimate of a number: a curve from totals to estimates, and its balance sheet."""
+"""Numeric estimates: the curve from totals to estimates, and the balance sheet of one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Estimate(OnEvidence):
         return self.evidence.total(table)[:, 0]
 
     def read_off(self, totals: Floats) -> Floats:
-        """Estimates of totals, read from the curve."""
+        """Estimates for totals, read from the curve."""
         if self.steps:
             place = np.searchsorted(self.levels, totals - 1e-12, side="left")
             return np.asarray(self.points[np.minimum(place, len(self.points) - 1)])

@@ -33,17 +33,17 @@ from weigh.frames import Floats
 MAX_SCALE, MIN_SCALE = 10.0, 0.01
 
 STEPS, SCALE_TOL = 60, 1e-9
-"""Most Newton steps of a scale, and the relative change at which it has converged."""
+"""Largest number of Newton steps for a scale, and the relative change at convergence."""
 
 MAX_TOTALS = 1 << 16
-"""Most totals (rows times rounds) computed at a time."""
+"""Largest number of totals (rows times rounds) computed at a time."""
 
 Combine: TypeAlias = Callable[[Floats, Floats], Floats]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Hold-out loss in bits after each round, at the best scale of that many rounds."""
+    """Hold-out loss in bits after each round, at the best scale for that many rounds."""
 
     losses: Floats
     scales: Floats
@@ -72,7 +72,7 @@ class HeldOut:
 class Losses:
     """Statistic of a pass: loss after each round, its two derivatives, squared totals, weight.
 
-    If there are fewer rounds than scales, the last round stands for the missing ones.
+    If there are fewer rounds than scales, the other scales use the totals after the last round.
     """
 
     selection: RowSelection
@@ -87,7 +87,7 @@ class Losses:
         after = self.combine(self.ensemble.totals(block), self.ensemble.alphas)
         last = np.minimum(np.arange(len(self.scales)), after.shape[1] - 1)
         totals = np.where(self.selection.target(block) == 1, -1.0, 1.0)[:, None] * after[:, last]
-        p = expit(self.scales * totals)  # of the wrong class
+        p = expit(self.scales * totals)  # probability of the wrong class
         losses, squares = np.logaddexp(0.0, self.scales * totals), totals**2
         parts = losses, p * totals, p * (1 - p) * squares, squares
         sums = np.stack([add_columns(weight, part) for part in parts])
@@ -95,7 +95,7 @@ class Losses:
 
 
 def choose(parts: Sequence[HeldOut], max_rounds: int, combine: Combine, scaled: bool) -> Choice:
-    """Compute the hold-out loss after each round, at the best scale of that many rounds."""
+    """Compute the hold-out loss after each round, at the best scale for that many rounds."""
     n_rows = _sum_all(parts, [part.rows.counter for part in parts]).arrays[0].sum()
     scales, low, high = (np.full(max_rounds, value) for value in (1.0, MIN_SCALE, MAX_SCALE))
     converged = np.full(max_rounds, not scaled)  # a converged scale stays fixed
@@ -137,8 +137,8 @@ def _newton_step(
 def best_scale(loss: Callable[[float], float], typical: float) -> float:
     """Factor of the totals with the lowest loss; `loss` is in nats, over all rows.
 
-    One pseudo-row is added, of typical total and half of each class. Without it the best factor is
-    infinite if all rows are classified correctly.
+    One pseudo-row is added: its total is `typical`, and half of it is of each class. Without it the
+    best factor is infinite if all rows are classified correctly.
     """
 
     def penalised(log_scale: float) -> float:
@@ -178,7 +178,7 @@ class Rounds:
         2^t prod_t sqrt(eps_t (1 - eps_t)), and at most 1 (Freund & Schapire 1997, Theorem 6). The
         paper prints half of it, which bounds the mean probability of the wrong class.
         """
-        eps = np.minimum(self.errors, 0.5)  # no bound from a first round at chance
+        eps = np.minimum(self.errors, 0.5)  # a first round may have 0.5 or more: no bound
         return np.cumprod(2 * np.sqrt(eps * (1 - eps)))
 
 
@@ -244,7 +244,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class Differences:
-    """Statistic of a pass that compares vote and linearised sum.
+    """Statistic of a pass that compares AdaBoost's vote with the linearised sum.
 
     Sums over rows: whether both choose the same class, absolute sum, absolute cubic term, weight.
     """
