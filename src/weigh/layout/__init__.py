@@ -1,4 +1,4 @@
-"""What an object shows: a `View` as data, text for terminals, HTML for notebooks and pages."""
+"""Output of objects: a `View` as data, as text for terminals, as HTML for notebooks and pages."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 def escape(text: str) -> str:
-    """A name as text of the page, whatever it holds."""
+    """Text with HTML's special characters escaped."""
     return html.escape(printable(text))
 
 
 def render(template: str, **data: Any) -> Markup:
-    """A template filled in; the result can be part of another."""
+    """A rendered template; the result can be inserted into another."""
     from markupsafe import Markup
 
     return Markup(_environment().get_template(template).render(data))
 
 
 def embed(data: Any) -> Markup:
-    """JSON for a script of a page, that no name in it can end: there is neither tag nor comment."""
+    """JSON for a script element; <, > and & are escaped, so no name can end the script."""
     from markupsafe import Markup
 
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -44,7 +44,7 @@ def embed(data: Any) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    """Loaded at the first page: to import jinja2 takes a while."""
+    """The template environment, created at the first page since importing jinja2 is slow."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -64,17 +64,17 @@ def _environment() -> Environment:
 
 
 def _code(text: str) -> Markup:
-    """A sentence whose commands, between backquotes, are set as code."""
+    """A sentence with the commands between backquotes marked up as code."""
     from markupsafe import Markup
 
     parts = escape(text).split("`")
-    if not len(parts) % 2:  # a backquote of a name
+    if not len(parts) % 2:  # a name contains a backquote
         return Markup(escape(text))
     return Markup("".join(f"<code>{p}</code>" if k % 2 else p for k, p in enumerate(parts)))
 
 
 def _lines(texts: Iterable[str]) -> Markup:
-    """Texts below each other, for a page that keeps line breaks."""
+    """Texts on lines of their own, for an element that keeps line breaks."""
     from markupsafe import Markup
 
     return Markup("\n".join(map(escape, texts)))
@@ -86,7 +86,7 @@ def _pretty(data: Any) -> Markup:
 
 
 def asset(package: str, *names: str) -> str:
-    """The text of files that come with a package, one after another."""
+    """The concatenated text of files that come with a package."""
     from importlib.resources import files  # not at start-up: few commands write pages
 
     folder = files(package)
@@ -96,9 +96,9 @@ def asset(package: str, *names: str) -> str:
 def document(
     title: str, body: Any, style: str, script: str = "", data: Any = None, connect: bool = False
 ) -> str:
-    """A page whose policy lets this style and this script run and nothing else load or run.
+    """A page whose content security policy allows only this style and this script.
 
-    With `connect` the script may ask the server that the page came from.
+    With `connect` the script may send requests to the server of the page.
     """
     policy = [
         "default-src 'none'",
@@ -119,13 +119,13 @@ def _hash(text: str) -> str:
 
 
 ENDLESS = 10_000
-"""Characters that nothing needs."""
+"""A width in characters that no output reaches."""
 
 
 def to_plain(*parts: Any, width: int) -> str:
     """Sentences and renderables below each other, at most `width` characters wide.
 
-    No line ends with blanks, and no name writes the codes of a terminal.
+    Trailing blanks are removed, and names cannot write terminal control codes.
     """
     buffer = io.StringIO()
     console = _console(buffer, width)
@@ -135,7 +135,7 @@ def to_plain(*parts: Any, width: int) -> str:
 
 
 def lay_out(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[int] = (0,)) -> Any:
-    """A table below its headings. Columns are set to the right, except those in `left`."""
+    """A table with headings. Columns are right-aligned, except those in `left`."""
     from rich import box
     from rich.table import Table
 
@@ -154,7 +154,7 @@ def _cell(text: str) -> Any:
 
 
 def percent(share: float) -> str:
-    """A share with as many digits as it has.
+    """A share as a percentage, without trailing zeros.
 
     >>> percent(0.95), percent(0.999)
     ('95%', '99.9%')
@@ -163,7 +163,7 @@ def percent(share: float) -> str:
 
 
 def count_of(n: float, noun: str) -> str:
-    """How many of something there are; weights of rows may be no whole number.
+    """A count with its noun; weighted counts of rows may have decimals.
 
     >>> count_of(1, "row"), count_of(2201, "row"), count_of(2.5, "row")
     ('1 row', '2,201 rows', '2.5 rows')
@@ -173,15 +173,15 @@ def count_of(n: float, noun: str) -> str:
 
 
 def natural_width(part: Any) -> int:
-    """How wide a renderable is where nothing has to be folded."""
+    """The width of a renderable when no line is folded."""
     return int(_console(io.StringIO(), ENDLESS).measure(part).maximum)
 
 
 def _console(file: io.StringIO, width: int) -> Any:
-    """A console that only writes to `file`, wherever it runs.
+    """A console that only writes plain text to `file`, wherever it runs.
 
-    Left to itself, rich displays in a notebook in place of writing, and a variable of the
-    environment (FORCE_COLOR) lets it write the codes of a terminal.
+    By default, rich displays in a notebook instead of writing, and the environment variable
+    FORCE_COLOR makes it write terminal codes.
     """
     from rich.console import Console
 
@@ -196,19 +196,19 @@ def _console(file: io.StringIO, width: int) -> Any:
     )
 
 
-FOR, AGAINST = "#0072B2", "#D55E00"  # told apart by colour-blind eyes
+FOR, AGAINST = "#0072B2", "#D55E00"  # distinguishable to colour-blind readers
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A number as a bar from the middle of its cell, or from the left where none is negative."""
+    """A number as a bar from the middle of its cell, or from the left if none is negative."""
 
     share: float  # from -1 to 1
     from_left: bool = False
 
     @property
     def style(self) -> str:
-        """Where it begins, how long it is, and its colour."""
+        """CSS of the bar: start, length and colour."""
         if self.from_left:
             return f"left:0;width:{100 * min(self.share, 1.0):.1f}%;background:{FOR}"
         width = 50 * min(abs(self.share), 1.0)
@@ -222,17 +222,17 @@ Cell: TypeAlias = str | Bar
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows below a heading. A folded grid shows its title and opens with a click."""
+    """A table of cells with headings. A folded grid shows its title and opens with a click."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
     foot: tuple[tuple[Cell, ...], ...] = ()
-    n_names: int = 1  # columns of text, which stand left
-    folded: bool | None = None  # None cannot be folded
+    n_names: int = 1  # leading columns of text, which are left-aligned
+    folded: bool | None = None  # None: cannot be folded
 
     def without_bars(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Headings and cells of the columns that hold text alone; the foot comes last."""
+        """Headings and cells of the columns without bars; the foot comes last."""
         rows = (*self.rows, *self.foot)
         drawn = {j for row in rows for j, cell in enumerate(row) if isinstance(cell, Bar)}
         keep = [j for j in range(len(self.head)) if j not in drawn]
@@ -267,7 +267,7 @@ class View:
 
 
 class Rendered(Protocol):
-    """What can be read: a `View`, or another page."""
+    """An object with a text and an HTML form: a `View`, or another page."""
 
     def to_text(self, width: int) -> str:
         """Plain text, at most `width` characters wide."""
@@ -277,7 +277,7 @@ class Rendered(Protocol):
 
 
 class Shown(ABC):
-    """What is printed as text and shown in notebooks, both from one view."""
+    """Base class of objects that are printed as text and shown in notebooks, from one view."""
 
     @abstractmethod
     def view(self) -> Rendered:

@@ -1,4 +1,4 @@
-"""What a sheet holds: a prior, items, what a rule did to their total, and its probability."""
+"""The data of a balance sheet: prior, items, adjustments of their total, and the probability."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from weigh.tally import smoothed_levels
 
 @dataclass(frozen=True)
 class Attenuated:
-    """From what the weights add up to, to the total.
+    """The step from the sum of the weights to the total, by attenuation.
 
     `before` is the sum of prior and items. The exponent multiplies it (form "root") or the items
     alone ("geometric"), and then `shift`, a change of the base rate, is added. `perplexity` is that
-    of the n features or tokens under the class in question,
+    of the n features or tokens under the positive class,
 
     PP = (P(x_1|C) ... P(x_n|C))^(-1/n)                                  (Carlos 2015, Eq. 5)
 
-    without what was never seen in training; None where nothing is left.
+    where levels not seen in training are left out. It is None if no feature is left.
     """
 
     before: float
@@ -40,7 +40,7 @@ class Attenuated:
 def attenuate_row(
     evidence: Evidence, table: Table, before: float, sign: Floats, of: int
 ) -> Attenuated | None:
-    """What the rule does to a table's only row, if there is one."""
+    """The attenuation of a table's only row; None if the model does not attenuate."""
     rule = evidence.attenuation
     if rule is None:
         return None
@@ -57,7 +57,7 @@ def attenuate_row(
 
 
 def _perplexity(evidence: Evidence, table: Table, of: int) -> float | None:
-    """Of the levels that a table's only row has, under one class."""
+    """The perplexity of the levels of a table's only row under one class."""
     logs, n = 0.0, 0.0
     for j, part in enumerate(evidence):
         times = _times(evidence, table, j)
@@ -68,7 +68,7 @@ def _perplexity(evidence: Evidence, table: Table, of: int) -> float | None:
 
 
 def _times(evidence: Evidence, table: Table, j: int) -> Floats:
-    """How often the row has each level of a feature."""
+    """The number of times that the row has each level of a feature."""
     if evidence.event_model == "counts":
         return np.asarray(count_matrix(table).toarray()[0], dtype=np.float64)
     placed = evidence.features[j].read(table)
@@ -79,10 +79,10 @@ def _times(evidence: Evidence, table: Table, j: int) -> Floats:
 
 @dataclass(frozen=True)
 class Recalibrated:
-    """From what the weights add up to, to what that was worth on rows held out.
+    """The step from the sum of the weights to the total, by recalibration on hold-out rows.
 
-    `before` is the total of the weights, after the exponent if there is one; `after` is what the
-    method makes of it. Then `shift`, a change of the base rate, is added, which gives the total.
+    `before` is the total of the weights, after the exponent if there is one; `after` is the
+    recalibrated total. Adding `shift`, a change of the base rate, gives the final total.
     """
 
     before: float
@@ -92,7 +92,7 @@ class Recalibrated:
 
 
 def recalibrate_row(evidence: Evidence, table: Table, sign: Floats) -> Recalibrated | None:
-    """What the recalibration does to a table's only row, if there is one."""
+    """The recalibration of a table's only row; None if the model does not recalibrate."""
     worth = evidence.recalibration
     if worth is None:
         return None
@@ -107,21 +107,21 @@ def recalibrate_row(evidence: Evidence, table: Table, sign: Floats) -> Recalibra
 
 
 def map_ends(evidence: Evidence, sign: Floats, ends: Floats) -> Floats:
-    """The ends of an interval of log odds after the recalibration, if there is one."""
+    """Limits of an interval of log odds, recalibrated if the model recalibrates."""
     worth = evidence.recalibration
     return ends if worth is None else np.asarray(sign[0] * worth.apply(sign[0] * ends))
 
 
 COVERAGE = 0.9
-"""Of the interval of the probability."""
+"""Coverage of the interval of the probability."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """What one feature says about the case; `note` says why it says nothing.
+    """The weight of one feature of the case; `note` gives the reason where it weighs nothing.
 
-    `words` is the feature and its level where they read better than one after the other, as a pair
-    of features does.
+    `words` is the feature and its level as one phrase, for pairs of features and for levels that
+    have a name of the user's.
     """
 
     feature: str
@@ -134,7 +134,7 @@ class Item:
 
     @property
     def shown(self) -> str:
-        """The feature as people read it."""
+        """The feature's title, or its column name where it has none."""
         return self.title or self.feature
 
     def __str__(self) -> str:
@@ -165,32 +165,32 @@ class BalanceSheet:
     two_classes: bool = True
     link: str = "logistic"
     caveat: str = ""
-    assumes: str = ""  # by the interval, where there is one
-    no_interval: str = ""  # why, where there is none
+    assumes: str = ""  # the assumption of the interval, where there is one
+    no_interval: str = ""  # the reason, where there is no interval
     coverage: float = COVERAGE
     attenuation: Attenuated | None = None
     recalibration: Recalibrated | None = None
     backend: str | None = field(default=None, compare=False, repr=False)
-    names: Mapping[Any, str] = field(default_factory=dict, compare=False)  # of classes, by label
+    names: Mapping[Any, str] = field(default_factory=dict, compare=False)  # class names by label
     outcome: str = field(default="", compare=False)  # completes "Probability that"
-    units: Units = HUNDREDTHS  # how people read the weights
-    event_by: tuple[str, float] | None = None  # of an event over time: by when, how probable
+    units: Units = HUNDREDTHS  # the unit in which weights are shown
+    event_by: tuple[str, float] | None = None  # survival: time, and P(event by then)
     far: tuple[str, ...] = ()  # numbers far beyond the cut points, in words
 
     def name_of(self, class_label: Any) -> str:
-        """A class as people read it."""
+        """The name of a class, or its label where it has no name."""
         return self.names.get(class_label) or label(class_label)
 
     @property
     def probability_name(self) -> str:
-        """What the probability is called."""
+        """The caption of the probability."""
         if self.outcome and self.question == self.name_of(self.pos_label):
             return f"Probability that {self.outcome}"
         return f"Probability of {self.question}"
 
     @property
     def question(self) -> str:
-        """What the probability is of: a class, or a class rather than one of several rivals."""
+        """The class whose probability this is; with its rival, if there are several."""
         rival = self.against is not None and not self.two_classes
         return (
             f"{self.name_of(self.pos_label)} rather than {self.name_of(self.against)}"
@@ -213,12 +213,12 @@ class BalanceSheet:
 
     @property
     def not_known(self) -> tuple[Item, ...]:
-        """Items whose answer was not given, or never seen in training: they weigh nothing."""
+        """Items without an answer, or with a value never seen in training: they weigh nothing."""
         return tuple(item for item in self.weightless if item.note)
 
     @property
     def weightless(self) -> tuple[Item, ...]:
-        """Items that weigh nothing: those not known, and features that tell nothing."""
+        """Items of weight zero: those not known, and features without evidence."""
         return tuple(item for item in self.items if item.weight == 0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -244,7 +244,7 @@ class BalanceSheet:
         )
 
     def _points(self) -> dict[str, Any]:
-        """Of a scorecard: the base points, those of each item, and the score."""
+        """Base points, points of each item and score; empty unless the model is a scorecard."""
         units = self.units
         if not units.are_points:
             return {}
@@ -255,7 +255,7 @@ class BalanceSheet:
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per item, the prior first: feature, level, weight and note.
 
-        In the dataframe library that the training table came from, or in `backend`, such as
+        The table is of the dataframe library of the training table, or of `backend`, such as
         "polars". The weights add up as those of the sheet do.
         """
         rows = (Item("Prior", "", self.prior), *self.items)

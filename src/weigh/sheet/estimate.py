@@ -1,4 +1,4 @@
-"""One estimate of a number explained: what raises and what lowers it."""
+"""One estimate of a number explained: the contribution of each feature to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weigh.sheet.explain import items_of
 
 @dataclass(frozen=True)
 class Push:
-    """What one feature does: its weight of evidence, and by how much it moves the estimate."""
+    """The contribution of one feature: its weight of evidence, and the change of the estimate."""
 
     text: str
     weight: float
@@ -30,12 +30,13 @@ class Push:
 class EstimateSheet:
     """One estimate explained, in the unit of the target.
 
-    `start` is the estimate where nothing is known. With `link` "identity" start and changes add up
-    to the estimate, and a change is the weight itself. With "log" they multiply: a change is the
-    factor exp(weight). With "curve" the way from start to estimate is shared out by weight. Pushes
-    stand in order, the heaviest first. The interval is that of a new row. `apart` is what the row
-    has of exposure and offset: estimate and interval are for it, and `rate` is the estimate without
-    it. A row that has none is estimated for one unit of exposure.
+    `start` is the estimate when all features are not known. With `link` "identity" start and
+    changes add up to the estimate, and a change is the weight itself. With "log" they multiply: a
+    change is the factor exp(weight). With "curve" the difference between start and estimate is
+    divided among the features in proportion to their weights. Pushes are sorted by absolute weight,
+    largest first. The interval is a prediction interval for a new row. `apart` holds the row's
+    exposure and offset: estimate and interval include them, and `rate` is the estimate without
+    them. A row without exposure is estimated for one unit of exposure.
     """
 
     start: float
@@ -62,7 +63,7 @@ class EstimateSheet:
 
     @property
     def note(self) -> str:
-        """How the numbers of the sheet make the estimate, in a sentence."""
+        """One sentence that says how the estimate follows from the numbers of the sheet."""
         return NOTES[self.link]
 
     @property
@@ -92,7 +93,7 @@ class EstimateSheet:
 
     @property
     def _of_one(self) -> str:
-        """What the interval of a row without its exposure is for: a rate itself has none."""
+        """The words after the interval of a rate: it holds for a row with one unit of exposure."""
         rate = self.condition.startswith(" per unit") and not self.apart
         return " of a row with one unit" if rate else ""
 
@@ -100,7 +101,7 @@ class EstimateSheet:
         return spell(value, digits_of(self.interval[1] - self.interval[0]), sign)
 
     def _per_unit(self, value: float) -> str:
-        """A number beside the rate, which may be far smaller than the estimate of the row."""
+        """A number with the digits of the rate, which may be much smaller than the estimate."""
         if self.rate is None or self.link != "log":
             return self._number(value)
         return spell(value, digits_of(self.rate))
@@ -134,9 +135,9 @@ def explain_number(
     interval: tuple[float, float],
     apart: Mapping[str, float] | None = None,
 ) -> EstimateSheet:
-    """The sheet of a table's only row, from tables whose sum is the estimate or its logarithm.
+    """The sheet of a table's only row, for models whose total is the estimate or its logarithm.
 
-    `apart` is what the row adds to the sum beside its weights, by what it is called.
+    `apart` holds what the row adds to the sum besides its weights (exposure, offset), by name.
     """
     beside = tuple(
         Push(text, added, float(evidence.means(np.array(added))))
@@ -164,7 +165,7 @@ def explain_number(
 
 
 def find_blanks(evidence: Evidence, table: Table) -> Integers:
-    """Whether a row has no level in a table: row by table."""
+    """Whether each row (first axis) has no level in each table (second axis)."""
     found = np.empty((table.n_rows, len(evidence)), dtype=np.bool_)
     for j, placed in enumerate(engine.place(table, evidence.features)):
         found[:, j] = placed.levels[placed.codes] >= len(evidence[j].levels)
@@ -174,7 +175,7 @@ def find_blanks(evidence: Evidence, table: Table) -> Integers:
 def total_variances(evidence: Evidence, table: Table) -> Floats:
     """The variance of each row's total, from the covariance of prior and weights.
 
-    It is zero for a model whose covariance was not kept.
+    It is zero for a model that has not kept its covariance.
     """
     if evidence.covariance is None:
         return np.zeros(table.n_rows)
@@ -189,8 +190,8 @@ def total_variances(evidence: Evidence, table: Table) -> Floats:
 
 
 def _sum_squares(covariance: Floats, at: Any) -> Floats:
-    """Each row's x' C x, where x is one for the prior and at the row's places."""
-    padded = np.pad(covariance, ((0, 1), (0, 1)))  # -1, no level, is the last
+    """Each row's x' C x, where x is one for the prior and for the row's levels, zero elsewhere."""
+    padded = np.pad(covariance, ((0, 1), (0, 1)))  # index -1, "no level", is the row of zeros
     out = np.full(at.shape[1], padded[0, 0])
     for j, own in enumerate(at):
         out += padded[own, own] + 2 * padded[own, 0]

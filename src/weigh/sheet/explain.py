@@ -31,7 +31,7 @@ NO_ERRORS = "this learner's weights have no standard errors"
 EDITED = "the tables were edited, so the errors of the fit no longer apply"
 
 SCALES = "that the scales of the tables are known"
-"""What an interval from the covariance of all weights takes for granted."""
+"""The assumption of an interval that uses the covariance of all weights."""
 
 SILENT = ", and that the answers which are not known are left out at random"
 
@@ -52,7 +52,7 @@ class _Line:
     title: str = ""
 
     def item(self, sign: Floats) -> Item:
-        """The line for the classes in question."""
+        """The line as an item for the chosen classes."""
         weight = float(sign @ self.weights) + 0.0  # no negative zero
         own = self.note, self.relation, self.words, self.title
         return Item(self.feature, self.level, weight, *own)
@@ -61,7 +61,7 @@ class _Line:
 def explain(
     evidence: Evidence, table: Table, pos_label: Any, against: Any, no_errors: str = NO_ERRORS
 ) -> BalanceSheet:
-    """The balance sheet of a table's only row; `no_errors` says why weights may have no errors."""
+    """The balance sheet of a table's only row; `no_errors` is the reason given for no interval."""
     classes, totals = evidence.classes.tolist(), evidence.total(table)
     a, b = _choose(classes, pos_label, against, totals[0])
     if evidence.link == "ovr" and b >= 0:
@@ -144,14 +144,14 @@ def _why_none(evidence: Evidence, parts: list[Floats | None], no_errors: str) ->
 
 
 def _assumption(evidence: Evidence, lines: list[_Line]) -> str:
-    """What an interval takes for granted."""
+    """The assumption under which the interval holds."""
     if evidence.covariance is None:
         return "independent features"
     return SCALES + SILENT if any(line.lacks for line in lines) else SCALES
 
 
 def _choose(classes: list[Any], pos_label: Any, against: Any, row: Floats) -> tuple[int, int]:
-    """The class in question and its rival; -1 is all the rest of three or more."""
+    """Indices of the positive class and its rival; -1 stands for all other classes."""
     two, b = len(classes) == 2, find_class(classes, against, -1, "against")
     a = find_class(classes, pos_label, (1 - b if b >= 0 else 1) if two else int(row.argmax()))
     b = 1 - a if two and b < 0 else b
@@ -162,7 +162,7 @@ def _choose(classes: list[Any], pos_label: Any, against: Any, row: Floats) -> tu
 
 
 def refuse_classes(why: str, pos_label: Any, against: Any) -> None:
-    """Refuse classes that are named for a model which does not explain one against another."""
+    """Raise an error if classes are named for a model that cannot compare two classes."""
     if pos_label is not None or against is not None:
         both = Parameter("pos_label"), " and ", Parameter("against")
         raise ParameterError(f"{why}: leave ", *both, " out")
@@ -171,7 +171,7 @@ def refuse_classes(why: str, pos_label: Any, against: Any) -> None:
 def _interval(
     evidence: Evidence, sign: Floats, log_odds: float, error: float
 ) -> tuple[float, float]:
-    """Of the log odds before the recalibration, whose ends this moves as it moves any total."""
+    """The interval of the probability: that of the raw log odds, with recalibrated limits."""
     reach = NormalDist().inv_cdf((1 + COVERAGE) / 2) * error
     low, high = _logistic(map_ends(evidence, sign, log_odds + np.array([-reach, reach])))
     return float(low), float(high)
@@ -182,7 +182,7 @@ def _logistic(log_odds: Floats) -> Floats:
 
 
 def find_class(classes: list[Any], wanted: Any, default: int = 0, role: str = "pos_label") -> int:
-    """Where a class stands among those of a model."""
+    """The index of a class among those of a model."""
     if wanted is None:
         return default
     if wanted not in classes:
@@ -194,7 +194,7 @@ def find_class(classes: list[Any], wanted: Any, default: int = 0, role: str = "p
 
 
 def difference(n_classes: int, a: int, b: int) -> Floats:
-    """What to multiply a row of weights with to get the weight for a against b (or the rest)."""
+    """The vector whose product with a row of weights is the weight for a against b (or rest)."""
     if n_classes == 2:
         return np.array([1.0 if a == 1 else -1.0])
     sign = np.zeros(n_classes)
@@ -226,7 +226,7 @@ def _scale(
 def _standard_error(
     link: str, parts: list[Floats | None], row: Floats, a: int, b: int
 ) -> float | None:
-    """Of the log odds, features taken as independent; None where a part is not known."""
+    """Standard error of the log odds for independent features; None if a variance is missing."""
     known = [part for part in parts if part is not None]
     if link == "ovr" or len(known) < len(parts):
         return None
@@ -245,10 +245,10 @@ def _standard_error(
 
 
 def _joint_error(evidence: Evidence, table: Table) -> float | None:
-    """Of the log odds, from the covariance of the prior and the row's weights.
+    """Standard error of the log odds, from the covariance of the prior and the row's weights.
 
-    An answer that is not known adds nothing: what it weighs, zero, is taken as known. A level that
-    was not seen could weigh anything, and there is no error.
+    An answer that is not known adds no variance: its weight, zero, is exact. A level not seen in
+    training could have any weight, so there is no standard error.
     """
     assert evidence.covariance is not None
     at, start = [0], 1
@@ -264,12 +264,12 @@ def _joint_error(evidence: Evidence, table: Table) -> float | None:
 
 
 def _lacks(part: FeatureTable, table: Table) -> bool:
-    """Whether a table's only row holds no answer."""
+    """Whether the answer of a table's only row is missing or not known."""
     return any(column.value(table) in (None, NOT_KNOWN) for column in part.feature.parts)
 
 
 def items_of(evidence: Evidence, table: Table) -> list[Item]:
-    """What each feature of a model of two classes says about a table's only row."""
+    """The weight of each feature of a two-class model for a table's only row."""
     return [line.item(np.ones(1)) for line in _lines(evidence, table)]
 
 
@@ -296,7 +296,7 @@ def _line(part: FeatureTable, place: int, table: Table) -> _Line:
 
 
 def _words(feature: Feature | Cross, place: int, values: Sequence[Value]) -> str:
-    """A pair, or a level that has a name in the user's words."""
+    """The phrase for a pair or for a level with a name of the user's; empty for others."""
     if isinstance(feature, Cross):
         return feature.words(place, values=values)
     return feature.phrase(place, values=values) if feature.title or feature.texts else ""
@@ -307,7 +307,7 @@ def _title(part: FeatureTable) -> str:
 
 
 def _nothing(part: FeatureTable, table: Table) -> _Line:
-    """A value that is no level."""
+    """The line of a value that is not a level: it weighs nothing."""
     feature, n_classes = part.feature, part.counts.shape[1]
     note = "no evidence" if feature.skips(table) else UNSEEN
     weights, variances = np.zeros(part.by_class.shape[1]), np.zeros(n_classes)
@@ -318,7 +318,7 @@ def _nothing(part: FeatureTable, table: Table) -> _Line:
 
 
 def _token_lines(evidence: Evidence, table: Table) -> list[_Line]:
-    """The tokens that occur; a token's weight counts as often as it does."""
+    """A line for each token that occurs: its weight times its count."""
     counts = count_matrix(table).toarray()[0]
     part, lines = evidence.tables[0], []
     for j in np.flatnonzero(counts):
@@ -331,14 +331,14 @@ def _token_lines(evidence: Evidence, table: Table) -> list[_Line]:
 
 
 def _variances(evidence: Evidence, lines: list[_Line]) -> list[Floats | None]:
-    """Of independent parts of the sum; all tokens are one."""
+    """Variances of the independent parts of the sum; all tokens together are one part."""
     if evidence.event_model == "counts":
         return [_token_variance(lines, evidence)]
     return [line.variances for line in lines]
 
 
 def _token_variance(lines: list[_Line], evidence: Evidence) -> Floats | None:
-    """Of the sum over tokens, which share one Dirichlet and so are not independent.
+    """Variance of the sum over tokens, which share one Dirichlet and so are not independent.
 
     Var sum_v t_v ln p_v = sum_v t_v^2 trigamma(n_v + s) - (sum_v t_v)^2 trigamma(N + s m)
     """

@@ -1,4 +1,4 @@
-"""Many rows explained: what each table adds to each total, and what weighs most."""
+"""Many rows explained: the contribution of each table, and the levels of largest weight."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from weigh.sheet.explain import difference, find_class
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """The heaviest features of each row, heaviest first; no text and zero where nothing weighs."""
+    """The features of largest weight of each row; None and zero where fewer have a weight."""
 
     texts: np.ndarray[Any, np.dtype[np.object_]]
     weights: Floats
 
     def columns(self) -> dict[str, list[Any]]:
-        """reason_1, weight_1, reason_2 and so on."""
+        """Columns reason_1, weight_1, reason_2 and so on."""
         found: dict[str, list[Any]] = {}
         for j in range(self.texts.shape[1]):
             found[f"reason_{j + 1}"] = self.texts[:, j].tolist()
@@ -38,8 +38,8 @@ SIGNS = {"for": 1.0, "against": -1.0}
 def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | None = None) -> Any:
     """Name the n levels of largest absolute weight in every row, heaviest first.
 
-    In a document, these are the n tokens that contribute most: the weight of a token times how
-    often it occurs. Of a scorecard, they are the n features that cost a row most points, as in
+    For documents, these are the n tokens that contribute most: the weight of a token times its
+    count. For a scorecard, they are the n features that cost a row most points, as in
     `Scorecard.reasons`.
 
     Parameters
@@ -61,7 +61,7 @@ def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | N
     -------
     table
         Columns reason_1, weight_1, ... in the dataframe library of the training table. Null and
-        zero where fewer features have a weight. Of a scorecard: reason_1, cost_1, ...
+        zero where fewer features have a weight. For a scorecard: reason_1, cost_1, ...
 
     Examples
     --------
@@ -81,13 +81,13 @@ def reasons(model: Any, X: Any, n: int = 3, pos_label: Any = None, only: str | N
 def reason_columns(
     model: Any, table: Table, n: int, pos_label: Any = None, only: str | None = None
 ) -> dict[str, list[Any]]:
-    """The reasons of every row as columns: what weighs most; of a card, what costs most points."""
+    """The reasons of every row as columns: largest weights; for a scorecard, most points lost."""
     costs: Callable[[Table, int], dict[str, list[Any]]] | None = getattr(
         model, "_cost_columns", None
     )
     if costs is None:
         evidence: Evidence = evidence_of(model, True)
-        if hasattr(model, "_at_time"):  # the hazard: in no period, so that the time weighs nothing
+        if hasattr(model, "_at_time"):  # the hazard: without a period, so time weighs nothing
             table = model._at_time(table)
         find = find_tokens if evidence.event_model == "counts" else find_reasons
         return find(evidence, table, n, pos_label, only).columns()
@@ -102,7 +102,7 @@ def reason_columns(
 def find_reasons(
     evidence: Evidence, table: Table, n: int, pos_label: Any = None, only: str | None = None
 ) -> Reasons:
-    """The n heaviest features of every row of a table, or of those that speak one way."""
+    """The n features of largest weight of every row; `only` keeps those of one sign."""
     _check_only(only)
     weights = _of_class(evidence, table, pos_label)
     heavy = np.abs(weights) if only is None else np.maximum(SIGNS[only] * weights, 0.0)
@@ -137,7 +137,7 @@ def _word(token: str, times: float) -> str:
 
 
 def _signs(evidence: Evidence, table: Table, pos_label: Any) -> Floats:
-    """What to multiply the totals of each row with: its most probable class, or the one named."""
+    """Row by class, the factors that select the named class, or the row's most probable one."""
     classes = evidence.classes.tolist()
     if len(classes) == 2 or pos_label is not None:
         own = difference(len(classes), find_class(classes, pos_label, 1), -1)
@@ -151,7 +151,7 @@ def _check_only(only: str | None) -> None:
 
 
 def _of_class(evidence: Evidence, table: Table, pos_label: Any) -> Floats:
-    """By row and feature, for the class in question."""
+    """Weights by row and feature for the positive class."""
     weights = evidence.contributions(table)
     classes = evidence.classes.tolist()
     if evidence.estimates:
@@ -165,7 +165,7 @@ def _of_class(evidence: Evidence, table: Table, pos_label: Any) -> Floats:
 
 
 def _texts(evidence: Evidence, table: Table, chosen: Integers) -> Any:
-    """What features say in each row, in words, of those that were chosen."""
+    """The phrases of the chosen features of each row."""
     texts = np.full(chosen.shape, None, dtype=object)
     for j, placed in enumerate(engine.place(table, evidence.features)):
         feature = evidence.features[j]
@@ -180,7 +180,7 @@ def _texts(evidence: Evidence, table: Table, chosen: Integers) -> Any:
 
 
 def _tell_misread(feature: Feature | Cross, table: Table, levels: Integers) -> dict[int, str]:
-    """What rows say in which a number other than 0 and 1 has a level that is called so."""
+    """Phrases of rows where a number other than 0 and 1 falls into a level named 0 or 1."""
     parts = [
         dict(zip(*map(np.ndarray.tolist, p.misread(table)), strict=True)) for p in feature.parts
     ]
@@ -195,8 +195,8 @@ def _tell_misread(feature: Feature | Cross, table: Table, levels: Integers) -> d
 def contribute(evidence: Evidence, table: Table, pos_label: Any = None) -> dict[str, Floats]:
     """The prior, each table and any recalibration, as columns that add up to the rows' totals.
 
-    The total is the log odds of `pos_label` against the other of two classes. Of more classes it is
-    the total of `pos_label`, which the link turns into a probability together with the others.
+    The total is the log odds of `pos_label` against the other of two classes. With more classes it
+    is the total of `pos_label`, which the link turns into a probability together with the others.
     """
     sign = _sign(evidence, pos_label)
     names, weights = _weights(evidence, table, sign)
@@ -214,7 +214,7 @@ def contribute(evidence: Evidence, table: Table, pos_label: Any = None) -> dict[
 
 
 def _sign(evidence: Evidence, pos_label: Any) -> Floats:
-    """What to multiply the totals of a row with to get that of the class."""
+    """The vector whose product with a row's totals is the total of the class."""
     classes = evidence.classes.tolist()
     if evidence.estimates:
         return np.ones(1)
@@ -227,7 +227,7 @@ def _sign(evidence: Evidence, pos_label: Any) -> Floats:
 
 
 def _weights(evidence: Evidence, table: Table, sign: Floats) -> tuple[tuple[str, ...], Floats]:
-    """A name and a column for each table; for each token of a document."""
+    """A name and a column for each table, or for each token of documents."""
     if evidence.event_model == "counts":
         tokens = count_matrix(table).toarray() * (evidence.tables[0].by_class @ sign)
         return evidence.column_names, np.asarray(tokens)
@@ -235,5 +235,5 @@ def _weights(evidence: Evidence, table: Table, sign: Floats) -> tuple[tuple[str,
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
-    """The name, or one like it that no column has."""
+    """The name, with underscores appended until no column has it."""
     return name if name not in [*taken] else _free(f"{name}_", taken)

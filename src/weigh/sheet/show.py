@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BLANK = label(NOT_KNOWN)
 
 LISTED = 12
-"""Features without an answer that a note names, here and on pages."""
+"""Maximum number of features without an answer that a note lists, here and on pages."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Side:
 
 
 def sides_of(sheet: BalanceSheet) -> tuple[Side, Side]:
-    """What speaks for and what speaks against."""
+    """The two columns: evidence for the positive class and evidence against it."""
     of, units = sheet.name_of(sheet.pos_label), sheet.units
     prior = units.total(sheet.prior)
     first = [("Base points" if units.are_points else "Prior", prior)]
@@ -44,7 +44,7 @@ def sides_of(sheet: BalanceSheet) -> tuple[Side, Side]:
 def _side(
     title: str, sign: str, first: list[tuple[str, int]], items: tuple[Item, ...], units: Units
 ) -> Side:
-    """The sum is that of the rounded weights, as in the papers: readers add what they see."""
+    """One column; its total adds the rounded weights, as in the papers, so readers can check it."""
     lines = first + [(text, units.whole(weight)) for text, weight in _fold(items, units)]
     shown = [(text, signed(whole)) for text, whole in lines]
     what = "points" if units.are_points else "weight"
@@ -52,7 +52,7 @@ def _side(
 
 
 def _fold(items: tuple[Item, ...], units: Units) -> list[tuple[str, float]]:
-    """A line for each item, and one for those that would all read 0."""
+    """A line for each item, and one for all those that are rounded to 0."""
     small = [item for item in items if abs(units.scale * item.weight) < 0.5]
     if len(small) < 2:
         return [(str(item), item.weight) for item in items]
@@ -61,7 +61,7 @@ def _fold(items: tuple[Item, ...], units: Units) -> list[tuple[str, float]]:
 
 
 def foot_of(sheet: BalanceSheet) -> list[tuple[str, str]]:
-    """From what the weights add up to, to the probability: names and numbers."""
+    """Names and numbers of the steps from the sum of the weights to the probability."""
     rows = [*_attenuation(sheet), *_recalibration(sheet)]
     if sheet.units.are_points:
         rows.append(("Score", str(sheet.units.total(sheet.total))))
@@ -84,7 +84,7 @@ def foot_of(sheet: BalanceSheet) -> list[tuple[str, str]]:
 
 
 def _attenuation(sheet: BalanceSheet) -> list[tuple[str, str]]:
-    """How the total follows from what the weights add up to."""
+    """Lines that show how attenuation turns the sum of the weights into the total."""
     rule = sheet.attenuation
     if rule is None:
         return []
@@ -101,7 +101,7 @@ def _attenuation(sheet: BalanceSheet) -> list[tuple[str, str]]:
 
 
 def _recalibration(sheet: BalanceSheet) -> list[tuple[str, str]]:
-    """How the total follows from what it was before the recalibration."""
+    """Lines that show the total before and after recalibration."""
     worth = sheet.recalibration
     if worth is None:
         return []
@@ -114,7 +114,7 @@ def _recalibration(sheet: BalanceSheet) -> list[tuple[str, str]]:
 
 
 def probability(p: float) -> str:
-    """Two digits after the point, and more where two would say 0 or 1.
+    """A probability with two decimals, or more where two would show 0 or 1.
 
     >>> [probability(p) for p in (0.374, 0.0021, 0.99934, 1 - 1e-9)]
     ['0.37', '0.002', '0.9993', '> 0.999999']
@@ -130,7 +130,7 @@ CHECK = "Check the value and its unit."
 
 
 def notes_of(sheet: BalanceSheet) -> list[str]:
-    """What a reader should know, sentence by sentence."""
+    """Notes below the sheet, one sentence each."""
     notes, what = [], "points" if sheet.units.are_points else "weight"
     blank = [item.shown for item in sheet.weightless if item.level == BLANK]
     if blank:
@@ -199,7 +199,7 @@ def _paired(sides: tuple[Side, Side]) -> list[tuple[tuple[str, str], tuple[str, 
 
 
 def to_html(sheet: BalanceSheet) -> str:
-    """The sheet for a notebook: prior and items with bars, the total, and what it means."""
+    """The sheet for a notebook: prior and items with bars, the total, and the probability."""
     units, points = sheet.units, sheet.units.are_points
     lines = _fold(sheet.speaks_for, units) + _fold(sheet.speaks_against, units)
     own = 0.0 if points else sheet.prior  # base points would dwarf the bars of all others
