@@ -1,4 +1,4 @@
-"""Compiled loops of the tree: grow it from coded rows, and send rows down it.
+"""Compiled loops of the tree: grow it from coded rows, and find the leaves of rows.
 
 `codes[i, j]` is the level of row i in feature j, or the number of levels of j if it is not known.
 Loading this module loads numba, so callers import it where they use it. Sums and copies are
@@ -12,7 +12,7 @@ import numpy as np
 from weigh.kernels import compiled
 
 TOLERANCE = 1e-9
-"""Gains, ratios or weights closer than this count as equal, as sums have rounding errors."""
+"""Gains, ratios or weights closer than this count as equal, because sums have rounding errors."""
 
 PARENT, LEVEL, FEATURE = 0, 1, 2
 START, STOP = 2, 3
@@ -46,7 +46,10 @@ def copy_slice(array: Any, start: int, stop: int) -> Any:
 
 @compiled
 def count_levels(codes: Any, labels: Any, rows: Any, weights: Any, table: Any) -> None:
-    """Fill in weights by level (row) and class (column) of a feature; the last row is not known."""
+    """Sum weights by level (row) and class (column) of a feature into `table`.
+
+    The last row is for rows whose level is not known.
+    """
     for v in range(table.shape[0]):
         for k in range(table.shape[1]):
             table[v, k] = 0.0
@@ -158,7 +161,10 @@ def may_split(counts: Any, min_rows: float) -> bool:
 
 @compiled
 def branch_shares(codes: Any, rows: Any, weights: Any, sizes: Any) -> Any:
-    """Share of each level in the known weight; `sizes` becomes the number of rows per branch."""
+    """Share of each level in the weight of the rows whose level is known.
+
+    `sizes` becomes the number of rows per branch.
+    """
     shares, known, n_levels = np.zeros(sizes.shape[0] - 1), 0.0, sizes.shape[0] - 1
     for i in range(rows.shape[0]):
         level = codes[rows[i]]
@@ -176,7 +182,10 @@ def branch_shares(codes: Any, rows: Any, weights: Any, sizes: Any) -> Any:
 def distribute(
     codes: Any, rows: Any, weights: Any, shares: Any, places: Any, rows_out: Any, weights_out: Any
 ) -> None:
-    """Put each row into its branch; a row whose level is not known into all, by their shares."""
+    """Put each row into its branch.
+
+    A row whose level is not known goes into all branches, its weight divided by their shares.
+    """
     for i in range(rows.shape[0]):
         level = codes[rows[i]]
         known = level < shares.shape[0]
@@ -191,7 +200,10 @@ def distribute(
 def push_branches(
     node: int, start: int, shares: Any, sizes: Any, stack: Any, stack_size: int
 ) -> int:
-    """Push a node's branches, the first level last; `sizes` becomes where each one's rows begin."""
+    """Push the branches of a node onto the stack, the first level last so that it is next.
+
+    `sizes` becomes the position at which the rows of each branch begin.
+    """
     for v in range(shares.shape[0] - 1, -1, -1):
         if shares[v] > 0:
             stack[stack_size, PARENT], stack[stack_size, LEVEL] = node, v

@@ -30,11 +30,11 @@ class C44Classifier(ClassifierMixin, TableEstimator):
     follow Quinlan 1993). Numeric columns are binned first, and a split has one branch per level.
 
     A feature can split a node if it is not yet used on the path, gives at least two branches
-    `min_rows` rows, and has at least the mean gain of such features. The one of highest gain ratio
-    splits; the first column wins a tie. A row whose level is not known follows every branch with a
-    part of its weight, the branch's share of the known rows, in training and in prediction; in the
-    split information it counts as one more level. A level that occurs in training, but not in the
-    node, gets the probabilities of the node.
+    `min_rows` rows, and has at least the mean gain of such features. Of these, the feature with the
+    highest gain ratio splits; the first column wins a tie. A row whose level is not known follows
+    every branch, in training and in prediction. Its weight is divided by the branches' shares of
+    the known rows. In the split information, not known counts as one more level. A level that
+    occurs in training, but not in the node, gets the probabilities of the node.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ class C44Classifier(ClassifierMixin, TableEstimator):
         Columns of categories: by their type, all, names or positions, or a dict from column to its
         levels (a list is ordered, a set is not).
     missing : "level", "skip" or dict, default="skip"
-        Whether a missing value is a level of its own or follows every branch in part.
+        "level": missing is a level of its own. "skip": a row with a missing value follows every
+        branch, with a share of its weight in each.
     special_values : list or dict, optional
         Codes that become levels of their own: of all numeric columns, such as [-9, -8], or by
         column, such as {"income": [-999]}. A code without training rows weighs nothing.

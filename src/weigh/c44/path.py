@@ -16,8 +16,8 @@ from weigh.sheet import UNSEEN
 class Step:
     """One node on the path of a case: its condition, its rows, and the share of each class.
 
-    `part` is the share of the case that reaches the node. It is below 1 where an answer further up
-    is not known, so that the case follows every branch. `ends` is whether the path ends here;
+    `part` is the share of the case that reaches the node. It is below 1 if an answer further up is
+    not known, because the case then follows every branch. `ends` is whether the path ends here;
     `note` says why it follows several branches or ends early.
     """
 
@@ -40,7 +40,7 @@ class TreePath:
     """Path of one case through a tree, from the root to its probabilities.
 
     If the case follows several branches, the steps are in depth-first order. `probabilities` is the
-    sum over the steps that end of their part times (n_c + s)/(N + s K).
+    sum of part times (n_c + s)/(N + s K) over the steps where the path ends.
     """
 
     classes: tuple[Any, ...]
@@ -86,7 +86,7 @@ def trace(tree: Tree, table: Table) -> TreePath:
 def _follow(
     tree: Tree, node: int, codes: list[int], table: Table
 ) -> tuple[list[tuple[int, float]], str]:
-    """Next nodes with the share of each, and a note if there are several or none before a leaf."""
+    """Next nodes with the share of each, and a note if the case takes all branches or none."""
     j = int(tree.feature[node])
     if j < 0:
         return [], ""

@@ -1,6 +1,6 @@
 """Perplexed naive Bayes (Carlos 2015): naive Bayes to a power, which corrects overconfidence.
 
-scores     totals before the exponent, and the choice of k: criteria and grid search
+scores     totals of naive Bayes without the exponent; criteria and grid search that choose k
 forms      applies the exponent to naive Bayes, and removes it; the arithmetic mean of Eq. 15
 learner    `PerplexedNB`
 """

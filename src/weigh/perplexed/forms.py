@@ -1,7 +1,7 @@
 """The forms of the model: naive Bayes to a power (Eqs. 19 and 20), and the mean of Eq. 15.
 
-The exponent is multiplied into the tables, or is a rule if n varies by row. The arithmetic mean is
-not a sum of tables.
+The exponent is multiplied into the tables if every row has the same n. Otherwise it is stored as a
+rule and computed for each row. The arithmetic mean is not a sum of tables.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def undo(evidence: Evidence) -> Evidence:
 def naive_totals(evidence: Evidence, naive: Evidence, k: float, table: Table) -> Floats:
     """Totals of naive Bayes that give the decisions of Eq. 20, ties included.
 
-    If s was added to the prior after the exponent e, totals e T + s decide as T + s/e does, which
-    is returned.
+    With exponent e and a later shift s of the prior, the totals are e T + s. They give the same
+    decisions as T + s/e, which is returned.
     """
     totals, rule = naive.total(table), evidence.attenuation
     shift = _shift(evidence, naive, k) if rule is None else rule.shift

@@ -216,7 +216,7 @@ class PerplexedNB(EvidenceClassifier):
         splits = read_splits(self.cv, sample.labels, sample.kept, self.random_state, sample.groups)
         return score_held_out(sample, naive, splits, learn)
 
-    # ------------------------------------------------------------ deciding
+    # ------------------------------------------------------------ decisions
 
     def _decide(self, table: Table, totals: Floats | None = None) -> np.ndarray[Any, Any]:
         """Decide by the totals of naive Bayes, as in Eq. 20: rounding then cannot break ties."""
@@ -240,7 +240,10 @@ def _shifted(learnt: Any, rate: Floats) -> Any:
 
 
 def _no_interval(learnt: Any) -> Any:
-    """Drop the prior's variances: attenuated totals keep part of the training frequencies."""
+    """Drop the variances of the prior, which do not apply to other class frequencies.
+
+    Attenuated totals keep part of the training frequencies.
+    """
     return replace(learnt, prior_variances=None) if isinstance(learnt, Evidence) else learnt
 
 

@@ -1,6 +1,6 @@
-"""Totals of naive Bayes for rows and documents before the exponent, and the choice of its k.
+"""Totals of naive Bayes without the exponent, of rows or documents, and the choice of k.
 
-There are three criteria of k, and a grid search.
+k is chosen by one of three criteria, with a grid search.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from weigh.frames import Floats, Integers, Sample
 class Scores:
     """Prior, sum of weights, n, class and sample weight of each row.
 
-    The totals for any k follow from these without another look at the data.
+    The totals for any k follow from these without another pass over the data.
     """
 
     prior: Floats
@@ -50,12 +50,12 @@ def join_scores(parts: Sequence[Scores]) -> Scores:
 
 
 Statistic: TypeAlias = Callable[[Scores], Floats]
-"""A sum over scored rows: one row of numbers for each k."""
+"""Function that sums over scored rows: one row of numbers for each k."""
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Coded rows, scored again in each pass; `max_n` is the largest n of a row."""
+    """Coded rows whose totals are computed in each pass; `max_n` is the largest n of a row."""
 
     rows: Coded
     scorer: Scorer
@@ -91,7 +91,7 @@ class CountsOfN:
 
 
 def score_rows(rows: Coded, scorer: Scorer) -> ScoredRows | None:
-    """Prepare rows to be scored; None if no row can be."""
+    """Prepare rows to be scored; None if no row can be scored."""
     all_scored = scorer.known.all() and (scorer.turns >= 0).any()
     if all_scored and not any(scorer.skips):
         return ScoredRows(rows, scorer, float(len(scorer.tables)))
@@ -155,9 +155,9 @@ def score_held_out(
     splits: Iterable[Split],
     learn: Callable[[Sample], Evidence],
 ) -> ScoredDocuments | None:
-    """Score hold-out documents with the tables that `learn` fits to the others; None if none.
+    """Score hold-out documents with the tables that `learn` fits to the others.
 
-    A document whose class does not occur among the others is left out.
+    A document whose class does not occur among the others is left out. None if no document is left.
     """
     n, parts = naive.observed(sample.table), []
     for train, held_out in splits:

@@ -1,6 +1,6 @@
 """Exact AUC of the weighted totals, updated as weights change; and weights by gain ratio.
 
-The rows to rank have tables that score them: total = base + sum_j weight_j table_j[code_j].
+The total of a row is base + sum_j weight_j table_j[code_j].
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGEST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Rows in memory, in files or on a cluster, with the tables that score them."""
+    """Rows in memory, in files or on a cluster, with the tables that give their totals."""
 
     rows: Coded
     scorer: Scorer
@@ -49,7 +49,7 @@ class DistinctRows:
 
 
 def collapse(scored: ScoredRows) -> DistinctRows:
-    """Merge rows that the same split scores and that have equal entries in every table."""
+    """Merge rows that belong to the same split and have equal entries in every table."""
     whole, scorer = scored.rows.here(), scored.scorer
     block = Block(whole.codes, whole.labels, whole.weight, whole.groups)
     tables, numbers = zip(*map(_merge, scorer.tables), strict=True)
@@ -149,7 +149,7 @@ class RankingOfTwo:
         return self._score()
 
     def try_weights(self, weights: Floats) -> float:
-        """Compute and sort all log odds."""
+        """Compute and sort the log odds of all rows."""
         totals = add_up(self.distinct, weights)[:, 0]
         keys, rows = self._buffers[0]
         rows[:] = np.argsort(totals)
@@ -200,7 +200,7 @@ class RankingOfMany:
         return self._score()
 
     def try_weights(self, weights: Floats) -> float:
-        """Compute all totals."""
+        """Compute the totals of all rows."""
         self._totals = add_up(self.distinct, weights)
         return self._score()
 

@@ -23,7 +23,7 @@ N_CELLS = 1 << 14
 """Number of cells of a histogram."""
 
 MAX_EXACT_ROWS, MAX_EXACT_ROWS_IN_FILES = 10_000_000, 1_000_000
-"""Up to this many rows, in memory or in files and on a cluster, the AUC is computed exactly."""
+"""Numbers of rows, in memory and in files or on a cluster, up to which the AUC is exact."""
 
 MAX_CELLS_PER_PASS = 1 << 19
 """Most numbers that the histograms of one pass may hold together."""
@@ -53,7 +53,7 @@ def _cell_range(scored: ScoredRows, moves: Sequence[Move]) -> tuple[int, int]:
     """Range of cells, [first, stop), that log odds can fall into after any of the moves."""
     ends = [_score_range(scored.scorer, move.end) for move in moves]
     cells = cell_of(np.array([min(low for low, _ in ends), max(high for _, high in ends)]))
-    # One cell more on each side, as totals are rounded.
+    # One more cell on each side allows for rounding errors of the totals.
     return max(int(cells[0]) - 1, 0), min(int(cells[1]) + 2, N_CELLS)
 
 
@@ -126,7 +126,10 @@ class Histograms:
 
 
 def _add(totals: Floats, codes: Integers, table: Floats) -> None:
-    """Add a table (split by level by total) to totals; codes number pairs of split and level."""
+    """Add the entries of a table (split by level by total) to totals.
+
+    `codes` holds the number of each row's pair of split and level.
+    """
     add_weights(totals, codes, table.reshape(-1, table.shape[2]))
 
 
@@ -163,6 +166,6 @@ def histogram_auc(histograms: Floats) -> float:
 
 
 def _above(own: Floats, counts: Floats) -> Floats:
-    """Weight of the pairs in which rows of one class rank above each class, ties counting half."""
+    """Weight of pairs in which the class `own` ranks above each class; ties count half."""
     below = np.cumsum(counts, axis=0) - counts
     return np.asarray(own @ (below + 0.5 * counts))

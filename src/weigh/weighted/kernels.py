@@ -11,7 +11,7 @@ from weigh.kernels import compiled
 def part(
     keys: Any, rows: Any, codes: Any, shift: Any, places: Any, out_keys: Any, out_rows: Any
 ) -> None:
-    """Add its code's shift to each row's key, and group the rows by code in a stable order.
+    """Add to each row's key the shift of its code, and group the rows by code in a stable order.
 
     places[c] is where the rows of code c begin; on return, where they end. If keys ascend, they
     still ascend within each code, because all keys of a code change by the same number.
@@ -75,7 +75,7 @@ def merge_runs(keys: Any, rows: Any, ends: Any, other_keys: Any, other_rows: Any
 
 @compiled
 def auc(keys: Any, rows: Any, counts: Any) -> float:
-    """AUC: the share of pairs in which the second class ranks above the first, ties half.
+    """AUC: the share of pairs in which the second class ranks above the first; ties count half.
 
     counts[row] holds the row's weight in each class; keys ascend.
     """
@@ -95,7 +95,7 @@ def auc(keys: Any, rows: Any, counts: Any) -> float:
 
 @compiled
 def count_above(keys: Any, rows: Any, classes: Any, weight: Any, of: int, out: Any) -> None:
-    """Add to out[k] the weight of pairs in which class `of` ranks above class k, ties half."""
+    """Add to out[k] the weight of pairs with class `of` ranked above class k; ties count half."""
     below, tied, i = np.zeros(out.shape[0]), np.zeros(out.shape[0]), 0
     while i < keys.shape[0]:
         first = i

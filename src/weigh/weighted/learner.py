@@ -63,8 +63,8 @@ class WeightedNB(EvidenceClassifier):
         Learning rate of Eq. 5, or step of a random walk. "auto" tries 1, 2, 4, 8 and 16, or 0.05,
         0.1, 0.2, 0.4 and 0.8, and keeps the best.
     tol : float, default=1e-4
-        Smallest gain of AUC for which a step is kept. A random walk ends after 25 moves in a row
-        without such a gain.
+        Smallest increase of the AUC for which a step is accepted. A random walk ends after 25
+        rejected moves in a row.
     choose_on : "cv" or "training", default="cv"
         Rows for the AUC: "cv" ranks each row by tables of the other folds, with cut points found
         again; "training" ranks the training rows by their own tables, as in the paper.
@@ -83,8 +83,8 @@ class WeightedNB(EvidenceClassifier):
     history_ : SearchPath
         The accepted steps of the search.
     n_passes_ : int or None
-        Passes over the rows, after those that find and count levels, if rows were ranked by
-        histograms.
+        Passes over the rows, after those that find and count levels. None unless rows were ranked
+        by histograms.
     evidence_ : Evidence
         The prior and the tables, each multiplied by the weight of its feature.
 
@@ -180,7 +180,7 @@ class WeightedNB(EvidenceClassifier):
         return isinstance(self.step, str) and self.step == "auto"
 
     def _score(self, sample: Sample, random: np.random.RandomState) -> tuple[Tally, ScoredRows]:
-        """Counts of all rows, and the rows with the tables that score them during the search."""
+        """Counts of all rows, and the rows with the tables that rank them during the search."""
         if self.choose_on == "training":
             tally = self._tally(sample)
             naive = weigh_tally(tally, self.smoothing)

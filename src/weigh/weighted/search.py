@@ -20,7 +20,7 @@ from weigh.weighted.histograms import binned_aucs
 from weigh.weighted.walks import Move, Step, Walk, WalkSettings
 
 FIRST_BATCH = 4
-"""Candidates per pass and walk after an accepted move; doubled whenever all are rejected."""
+"""Candidates per pass and walk after an accepted move; doubled each time that all are rejected."""
 
 AnyRows: TypeAlias = DistinctRows | ScoredRows
 Tick: TypeAlias = Callable[[int], None]
@@ -124,7 +124,8 @@ def _propose(
 ) -> Generator[Sequence[Move], list[float], None]:
     """Run one walk as a generator: yield candidate moves, receive their AUCs.
 
-    After an accepted move few candidates are yielded, as acceptance makes later ones worthless.
+    After an accepted move few candidates are yielded, because an accepted one makes those after it
+    obsolete.
     """
     failed, ahead = 0, FIRST_BATCH
     while moves := walk.moves()[failed : failed + ahead]:
@@ -147,10 +148,10 @@ def _score(rows: AnyRows, weights: Sequence[Floats]) -> list[float]:
 
 
 def _rescore_ends(rows: AnyRows, walks: list[list[Step]]) -> list[list[Step]]:
-    """Compute the AUC at the end of each walk again, as the fitted model will have it.
+    """Recompute the AUC at the end of each walk from its weights, as the fitted model will have it.
 
     Totals that are updated at every step collect rounding errors, which can break or create ties.
-    A walk that ends below its start is cut back to the start.
+    If a walk ends with a lower AUC than its start, only the start is kept.
     """
     aucs = _score(rows, [walk[-1].weights for walk in walks])
     ends = [replace(walk[-1], auc=auc) for walk, auc in zip(walks, aucs, strict=True)]

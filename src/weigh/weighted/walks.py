@@ -67,7 +67,7 @@ class WalkSettings:
     method: str
     tol: float
     seed: int
-    informative: tuple[int, ...]  # the features with a weight other than 0
+    informative: tuple[int, ...]  # features whose table is not all 0
 
     def walk(self, step: float, auc: float) -> Walk:
         """Begin a walk with the given step size, from a start with the given AUC."""
