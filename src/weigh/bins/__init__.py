@@ -1,19 +1,19 @@
-"""A column's values become levels: categories, intervals, special codes, missing.
+"""Turn the values of a column into levels: categories, intervals, special codes, missing.
 
-labels        how intervals are written; whole numbers where training had no others
-levels        a `Feature` says which levels there are and finds the level of any value
-conditions    kinds of values; from a value to its level, as data that other languages render;
-              questions that are asked only where another has some level
-uniting       the levels of two parts of the rows as one
-crosses       two features joined into one, whose levels are pairs
-cuts          where to cut numbers: Fayyad & Irani (1993), quantiles, given points
-binning       limits of the levels of a column, and the best levels within them
-optimal       the best way to join neighbouring parts: exact dynamic programming
-kernels       its hot loops
+labels        text of levels; intervals read as whole numbers if training had no others
+levels        `Feature`: the list of levels of a column, and the level of any value
+conditions    kinds of values; rules from a value to its level, which exports translate;
+                            questions asked only if another feature has certain levels
+uniting       merge the levels of two parts of the data
+crosses       two features joined into one, whose levels are pairs of levels
+cuts          cut points of numbers: Fayyad & Irani (1993), quantiles, given points
+binning       `Binning`: constraints on levels, and the levels of largest IV that satisfy them
+optimal       optimal grouping of neighbouring values by exact dynamic programming
+kernels       compiled inner loops of the search
 reading       cut points and groups from the output of other libraries
 codes         numbers that look like codes, such as -9 or 999
-density       a grid for a density in each class, in place of bins
-discretizer   the cuts alone, as a scikit-learn transformer
+density       `Density`: a grid for class densities, instead of bins
+discretizer   Fayyad & Irani's cut points as a scikit-learn transformer
 """
 
 from weigh.bins.binning import Binning, close_left
@@ -42,7 +42,7 @@ from weigh.bins.reading import read_bins
 from weigh.bins.uniting import sort_values
 
 Rule = str | int | Binning | Density
-"""What finds cut points; anything else gives them."""
+"""Types of `bins` by which cut points are found; other types give the cut points themselves."""
 
 __all__ = [
     "AND",

@@ -1,4 +1,4 @@
-"""Binning: limits for the levels of a column, and the levels of the largest information value."""
+"""Binning: constraints on the levels of a column, and the levels of largest information value."""
 
 from __future__ import annotations
 
@@ -22,32 +22,34 @@ TRENDS = {
     "peak": ((1, -1),),
     "valley": ((-1, 1),),
 }
-"""By trend, the shapes that are tried: the directions of the rate of the second class, in turn."""
+"""For each trend, the shapes to try: successive directions (1 up, -1 down) of the rate of the
+second class."""
 
 EXACT = 512
-"""Up to so many distinct values are all candidates for cut points."""
+"""Up to this many distinct values, every boundary between them is a candidate cut point."""
 
 PARTS, LEAVES, NEAR, ROUNDS = 256, 32, 128, 8
-"""Of more values, the limits of 256 parts and of the leaves of a tree are; then, round by round,
-also 128 values near those chosen."""
+"""With more values, the search starts from the boundaries of PARTS bins and of a tree of LEAVES
+leaves. Each of up to ROUNDS further rounds adds about NEAR candidates near the cut points chosen so
+far."""
 
 
 @dataclass(frozen=True)
 class Binning:
-    """Limits for the levels of a column; within them the information value is largest.
+    """Bins of largest information value (IV), subject to constraints on the levels of a column.
 
     IV = sum over levels of (share of class 1 - share of class 0) ln(share of class 1/share of
     class 0)
 
     The cut points of numbers are optimal (dynamic programming, exact) among all distinct values.
-    With more than 512, they are optimal among the limits of 256 bins of about equal size and of the
-    leaves of a decision tree, and then among closer and closer values near those chosen. Every
-    level has rows of every class.
+    With more than 512, they are optimal among the boundaries of 256 bins of about equal size and of
+    the leaves of a decision tree. Further rounds then try closer and closer values near the cut
+    points chosen. Every level has rows of every class.
 
-    Categories of two classes are ordered by the rate of the second class and joined in the same
-    way. Without minimum shares no other groups have a larger IV, if every category has rows of both
-    classes. Ordered categories keep their order. With more than two classes only ordered categories
-    are joined. Categories without rows are not known.
+    With two classes, categories are ordered by the rate of the second class and joined in the same
+    way. Without minimum shares no other grouping has a larger IV, if every category has rows of
+    both classes. Ordered categories keep their order. With more than two classes only ordered
+    categories are joined. Categories without rows are not known.
 
     Parameters
     ----------
@@ -62,9 +64,9 @@ class Binning:
         categories: "monotone" (rise or fall, whichever has the larger IV), "rising", "falling",
         "peak" (rise, then fall), "valley" (fall, then rise), or "free". A trend needs two classes.
     closed : "right" or "left", default="right"
-        Whether intervals hold their upper end, as (18, 65], or their lower one, as [18, 65).
+        Whether intervals include their upper limit, as (18, 65], or their lower limit, as [18, 65).
     cuts : sequence of float, optional
-        Cut points of a numeric column, instead of those found; the limits are then not used.
+        Cut points of a numeric column, instead of optimal ones; the constraints are then not used.
 
     Examples
     --------
@@ -104,7 +106,7 @@ class Binning:
 
     @property
     def given(self) -> tuple[float, ...] | None:
-        """The given cut points, such that intervals hold their upper ends."""
+        """The given cut points, adjusted so that intervals include their upper limits."""
         if self.cuts is None:
             return None
         return hold_lower_ends(self.cuts) if self.closed == "left" else (*self.cuts,)
@@ -117,9 +119,9 @@ class Binning:
         return best_cuts(self, *count_values(values, labels, weight, n_classes))
 
     def join(self, counts: Floats, ordered: bool) -> list[list[int]]:
-        """The categories of each level, from the rows of each category and class.
+        """Group categories into levels, from the rows of each category and class.
 
-        Those without rows are in none.
+        Categories without rows belong to no level.
 
         >>> rows = np.array([[40.0, 10.0], [10.0, 40.0], [41.0, 10.0], [0.0, 0.0]])
         >>> Binning(max_levels=2).join(rows, ordered=False)
@@ -149,16 +151,16 @@ class Binning:
             )
 
     def limits(self, totals: Floats, shapes: tuple[tuple[int, ...], ...]) -> Limits:
-        """Limits of levels, given the rows of each class."""
+        """Constraints in rows, computed from the number of rows of each class."""
         within = 1 - TINY
         least = self.min_share * float(totals.sum()) * within
         return Limits(int(self.max_levels), least, self.min_class_share * totals * within, shapes)
 
 
 def close_left(bins: Any) -> Any:
-    """Close the intervals of bins on the left; `bins` is of one column, or of columns by name.
+    """Close the intervals of bins on the left; `bins` is for one column, or a dict by column.
 
-    Lists of categories stay as they are; rules that include the upper end alone are refused.
+    Lists of categories are unchanged. Rules that can only include the upper limit are refused.
 
     >>> close_left({"age": [18, 65], "town": [["a", "b"], ["c"]]})["age"].closed
     'left'
@@ -179,7 +181,7 @@ def close_left(bins: Any) -> Any:
 def count_values(
     values: Floats, labels: Integers, weight: Floats | None, n_classes: int
 ) -> tuple[Floats, Floats]:
-    """The rows of each class of each distinct value, in order, and these values."""
+    """Rows by distinct value and class, in ascending order, and the distinct values."""
     from weigh.bins import kernels
 
     column = Ordered.of(values, weight)
@@ -190,7 +192,7 @@ def count_values(
 
 
 def best_cuts(rule: Binning, counts: Floats, values: Floats) -> tuple[float, ...]:
-    """The cut points of the largest information value, from the rows of each distinct value."""
+    """Cut points of largest information value, from the rows of each distinct value and class."""
     starts = best_starts(rule, counts, TRENDS[rule.trend])
     return tuple(midpoint(*values[start - 1 : start + 1].tolist()) for start in starts)
 
@@ -198,7 +200,7 @@ def best_cuts(rule: Binning, counts: Floats, values: Floats) -> tuple[float, ...
 def best_starts(
     rule: Binning, counts: Floats, shapes: tuple[tuple[int, ...], ...]
 ) -> tuple[int, ...]:
-    """The parts at which the best levels begin, but the first; none where one level is best."""
+    """Indices at which the best levels begin, without the first; empty if one level is best."""
     totals = counts.sum(axis=0)
     if not (len(counts) and totals.all()):
         return ()
@@ -208,7 +210,7 @@ def best_starts(
 
 
 def _zoom(limits: Limits, counts: Floats) -> Levels:
-    """The best levels among some of the starts, and then among more of them near the best.
+    """Search a coarse set of candidate starts, then repeatedly finer ones near the best.
 
     The information value never falls from round to round.
     """
@@ -234,13 +236,13 @@ def _grow_leaves(limits: Limits, counts: Floats) -> Integers:
 
 
 def _join_from(limits: Limits, counts: Floats, first: Integers, floor: float = -np.inf) -> Levels:
-    """The best levels that begin at some of the parts."""
+    """The best levels among those that begin at the candidates `first`."""
     found = best_levels(limits, np.add.reduceat(counts, first), floor)
     return Levels(found.value, tuple(first[[*found.starts]].tolist()))
 
 
 def _between(first: Integers, starts: tuple[int, ...], end: int) -> list[int]:
-    """Starts between those that were tried on either side of each one that was chosen."""
+    """New candidates around each chosen start, up to the next candidates already tried."""
     tried, each, found = [*first.tolist(), end], NEAR // max(len(starts), 1), set()
     for place in np.searchsorted(first, starts).tolist():
         low, high = tried[place - 1] + 1, tried[place + 1] - 1

@@ -1,4 +1,4 @@
-"""Numbers that look like codes, such as -9 or 999: frequent, and outside the range of the rest."""
+"""Find numbers that look like codes, such as -9 or 999: frequent, and outside the usual range."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from weigh.bins.cuts import find_ends
 from weigh.frames import Floats
 
 LEAST, SHARE = 5, 0.001
-"""Rows that a code has at least, and their share of the rows with a number."""
+"""Minimum number of rows of a code, and minimum share of the rows with a number."""
 FREQUENT = 0.01
-"""The share of rows of a code that lies near the other numbers."""
+"""Minimum share of the rows of a code that is -1 or lies near the other numbers."""
 FAR, NEAR, END = 0.5, 0.05, 0.1
-"""As shares of the range of the other numbers: a gap that is enough by itself, one that needs a
-code more frequent than the end of the range, and that end."""
+"""Distances as shares of the range of the other numbers. A gap of FAR is sufficient. A gap of NEAR
+is sufficient if the code has more rows than the outer END of the range."""
 APART = 3
-"""So many times the largest gap between the other numbers is the gap before a code; prices such as
-9, 19, 29, 49, 99 have gaps like those between the others."""
+"""The gap before a code is at least this many times the largest gap between the other numbers.
+Prices such as 9, 19, 29, 49, 99 fail this test."""
 TEN = 10.0
-"""Numbers that all have the same last digit are no codes: prices end in 9."""
+"""Modulus for the last digit. Where all numbers share it there are no codes: prices end in 9."""
 SINGLE = 9.0
-"""The only code of one digit; 7 and 8 may stand beside it. Its gap is that of the whole range."""
+"""The only positive one-digit code; 6 to 8 are codes only beside it. Its gap must be at least the
+width of the range of the other numbers."""
 WIDE = 20
-"""The range that whole numbers have at least where -1 is a code; -1, 0, 1 are three answers."""
+"""Minimum range of whole numbers for -1 to be a code; in -1, 0, 1 it is an ordinary value."""
 MOST = 8
-"""So many of the lowest and of the highest numbers of a column may be codes."""
+"""Maximum number of codes at either end of a column."""
 
 
 def find_codes(values: Floats, known: Sequence[float] = ()) -> tuple[float, ...]:
-    """Numbers of a column that are probably codes, and are not among those known.
+    """Numbers of a column that are probably codes, apart from the `known` ones.
 
-    Such a number is -1, or has nines only but for a last digit from 6 to 9: -9, 98, 999. It is the
-    lowest or the highest, it is frequent, and it is far from the other numbers, or negative where
-    they are not.
+    A code is -1, or consists of nines with a last digit from 6 to 9: -9, 98, 999. It is the lowest
+    or highest number, it is frequent, and it is far from the other numbers, or negative while they
+    are not.
 
     >>> income = np.array([1200.0, 3400.0, 2100.0, 900.0] * 20 + [-9.0] * 8 + [-8.0] * 5)
     >>> find_codes(income)
@@ -57,7 +58,7 @@ def find_codes(values: Floats, known: Sequence[float] = ()) -> tuple[float, ...]
 
 
 def _may_have_codes(values: Floats) -> bool:
-    """Whether the lowest or the highest number looks like a code: most columns need no more."""
+    """Whether the lowest or highest number looks like a code: a quick first test."""
     low, high = find_ends(values)
     if not np.isfinite([low, high]).all():
         return True
@@ -66,7 +67,7 @@ def _may_have_codes(values: Floats) -> bool:
 
 @dataclass(frozen=True)
 class _Side:
-    """The lowest or the highest numbers, as long as they look like codes, and the numbers left."""
+    """Candidate codes at one end of a column, and the remaining numbers."""
 
     codes: tuple[float, ...]
     n_rows: int
@@ -74,7 +75,7 @@ class _Side:
     sign: int
 
     def are_codes(self, rest: Floats, n: int) -> bool:
-        """Whether they are frequent, and lie outside the range of the numbers left."""
+        """Whether the candidates are frequent and lie outside the range of the other numbers."""
         if self.n_rows < max(LEAST, SHARE * n) or not len(rest):
             return False
         low, high = float(rest.min()), float(rest.max())
@@ -91,12 +92,12 @@ class _Side:
         return 0 < FAR * width <= gap or self._stands_out(rest, n, gap)
 
     def _ends_alike(self, rest: Floats) -> bool:
-        """Whether the numbers left have the last digit of these: prices such as 9, 19, 29, 99."""
+        """Whether all numbers share the candidates' last digit: prices such as 9, 19, 29, 99."""
         last = self.codes[-1] % TEN
         return bool(all(code % TEN == last for code in self.codes) and (rest % TEN == last).all())
 
     def _stands_out(self, rest: Floats, n: int, gap: float) -> bool:
-        """Whether they have more rows than the end of the range that is next to them."""
+        """Whether the candidates have more rows than the adjacent end of the range."""
         low, high = float(rest.min()), float(rest.max())
         edge = END * (high - low)
         end = (rest >= high - edge) if self.sign > 0 else (rest <= low + edge)
@@ -109,7 +110,7 @@ def _spread(rest: Floats, width: float) -> bool:
 
 
 def _peel(values: Floats, sign: int) -> _Side:
-    """Take the numbers of one end off a column as long as they look like codes."""
+    """Remove numbers from one end of a column as long as they look like codes."""
     codes: list[float] = []
     rest = values
     while len(rest) and len(codes) < MOST:
@@ -118,13 +119,13 @@ def _peel(values: Floats, sign: int) -> _Side:
             break
         codes.append(end)
         rest = rest[rest != end]
-    if sign > 0 and codes and codes[0] < SINGLE:  # 8 cylinders
+    if sign > 0 and codes and codes[0] < SINGLE:  # 8 alone is a value, such as 8 cylinders
         return _Side((), 0, values, sign)
     return _Side((*codes,), len(values) - len(rest), rest, sign)
 
 
 def _looks_like_code(number: float, sign: int) -> bool:
-    """Whether a number is all nines, but for a last digit from 6 on; or -1.
+    """Whether a number is -1, or consists of nines with a last digit from 6 to 9.
 
     >>> [_looks_like_code(number, 1) for number in (9.0, 96.0, 999.0, 95.0, 989.0, 99.5)]
     [True, True, True, False, False, False]

@@ -1,4 +1,4 @@
-"""When a value has a level, as data that other languages render; and when a question is asked."""
+"""Rules from values to levels, which exports translate, and conditions for asking a question."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Kind(StrEnum):
     """The kind of a value, or of the values of a column; `MIXED` is a column of several kinds.
 
-    The value of each member is what people read, and what model files hold.
+    The value of each member is shown to users and stored in model files.
 
     >>> Kind.of(True), Kind.of(3), Kind.of("3")
     (<Kind.BOOLEANS: 'booleans'>, <Kind.NUMBERS: 'numbers'>, <Kind.TEXT: 'text'>)
@@ -34,35 +34,35 @@ class Kind(StrEnum):
 
     @classmethod
     def of(cls, value: Value) -> Kind:
-        """The kind of a value that is not missing: whole numbers and others are one kind."""
+        """The kind of a value that is not missing; integers and floats are one kind."""
         if isinstance(value, str):
             return cls.TEXT
         return cls.BOOLEANS if isinstance(value, bool) else cls.NUMBERS
 
     @classmethod
     def of_all(cls, kinds: Iterable[Kind]) -> Kind:
-        """The kind of a column that holds such values; a column without values counts as text."""
+        """The kind of a column with values of these kinds; text if there are no values."""
         found = {*kinds}
         return cls.MIXED if len(found) > 1 else next(iter(found), cls.TEXT)
 
     @property
     def types(self) -> frozenset[type]:
-        """The types of Python, and so of JSON, whose values are of the kind."""
+        """Python types, as read from JSON, that belong to the kind."""
         return TYPES[self]
 
     @property
     def singular(self) -> str:
-        """What one value is called."""
+        """Text for one value of the kind: "a number"."""
         return SINGULAR[self]
 
     @property
     def json(self) -> str:
-        """What a JSON schema calls the type of such values."""
+        """Name of the type in a JSON schema."""
         return {Kind.TEXT: "string", Kind.BOOLEANS: "boolean"}.get(self, "number")
 
 
 SINGLE = (Kind.TEXT, Kind.BOOLEANS, Kind.NUMBERS)
-"""The kinds that a value can have, in the order in which sentences list them."""
+"""The kinds of a single value, in the order in which messages list them."""
 
 TYPES = {
     Kind.TEXT: frozenset({str}),
@@ -83,7 +83,10 @@ Holds: TypeAlias = Literal["missing", "equal", "at most", "any"]
 
 @dataclass(frozen=True)
 class Condition:
-    """When a value is of the level at `place`: it is missing, equal to `value`, at most that."""
+    """A test that assigns a value to the level at index `place`.
+
+    The test is: missing, equal to `value`, at most `value`, or any value.
+    """
 
     holds: Holds
     value: Value
@@ -91,10 +94,10 @@ class Condition:
 
 
 def list_conditions(feature: Feature) -> tuple[Condition, ...]:
-    """The conditions of a feature, in order; where none holds the value is no level.
+    """The conditions of a feature, in order; a value that satisfies none has no level.
 
-    Special codes come before intervals, which include their upper limit. Values of other kinds are
-    never equal: True is not 1.
+    Special codes come before intervals, which include their upper limit. Values of different kinds
+    are never equal: True is not 1.
 
     >>> from weigh.bins import Feature
     >>> [(c.holds, c.value, c.place) for c in list_conditions(Feature("age", (-1,), (18.0,)))]
@@ -112,9 +115,9 @@ def list_conditions(feature: Feature) -> tuple[Condition, ...]:
 
 
 def finder(feature: Feature) -> Callable[[Any], int]:
-    """From a value to the place of its level, fast.
+    """Return a fast function from a value to the index of its level.
 
-    The value is of a kind that training saw, None or NOT_KNOWN, which is no level.
+    The value must be of a kind seen in training, None, or NOT_KNOWN, which has no level.
     """
     equal = [c for c in feature.conditions if c.holds == "equal"]
     if feature.is_numeric:
@@ -147,9 +150,9 @@ def _number_finder(feature: Feature, codes: dict[Value, int]) -> Callable[[Any],
 
 @dataclass(frozen=True)
 class Ask:
-    """A question is asked only where another feature has a level at one of these places.
+    """Condition for asking a question: another feature has one of the levels at `places`.
 
-    The feature is a copy, so that a change of the other's own table does not move the places.
+    `feature` is a copy, so that later changes of the other feature's levels do not shift `places`.
 
     >>> from weigh.bins import Feature
     >>> Ask(Feature("pain", ("no", "yes")), (1,)).words
@@ -161,17 +164,17 @@ class Ask:
 
     @property
     def words(self) -> str:
-        """When the question is asked, as people say it."""
+        """The condition as text."""
         return " or ".join(map(self.feature.phrase, self.places))
 
     def holds(self, table: Table) -> Integers:
-        """In which rows of a table the question is asked."""
+        """Mask of the rows of a table in which the condition holds."""
         placed = self.feature.read(table)
         return np.asarray(np.isin(placed.levels, self.places)[placed.codes])
 
 
 def read_rules(given: Any) -> list[tuple[Any, Any, Any]]:
-    """Each column with the other one that it depends on, and the levels that this must have."""
+    """Parse `ask_if` into triples: column, the column it depends on, and the levels required."""
     if given is None:
         return []
     if not isinstance(given, Mapping):

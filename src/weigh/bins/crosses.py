@@ -1,4 +1,4 @@
-"""Two columns as one feature, and finer levels that several features share."""
+"""Two columns joined into one feature, and common refinements of the levels of a column."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ AND = " & "
 
 @dataclass(frozen=True)
 class Cross:
-    """Two features as one: its levels are the pairs of levels that occur together.
+    """Two features joined into one; its levels are the pairs of levels that occur together.
 
-    `pairs` holds their positions among the levels of the parts, in ascending order.
+    `pairs` holds the indices of each pair's two levels among those of the parts, in ascending
+    order.
     """
 
     parts: tuple[Feature, Feature]
@@ -34,22 +35,22 @@ class Cross:
 
     @property
     def name(self) -> str:
-        """The names of both."""
+        """The names of both parts, joined by "&"."""
         return AND.join(part.name for part in self.parts)
 
     @property
     def shown(self) -> str:
-        """Both names as people read them."""
+        """Both display names, joined by "&"."""
         return AND.join(part.shown for part in self.parts)
 
     @property
     def sources(self) -> tuple[Feature, ...]:
-        """The features that its level depends on."""
+        """All features needed to determine the level."""
         return tuple(source for part in self.parts for source in part.sources)
 
     @property
     def skip_missing(self) -> bool:
-        """Whether a row may be no evidence, because an answer lacks."""
+        """Whether a missing value in either part means no evidence, rather than a level."""
         return any(part.skip_missing for part in self.parts)
 
     @cached_property
@@ -60,42 +61,42 @@ class Cross:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The pairs as people read them."""
+        """The pairs as text."""
         return self.join_texts(*(part.labels for part in self.parts))
 
     @property
     def cut_labels(self) -> tuple[str, ...]:
-        """The pairs with intervals by their cut points, whatever training had."""
+        """The pairs as text, with intervals written by their cut points."""
         return self.join_texts(*(part.cut_labels for part in self.parts))
 
     @property
     def range_labels(self) -> tuple[str, ...]:
-        """The pairs with 0 and 1 as ranges, also where there are no others."""
+        """The pairs as text, with 0 and 1 as ranges even if the column has no other numbers."""
         return self.join_texts(*(part.range_labels for part in self.parts))
 
     def join_texts(self, left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
-        """A text for each pair from those of the levels of either part."""
+        """Text of each pair, from the texts of the levels of both parts."""
         texts = [f"{left[i]}{AND}{right[j]}" for i, j in self.pairs]
-        if len(set(texts)) < len(texts):  # names that hold an & themselves
+        if len(set(texts)) < len(texts):  # level names that contain an & themselves
             texts = [f'"{left[i]}"{AND}"{right[j]}"' for i, j in self.pairs]
         return tuple(texts)
 
     def spelt(self, notation: Notation) -> tuple[str, ...]:
-        """The pairs as they are shown."""
+        """The pairs as displayed: with the user's texts, in the given notation."""
         return self.join_texts(*(part.spelt(notation) for part in self.parts))
 
     def relation(self, place: int, notation: Notation = EXACT) -> str:
-        """What stands between the names and a pair: Class & Sex are 1st & Male."""
+        """The verb between the names and a pair: Class & Sex are 1st & Male."""
         return self.verb
 
     def tell_label(self, place: int, values: Sequence[Value]) -> str:
-        """The label of a pair in a row that holds these two values."""
+        """The label of a pair, for a row with these two values."""
         texts = [part.labels[at] for part, at in zip(self.parts, self.pairs[place], strict=True)]
         told = [*map(Feature.tell, self.parts, texts, values)]
         return self.labels[place] if told == texts else AND.join(told)
 
     def phrase(self, place: int, notation: Notation = EXACT, values: Sequence[Value] = ()) -> str:
-        """The cross and a pair as people say it, perhaps of a row that holds two values."""
+        """The cross and one pair as a phrase, for a row with two values if they are given."""
         text = self.tell_label(place, values) if values else self.labels[place]
         return f"{self.name} {self.verb} {text}"
 
@@ -118,7 +119,7 @@ class Cross:
         return len(self.parts[1].levels) + 1
 
     def join(self, table: Table) -> Placed:
-        """Rows as codes of cells, in a grid of all levels of both parts and no level."""
+        """Code rows by cell of the grid of both parts' levels, "no level" included."""
         left, right = (_levels(part.read(table)) for part in self.parts)
         cells = left.astype(np.int64) * self._width + right
         size = (len(self.parts[0].levels) + 1) * self._width
@@ -128,30 +129,30 @@ class Cross:
         return Placed(codes, used)
 
     def of_cells(self, cells: Integers) -> Cross:
-        """The cross whose pairs are some cells of the grid."""
+        """The cross whose pairs are the given cells of the grid."""
         pairs = zip(*(part.tolist() for part in np.divmod(cells, self._width)), strict=True)
         return replace(self, pairs=tuple(pairs))
 
     def is_pair(self, cells: Integers) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Which cells of the grid stand for a level of both parts."""
+        """Mask of the cells of the grid in which both parts have a level."""
         left, right = np.divmod(cells, self._width)
         return np.asarray((left < len(self.parts[0].levels)) & (right < self._width - 1))
 
     def spell(self, table: Table) -> str:
-        """What a table's first row holds, as people read it."""
+        """The values in a table's first row, as text."""
         return AND.join(part.spell(table) for part in self.parts)
 
     def skips(self, table: Table) -> bool:
-        """Whether a table's first row lacks an answer whose lack is no evidence."""
+        """Whether a value in a table's first row is not known, or missing without being a level."""
         return any(part.skips(table) for part in self.parts)
 
     def answers(self, table: Table) -> Integers:
-        """Which rows hold an answer to both parts, or lack one where that is a level."""
+        """Mask of the rows in which both parts have a value, or a missing value that is a level."""
         left, right = (part.answers(table) for part in self.parts)
         return left & right
 
     def positions(self, other: Cross) -> Integers:
-        """Where the pairs of another cross, all of which this one has, stand in this one."""
+        """Index in this cross of each pair of another, whose pairs must all occur here."""
         places = {pair: i for i, pair in enumerate(self.pairs)}
         return np.array([places[pair] for pair in self._translated(other)], np.intp)
 
@@ -160,7 +161,7 @@ class Cross:
         return [(int(left[i]), int(right[j])) for i, j in other.pairs]
 
     def unite(self, other: Cross) -> Cross:
-        """The pairs of both."""
+        """Merge two crosses: the pairs of either."""
         left, right = (a.unite(b) for a, b in zip(self.parts, other.parts, strict=True))
         both = Cross((left, right))
         pairs = {*both._translated(self), *both._translated(other)}
@@ -173,7 +174,7 @@ def _levels(placed: Placed) -> Integers:
 
 
 def refine(features: Sequence[Feature]) -> Feature:
-    """Levels that tell apart whatever any of some features of one column tells apart.
+    """Common refinement of several features of one column: it separates all that any separates.
 
     >>> young, old = (Feature("age", cuts=cuts) for cuts in ((18.0,), (18.0, 65.0)))
     >>> refine([young, old]).cuts
@@ -184,14 +185,14 @@ def refine(features: Sequence[Feature]) -> Feature:
         cuts = {cut for feature in features for cut in feature.cuts or ()}
         return replace(first, cuts=tuple(sorted(cuts)), has_missing=has_missing)
     known = {known for feature in features for known in keys(feature.values)}
-    longest = max(features, key=lambda feature: len(feature.values))  # of ordered ones: all levels
+    longest = max(features, key=lambda feature: len(feature.values))  # has all, if ordered
     values = longest.values if longest.ordered else sort_values(known)
     other = tuple(sorted({kind for feature in features for kind in feature.other}))
     return replace(first, values=values, other=other, has_missing=has_missing, groups=())
 
 
 def coarsen(fine: Feature | Cross, coarse: Feature | Cross) -> Integers:
-    """The level of `coarse` that each level of `fine`, and after them no level, belongs to.
+    """Map each level of `fine`, and last the index for no level, to its level of `coarse`.
 
     >>> young, all_ages = Feature("age", cuts=(18.0,)), Feature("age", cuts=(18.0, 65.0))
     >>> coarsen(all_ages, young).tolist()

@@ -1,4 +1,4 @@
-"""Where to cut a numeric column: Fayyad & Irani's entropy splits, quantiles, or given points."""
+"""Cut points of a numeric column: Fayyad & Irani's entropy splits, quantiles, or given points."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ EQUALLY_GOOD = 1e-12
 
 
 WHOLE = 1 << 22
-"""Up to this total weight, n log2 n of whole numbers is looked up and not computed."""
+"""Up to this total weight, n log2 n of whole numbers is looked up in a table."""
 
 FEW = 4
-"""Whole numbers are counted and not sorted where there are so many rows for each count."""
+"""Minimum rows per possible count for whole numbers to be counted instead of sorted."""
 
 
 @dataclass(frozen=True)
 class Ordered:
-    """A column of numbers in order: missing left out, infinities taken for the outermost values."""
+    """A sorted column of numbers without missing values; infinities become the extreme values."""
 
     values: Floats
     order: Integers
-    weight: Floats  # a single one is that of every row
+    weight: Floats  # a single weight applies to every row
 
     @classmethod
     def of(cls, values: Floats, weight: Floats | None) -> Ordered:
@@ -43,7 +43,7 @@ class Ordered:
 
 @dataclass(frozen=True)
 class Condensed:
-    """The numbers of a column with the class and the weight of each; None is a weight of one."""
+    """The numbers of a column with the class and weight of each; weight None means one each."""
 
     values: Floats
     labels: Integers
@@ -53,7 +53,7 @@ class Condensed:
     def of(
         cls, values: Floats, weight: Floats | None, labels: Integers | None = None, n: int = 1
     ) -> Condensed:
-        """A column of n classes; of few whole numbers, each class of each stands once."""
+        """Condense a column: few whole numbers become one weighted entry by number and class."""
         from weigh import kernels
 
         own = np.zeros(1, dtype=np.int8) if labels is None else labels
@@ -68,7 +68,7 @@ class Condensed:
 
 
 def find_ends(values: Floats) -> tuple[float, float]:
-    """The lowest and the highest number; infinite where there is none.
+    """The lowest and the highest number; infinite if there are no numbers.
 
     >>> find_ends(np.array([2.0, np.nan, -1.0]))
     (-1.0, 2.0)
@@ -78,7 +78,7 @@ def find_ends(values: Floats) -> tuple[float, float]:
 
 
 def midpoint(lower: float, upper: float) -> float:
-    """Halfway, without overflow; the lower value where halfway rounds to the upper one.
+    """Midpoint of two numbers without overflow; the lower one if it would round to the upper.
 
     >>> midpoint(3.0, 4.0), midpoint(1e308, 1.5e308), midpoint(1.0, 1.0 + 2**-52)
     (3.5, 1.25e+308, 1.0)
@@ -101,11 +101,12 @@ def quantile_cuts(values: Floats, weight: Floats | None, n_bins: int) -> tuple[f
 
 
 def fine_cuts(values: Floats, weight: Floats | None, most: int) -> tuple[float, ...]:
-    """Cut into up to `most` intervals; a value of more than 1/most of the weight has one alone.
+    """Cut into about `most` intervals; a value with over 1/most of the weight gets its own.
 
-    All distinct values are told apart where there are no more than `most` of them. Else the values
-    between the frequent ones are cut into intervals of about equal weight. Only where more than
-    half of `most` values are frequent can there be more intervals: they part what lies between.
+    If there are at most `most` distinct values, each gets its own interval. Otherwise the values
+    between the frequent ones are cut into intervals of about equal weight. There can be more than
+    `most` intervals only if more than half of `most` values are frequent, because each of them
+    separates its neighbours.
     """
     distinct, weights = _sum_equal(values, weight)
     places = fill_places(weights, most)
@@ -124,7 +125,7 @@ def _sum_equal(values: Floats, weight: Floats | None) -> tuple[Floats, Floats]:
 
 
 def fill_places(weights: Floats, most: int) -> list[int]:
-    """After which of distinct values, in order, `fine_cuts` cuts, from their weights."""
+    """Indices of the sorted distinct values after which `fine_cuts` cuts, from their weights."""
     from weigh import kernels
 
     n = len(weights)
@@ -132,7 +133,7 @@ def fill_places(weights: Floats, most: int) -> list[int]:
         return []
     own = weights * most > weights.sum() if n > most else np.ones(n, dtype=np.bool_)
     rest = np.where(own, 0.0, weights)
-    n_bins = max(most - 2 * int(own.sum()), 1)  # each parts the rest
+    n_bins = max(most - 2 * int(own.sum()), 1)  # each frequent value splits the rest
     found: list[int] = np.flatnonzero(kernels.fill_bins(rest, own, n_bins)).tolist()
     return found
 
@@ -140,14 +141,14 @@ def fill_places(weights: Floats, most: int) -> list[int]:
 def mdl_cuts(
     values: Floats, labels: Integers, weight: Floats | None, n_classes: int
 ) -> tuple[float, ...]:
-    """Fayyad & Irani (1993): split where class entropy falls most, while a shorter message pays.
+    """Cut points by class entropy, with the MDL stopping rule of Fayyad & Irani (1993).
 
     A split of S into S1 and S2 is kept if
 
         Gain > log2(N - 1)/N + (log2(3^k - 2) - k Ent(S) + k1 Ent(S1) + k2 Ent(S2))/N
 
     with N rows (or their weight) and k, k1, k2 classes present. Of equally good splits the one at
-    the smallest value is tried.
+    the smallest value is used.
     """
     from weigh import kernels
 
@@ -164,7 +165,7 @@ def mdl_cuts(
 
 
 def _whole_table(cumulative: Floats) -> Floats:
-    """N log2 n for every n that can occur; nothing where weights are fractions, or runs are few."""
+    """Table of n log2 n for every possible n; empty if weights are fractional or runs are few."""
     total = cumulative[-1].sum()
     if total > min(WHOLE, FEW * cumulative.size) or (cumulative != np.floor(cumulative)).any():
         return np.empty(0)
@@ -194,7 +195,7 @@ def _pays(cumulative: Floats) -> bool:
     inner = sum(_present(part) * _entropy(part) for part in parts)
     log_3k_2 = k * np.log2(3.0) + np.log2(1 - 2 * 3.0**-k)  # log2(3^k - 2) for any k
     delta = log_3k_2 - k * _entropy(whole) + inner
-    cost = np.log2(max(n - 1, 1.0))  # less than a row's weight is no reason to cut
+    cost = np.log2(max(n - 1, 1.0))  # at least 0, if the total weight is below 2
     return bool(gain > (cost + delta) / n)
 
 
@@ -208,7 +209,7 @@ def _entropy(counts: Floats) -> float:
 
 
 def check_cuts(cuts: Any, name: str) -> tuple[float, ...]:
-    """Given cut points: finite, strictly increasing."""
+    """Check given cut points: finite and strictly increasing."""
     try:
         given = np.asarray(cuts, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Density: a numeric column as a curve in each class, tabulated on a grid of equal cells."""
+"""Density: class densities of a numeric column, tabulated on a grid of equal cells."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from weigh.frames import Floats
 
 KINDS = ("gaussian", "kernel")
 LEAST = 8
-"""Cells of a grid, at least."""
+"""Minimum number of cells."""
 OUTER = 0.01
-"""The share of rows, or of distinct values, on either side of the middle of a column."""
+"""Share of the rows, or of the distinct values, in each tail outside the central part."""
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,18 @@ class Density:
 
     w(x) = ln f(x|1)/f(x|0)
 
-    A range of values is parted into equal cells, and the weight of a cell is that of its middle:
-    the weights are a table, and sheets, pages and exports are as for any bins. The range is that of
-    the training values, without outliers: it ends where a value is farther from the middle 98% of
-    the rows, and of the distinct values, than these are long. Values beyond it count as its ends.
+    The range of the column is divided into equal cells, and the weight of a cell is that of its
+    midpoint. The weights are thus an ordinary table, and balance sheets, pages and exports work as
+    for bins. The range is the central 98% of the rows and of the distinct values, extended by up to
+    its own length on either side, but not beyond the data. Outliers beyond it count as its ends.
 
     Parameters
     ----------
     kind : "gaussian" or "kernel", default="gaussian"
-        A normal curve with the mean and variance of each class, as scikit-learn's `GaussianNB` has;
-        or a sum of normal curves around the values of each class, whose width is Silverman's rule,
-        0.9 min(s, IQR/1.34) n^(-1/5). Means, variances and kernels are those of values rounded to
-        the middle of their cells, and of outliers at the first or last of these.
+        "gaussian": a normal density with the mean and variance of each class, as in scikit-learn's
+        `GaussianNB`. "kernel": a kernel density estimate in each class, with Silverman's bandwidth
+        0.9 min(s, IQR/1.34) n^(-1/5). Values are rounded to the midpoint of their cell first, and
+        outliers to the first or last midpoint.
     cells : int, default=256
         Cells of the grid, at least 8.
 
@@ -61,7 +61,7 @@ class Density:
             )
 
     def cut(self, values: Floats, weight: Floats | None, name: str) -> tuple[float, ...]:
-        """Equal cells over the finite values but outliers; none where all values are one."""
+        """Cut points of equal cells over the range without outliers; none if all are equal."""
         used = np.isfinite(values) if weight is None else np.isfinite(values) & (weight > 0)
         if not used.any():
             return ()
@@ -77,8 +77,8 @@ class Density:
 def _span(distinct: Floats, rows: Floats) -> tuple[float, float]:
     """Where the grid starts and ends.
 
-    The middle of the rows keeps outliers out. That of the distinct values keeps the others in where
-    nearly all rows have one value.
+    The central 98% of the rows excludes outliers. That of the distinct values keeps the other
+    values in range if nearly all rows share one value.
 
     >>> _span(np.array([*range(300), 1e6]), np.ones(301))
     (0.0, 591.0)
@@ -107,7 +107,7 @@ def _warn_crowded(name: str, cuts: Floats, distinct: Floats) -> None:
 
 
 def middles(cuts: tuple[float, ...]) -> tuple[Floats, Floats]:
-    """The middle and the width of each cell; the outer ones are as wide as their neighbours.
+    """The midpoint and the width of each cell; the outer cells are as wide as their neighbours.
 
     >>> middles((1.0, 2.0, 4.0))
     (array([0.5, 1.5, 3. , 5. ]), array([1., 1., 2., 2.]))

@@ -14,7 +14,7 @@ from weigh.frames import Floats, Numbers, Sample, label_sample, match, read, set
 
 
 class MDLDiscretizer(TransformerMixin, BaseEstimator):
-    """Bin numeric columns where the classes change (Fayyad & Irani 1993).
+    """Bin numeric columns by class entropy with an MDL stopping rule (Fayyad & Irani 1993).
 
     Columns are split recursively at the point of lowest class entropy, while the minimum
     description length criterion accepts the split. A cut point is the midpoint of two neighbouring

@@ -1,4 +1,4 @@
-"""The hot loops of the search for bins: intervals of parts, and the best chain of them."""
+"""Compiled inner loops of optimal binning: values of intervals, and the best chain of intervals."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from weigh.kernels import compiled
 
 @compiled
 def count_equal(values: Any, order: Any, labels: Any, weight: Any, distinct: Any, out: Any) -> int:
-    """Class weights of equal values, in order; return how many distinct values there are.
+    """Sum the weights by distinct value and class, in order; return the number of distinct values.
 
-    A single weight is that of every row. Rows of no weight are passed over.
+    A single weight applies to every row. Rows of weight zero are skipped.
     """
     step = 1 if weight.shape[0] == values.shape[0] else 0
     last = -1
@@ -27,9 +27,10 @@ def count_equal(values: Any, order: Any, labels: Any, weight: Any, distinct: Any
 
 @compiled
 def measure_intervals(ends: Any, least_rows: float, least_shares: Any, out: Any) -> None:
-    """out[i, j]: the information value of the parts from i up to and without j.
+    """out[i, j]: the information value of joining the parts i to j - 1 into one level.
 
-    It is minus infinity outside the limits. `ends` holds the rows of each class before each part.
+    `out` must hold minus infinity; intervals that violate the limits keep it. `ends` holds the
+    cumulative rows of each class before each part.
     """
     n, n_classes = ends.shape[0] - 1, ends.shape[1]
     total = ends[n]
@@ -59,9 +60,9 @@ def measure_intervals(ends: Any, least_rows: float, least_shares: Any, out: Any)
 
 @compiled
 def sum_chains(value: Any, before: Any, after: Any) -> None:
-    """The largest sums of intervals that touch, whatever their trend.
+    """Largest sums of the values of adjacent intervals, without any trend.
 
-    before[k, i] is that of at most k intervals from 0 to i, after[k, i] of those from i to the end.
+    before[k, i] is the largest for at most k intervals from 0 to i, after[k, i] from i to the end.
     """
     n = value.shape[0] - 1
     for k in range(before.shape[0]):
@@ -79,7 +80,7 @@ def sum_chains(value: Any, before: Any, after: Any) -> None:
 
 @compiled
 def list_live(value: Any, before: Any, after: Any, floor: float, out: Any) -> int:
-    """Intervals that a chain whose sum is at least `floor` may hold; return how many there are."""
+    """List intervals that can be part of a chain with sum >= `floor`; return their number."""
     n, most, found = value.shape[0] - 1, before.shape[0] - 1, 0
     for i in range(n):
         for j in range(i + 1, n + 1):
@@ -101,9 +102,10 @@ def best_chain(
 ) -> None:
     """best[e, k, p]: the largest sum of k + 1 intervals of which the last is e, in phase p.
 
-    Intervals touch, and their rates rise (sign 1) or fall (sign -1) in phase p; a chain may go on
-    to the next phase at any interval. link[e, k, p] is the interval before e and its phase, as
-    interval * phases + phase. `by_start` and `by_end` order the intervals by these and their rates.
+    Intervals are adjacent, and their rates rise (sign 1) or fall (sign -1) in phase p; a chain may
+    enter the next phase at any interval. link[e, k, p] is the interval before e and its phase, as
+    interval * phases + phase. `by_start` and `by_end` sort the intervals by start or end, then by
+    rate.
     """
     n, most, phases = best.shape
     start, first = 0, 0
@@ -142,10 +144,10 @@ def best_chain(
 
 @compiled
 def split_greedily(ends: Any, least: float, out: Any) -> int:
-    """Starts of the leaves of a tree that splits parts where the Gini impurity falls most.
+    """Starts of the leaves of a tree that splits greedily by Gini impurity.
 
-    `ends` has the rows of each class before each part. A leaf has at least `least` rows. Returns
-    the number of leaves, at most the length of `out`.
+    `ends` holds the cumulative rows of each class before each part. A leaf has at least `least`
+    rows. Returns the number of leaves, at most the length of `out`.
     """
     n, n_classes = ends.shape[0] - 1, ends.shape[1]
     gain, place = np.zeros(out.shape[0]), np.zeros(out.shape[0], dtype=np.int64)

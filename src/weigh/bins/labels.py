@@ -1,7 +1,7 @@
-"""Levels as people read them: how an interval of numbers is written.
+"""Text of levels: how intervals of numbers are written.
 
 The interval (43.5, 45.5] of a column of whole numbers reads "44 to 45". There are three notations:
-the one by which levels are known in tables and files, a brief one for figures, and words for pages.
+EXACT identifies levels in tables and files, BRIEF is for figures, and WORDS is for pages.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy as np
 from weigh.frames import NOT_KNOWN, Floats, Value
 
 LARGE = 1e15
-"""From here on numbers are written with powers of ten."""
+"""From this size on, numbers are written in scientific notation."""
 FAR, NEAR = 15, -6
-"""Powers of ten beyond which words leave a number in scientific notation."""
+"""Powers of ten beyond which the notation WORDS keeps scientific notation."""
 CHUNK = 1 << 16
-"""Rows that are looked at together."""
+"""Rows tested at once."""
 ANY_NUMBER = "any number"
 
 
@@ -40,7 +40,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Other:
-    """All values that have no level of their own, where rare ones were joined into one level."""
+    """The level of all values without their own level, if rare values were joined."""
 
     def __str__(self) -> str:
         return "other"
@@ -61,22 +61,22 @@ class Joined:
 
 OTHER = Other()
 LISTED = 4
-"""A level of more categories is called by the first three and the number of others."""
+"""A level of more categories is named by the first three and the number of others."""
 JOINERS = "\u200c\u200d\xa0"
-"""Characters without a shape of their own that words and emoji need."""
+"""Invisible characters that words and emoji need; they count as printable."""
 Single: TypeAlias = Value | Interval | Joined | Other
 Level: TypeAlias = Single | tuple[Single, ...]
 
 
 def label(level: Level) -> str:
-    """A level as people read it: true, 3, 4 to 7, missing, not known."""
+    """Text of a level: true, 3, 4 to 7, missing, not known."""
     if level is None or level is NOT_KNOWN:
         return "missing" if level is None else "not known"
     return str(level).lower() if isinstance(level, bool) else str(level)
 
 
 def printable(text: str) -> str:
-    """A name on one line: control characters are spelled out, not sent to the terminal."""
+    """Escape control characters, so that a name stays on one line and is safe in a terminal."""
     return "".join(
         c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text
     )
@@ -85,7 +85,7 @@ def printable(text: str) -> str:
 def are_whole(
     values: Floats, weight: Floats | None = None, special: Sequence[float] | Floats = ()
 ) -> bool:
-    """Whether every number that counts is whole; missing, infinite and special ones do not count.
+    """Whether all numbers are whole; missing, infinite and special ones are ignored.
 
     >>> are_whole(np.array([1.0, 2.0, np.nan])), are_whole(np.array([1.0, 2.5]))
     (True, False)
@@ -105,7 +105,7 @@ def are_whole(
 def are_binary(
     values: Floats, weight: Floats | None = None, special: Sequence[float] | Floats = ()
 ) -> bool:
-    """Whether every number that counts is 0 or 1; missing and special ones do not count.
+    """Whether all numbers are 0 or 1; missing and special ones are ignored.
 
     >>> are_binary(np.array([1.0, 0.0, np.nan])), are_binary(np.array([1.0, 2.0]))
     (True, False)
@@ -117,12 +117,16 @@ def are_binary(
 
 
 BINARY = ("0", "1")
-"""How the two intervals of a column of 0 and 1 are called."""
+"""Labels of the two intervals of a column of 0 and 1."""
 
 
 @dataclass(frozen=True)
 class Notation:
-    """How to write intervals: up to a cut point, between two, above one; of whole numbers, from."""
+    """Templates of intervals.
+
+    `up_to`, `between` and `above` are for intervals that include their upper limit, `below`,
+    `from_to` and `least` for those that include the lower one. Whole numbers use `up_to`, `least`.
+    """
 
     up_to: str
     between: str
@@ -134,7 +138,7 @@ class Notation:
     from_to: str = "{} to {}"
 
     def intervals(self, cuts: Sequence[float], left: bool = False) -> tuple[str, ...]:
-        """The intervals that cut points make, by their ends; `left` ones hold the lower end.
+        """Text of the intervals between cut points; `left` intervals include their lower limit.
 
         >>> EXACT.intervals(hold_lower_ends((18.0, 65.0)), left=True)
         ('< 18.0', '[18.0, 65.0)', '>= 65.0')
@@ -149,7 +153,7 @@ class Notation:
         return (ends[0].format(texts[0]), *inner, ends[1].format(texts[-1]))
 
     def whole_numbers(self, cuts: Sequence[float]) -> tuple[str, ...]:
-        """The same by the whole numbers that they hold: one, or the first and the last."""
+        """Text of the intervals by the whole numbers in them: one, or the first and the last."""
         if not cuts:
             return (ANY_NUMBER,)
         last = [floor(cut) for cut in cuts]
@@ -166,15 +170,15 @@ def hold_whole_numbers(cuts: Sequence[float]) -> bool:
 
 
 def hold_lower_ends(cuts: Sequence[float]) -> tuple[float, ...]:
-    """Cut points whose intervals, up to and including them, are those below the given ones.
+    """Cut points for intervals that include their lower limit: the next float below each.
 
-    x < cut holds where x <= the largest number below it does, so that every rule stays as it is.
+    x < cut is the same as x <= the largest float below the cut, so every rule can stay "x <= cut".
     """
     return tuple(nextafter(cut, -inf) for cut in cuts)
 
 
 def name_lower_ends(cuts: Sequence[float]) -> tuple[float, ...]:
-    """The cut points of which `hold_lower_ends` made these.
+    """Inverse of `hold_lower_ends`: the cut points as the user gave them.
 
     >>> name_lower_ends(hold_lower_ends((-1.5, 0.0, 18.0)))
     (-1.5, 0.0, 18.0)
@@ -183,7 +187,7 @@ def name_lower_ends(cuts: Sequence[float]) -> tuple[float, ...]:
 
 
 def spell_number(text: str) -> str:
-    """A number in plain digits, grouped from ten thousand on, so that years stay years.
+    """A number in plain digits, with commas from 10,000 on, so that years are not grouped.
 
     >>> [spell_number(text) for text in ("25078.0", "1.23457e+06", "1987.0", "1e-05", "1e+300")]
     ['25,078', '1,234,570', '1987', '0.00001', '1e+300']
@@ -195,7 +199,7 @@ def spell_number(text: str) -> str:
 
 
 def _exact_cuts(cuts: Sequence[float]) -> list[str]:
-    """As few digits as tell the cut points apart: six at least, and one after the point."""
+    """Cut points with as few digits as distinguish them: at least six, and one decimal."""
     least = [len(str(int(abs(cut)))) + 1 if abs(cut) < LARGE else 0 for cut in cuts]
     for digits in range(6, 18):
         texts = [f"{cut:.{max(digits, n)}g}" for cut, n in zip(cuts, least, strict=True)]
@@ -205,7 +209,7 @@ def _exact_cuts(cuts: Sequence[float]) -> list[str]:
 
 
 def _brief_cuts(cuts: Sequence[float]) -> list[str]:
-    """One digit more than tells the cut points apart, three at least."""
+    """Cut points with one digit more than is needed to distinguish them: at least three."""
     for digits in range(2, 18):
         if len({f"{cut:.{digits}g}" for cut in cuts}) == len(cuts):
             break

@@ -1,7 +1,7 @@
-"""A column's values become levels: categories, intervals, special codes, missing.
+"""Features: the levels of a column (categories, intervals, special codes, missing).
 
-A `Feature` says which levels there are and finds the level of any value. Cut points come from
-Fayyad & Irani (1993), from quantiles, or from the user.
+A `Feature` lists the levels and finds the level of any value. Cut points come from Fayyad & Irani
+(1993), from quantiles, or from the user.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from weigh.frames import (
 from weigh.pickling import by_fields
 
 FEW_CUTS = 10
-"""Fewer cut points say little of the range of a column: the outer bins may hold most rows."""
+"""Minimum number of cut points to infer a column's range; with fewer, most rows may lie outside."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Rows as codes, and the level that each code stands for (the number of levels: none)."""
+    """Codes of rows, and the index of the level of each code (the number of levels: no level)."""
 
     codes: Integers
     levels: Integers
@@ -60,11 +60,11 @@ class Placed:
 class Feature:
     """The levels of one feature: intervals, categories or special codes, other, then missing.
 
-    `other` holds the kinds of the values that share the level `other`; empty, there is none.
-    `whole` says that training had only whole numbers, by which intervals are then called, and
-    `binary` that these were 0 and 1. `groups` holds the level of each category, from 0, where some
-    share one; empty, each has its own. A `left` feature has cut points just below those that its
-    labels name.
+    `other` holds the kinds of the values that share the level `other`; if empty, there is no such
+    level. `whole` means that training had only whole numbers, so labels use these; `binary` that
+    they were 0 and 1. `groups` holds the level of each category, from 0, if some categories share a
+    level; if empty, each has its own. A `left` feature has intervals that include their lower
+    limit: its `cuts` are the next floats below those in its labels.
 
     >>> from weigh.frames import Numbers
     >>> age = Feature("age", values=(-1,), cuts=(18.0, 65.0), has_missing=True)
@@ -85,16 +85,16 @@ class Feature:
     cuts: tuple[float, ...] | None = None
     has_missing: bool = False
     skip_missing: bool = False
-    in_order: bool = False  # values stay in the order given: the tokens of a model of documents
+    in_order: bool = False  # values keep the given order: the tokens of a model of documents
     other: tuple[Kind, ...] = ()
     whole: bool = False
-    ordered: bool = False  # categories in an order of their own, such as S, M, L
+    ordered: bool = False  # ordinal categories, such as S, M, L
     groups: tuple[int, ...] = ()
-    asked: tuple[Ask, ...] = ()  # the question is asked only where all of these hold
-    left: bool = False  # intervals are called by the lower ends that they hold, just above cuts
+    asked: tuple[Ask, ...] = ()  # the question is asked only if all of these hold
+    left: bool = False  # intervals include their lower limit, the next float above each of `cuts`
     binary: bool = False
-    title: str = field(default="", compare=False)  # what people read in place of the name
-    texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # and of some labels
+    title: str = field(default="", compare=False)  # display name, instead of the name
+    texts: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # of some labels
 
     verb: ClassVar[str] = "="
 
@@ -107,28 +107,28 @@ class Feature:
 
     @property
     def cut_points(self) -> tuple[float, ...]:
-        """The cut points as labels name them; those of a `left` feature are just above `cuts`."""
+        """The cut points as labels show them; if `left`, the next floats above `cuts`."""
         return name_lower_ends(self.cuts or ()) if self.left else self.cuts or ()
 
     @property
     def parts(self) -> tuple[Feature, ...]:
-        """The features of one column that it is made of: itself."""
+        """The single-column features that this is made of: itself."""
         return (self,)
 
     @property
     def sources(self) -> tuple[Feature, ...]:
-        """The features that its level depends on: itself, and those by which it is asked."""
+        """All features needed to determine the level: itself, and those of its conditions."""
         return (self, *(ask.feature for ask in self.asked))
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
-        """Category or special code as it is, an `Interval`, `OTHER`, and None for missing."""
+        """The levels: `Interval`s, categories or special codes, `OTHER`, and None for missing."""
         other, missing = (OTHER,) if self.other else (), (None,) if self.has_missing else ()
         return (*self._intervals, *self._categories, *other, *missing)
 
     @cached_property
     def _categories(self) -> tuple[Value | Joined, ...]:
-        """Categories or special codes, those of a group as one."""
+        """Categories or special codes; the categories of a group are one `Joined`."""
         if not self.groups:
             return self.values
         own: list[list[Value]] = [[] for _ in range(max(self.groups) + 1)]
@@ -138,73 +138,73 @@ class Feature:
 
     @property
     def joined(self) -> tuple[Value | Joined, ...]:
-        """The categories of each level, where some share one."""
+        """The categories of each level, if some share a level; else empty."""
         return self._categories if self.groups else ()
 
     @property
     def n_categories(self) -> int:
-        """How many levels are categories or special codes, groups counted as one."""
+        """Number of levels that are categories or special codes; a group counts once."""
         return len(self._categories)
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The place of the level of each category or special code."""
+        """Index of the level of each category or special code."""
         return self.groups or (*range(self.n_intervals, self.n_intervals + len(self.values)),)
 
     @property
     def no_level(self) -> int:
-        """The place of what is no level: the number of levels."""
+        """Index that means "no level": the number of levels."""
         return len(self.levels)
 
     @property
     def missing_place(self) -> int:
-        """The place of missing values: the last level, or that of no level."""
+        """Index of missing values: the last level, or `no_level` if missing is not a level."""
         return self.no_level - self.has_missing
 
     @property
     def rest(self) -> int:
-        """The place of a value without a level of its own: `other`, or that of no level."""
+        """Index of a value without its own level: that of `other`, or `no_level`."""
         return len(self._categories) if self.other else self.no_level
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """From a value to its level: the first condition that holds decides."""
+        """Tests that assign a value to its level; the first that holds decides."""
         return list_conditions(self)
 
     @cached_property
     def kinds(self) -> frozenset[Kind]:
-        """The kinds of the values that training saw; empty where a column had none."""
+        """The kinds of the values seen in training; empty if the column had no values."""
         if self.is_numeric:
             return frozenset({Kind.NUMBERS})
         return frozenset((*map(Kind.of, _first_of_each_type(self.values)), *self.other))
 
     @property
     def kind(self) -> Kind:
-        """What the column holds."""
+        """The kind of the column's values."""
         return Kind.of_all(self.kinds)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """The levels as people read them; text that reads like another level is quoted."""
+        """The levels as text; a category that reads like another level is quoted."""
         return self.named(EXACT)
 
     @property
     def cut_labels(self) -> tuple[str, ...]:
-        """The levels with intervals by their cut points, whatever training had."""
+        """The levels as text, with intervals written by their cut points, not by whole numbers."""
         return replace(self, whole=False).labels
 
     @property
     def range_labels(self) -> tuple[str, ...]:
-        """The levels with 0 and 1 as ranges, `<= 0` and `>= 1`, also where there are no others."""
+        """The levels as text, with 0 and 1 as the ranges `<= 0` and `>= 1`."""
         return replace(self, binary=False).labels
 
     @property
     def shown(self) -> str:
-        """The feature as people read it: its title, or else its name."""
+        """The display name: the title if there is one, else the name."""
         return self.title or self.name
 
     def spelt(self, notation: Notation) -> tuple[str, ...]:
-        """The levels as they are shown: in the user's words where they have some."""
+        """The levels as displayed: the user's texts where given, else in the notation."""
         own = dict(self.texts)
         if not own:
             return self.labels if notation is EXACT else self.named(notation)
@@ -213,7 +213,7 @@ class Feature:
         return tuple(next((own[key] for key in every if key in own), text) for text, every in shown)
 
     def named(self, notation: Notation) -> tuple[str, ...]:
-        """The levels with intervals in some notation."""
+        """The levels as text, with intervals in the given notation."""
         texts = [*self._name_intervals(notation), *map(label, self.levels[self.n_intervals :])]
         if len(set(texts)) < len(texts):
             twice = {text for text, n in Counter(texts).items() if n > 1}
@@ -225,7 +225,7 @@ class Feature:
 
     @property
     def n_intervals(self) -> int:
-        """How many intervals there are, which are the first levels."""
+        """Number of intervals; they are the first levels."""
         return 0 if self.cuts is None else len(self.cuts) + 1
 
     def _name_intervals(self, notation: Notation) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ class Feature:
 
     @cached_property
     def reads_whole(self) -> bool:
-        """Whether intervals are called by whole numbers: each holds some, and none reads a code."""
+        """Whether labels use whole numbers: each interval has one, and no label equals a code."""
         if not (self.whole and self.cuts and hold_whole_numbers(self.cuts)):
             return False
         called = {*EXACT.whole_numbers(self.cuts), *(BINARY if self.binary else ())}
@@ -245,15 +245,15 @@ class Feature:
 
     @cached_property
     def reads_binary(self) -> bool:
-        """Whether the two intervals are called 0 and 1."""
+        """Whether the two intervals are labelled 0 and 1."""
         if not (self.binary and self.reads_whole and self.cuts is not None):
             return False
         return len(self.cuts) == 1 and 0.0 <= self.cuts[0] < 1.0
 
     def misread(self, table: Table) -> tuple[Integers, Floats]:
-        """The rows whose number is neither 0 nor 1 but gets the level so called; and the numbers.
+        """Rows whose number is neither 0 nor 1 but gets a level labelled so, and these numbers.
 
-        Rows where the question is not asked are none of them.
+        Rows in which the question is not asked are left out.
         """
         if not self.reads_binary:
             return np.zeros(0, np.intp), np.zeros(0)
@@ -265,7 +265,7 @@ class Feature:
         return rows, values[rows]
 
     def tell(self, text: str, value: Value) -> str:
-        """The text of a level in a row that holds a value.
+        """The text of a level for a row with this value; it says if a number is read as 0 or 1.
 
         >>> smoker = Feature("smoker", cuts=(0.5,), whole=True, binary=True)
         >>> smoker.tell("1", 1), smoker.tell("1", 2)
@@ -276,11 +276,11 @@ class Feature:
         return f"{value:.10g} (read as {text})" if odd else text
 
     def tell_label(self, place: int, values: Sequence[Value]) -> str:
-        """The label of a level in a row that holds these values of its parts."""
+        """The label of a level, for a row with these values."""
         return self.tell(self.labels[place], values[0])
 
     def relation(self, place: int, notation: Notation = EXACT) -> str:
-        """What stands between the feature's name and a level: `=`, `in`, or nothing before <=."""
+        """The text between the feature's name and a level: `=`, `in`, or nothing before <=."""
         text = self.spelt(notation)[place]
         if self.texts and text != self.named(notation)[place]:
             return self.verb
@@ -290,9 +290,9 @@ class Feature:
         return "in" if text.startswith(("(", "[")) else ""
 
     def phrase(self, place: int, notation: Notation = EXACT, values: Sequence[Value] = ()) -> str:
-        """The feature and a level as people say it: `Sex = Male`, `age 19 to 65`.
+        """The feature and a level as a phrase: `Sex = Male`, `age 19 to 65`.
 
-        With values it is said of a row that holds them: `smoker = 2 (read as 1)`.
+        With values, the phrase is for a row that has them: `smoker = 2 (read as 1)`.
         """
         text = self.spelt(notation)[place]
         text = self.tell(text, values[0]) if values else text
@@ -314,11 +314,11 @@ class Feature:
 
     @cached_property
     def _types(self) -> frozenset[type]:
-        """The types of the categories, and of what is no value."""
+        """The types of the categories, of None and of NOT_KNOWN."""
         return frozenset(map(type, (*self.values, None, NOT_KNOWN)))
 
     def read(self, table: Table) -> Placed:
-        """Find the level of every row of a table; of a question that is not asked, none."""
+        """Find the level of every row of a table; a question that is not asked has no level."""
         placed = self.place(self._column(table))
         if not self.asked:
             return placed
@@ -327,7 +327,7 @@ class Feature:
         return Placed(codes, np.append(placed.levels, self.no_level))
 
     def is_asked(self, table: Table) -> Integers:
-        """In which rows of a table the question is asked."""
+        """Mask of the rows of a table in which the question is asked."""
         asked = np.ones(table.n_rows, dtype=np.bool_)
         for ask in self.asked:
             asked &= ask.holds(table)
@@ -340,7 +340,7 @@ class Feature:
             raise ValueError(str(error).replace("".join(map(str, OR_CATEGORIES)), "")) from None
 
     def value(self, table: Table) -> Value:
-        """What a table's first row holds, before it becomes a level."""
+        """The raw value in a table's first row."""
         if not self.is_asked(table)[0]:
             return NOT_KNOWN
         column = self._column(table)
@@ -348,15 +348,15 @@ class Feature:
             return column.values[int(column.codes[0])]
         if column.unknown is not None and column.unknown[0]:
             return NOT_KNOWN
-        first = float(column.values[0]) + 0.0  # which makes -0.0 the same as 0.0
+        first = float(column.values[0]) + 0.0  # turns -0.0 into 0.0
         return None if np.isnan(first) else first
 
     def spell(self, table: Table) -> str:
-        """What a table's first row holds, as people read it."""
+        """The value in a table's first row, as text."""
         return label(self.value(table)) if self.is_asked(table)[0] else "not asked"
 
     def is_far(self, value: Value) -> bool:
-        """Whether a number lies beyond the cut points by more than their own distance.
+        """Whether a number lies outside the cut points by more than their range.
 
         >>> age = Feature("age", values=(-999,), cuts=tuple(range(20, 70, 5)))
         >>> [age.is_far(value) for value in (90, 720, -999, None)]
@@ -369,12 +369,12 @@ class Feature:
         return bool(value < cuts[0] - apart or value > cuts[-1] + apart)
 
     def skips(self, table: Table) -> bool:
-        """Whether a table's first row holds no answer, and that is no evidence."""
+        """Whether a table's first value is not known, or missing without being a level."""
         value = self.value(table)
         return value is NOT_KNOWN or (self.skip_missing and value is None)
 
     def answers(self, table: Table) -> Integers:
-        """Which rows hold an answer, or a missing value where that is a level."""
+        """Mask of the rows with a value, or with a missing value that is a level."""
         given = self._answers(table)
         return given & self.is_asked(table) if self.asked else given
 
@@ -409,7 +409,7 @@ class Feature:
         return Placed(column.codes, levels)
 
     def _look_up(self, values: Sequence[Value]) -> list[int]:
-        """The places of categories; values of another type are refused."""
+        """Indices of the levels of categories; values of another kind are refused."""
         self.check_kind(values)
         lookup, rest = self._lookup, self.rest
         return [lookup.get(known, rest) for known in keys(values)]
@@ -423,7 +423,7 @@ class Feature:
         return codes
 
     def check_kind(self, values: Sequence[Value]) -> None:
-        """Refuse values of a type that training did not see: they could only be a mistake."""
+        """Refuse values of a kind not seen in training: they are probably a mistake."""
         if not self.kinds or self._types.issuperset(map(type, values)):
             return
         for value in _first_of_each_type(values):
@@ -436,17 +436,17 @@ class Feature:
                 )
 
     def positions(self, other: Feature) -> Integers:
-        """Where the levels of another feature, all of which this one has, stand in this one."""
+        """Index in this feature of each level of another, whose levels must all occur here."""
         places = {(type(level), level): i for i, level in enumerate(self.levels)}
         return np.array([places[type(level), level] for level in other.levels], np.intp)
 
     def unite(self, other: Feature) -> Feature:
-        """The levels of both; cut points and treatment of missing values must be the same."""
+        """Merge the levels of two features; cut points and missing handling must agree."""
         return unite_features(self, other)
 
     @property
     def n_in_order(self) -> int:
-        """How many levels, from the first, stand in an order: intervals, or ordered categories."""
+        """Number of leading levels that are ordered: intervals, or ordered categories."""
         return len(self._categories) if self.ordered else self.n_intervals
 
 

@@ -1,9 +1,9 @@
-"""The best way to join neighbouring parts into levels: exact dynamic programming within limits.
+"""Optimal grouping of neighbouring parts into levels: exact dynamic programming with constraints.
 
-A trend makes the search longer. Three steps keep it short and exact: the best levels without a
-trend are taken if they follow it; a search among a quarter of the cut points gives a sum that is
-reached; and an interval is left out if no levels that hold it, with or without a trend, reach that
-sum.
+A "part" is a distinct value, or a group of values that is not split. A trend makes the search
+longer. Three steps keep it short and exact. If the best levels without a trend follow it, they are
+taken. Otherwise a search among a quarter of the cut points gives a lower bound of the best sum.
+Intervals that cannot be part of any solution above that bound are left out.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 from weigh.frames import Floats, Integers
 
 TINY = 1e-12
-"""Shares within rounding of a limit are at the limit, and sums within it are equal."""
+"""Rounding tolerance: relative for minimum shares, absolute for comparing sums."""
 
 COARSER, FEW = 4, 24
-"""Each search among more than 24 parts is led by one among a quarter of the cut points."""
+"""A search among more than FEW parts first searches every COARSER-th cut point, for a bound."""
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The parts at which levels begin, but the first, and the information value of the levels."""
+    """Indices of the parts at which levels begin, without the first, and the information value."""
 
     value: float
     starts: tuple[int, ...]
@@ -34,9 +34,9 @@ NONE = Levels(-np.inf, ())
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What every level must hold, and how many there may be.
+    """Constraints: the largest number of levels, and the minimum rows of a level.
 
-    `shapes` are the trends that are tried: the directions of the rate of the last class, in turn.
+    `shapes` are the trends to try: successive directions (1, -1) of the rate of the last class.
     """
 
     most: int
@@ -46,9 +46,9 @@ class Limits:
 
 
 def best_levels(limits: Limits, counts: Floats, floor: float = -np.inf) -> Levels:
-    """The levels of the largest information value, as few as reach it.
+    """The levels of largest information value; of equally good ones, the fewest.
 
-    `counts` holds the rows of each part and class. `floor` is a value that some levels reach.
+    `counts` holds the rows of each part and class. `floor` is a value known to be attainable.
 
     >>> counts = np.array([[9.0, 1.0], [8.0, 2.0], [1.0, 9.0], [3.0, 7.0]])
     >>> best_levels(Limits(2, 0.0, np.zeros(2), ((),)), counts).starts
@@ -74,12 +74,12 @@ def best_levels(limits: Limits, counts: Floats, floor: float = -np.inf) -> Level
 
 
 def rank(levels: Levels) -> tuple[float, int]:
-    """Levels of a larger value come first, and of equal ones the fewest."""
+    """Sort key: larger information value first, then fewer levels."""
     return levels.value, -len(levels.starts)
 
 
 def _search_coarser(limits: Limits, counts: Floats) -> Levels:
-    """The best levels among some of the cut points: those of all are no worse."""
+    """The best levels among a quarter of the cut points: a lower bound for the best of all."""
     if len(counts) <= FEW:
         return NONE
     first = np.arange(0, len(counts), COARSER)
@@ -88,7 +88,7 @@ def _search_coarser(limits: Limits, counts: Floats) -> Levels:
 
 
 def _trace_free(value: Floats, before: Floats) -> Levels:
-    """The best levels without a trend, from the last back to the first."""
+    """The best levels without a trend, traced back from the last."""
     n = len(value) - 1
     sums = before[:, n]
     if sums[-1] == -np.inf:
@@ -102,7 +102,7 @@ def _trace_free(value: Floats, before: Floats) -> Levels:
 
 
 def _follows(ends: Floats, starts: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether the rates of levels have a shape; all have that of no direction."""
+    """Whether the rates of the levels follow a shape; any rates follow the empty shape."""
     rows = ends[[*starts, -1]] - ends[[0, *starts]]
     steps = np.diff(rows[:, -1] / rows.sum(axis=1))
     at = 0
@@ -114,27 +114,27 @@ def _follows(ends: Floats, starts: tuple[int, ...], shape: tuple[int, ...]) -> b
 
 @dataclass(frozen=True, eq=False)
 class _Chains:
-    """Intervals that may be levels: their ends, values and rates, and two orders of them."""
+    """Candidate intervals: their ends, values and rates, and two sort orders."""
 
     live: Integers
     value: Floats
     rate: Floats
-    by_start: Integers  # and by rate
+    by_start: Integers  # then by rate
     by_end: Integers
     n: int
 
     @classmethod
     def of(cls, value: Floats, ends: Floats, live: Integers) -> _Chains:
-        """The intervals, in order of their rates among those that begin or end together."""
+        """Sort the intervals by start and by end; equal ones by rate."""
         rows = ends[live[:, 1]] - ends[live[:, 0]]
         rate, own = rows[:, -1] / rows.sum(axis=1), value[live[:, 0], live[:, 1]]
         order = np.argsort(rate, kind="stable")
-        sides = live[order].astype(np.uint16)  # which are sorted in one pass
+        sides = live[order].astype(np.uint16)  # radix sort: one pass
         by_start, by_end = (order[np.argsort(side, kind="stable")] for side in sides.T)
         return cls(live, own, rate, by_start, by_end, len(value) - 1)
 
     def search(self, shape: tuple[int, ...], most: int) -> Levels:
-        """The best chain of intervals whose rates have the shape."""
+        """The best chain of adjacent intervals whose rates follow the shape."""
         from weigh.bins import kernels
 
         best = np.full((len(self.live), most, len(shape)), -np.inf)
@@ -145,7 +145,7 @@ class _Chains:
 
 
 def _trace(best: Floats, link: Integers, live: Integers, n: int) -> Levels:
-    """The best chain, of as few intervals as reach its sum, from the last back."""
+    """The best chain, with the fewest intervals, traced back from the last."""
     phases = best.shape[2]
     last = np.flatnonzero(live[:, 1] == n)
     sums = best[last].max(axis=(0, 2), initial=-np.inf)

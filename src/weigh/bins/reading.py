@@ -1,4 +1,4 @@
-"""Cut points and groups from other libraries: break lists, optbinning's splits and tables."""
+"""Read cut points and groups of other libraries: break lists, optbinning's splits and tables."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from weigh.bins.binning import Binning
 from weigh.frames import Codes, Numbers, read, read_file
 
 JOINS = "%,%"
-"""What stands between the categories of a level in a break list."""
+"""Separator of the categories of a level in a break list."""
 MISSING = "missing"
 ENDS = re.compile(r"^[\[(]\s*([^,]+?)\s*,\s*([^,]+?)\s*[)\]]$")
 """An interval of a binning table: [18.00, 65.00)."""
 REST = ("Special", "Missing", "Totals", "")
-"""Lines of optbinning's tables that hold no bin of values."""
+"""Rows of optbinning's tables that are not bins."""
 
 
 def read_bins(source: Any) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def read_bins(source: Any) -> dict[str, Any]:
 
 
 def _read_path(path: str) -> dict[str, Any]:
-    """The bins in a file; errors name it."""
+    """Read the bins of a file; error messages name the file."""
     if not os.path.exists(path):
         raise FileNotFoundError(
             f"no such file: {path}; a break list (.json) or a table of woebin (.csv) was expected"
@@ -101,12 +101,12 @@ def _read_column(name: str, found: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A category as plain Python; numbers stay numbers."""
+    """A category as a plain Python value; numbers stay numbers."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def _spell(item: Any) -> str:
-    """A break as text; whole floats without a point, as categories would be."""
+    """A break as text; whole floats without a decimal point, like categories."""
     if item is None:
         return MISSING
     whole = isinstance(item, float) and item.is_integer()
@@ -147,7 +147,7 @@ def _cut(name: str, numbers: list[float]) -> Binning:
 
 
 def _read_woebin(source: Any) -> dict[str, list[Any]]:
-    """The breaks of each variable of a table of `woebin`; special values are left out."""
+    """The breaks of each variable in a `woebin` table; special values are left out."""
     table = read(source)
     absent = [name for name in ("variable", "breaks") if name not in table.names]
     if absent:

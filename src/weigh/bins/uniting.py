@@ -1,4 +1,4 @@
-"""The levels of two parts of the rows as one: of models that are merged, or of batches."""
+"""Merge the levels of two parts of the data: of merged models, or of batches."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def unite_features(one: Feature, other: Feature) -> Feature:
-    """The levels of both; cut points and treatment of missing values must be the same.
+    """Merge the levels of two features; cut points and handling of missing values must agree.
 
-    A column without a single value takes the other's levels. Where rare values were joined, the
-    levels that were kept must be the same too: nobody knows what the joined ones were.
+    A column without values takes the other's levels. If rare values were joined, the levels kept
+    must agree too, because the joined values are no longer known.
     """
     for empty, full in ((one, other), (other, one)):
         if not (empty.is_numeric or empty.values) and full.skip_missing == empty.skip_missing:
@@ -54,7 +54,7 @@ def _check_same(one: Feature, other: Feature) -> None:
 
 
 def _unite_ordered(one: Feature, other: Feature) -> Feature:
-    """The one of both whose order holds every level of the other, in no other order."""
+    """The feature whose ordered levels contain all levels of the other, in the same order."""
     for whole, part in ((one, other), (other, one)):
         places = {value: i for i, value in enumerate(keys(whole.values))}
         found = [places.get(value, -1) for value in keys(part.values)]
@@ -76,7 +76,7 @@ def _unite_rare(one: Feature, other: Feature) -> Feature:
 
 
 def sort_values(distinct: set[tuple[type, Value]]) -> tuple[Value, ...]:
-    """Distinct values in one order for every engine."""
+    """Sort distinct values; the order is the same for every engine."""
     values = [value for _, value in distinct]
     text = all(kind is str for kind, _ in distinct)
     return tuple(sorted(values, key=None if text else order))  # type: ignore[type-var,arg-type]
