@@ -95,5 +95,10 @@ class ColumnError(ValueError):
         super().__init__(message)
         self.column = column
 
+    @property
+    def reason(self) -> str:
+        """The message without the column's name, where a list of columns has it already."""
+        return str(self).removeprefix(f"column {self.column!r} ").removesuffix(", or drop it")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.column, str(self))

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from weigh.bins import label
+from weigh.errors import ColumnError
 from weigh.evidence import Evidence, FeatureTable, weigh_halves
-from weigh.frames import NOT_KNOWN, Codes, Floats, Numbers, Table, build, label_sample, read
+from weigh.frames import (
+    NOT_KNOWN,
+    Codes,
+    FarTable,
+    Floats,
+    Numbers,
+    Table,
+    build,
+    label_sample,
+    read,
+)
 from weigh.holdout import mark_holdout
 from weigh.layout import Grid, Shown, View, count_of
 from weigh.metrics.stability import compare_counts
@@ -60,12 +72,14 @@ class Screening(Shown):
     time: str = ""
     backend: str | None = None
     skips_missing: bool = False  # in some column
+    unread: Mapping[str, str] = field(default_factory=dict)  # columns without levels, and why
 
     def to_dict(self) -> dict[str, Any]:
         """What was found as plain data: a list of columns, each by its measures."""
         names = [name for name in Column.__dataclass_fields__ if name != "stability" or self.time]
         columns = [{name: getattr(column, name) for name in names} for column in self.columns]
-        return {"rows": self.n_rows, "pos_label": self.pos_label, "columns": columns}
+        told = {"rows": self.n_rows, "pos_label": self.pos_label, "columns": columns}
+        return told | {"unread": {**self.unread}}
 
     def to_frame(self) -> Any:
         """One row per column, in the dataframe library of X."""
@@ -77,9 +91,9 @@ class Screening(Shown):
         head = ["Column", "IV", "p", "Missing", "Largest level", "Levels", "Correlation", "VIF"]
         rows = [_row(column, bool(self.time)) for column in self.columns]
         notes = [
-            f"WoE is positive for {label(self.pos_label)}. IV is the information value. "
-            "Correlation is the largest with the WoE of another column. VIF is the variance "
-            "inflation factor."
+            f"WoE is positive for {label(self.pos_label)}. IV is the information value of these "
+            "levels; a scorecard has levels of its own, so its IV may differ. Correlation is the "
+            "largest with the WoE of another column. VIF is the variance inflation factor."
         ]
         if self.skips_missing:
             notes.append(
@@ -122,7 +136,7 @@ class Screening(Shown):
             `kept`, and `left_out`: by column, the reason.
         """
         kept: list[int] = []
-        left_out: dict[str, str] = {}
+        left_out: dict[str, str] = {**self.unread}
         limits = (
             ("information value", "information_value", min_iv, False),
             ("share of missing values", "missing", max_missing, True),
@@ -175,7 +189,8 @@ def screen(
     Columns become levels and weights of evidence, as `WeightOfEvidence` makes them. Information
     value, missing values and the largest level are those of each column alone. With
     `missing="skip"` the information value and the largest level are those of the rows with a value.
-    Correlations and variance inflation factors are those of the WoE columns.
+    Correlations and variance inflation factors are those of the WoE columns. Columns without
+    levels, such as dates, are not measured: `select()` leaves them out and says why.
 
     Parameters
     ----------
@@ -217,6 +232,8 @@ def screen(
     table = read(X)
     later = None if time is None else mark_holdout(table, y, holdout=0.5, time=time)
     features = table if time is None else table.without({time})
+    unread = _find_unread(features, y)
+    features = features.without({*unread})
     favoured = pos_label if adverse is None else _find_good(features, y, pos_label, adverse)
     model = WeightOfEvidence(pos_label=favoured, **options).fit(features, y)
     evidence = model.evidence_
@@ -239,7 +256,21 @@ def screen(
         time or "",
         evidence.backend,
         any(part.feature.parts[0].skip_missing for part in evidence),
+        unread,
     )
+
+
+def _find_unread(table: Table, y: Any) -> dict[str, str]:
+    """The columns whose type has no levels, and what to do; none where all are of that kind."""
+    found: dict[str, str] = {}
+    apart = {y} if isinstance(y, str) else set()
+    names = () if isinstance(table, FarTable) else table.without(apart).names
+    for name in names:
+        try:
+            table.column(name)
+        except ColumnError as error:
+            found[name] = error.reason
+    return found if len(found) < len(names) else {}
 
 
 def _find_good(table: Table, y: Any, pos_label: Any, adverse: Any) -> Any:

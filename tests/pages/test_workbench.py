@@ -584,6 +584,21 @@ def test_the_points_of_a_card_are_set_in_the_browser(browser, served, tmp_path):
 
 
 @pytest.mark.system
+@pytest.mark.parametrize("width", [420, 1000, 1400])
+def test_no_number_of_a_level_is_clipped(browser, served, width):
+    _, url = served()
+    browser.driver.set_window_size(width, 900)
+    show(browser, url)
+    clipped = """
+        return [...document.querySelectorAll('#levels input[type=number]')].filter(box => {
+            box.value = '-143.16';
+            return box.scrollWidth > box.clientWidth;
+        }).length"""
+    assert browser.run("return document.querySelectorAll('#levels input[type=number]').length")
+    assert browser.run(clipped) == 0
+
+
+@pytest.mark.system
 def test_ctrl_c_ends_the_command_and_names_the_draft(served, tmp_path):
     process, _ = served()
     process.send_signal(signal.SIGINT)
@@ -594,3 +609,21 @@ def test_the_command_writes_no_file_called_minus(tmp_path):
     result = CliRunner().invoke(main, ["edit", "m.json", "t.csv", "-o", "-"])
     assert result.exit_code == 2
     assert "-o" in result.output
+
+
+def test_without_an_output_a_new_file_beside_the_model_is_written(tmp_path, monkeypatch, model):
+    weigh.save(model, tmp_path / "model.json")
+    draw(seed=1).to_csv(tmp_path / "rest.csv", index=False)
+    sessions = []
+    monkeypatch.setattr("weigh.workbench.edit_in_browser", lambda s, *_, **__: sessions.append(s))
+    words = ["edit", f"{tmp_path}/model.json", f"{tmp_path}/rest.csv", "--target", "y"]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    assert sessions[0].output == tmp_path / "model-edited.json"
+    assert "model-edited.json" in result.stderr
+    (tmp_path / "model-edited.json").write_text("the work of yesterday")
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 2
+    assert "model-edited.json exists: name the file to write with -o" in result.stderr
+    (tmp_path / "model-edited.json.draft").write_text("")
+    assert "exists" not in CliRunner().invoke(main, words).stderr

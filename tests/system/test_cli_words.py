@@ -341,17 +341,68 @@ def test_types_without_levels_are_named_as_people_do(values, said):
         weigh.EvidenceNB().fit(table, "y")
 
 
-@pytest.mark.parametrize("command", ["fit", "scorecard", "screen"])
-def test_a_column_of_dates_is_told_with_the_option_that_drops_it(tmp_path, command):
+def write_dates(folder):
     lines = [f"2024-01-{1 + i % 28:02},{i % 7},{'yes' if i % 3 else 'no'}\n" for i in range(60)]
-    path = tmp_path / "t.csv"
-    path.write_text("last seen,a,y\n" + "".join(lines), "utf-8")
-    more = {"fit": ["-o"], "scorecard": ["--adverse", "no", "-o"], "screen": ["-o"]}[command]
-    out = tmp_path / ("x.csv" if command == "screen" else "x.json")
-    words = [command, path, "--target", "y", *more, out]
+    (folder / "t.csv").write_text("last seen,a,y\n" + "".join(lines), "utf-8")
+    return folder / "t.csv"
+
+
+@pytest.mark.parametrize("command", ["fit", "scorecard"])
+def test_a_column_of_dates_is_told_with_the_option_that_drops_it(tmp_path, command):
+    more = {"fit": ["-o"], "scorecard": ["--adverse", "no", "-o"]}[command]
+    words = [command, write_dates(tmp_path), "--target", "y", *more, tmp_path / "x.json"]
     said = fails(*words).strip()
     assert "'last seen'" in said
     run(*words, *shlex.split(said[said.index("--drop") :]))
+
+
+def test_screening_leaves_a_column_of_dates_out_and_says_why(tmp_path):
+    path = write_dates(tmp_path)
+    shown = run("screen", path, "--target", "y").stdout
+    assert "Screening of 1 column on 60 rows" in shown
+    assert "Left out: last seen (holds dates, which have no levels: derive numbers" in shown
+    told = json.loads(run("screen", path, "--target", "y", "--json").stdout)
+    assert told["left_out"]["last seen"] == told["unread"]["last seen"]
+    assert "age in days" in told["unread"]["last seen"]
+
+
+def test_a_table_of_dates_alone_is_not_screened(tmp_path):
+    path = write_dates(tmp_path)
+    assert "--drop 'last seen'" in fails("screen", path, "--target", "y", "--drop", "a")
+
+
+def write_leak(folder, wrong=0):
+    """A column that says the class of every row but some."""
+    says = ["late" if i % 3 else "paid" for i in range(120)]
+    says[:wrong] = ["late"] * wrong
+    lines = [f"{i % 7},{says[i]},{'bad' if i % 3 else 'good'}\n" for i in range(120)]
+    (folder / "t.csv").write_text("a,last letter,y\n" + "".join(lines), "utf-8")
+    return folder / "t.csv"
+
+
+LEAKS = {
+    "fit": ["--learner", "evidence", "-o", "m.json"],
+    "scorecard": ["--adverse", "bad", "-o", "c.json"],
+    "screen": [],
+}
+
+
+@pytest.mark.parametrize("command", LEAKS)
+def test_a_column_that_alone_decides_the_target_is_told(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    words = [command, "t.csv", "--target", "y", *LEAKS[command]]
+    write_leak(tmp_path)
+    said = run(*words).stderr
+    assert "Leak? last letter alone tells the classes apart" in said
+    run(*words, *shlex.split(said[said.index("--drop") :].splitlines()[0]))
+    write_leak(tmp_path, wrong=1)
+    assert "Leak?" not in run(*words).stderr
+
+
+def test_with_hold_out_rows_a_leak_is_told_once(tmp_path):
+    words = ["fit", write_leak(tmp_path), "--target", "y", "-o", tmp_path / "m.json"]
+    found = run(*words, "--learner", "evidence", "--holdout", "0.5")
+    assert (found.stdout + found.stderr).count("Leak?") == 1
 
 
 # ---------------------------------------------------------------- names of columns

@@ -88,6 +88,20 @@ def advise_alike(evidence: Any, table: Any) -> None:
         say(f"note: {len(found) - MOST_ALIKE:,} more pairs of columns are as alike")
 
 
+def advise_leaks(table: Any, target: str, apart: set[str | None]) -> None:
+    """Say which columns, but those `apart`, alone tell the classes of the training rows apart."""
+    from weigh.evaluation.findings import list_leaks, tell_leaks
+    from weigh.frames import label_sample, read
+
+    if hasattr(table, "batches"):
+        return
+    sample = label_sample(read(table), target)
+    columns = sample.table.without({name for name in apart if name is not None})
+    if leaks := list_leaks(columns, sample.kept, sample.labels):
+        say(f"note: {tell_leaks(leaks)}")
+        hint(f"if so, leave it out with --drop {quote(leaks[0])}")
+
+
 MOST_ALIKE = 3
 """Pairs of columns that are named."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from weigh.cli.advice import advise
+from weigh.cli.advice import advise, advise_leaks
 from weigh.cli.classing import classing_options, is_model_file, take_classing
 from weigh.cli.data import (
     check_output,
@@ -258,6 +258,8 @@ def fit(
     kept.clear()
     if held.rest is not None:
         judge(model, held, y, weight, to_stderr=output == "-", **more)
+    elif hasattr(model, "classes_") and target is not None:  # else the findings say it
+        advise_leaks(table, target, {weight})
     if output != "-":
         _say_fitted(model, table, output)
 

@@ -32,11 +32,24 @@ def open_privately(address: str) -> None:
     webbrowser.open(f"file://{path}")
 
 
+def _beside(model: str, draft: str) -> str:
+    """Where to write without -o: a new file, or one that the same command began."""
+    stem, ending = os.path.splitext(model)
+    output = f"{stem}-edited{ending}"
+    if os.path.exists(output) and not os.path.exists(output + draft):
+        raise click.UsageError(f"{output} exists: name the file to write with -o")
+    say(f"note: the edited model will be written to {output}; -o names another file")
+    return output
+
+
 @main.command()
 @model_argument
 @data_argument
 @click.option(
-    "-o", "--output", required=True, metavar="FILE", help="Where to write the edited model."
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Where to write the edited model (default: model-edited.json beside model.json).",
 )
 @target_option
 @click.option(
@@ -70,7 +83,7 @@ def open_privately(address: str) -> None:
 def edit(
     model: str,
     data: str,
-    output: str,
+    output: str | None,
     target: str | None,
     train: str | None,
     by: str | None,
@@ -93,6 +106,7 @@ def edit(
     import weigh
     from weigh.workbench import DRAFT, LOG, Session, edit_in_browser
 
+    output = output or _beside(model, DRAFT)
     if output == "-":
         raise click.UsageError("-o must name a file: the changes are written beside it")
     for written in (output, output + LOG, output + DRAFT):

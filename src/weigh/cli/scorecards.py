@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from weigh.cli.advice import advise_alike, advise_ids
+from weigh.cli.advice import advise_alike, advise_ids, advise_leaks
 from weigh.cli.classing import classing_options, name_once, take_classing
 from weigh.cli.commands import main
 from weigh.cli.data import (
@@ -152,6 +152,7 @@ def scorecard(
         card.provenance_ = trace(card, source, table, target)
         advise_ids(table, {target, weight})
         advise_alike(card._source, table)
+        advise_leaks(table, target, {weight})
     weigh.save(card, output)
     n_levels = sum(map(len, card.points.values()))
     say(f"Scorecard of {len(card.points)} features and {n_levels} levels: {output}")

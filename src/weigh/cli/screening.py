@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from weigh.cli.advice import advise_leaks
 from weigh.cli.classing import classing_options, take_classing
 from weigh.cli.commands import main
 from weigh.cli.data import keep_apart, list_classes, pick_class, read_table
@@ -77,7 +78,7 @@ def screen(
     """Describe each column before a fit: IV, missing, correlation.
 
     Prints one line per column, the largest information value first, and why columns would be left
-    out.
+    out. Dates have no levels: they are left out, with what to do.
 
     Example: weigh screen loans.csv --target class --adverse bad -o columns.csv
     """
@@ -95,6 +96,7 @@ def screen(
     levels = take_classing(more, table, {target, time})
     found = weigh.screen(table, target, time=time, **about, **levels)
     chosen = found.select(**more)
+    advise_leaks(table, target, {time, *found.unread})
     if output is not None:
         write_file(found.to_frame(), output)
         say(f"Table: {output}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from weigh.bins import label
 from weigh.evaluation.groups import Group
 from weigh.evaluation.measures import Measures
 from weigh.evaluation.multiclass import ManyMeasures
-from weigh.frames import Codes, Column, FarTable, Floats, Integers, Value, read
+from weigh.frames import Codes, Column, FarTable, Floats, Integers, Table, Value, read
 from weigh.metrics import Scored
 from weigh.metrics.numbers import Bounded
 from weigh.metrics.predicted import Predicted
@@ -153,15 +154,18 @@ def _confusion(measures: ManyMeasures, classes: tuple[Value, ...]) -> str:
 
 
 def _leaks(found: Evaluation) -> list[str]:
-    if not found.leaks:
-        return []
-    names, more = ", ".join(found.leaks[:3]), len(found.leaks) - 3
+    return [tell_leaks(found.leaks)] if found.leaks else []
+
+
+def tell_leaks(leaks: Sequence[str]) -> str:
+    """A sentence about columns that may leak the target."""
+    names, more = ", ".join(leaks[:3]), len(leaks) - 3
     told = f"{names} and {more} more" if more > 0 else names
-    alone = "alone tells" if len(found.leaks) == 1 else "each alone tell"
-    return [
+    alone = "alone tells" if len(leaks) == 1 else "each alone tell"
+    return (
         f"Leak? {told} {alone} the classes apart without a mistake: is it what is to be predicted, "
         "or known only after it?"
-    ]
+    )
 
 
 def _training(found: Evaluation) -> list[str]:
@@ -213,8 +217,13 @@ def find_leaks(model: Any, X: Any, predicted: Predicted) -> tuple[str, ...]:
         return ()
     table, rows = read(X), predicted.rows
     codes = rows.positive.astype(np.int64) if isinstance(rows, Scored) else rows.codes
-    names = [name for name in table.names if name in used]
-    return tuple(name for name in names if _parts(table.column(name), predicted.kept, codes))
+    table = table.select(tuple(name for name in table.names if name in used))
+    return list_leaks(table, predicted.kept, codes)
+
+
+def list_leaks(table: Table, kept: Any, classes: Integers) -> tuple[str, ...]:
+    """The columns of a table each of which parts the classes of the rows that are kept."""
+    return tuple(name for name in table.names if _parts(table.column(name), kept, classes))
 
 
 def _parts(column: Column, kept: Any, classes: Integers) -> bool:
