@@ -9,9 +9,10 @@ of the noise:
     counts            none: the quantiles of a Poisson count, or of a negative binomial one whose
                       variance is the dispersion times the mean
 
-An interval leaves equal parts on both sides. One that begins at zero, where the target cannot be
-less, covers more: its upper limit stays where it is, so that an answer that is not known makes no
-interval narrower because its lower limit reaches zero.
+An interval of amounts leaves equal parts on both sides. Where it begins at zero, it covers more:
+parts of errors are right on average of all rows, so none may be moved to the other side. The law of
+counts is that of each row. Counts are whole and not below zero, so less than its part may lie below
+the lower limit; the upper limit is the least count that makes up the stated coverage.
 
 A row whose answers are not all known has an uncertain mean. What blank tables vary by over training
 rows is added to the variance of gaussian noise. With a log link the mean is the estimate times a
@@ -21,8 +22,9 @@ them, whatever the other tables give. The law of such a row is the mixture over 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -180,22 +182,41 @@ def law_interval(
     law: Law, mean: Floats, factors: Factors, coverage: float
 ) -> tuple[Floats, Floats]:
     """The numbers between which a new row's lies, if its mean may be multiplied by some factors."""
-    ends = [np.full(len(mean), p) for p in ((1 - coverage) / 2, (1 + coverage) / 2)]
-    low, high = (_quantiles(law, end, mean, factors) for end in ends)
-    return low, high
+    missed = np.full(len(mean), (1 - coverage) / 2)
+    low = _quantiles(law, missed, mean, factors)
+    if law.step:
+        missed = _below(law, low - law.step, mean, factors)
+    return low, _quantiles(law, coverage + missed, mean, factors)
 
 
 def _quantiles(law: Law, probability: Floats, mean: Floats, factors: Factors) -> Floats:
     found = law.quantile(probability, mean)
-    asked = np.column_stack([probability, mean, factors.of_row])[~factors.known]
+    found[~factors.known] = _mix(partial(_mixed_quantiles, law), probability, mean, factors)
+    return found
+
+
+def _below(law: Law, number: Floats, mean: Floats, factors: Factors) -> Floats:
+    found = law.below(number, mean)
+    found[~factors.known] = _mix(partial(_mixed_below, law), number, mean, factors)
+    return found
+
+
+def _mix(
+    find: Callable[[Floats, Floats], Floats], values: Floats, mean: Floats, factors: Factors
+) -> Floats:
+    """What `find` gives for a value and the means that are possible, of the rows with a blank."""
+    asked = np.column_stack([values, mean, factors.of_row])[~factors.known]
     each, place = np.unique(asked, axis=0, return_inverse=True)
-    parts = []
+    parts = [np.zeros(0)]
     for start in range(0, len(each), ROWS_AT_ONCE):
-        chance, own, which = each[start : start + ROWS_AT_ONCE].T
-        means = own[:, None] * factors.sets[which.astype(np.int64)]
-        parts.append(_mixed_quantiles(law, chance, means))
-    if parts:
-        found[~factors.known] = np.concatenate(parts)[place.ravel()]
+        value, own, which = each[start : start + ROWS_AT_ONCE].T
+        parts.append(find(value, own[:, None] * factors.sets[which.astype(np.int64)]))
+    return np.concatenate(parts)[place.ravel()]
+
+
+def _mixed_below(law: Law, number: Floats, means: Floats) -> Floats:
+    """The probability of a number or less, of mixtures over means."""
+    found: Floats = law.below(number[:, None], means).mean(axis=1)
     return found
 
 
@@ -207,11 +228,11 @@ def _mixed_quantiles(law: Law, probability: Floats, means: Floats) -> Floats:
     for _ in range(STEPS):
         middle = (low + high) / 2
         middle = np.floor(middle / law.step) * law.step if law.step else middle
-        enough = law.below(middle[:, None], means).mean(axis=1) >= probability
+        enough = _mixed_below(law, middle, means) >= probability
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
         if (high - low <= np.maximum(law.step, PRECISE * high)).all():
             break
-    at_low = law.below(low[:, None], means).mean(axis=1) >= probability
+    at_low = _mixed_below(law, low, means) >= probability
     found: Floats = np.where(at_low, low, high)
     return found
 

@@ -319,10 +319,13 @@ class EducatedRegressor(RegressorMixin, TableEstimator):
         """The interval in which the target of a new row lies with probability `coverage`.
 
         The columns are the lower and the upper limit. Their distance from the estimate comes from
-        the leave-one-out errors of the training rows, in standard deviations (for counts, from the
-        Poisson distribution). Coverage is right on average, and at each estimate if the noise has
-        the same shape everywhere. A feature that is not known widens the interval by its variance;
-        with a log link, its levels are averaged as frequent as in training.
+        the leave-one-out errors of the training rows, in standard deviations. For counts it comes
+        from the Poisson or negative binomial distribution: the interval begins at the quantile of
+        (1 - coverage)/2 and ends at the least count with which it has `coverage`.
+
+        Coverage is right on average, and at each estimate if the noise has the same shape
+        everywhere. A feature that is not known widens the interval by its variance; with a log
+        link, its levels are averaged as frequent as in training.
         """
         table = self._read(X)
         check_stated(coverage)

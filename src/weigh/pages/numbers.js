@@ -77,18 +77,19 @@ const laws = (() => {
         : dispersion > 1 + 1e-9
           ? betaBelow(mean / (dispersion - 1), k + 1, 1 / dispersion)
           : gammaAbove(k + 1, mean);
-    function mixed(probability, means) {
-      const reached = (k) => means.reduce((all, mean) => all + below(k, mean), 0) / means.length;
+    const reached = (k, means) =>
+      means.reduce((all, mean) => all + below(k, mean), 0) / means.length;
+    function quantile(probability, means) {
       let [low, high] = [-1, Math.ceil(Math.max(...means)) + 1];
-      while (reached(high) < probability) [low, high] = [high, 2 * high];
+      while (reached(high, means) < probability) [low, high] = [high, 2 * high];
       while (high - low > 1) {
         const middle = Math.floor((low + high) / 2);
-        if (reached(middle) >= probability) high = middle;
+        if (reached(middle, means) >= probability) high = middle;
         else low = middle;
       }
       return high;
     }
-    return mixed;
+    return { quantile, missed: (low, _, means) => reached(low - 1, means) };
   }
 
   // Amounts whose errors, in standard deviations, are spread as those of training rows.
@@ -110,7 +111,7 @@ const laws = (() => {
       }
       return high;
     }
-    return mixed;
+    return { quantile: mixed, missed: (_, part) => part };
   }
 
   return { counts, errors, interpolate };
@@ -148,16 +149,19 @@ const numbers = (() => {
     const { spread, coverage } = model;
     if (!spread) return null;
     const blank = model.tables.filter((_, j) => lines[j].at < 0);
-    const ends = [(1 - coverage) / 2, (1 + coverage) / 2];
+    const part = (1 - coverage) / 2;
     if (model.link === "identity") {
       const grid = spread.errors.map((_, i) => i / (spread.errors.length - 1));
       const known = model.covariance ? weigh.variance(model.covariance, lines) : 0;
       const deviation = Math.sqrt(spread.dispersion + known + sum(blank.map(varied)));
-      return ends.map((p) => mean + laws.interpolate(p, grid, spread.errors) * deviation);
+      return [part, 1 - part].map(
+        (p) => mean + laws.interpolate(p, grid, spread.errors) * deviation,
+      );
     }
-    const quantile = spread.errors.length ? laws.errors(spread) : laws.counts(spread.dispersion);
+    const law = spread.errors.length ? laws.errors(spread) : laws.counts(spread.dispersion);
     const means = blank.length ? factorsOf(blank).map((factor) => mean * factor) : [mean];
-    return ends.map((p) => quantile(p, means));
+    const low = law.quantile(part, means);
+    return [low, law.quantile(coverage + law.missed(low, part, means), means)]; // of all, `coverage`
   }
 
   // One case explained, as `balance_sheet` does.
