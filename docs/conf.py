@@ -1,7 +1,11 @@
 """The settings of the documentation site: `make docs` builds it into build/docs."""
 
 import inspect
+import re
+from pathlib import Path
 from typing import Any
+
+from docutils import nodes
 
 import weigh
 
@@ -53,6 +57,7 @@ html_static_path = ["_static"]
 html_css_files = ["weigh.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_search_scorer = str(Path(__file__).with_name("_static") / "scorer.js")
 html_sidebars = {page: [] for page in ("index", "start", "command-line", "glossary")}
 html_theme_options = {
     "show_prev_next": True,
@@ -70,6 +75,14 @@ def _skip_inherited(app: Any, what: str, name: str, obj: Any, skip: bool, option
     return skip or home == "builtins" or home.startswith("sklearn")
 
 
+def _mark_prose(app: Any, doctree: nodes.document) -> None:
+    """Let printed sentences wrap; printed tables, which have runs of spaces, keep their columns."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.get("language") == "text" and not re.search(r"\S {2}|─", block.astext()):
+            block["classes"].append("prose")
+
+
 def setup(app: Any) -> None:
-    """Register the hook with Sphinx."""
+    """Register the hooks with Sphinx."""
+    app.connect("doctree-read", _mark_prose)
     app.connect("autodoc-skip-member", _skip_inherited)
